@@ -1,0 +1,1 @@
+"""Rotations, moments and spatial inertias as CasADi expressions: the alphabet of every formulation."""

@@ -1,0 +1,48 @@
+"""Mechanics: links as maps, and one module a formulation. Everything here emits CasADi expressions and knows no machine code."""
+
+from __future__ import annotations
+
+from pliant.dynamics import denoc, lagrange
+from pliant.dynamics.build import build_chain
+from pliant.dynamics.chain import Chain, ChainLink, JointMap
+from pliant.dynamics.equations import Equations, Formulation, features, require
+from pliant.errors import ModelError
+
+_EVERYTHING = frozenset({"flexible joints", "stiffening", "sliding beams"})
+
+FORMULATIONS: dict[str, Formulation] = {
+    f.name: f
+    for f in (
+        Formulation(
+            "denoc", "Mohan & Saha 2007", denoc.mass_matrix, denoc.inertial_forces,
+            denoc.forward_dynamics, denoc.inverse_dynamics, _EVERYTHING,
+        ),
+        Formulation(
+            "lagrange", "Theodore & Ghosal 1995", lagrange.mass_matrix, lagrange.inertial_forces,
+            supports=_EVERYTHING | {"first-order stiffening"},
+        ),
+    )
+}  # fmt: skip
+"""The one registry: command line, tests and benchmarks read it."""
+
+
+def equations(chain: Chain, formulation: str) -> Equations:
+    """Equations of `chain` by the formulation of that name."""
+    if formulation not in FORMULATIONS:
+        raise ModelError(f"formulation: got {formulation!r}, expected one of {', '.join(FORMULATIONS)}")
+    chosen = FORMULATIONS[formulation]
+    require(chosen, chain, list(FORMULATIONS.values()))
+    return Equations(chain, chosen)
+
+
+__all__ = [
+    "FORMULATIONS",
+    "Chain",
+    "ChainLink",
+    "Equations",
+    "Formulation",
+    "JointMap",
+    "build_chain",
+    "equations",
+    "features",
+]

@@ -1,0 +1,324 @@
+"""A link is a map: what a body's own coordinates `c` do to its points, its tip and its strain energy.
+
+Formulations see a body only through this interface: `moments` (mass integrals and their rates), `tip` (pose of the distal
+frame and its rate), `strain_energy`, `dissipation` and `point`. Bodies whose displacement is linear in `c` have moments that are
+polynomials with constant coefficients, the modal integrals; every other map is integrated by quadrature inside the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, linear
+from pliant.shapes import LinkShapes
+
+ROTATIONS = {"exact": exponential, "linear": linear}
+"""How the rotation vector of a section becomes a rotation: see `pliant.algebra.rotations`."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mass integrals of a body about the origin of its frame, in its own axes; `phi_j = dr/dc_j`, `rd = sum phi_j cd_j`.
+
+    `m`; `s = int r`; `D = int r r^T`; `eps` (3, k) `= int phi_j`; `H_j = int r phi_j^T`; `gram` (k, k) `= int phi_j . phi_k`
+    with the sections' rotary part; `spin` (3, k) `= int j theta_j`, the rotary coupling to the frame's rotation.
+    Rates: `N_j = int rd phi_j^T`; `P = int r rd^T`; and, for maps that are not linear, the integrals of the acceleration
+    `beta = (dJ/dt) cd`: `f_beta = int beta`, `X_beta = int beta r^T`, `b_beta_j = int phi_j . beta`.
+    """
+
+    m: SX
+    s: SX
+    D: SX
+    eps: SX = field(default_factory=lambda: ca.SX(3, 0))
+    H: Sequence[SX] = ()
+    gram: SX = field(default_factory=lambda: ca.SX(0, 0))
+    spin: SX = field(default_factory=lambda: ca.SX(3, 0))
+    N: Sequence[SX] = ()
+    P: SX = field(default_factory=lambda: ca.SX(3, 3))
+    f_beta: SX = field(default_factory=lambda: ca.SX(3, 1))
+    X_beta: SX = field(default_factory=lambda: ca.SX(3, 3))
+    b_beta: SX = field(default_factory=lambda: ca.SX(0, 1))
+
+    def coupling(self) -> SX:
+        """(3, k) angular coupling `int r x phi_j + spin_j` of the frame's rotation with the coordinates."""
+        columns = [axial(H.T) for H in self.H]
+        return ca.horzcat(*columns) + self.spin if columns else ca.SX(3, 0)
+
+    def added(self, lump: Moments) -> Moments:
+        """With a lump that is fixed to the frame."""
+        return Moments(
+            self.m + lump.m, self.s + lump.s, self.D + lump.D, self.eps, self.H, self.gram, self.spin,
+            self.N, self.P, self.f_beta, self.X_beta, self.b_beta,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TipMap:
+    """Distal frame in the axes of the link frame: rotation `R`, position `p`, and their Jacobians.
+
+    Angular velocity of the tip is `omega + W cd`, its velocity `v + omega x p + J cd`; `w_beta = (dW/dt) cd`, `v_beta = (dJ/dt) cd`.
+    """
+
+    R: Rotation
+    p: SX
+    W: SX
+    J: SX
+    w_beta: SX
+    v_beta: SX
+
+
+class Body(Protocol):
+    """What every formulation needs to know of a body."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its coordinates, without the link's name."""
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether displacements are linear in the coordinates, as the printed Gibbs-Appell and dual-screw equations need."""
+
+    def moments(self, c: SX, cd: SX) -> Moments:
+        """Mass integrals at `c`, `cd`."""
+
+    def tip(self, c: SX, cd: SX) -> TipMap:
+        """Distal frame at `c`, `cd`."""
+
+    def strain_energy(self, c: SX) -> SX:
+        """Elastic energy."""
+
+    def dissipation(self, c: SX, cd: SX) -> SX:
+        """Generalised damping forces, positive against the motion."""
+
+    def point(self, c: SX, eta: float) -> tuple[SX, SX]:
+        """Position of the axis and rotation vector of the section at station `eta` = x / length."""
+
+
+def lump(mass: SX, com: SX, inertia: SX) -> Moments:
+    """Rigid lump of `mass` at `com` with `inertia` about its centre; zero mass with inertia is allowed (a disc's spin)."""
+    s = mass * com
+    centroidal = ca.trace(inertia) / 2 * ca.SX.eye(3) - inertia
+    return Moments(mass, s, ca.densify(mass * ca.mtimes(com, com.T) + centroidal))
+
+
+@dataclass(frozen=True)
+class RigidMap:
+    """A body without coordinates: its moments, and its tip at a fixed pose."""
+
+    inertia: Moments
+    tip_position: SX
+    tip_rotation: Rotation = field(default_factory=Identity)
+    names: tuple[str, ...] = ()
+    is_linear: bool = True
+
+    def moments(self, c: SX, cd: SX) -> Moments:
+        return self.inertia
+
+    def tip(self, c: SX, cd: SX) -> TipMap:
+        none = ca.SX(3, 0)
+        return TipMap(self.tip_rotation, self.tip_position, none, none, ca.SX(3, 1), ca.SX(3, 1))
+
+    def strain_energy(self, c: SX) -> SX:
+        return ca.SX(0)
+
+    def dissipation(self, c: SX, cd: SX) -> SX:
+        return ca.SX(0, 1)
+
+    def point(self, c: SX, eta: float) -> tuple[SX, SX]:
+        return self.tip_position * eta, ca.SX.zeros(3)
+
+
+@dataclass(frozen=True)
+class BeamData:
+    """Numbers or symbols of a beam that multiply the dimensionless modal integrals."""
+
+    length: SX
+    mass_per_length: SX
+    EI_y: SX
+    EI_z: SX
+    GJ: SX
+    EA: SX
+    polar_inertia: SX
+    rotary: tuple[SX, SX]
+    damping: SX = 0.0
+    rayleigh: tuple[SX, SX] = (0.0, 0.0)
+
+    def rigidity(self, name: str) -> SX:
+        """Stiffness that belongs to a field: `bending_y` goes with `EI_z`."""
+        return {"bending_y": self.EI_z, "bending_z": self.EI_y, "torsion": self.GJ, "axial": self.EA}[name]
+
+    def inertia(self, name: str) -> SX:
+        """Inertia per length that belongs to a field."""
+        return self.polar_inertia if name == "torsion" else self.mass_per_length
+
+
+@dataclass(frozen=True)
+class LinearBeam:
+    """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
+
+    `root_inertia` (3, 3) is a hub that turns with the root section of pinned shapes.
+    """
+
+    data: BeamData
+    shapes: LinkShapes
+    rotation: str
+    end_rotation: Rotation = field(default_factory=Identity)
+    root_inertia: SX | None = None
+    is_linear: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.shapes.names
+
+    @property
+    def size(self) -> int:
+        """Number of amplitudes."""
+        return len(self.shapes.names)
+
+    def _scale(self, j: int) -> SX:
+        """Power of the length that makes amplitude `j` physical (nodal slopes)."""
+        return self.data.length ** self.shapes.powers[j] if self.shapes.powers[j] else 1.0
+
+    def turn_columns(self, values: Sequence[float], slopes: Sequence[float]) -> SX:
+        """(3, k) rotation of a section per amplitude, from shape values and slopes d/d(eta) there."""
+        turn = self.shapes.integrals.turn
+        columns = []
+        for j, name in enumerate(self.shapes.fields):
+            tv = clean(values[j]) if name == "torsion" else clean(slopes[j]) / self.data.length
+            columns.append(ca.SX(ca.DM(turn[j])) * (tv * self._scale(j)))
+        return ca.densify(ca.horzcat(*columns))
+
+    def shift_columns(self, values: Sequence[float]) -> SX:
+        """(3, k) displacement of the axis per amplitude, from shape values there."""
+        axis = self.shapes.integrals.axis
+        return ca.densify(
+            ca.horzcat(*(ca.SX(ca.DM(axis[j])) * (clean(values[j]) * self._scale(j)) for j in range(self.size)))
+        )
+
+    def moments(self, c: SX, cd: SX) -> Moments:
+        k, I, b = self.size, self.shapes.integrals, self.data
+        L = b.length
+        mu = b.mass_per_length * L
+        axis = [ca.SX(ca.DM(a)) for a in I.axis]
+        scale = [self._scale(j) for j in range(k)]
+        ex = ca.SX(ca.DM([1, 0, 0]))
+        gram = snap(I.gram)
+
+        def dyad(j: int, i: int) -> SX:
+            return ca.mtimes(axis[j], axis[i].T) * (mu * scale[j] * scale[i] * gram[j, i])
+
+        s = ex * (mu * L * I.first) + sum(axis[j] * (mu * scale[j] * clean(I.eps[j]) * c[j]) for j in range(k))
+        H0 = [ca.mtimes(ex, axis[j].T) * (mu * L * scale[j] * clean(I.eta_eps[j])) for j in range(k)]
+        H = [H0[j] + sum(dyad(i, j) * c[i] for i in range(k)) for j in range(k)]
+        D = ca.diag(ca.vertcat(mu * L * L * I.second, 0, 0)) + sum((H[j] + H0[j].T) * c[j] for j in range(k))
+        spin0, spin, spin_gram = self._rotary()  # 3x3, 3xk, kxk
+        eps = ca.horzcat(*(axis[j] * (mu * scale[j] * clean(I.eps[j])) for j in range(k)))
+        mass = ca.SX(k, k)
+        for j in range(k):
+            for i in range(k):
+                mass[j, i] = ca.trace(dyad(j, i))
+        return Moments(
+            m=mu * I.mass, s=ca.densify(s), D=ca.densify(D + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0),
+            eps=ca.densify(eps), H=H, gram=ca.densify(mass + spin_gram), spin=ca.densify(spin),
+            N=[sum(dyad(i, j) * cd[i] for i in range(k)) for j in range(k)],
+            P=ca.densify(sum(H[j] * cd[j] for j in range(k))), b_beta=ca.SX(k, 1),
+        )  # fmt: skip
+
+    def _rotary(self) -> tuple[SX, SX, SX]:
+        """Rotary inertia of the sections and of a pinned hub: of the frame (3, 3), its coupling (3, k) and of the amplitudes (k, k)."""
+        k, I, b = self.size, self.shapes.integrals, self.data
+        j_axis = (b.polar_inertia, *b.rotary)
+        factor = [self._scale(j) if self.shapes.fields[j] == "torsion" else self._scale(j) / b.length for j in range(k)]
+        whole = ca.diag(ca.vertcat(*(j_axis[d] * b.length * I.spin_mass[d] for d in range(3))))
+        spin, gram = ca.SX(3, k), ca.SX(k, k)
+        grams = [snap(g) for g in I.spin_gram]
+        for d in range(3):
+            if is_zero(j_axis[d]):
+                continue
+            for j in range(k):
+                spin[d, j] = j_axis[d] * b.length * clean(I.spin[j][d]) * factor[j]
+                for i in range(k):
+                    gram[j, i] += j_axis[d] * b.length * grams[d][j, i] * factor[j] * factor[i]
+        if self.root_inertia is not None:
+            turn = self.root_turn()
+            carried = ca.mtimes(self.root_inertia, turn)
+            whole, spin, gram = whole + self.root_inertia, spin + carried, gram + ca.mtimes(turn.T, carried)
+        return whole, spin, gram
+
+    def root_turn(self) -> SX:
+        """(3, k) rotation of the root section per amplitude: zero for clamped shapes."""
+        root = np.array([0.0])
+        return self.turn_columns(self.shapes.evaluate(root)[0], self.shapes.evaluate(root, 1)[0])
+
+    def tip(self, c: SX, cd: SX) -> TipMap:
+        I = self.shapes.integrals
+        turn, J = self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
+        R, A = ROTATIONS[self.rotation](ca.mtimes(turn, c))
+        W = ca.mtimes(A, turn)
+        w_beta = ca.jtimes(ca.mtimes(W, cd), c, cd)
+        p = ca.SX(ca.DM([1, 0, 0])) * self.data.length + ca.mtimes(J, c)
+        return TipMap(compose(R, self.end_rotation), p, W, J, ca.densify(w_beta), ca.SX(3, 1))
+
+    def stiffness(self) -> SX:
+        """(k, k) stiffness matrix of the amplitudes."""
+        return self._by_field(self.shapes.integrals.stiffness, self._spring)
+
+    def damping(self) -> SX:
+        """(k, k) damping matrix: modal ratio, plus Rayleigh's alpha M + beta K."""
+        D = self._by_field(self.shapes.integrals.damping, self._dashpot)
+        alpha, beta = self.data.rayleigh
+        if not is_zero(alpha):
+            D = D + alpha * self.moments(ca.SX(self.size, 1), ca.SX(self.size, 1)).gram
+        return D + beta * self.stiffness() if not is_zero(beta) else D
+
+    def _spring(self, name: str) -> SX:
+        return self.data.rigidity(name) / self.data.length ** (3 if name.startswith("bending") else 1)
+
+    def _dashpot(self, name: str) -> SX:
+        """2 zeta sqrt(stiffness inertia), in the dimension of the field."""
+        if is_zero(self.data.damping):
+            return 0.0
+        root = ca.sqrt(self.data.rigidity(name) * self.data.inertia(name))
+        return 2 * self.data.damping * root / (self.data.length if name.startswith("bending") else 1.0)
+
+    def _by_field(self, constants: np.ndarray, factor: object) -> SX:
+        values, K = snap(constants), ca.SX(self.size, self.size)
+        for j, name in enumerate(self.shapes.fields):
+            for i in range(self.size):
+                if values[j, i] != 0.0 and self.shapes.fields[i] == name:
+                    K[j, i] = factor(name) * values[j, i] * self._scale(j) * self._scale(i)  # type: ignore[operator]
+        return K
+
+    def strain_energy(self, c: SX) -> SX:
+        return ca.mtimes([c.T, self.stiffness(), c]) / 2
+
+    def dissipation(self, c: SX, cd: SX) -> SX:
+        return ca.densify(ca.mtimes(self.damping(), cd))
+
+    def point(self, c: SX, eta: float) -> tuple[SX, SX]:
+        values, slopes = self.shapes.evaluate(np.array([eta]))[0], self.shapes.evaluate(np.array([eta]), 1)[0]
+        r = ca.SX(ca.DM([1, 0, 0])) * (eta * self.data.length) + ca.mtimes(self.shift_columns(values), c)
+        return r, ca.mtimes(self.turn_columns(values, slopes), c)
+
+
+def is_zero(value: SX) -> bool:
+    """Whether a number or symbol is the constant zero."""
+    return bool(ca.SX(value).is_zero())
+
+
+def clean(value: float) -> float:
+    """A modal integral, or exactly zero where quadrature left round-off."""
+    return 0.0 if abs(value) < 1e-13 else float(value)
+
+
+def snap(matrix: np.ndarray) -> np.ndarray:
+    """Modal integrals with round-off set to exact zeros, so that orthogonal shapes cost nothing."""
+    out = np.array(matrix, dtype=float)
+    scale = np.sqrt(np.abs(np.outer(np.diag(out), np.diag(out)))) if out.ndim == 2 else 1.0
+    out[np.abs(out) <= 1e-13 * np.maximum(scale, 1e-300)] = 0.0
+    return out

@@ -1,0 +1,240 @@
+"""From the description to the chain: the only place that reads a robot.
+
+Every number is read through a `RobotView`, so that chosen ones arrive as symbols and the rest fold into the expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.inertia import Inertia, zero
+from pliant.algebra.rotations import SX, Identity, Rotation, constant
+from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moments, RigidMap, lump
+from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
+from pliant.shapes import LinkShapes, link_shapes
+
+STIFFENING = (False, True, "first-order")
+
+
+def build_chain(
+    robot: Robot,
+    rotation: str = "exact",
+    stiffening: bool | str = False,
+    symbols: Mapping[str, SX] | None = None,
+) -> Chain:
+    """The chain of a robot; numbers at the paths of `symbols` become those symbols."""
+    if rotation not in ROTATIONS:
+        raise ModelError(f"rotation: got {rotation!r}, expected one of {', '.join(map(repr, ROTATIONS))}")
+    if stiffening not in STIFFENING:
+        raise ModelError(f"stiffening: got {stiffening!r}, expected one of {', '.join(map(repr, STIFFENING))}")
+    shapes = robot_shapes(robot)
+    view = RobotView(robot, symbols or {})
+    order = _Coordinates(robot, shapes)
+    links = []
+    last = len(robot.links) - 1
+    for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
+        payload = view.payload if i == last else None
+        links.append(_chain_link(link, nominal, shapes[i], payload, order, rotation))
+    gravity = ca.SX(ca.vertcat(*view.gravity))
+    return Chain(tuple(links), gravity, order.names, order.n_joints, rotation, stiffening)
+
+
+class _Coordinates:
+    """Order of the coordinates: joints, motors, then each link's amplitudes."""
+
+    def __init__(self, robot: Robot, shapes: list[LinkShapes | None]) -> None:
+        moving = [link for link in robot.links if link.joint.type != "fixed"]
+        elastic = [link for link in moving if link.joint.drive is not None and link.joint.drive.stiffness is not None]
+        self.n_joints = len(moving)
+        self.joint = {link.name: k for k, link in enumerate(moving)}
+        self.motor = {link.name: self.n_joints + k for k, link in enumerate(elastic)}
+        names = [link.name for link in moving] + [f"{link.name}.motor" for link in elastic]
+        self.amplitudes: dict[str, tuple[int, ...]] = {}
+        for link, found in zip(robot.links, shapes):
+            own = found.names if found is not None else ()
+            self.amplitudes[link.name] = tuple(range(len(names), len(names) + len(own)))
+            names += [f"{link.name}.{name}" for name in own]
+        self.names = tuple(names)
+
+
+def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
+    """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at q = 0."""
+    shapes: list[LinkShapes | None] = []
+    beyond = zero()
+    last = len(robot.links) - 1
+    for i in reversed(range(len(robot.links))):
+        link = robot.links[i]
+        load = _moments(link.tip)
+        if i == last:
+            load = load.added(_moments(robot.payload))
+        beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
+        auto = link.shapes is not None and link.shapes.tip_load == "auto"
+        shapes.append(link_shapes(link, _tip_load(beyond) if auto else None))
+        beyond = _rigid_inertia_before(link, beyond)
+    return shapes[::-1]
+
+
+def _tip_load(beyond: Inertia) -> TipLoad:
+    """Mass, inertia about the tip and first moment outward along the beam."""
+    A, B, m = (np.array(ca.DM(x)) for x in (beyond.A, beyond.B, beyond.C[0, 0]))
+    return TipLoad(mass=float(m[0, 0]), inertia=tuple(np.diag(A).tolist()), first_moment=float(B[2, 1]))
+
+
+def _rigid_inertia_before(link: Any, beyond: Inertia) -> Inertia:
+    """Inertia in the predecessor's tip frame of everything from this link outwards, all coordinates zero."""
+    body = _rigid_body(link)
+    tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
+    own = body.inertia.added(_moments(link.joint.hub))
+    total = Inertia.rigid(own.m, own.s, own.D) + beyond.rotated(tip.R).shifted(tip.p)
+    joint = _joint(link, link)
+    q = ca.SX(link.beam.length if link.beam is not None and link.beam.slides else 0.0)
+    return total.rotated(joint.rotation(q)).shifted(joint.position(ca.SX(0)))
+
+
+def _chain_link(
+    link: Any, nominal: Any, shapes: LinkShapes | None, payload: Any, order: _Coordinates, rotation: str
+) -> ChainLink:
+    name = nominal.name
+    load = _moments(link.tip)
+    if payload is not None:
+        load = load.added(_moments(payload))
+    hub = _moments(link.joint.hub)
+    body: Body
+    if shapes is None:
+        rigid = _rigid_body(link)
+        body = RigidMap(
+            rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position)),
+            rigid.tip_position, rigid.tip_rotation,
+        )  # fmt: skip
+        hub = load = None
+    else:
+        body, hub = _beam(link, nominal, shapes, rotation, hub)
+    drive = nominal.joint.drive
+    elastic = drive is not None and drive.stiffness is not None
+    joint_index = order.joint.get(name)
+    rotor = link.joint.drive.rotor_inertia * link.joint.drive.gear_ratio**2 if drive is not None else 0.0
+    lever = _lever(nominal, body)
+    if any(lever) and not elastic and drive is not None and drive.rotor_inertia:
+        raise UnsupportedModel(
+            f"links.{name}: a rotor on a pinned link without drive stiffness; give the drive a stiffness, "
+            "or put the reflected rotor inertia into the hub"
+        )
+    friction = link.joint.friction
+    return ChainLink(
+        name=name,
+        joint=_joint(link, nominal),
+        body=body,
+        hub=None if hub is None or _is_empty(hub) else hub,
+        load=None if load is None or _is_empty(load) else load,
+        joint_index=joint_index,
+        body_indices=order.amplitudes[name],
+        actuated=order.motor.get(name, joint_index),
+        rotor=0.0 if elastic else rotor,
+        viscous=friction.viscous,
+        coulomb=(friction.coulomb, friction.coulomb_speed),
+        drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping) if elastic else None,
+        lever=lever,
+    )
+
+
+def _joint(link: Any, nominal: Any) -> JointMap:
+    R, p = origin_transform(link.joint)
+    return JointMap(nominal.joint.type, unit(nominal.joint.axis), constant(ca.blockcat(R)), ca.SX(ca.vertcat(*p)))
+
+
+def _rigid_body(link: Any) -> RigidMap:
+    """The link with its beam, if it has one, held straight."""
+    end = constant(ca.blockcat(tip_rotation(link)))
+    if link.beam is None:
+        body = link.rigid
+        return RigidMap(
+            lump(body.mass, ca.SX(ca.vertcat(*body.com)), ca.SX(ca.blockcat(inertia_matrix(body.inertia)))),
+            ca.SX(ca.vertcat(*body.tip)), end,
+        )  # fmt: skip
+    data = _beam_data(link)
+    L, mu = data.length, data.mass_per_length * data.length
+    mass, first, second, spin = _beam_integrals(link.beam)
+    j = ca.vertcat(*(value * L * weight for value, weight in zip((data.polar_inertia, *data.rotary), spin)))
+    D = ca.diag(ca.vertcat(mu * L * L * second, 0, 0)) + ca.sum1(j) / 2 * ca.SX.eye(3) - ca.diag(j)
+    ex = ca.SX(ca.DM([1, 0, 0]))
+    return RigidMap(Moments(mu * mass, ex * (mu * L * first), ca.densify(D)), ex * L, end)
+
+
+def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, float, float]]:
+    """int g, int g eta, int g eta^2 of the mass profile, and the means of the rotary profiles; 1, 1/2, 1/3 for a uniform beam."""
+    profile = beam_properties(beam).profile
+    if profile is None:
+        return 1.0, 0.5, 1.0 / 3.0, (1.0, 1.0, 1.0)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    breaks = np.unique(np.concatenate(([0.0, 1.0], profile.breaks)))
+    eta = np.concatenate([(a + b) / 2 + (b - a) / 2 * nodes for a, b in zip(breaks, breaks[1:])])
+    w = np.concatenate([(b - a) / 2 * weights for a, b in zip(breaks, breaks[1:])])
+    g = profile.mass_per_length(eta) * w
+    spins = (profile.polar_inertia(eta), profile.rotary_y(eta), profile.rotary_z(eta))
+    means = tuple(float(w @ s) for s in spins)
+    return float(g.sum()), float(g @ eta), float(g @ eta**2), (means[0], means[1], means[2])
+
+
+def _beam_data(link: Any) -> BeamData:
+    b = beam_properties(link.beam)
+    zeta = link.shapes.damping if link.shapes is not None else 0.0
+    return BeamData(
+        b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta
+    )
+
+
+def _beam(link: Any, nominal: Any, shapes: LinkShapes, rotation: str, hub: Moments) -> tuple[Body, Moments | None]:
+    """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
+    if nominal.beam.slides:
+        raise UnsupportedModel(f"links.{nominal.name}: sliding beams are not supported yet")
+    end = constant(ca.blockcat(tip_rotation(link)))
+    root = None
+    if nominal.shapes.boundary == "pinned":
+        if any(nominal.joint.hub.com):
+            raise ModelError(f"links.{nominal.name}.joint.hub.com: a hub on a pinned beam must be centred on the joint")
+        root, hub = ca.SX(ca.blockcat(inertia_matrix(link.joint.hub.inertia))), _point_mass(link.joint.hub.mass)
+    return LinearBeam(_beam_data(link), shapes, rotation, end, root), hub
+
+
+def _lever(link: Any, body: Body) -> tuple[SX, ...]:
+    """Turn of the root section about the joint per amplitude: zero for clamped shapes."""
+    if not isinstance(body, LinearBeam) or link.shapes.boundary != "pinned":
+        return ()
+    return tuple(ca.dot(ca.SX(ca.DM(unit(link.joint.axis))), column) for column in ca.horzsplit(body.root_turn()))
+
+
+def _point_mass(mass: SX) -> Moments:
+    return lump(mass, ca.SX.zeros(3), ca.SX.zeros(3, 3))
+
+
+def _moments(body: Any) -> Moments:
+    """Moments of a hub, a tip or the payload about its frame."""
+    return lump(body.mass, ca.SX(ca.vertcat(*body.com)), ca.SX(ca.blockcat(inertia_matrix(body.inertia))))
+
+
+def _is_empty(body: Moments) -> bool:
+    return bool(ca.SX(body.m).is_zero() and body.D.is_zero())
+
+
+def moved(body: Moments, R: Rotation, p: SX) -> Moments:
+    """A rigid lump of a frame at pose `R`, `p`, seen from the frame that the pose is given in."""
+    s = R.apply(body.s)
+    D = R.congruence(body.D) + ca.mtimes(p, s.T) + ca.mtimes(s, p.T) + body.m * ca.mtimes(p, p.T)
+    return Moments(body.m, s + body.m * p, ca.densify(D))
+
+
+def unit(axis: tuple[float, float, float]) -> tuple[float, float, float]:
+    """The axis of length one, with components within 1e-12 of 0 and 1 made exact."""
+    a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    a[np.abs(a) < 1e-12] = 0.0
+    a[np.abs(np.abs(a) - 1.0) < 1e-12] = np.sign(a[np.abs(np.abs(a) - 1.0) < 1e-12])
+    return float(a[0]), float(a[1]), float(a[2])
+
+
+__all__ = ["Identity", "build_chain", "robot_shapes"]

@@ -1,0 +1,131 @@
+"""A serial chain of links, each a joint (a rigid transform with one coordinate) and a body (a map of its own coordinates).
+
+Coordinates stand in the order joints, motors, then each link's amplitudes. Formulations walk over `chain.links` and read
+joint and body; nobody but `build_chain` knows the robot file. What is not inertia — springs, dampers, friction, drives — is the
+same for every formulation and lives in `forces.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX, Identity, Rotation, about, compose
+from pliant.dynamics.bodies import Body, Moments
+
+
+@dataclass(frozen=True)
+class JointMap:
+    """Frame of a link from the tip frame of its predecessor: fixed `origin`, then motion by `q` about or along `axis`."""
+
+    kind: Literal["revolute", "prismatic", "fixed"]
+    axis: tuple[float, float, float]
+    origin_rotation: Rotation
+    origin: SX
+
+    @property
+    def a(self) -> SX:
+        """Unit axis, the same before and after the motion."""
+        return ca.SX(ca.DM(self.axis))
+
+    @property
+    def turns(self) -> bool:
+        """Whether the coordinate is an angle."""
+        return self.kind == "revolute"
+
+    def turn(self, q: SX) -> Rotation:
+        """Rotation by the coordinate alone."""
+        return about(self.axis, q) if self.turns else Identity()
+
+    def rotation(self, q: SX) -> Rotation:
+        """R from the link frame to the predecessor's tip frame."""
+        return compose(self.origin_rotation, self.turn(q))
+
+    def position(self, q: SX) -> SX:
+        """Origin of the link frame in the predecessor's tip frame."""
+        slide = self.origin_rotation.apply(self.a) * q if self.kind == "prismatic" else ca.SX.zeros(3)
+        return self.origin + slide
+
+    def screw(self) -> tuple[SX, SX]:
+        """Angular and linear velocity of the link frame per unit rate, in link axes."""
+        zero = ca.SX.zeros(3)
+        return (self.a, zero) if self.turns else (zero, self.a if self.kind == "prismatic" else zero)
+
+
+@dataclass(frozen=True)
+class DriveMap:
+    """Elastic drive: motor coordinate, reflected rotor inertia J_r N^2, spring and damper to the joint."""
+
+    index: int
+    rotor: SX
+    stiffness: SX
+    damping: SX
+
+
+@dataclass(frozen=True)
+class ChainLink:
+    """One link: `joint_index` is None for a fixed joint, and for a sliding beam whose length is a coordinate of the body.
+
+    `hub` is fixed to the link frame, `load` to the distal frame. `rotor` is the reflected rotor inertia of a stiff drive. `lever`
+    holds, per body coordinate, how much it adds to the actuated position (pinned shapes turn the root section).
+    """
+
+    name: str
+    joint: JointMap
+    body: Body
+    hub: Moments | None
+    load: Moments | None
+    joint_index: int | None
+    body_indices: tuple[int, ...]
+    actuated: int | None
+    rotor: SX = 0.0
+    viscous: SX = 0.0
+    coulomb: tuple[SX, SX] = (0.0, 1.0)
+    drive: DriveMap | None = None
+    lever: tuple[SX, ...] = field(default=())
+
+    @property
+    def flexible(self) -> bool:
+        """Whether the body has coordinates of its own."""
+        return bool(self.body_indices)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The arm as maps: what every formulation receives."""
+
+    links: tuple[ChainLink, ...]
+    gravity: SX
+    coordinates: tuple[str, ...]
+    n_joints: int
+    rotation: str
+    stiffening: bool | str
+
+    @property
+    def n(self) -> int:
+        """Number of generalised coordinates."""
+        return len(self.coordinates)
+
+    def joint(self, link: ChainLink, q: SX) -> SX:
+        """The joint coordinate of a link in `q` (zero where it has none)."""
+        return q[link.joint_index] if link.joint_index is not None else ca.SX(0)
+
+    def body(self, link: ChainLink, q: SX) -> SX:
+        """The body coordinates of a link in `q`."""
+        return q[list(link.body_indices)] if link.body_indices else ca.SX(0, 1)
+
+    def actuation(self) -> SX:
+        """(n, n_joints) matrix S of `M qdd + bias = S tau`: a drive's torque acts on its motor, else on its joint."""
+        S = ca.SX(self.n, self.n_joints)
+        column = 0
+        for link in self.links:
+            if link.actuated is None:
+                continue
+            S[link.actuated, column] = 1
+            if link.drive is None:
+                for index, value in zip(link.body_indices, link.lever, strict=False):
+                    S[index, column] = value
+            column += 1
+        return S

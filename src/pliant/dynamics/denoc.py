@@ -1,0 +1,367 @@
+"""O(n) dynamics of rigid and flexible chains by the decoupled natural orthogonal complement [MS07].
+
+The twist of every link is linear in the rates through the natural orthogonal complement N = N_l N_d: N_l carries a twist from link
+to link, N_d adds the link's own rates. Here a link's own rates are its joint's *and* its amplitudes'; a body enters only through
+its moments and its tip map, so that any link that is a map fits. The generalised inertia matrix factors as U D U^T [MS07] (30) by
+eliminating, from the tip inwards, each link's amplitudes and then its joint: an articulated inertia and one pivot a coordinate.
+
+Notes
+-----
+Deviations from the paper's typesetting: a_{i,i-1} in (4) runs from O_i to O_{i-1}; (27) lacks gamma; (28) is A^T M A; (32) holds
+phi-hat, not t-hat; psi_i = psi-hat_i / m-hat_i without A in (33); gravity enters as base *acceleration* -g. A flexible body adds the
+columns of its amplitudes to N_d. Bias and eta of (32) travel inwards as one wrench, since both are carried by the same A^T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from pliant.algebra.inertia import Inertia, shift_wrench, zero
+from pliant.algebra.rotations import SX, axial, skew
+from pliant.dynamics.bodies import Moments, TipMap
+from pliant.dynamics.chain import Chain, ChainLink
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A link on the way out: its maps, angular velocity, and the accelerations of its frame and of its tip frame."""
+
+    link: ChainLink
+    q: SX
+    cd: SX
+    body: Moments
+    tip: TipMap
+    omega: SX
+    alpha: SX
+    a: SX
+    omega_tip: SX
+    alpha_tip: SX
+    a_tip: SX
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """One eliminated coordinate: pivot m-hat, its reduced force phi-hat, psi (6,) and couplings to what is eliminated later."""
+
+    index: int
+    inverse: SX
+    phi: SX
+    psi: SX
+    later: tuple[tuple[int, SX], ...] = ()
+
+
+def forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor: SX) -> SX:
+    """(n,) accelerations under generalised forces, in O(n): [MS07] eqs. (30)-(37), amplitudes eliminated link by link."""
+    motions = outward_motion(chain, q, qd, None)
+    pivots = inward_elimination(chain, motions, force, rotor)
+    return outward_accelerations(chain, motions, pivots)
+
+
+def inverse_dynamics(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> SX:
+    """(n,) inertial forces M qdd + h, gravity included: the same matrices walked out and in once ([MS07] (25), (27))."""
+    return inward_forces(chain, outward_motion(chain, q, qd, qdd))
+
+
+def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
+    """(n,) velocity and gravity terms."""
+    return inverse_dynamics(chain, q, qd, None)
+
+
+def mass_matrix(chain: Chain, q: SX) -> SX:
+    """(n, n) generalised inertia matrix by composite inertias, [MS07] (28), (29): each column walks from its link to the base."""
+    motions = outward_motion(chain, q, ca.SX.zeros(chain.n), None)
+    M = ca.SX(chain.n, chain.n)
+    composite = zero()
+    for i in reversed(range(len(motions))):
+        motion = motions[i]
+        at_tip = composite_at_tip(motion, composite)
+        own, columns, gram = _body_blocks(motion, at_tip)
+        indices = motion.link.body_indices
+        for k, row in enumerate(indices):
+            M[list(indices), row] = gram[:, k]
+            _carry_column(motions, i, row, columns[:3, k], columns[3:, k], M)
+        if motion.link.joint_index is not None:
+            turn, slide = motion.link.joint.screw()
+            n, f = own.times(turn, slide)
+            _carry_column(motions, i, motion.link.joint_index, n, f, M)
+            if indices:
+                M[list(indices), motion.link.joint_index] = ca.mtimes(columns.T, ca.vertcat(turn, slide))
+        composite = _to_predecessor(motion, own)
+    return ca.densify(ca.tril2symm(ca.tril(_symmetrised(M))))
+
+
+# ---------------------------------------------------------------------------------------------------------------- outward
+
+
+def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
+    """Angular velocities and accelerations, base to tip; without `qdd` the bias accelerations. Gravity is base acceleration -g."""
+    omega, alpha, a = ca.SX.zeros(3), ca.SX.zeros(3), -chain.gravity
+    motions = []
+    for link in chain.links:
+        joint, rate = chain.joint(link, q), chain.joint(link, qd)
+        omega, alpha, a = _across_joint(link, joint, rate, omega, alpha, a)
+        c, cd = chain.body(link, q), chain.body(link, qd)
+        if qdd is not None:
+            turn, slide = link.joint.screw()
+            alpha, a = alpha + turn * chain.joint(link, qdd), a + slide * chain.joint(link, qdd)
+        tip = link.body.tip(c, cd)
+        cdd = chain.body(link, qdd) if qdd is not None else None
+        at_tip = _across_body(tip, cd, cdd, omega, alpha, a)
+        motions.append(Motion(link, joint, cd, link.body.moments(c, cd), tip, omega, alpha, a, *at_tip))
+        omega, alpha, a = at_tip
+    return motions
+
+
+def _across_joint(link: ChainLink, q: SX, qd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+    """From the predecessor's tip frame to the link frame, without the joint's own acceleration."""
+    joint = link.joint
+    a = a + ca.mtimes(euler_matrix(omega, alpha), joint.position(q))
+    omega, alpha, a = (joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
+    turn = joint.turn(q)
+    omega, alpha, a = (turn.unapply(x) for x in (omega, alpha, a))
+    if joint.turns:
+        return omega + joint.a * qd, alpha + ca.cross(omega, joint.a) * qd, a
+    if joint.kind == "prismatic":
+        return omega, alpha, a + 2 * ca.cross(omega, joint.a) * qd
+    return omega, alpha, a
+
+
+def _across_body(tip: TipMap, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+    """From the link frame to its tip frame: eqs. (65), (70) of [KS09] with the term omega x thetad that (70) lost."""
+    turning, moving = ca.mtimes(tip.W, cd), ca.mtimes(tip.J, cd)
+    a = a + ca.mtimes(euler_matrix(omega, alpha), tip.p) + 2 * ca.cross(omega, moving) + tip.v_beta
+    alpha = alpha + ca.cross(omega, turning) + tip.w_beta
+    if cdd is not None:
+        a, alpha = a + ca.mtimes(tip.J, cdd), alpha + ca.mtimes(tip.W, cdd)
+    return tip.R.unapply(omega + turning), tip.R.unapply(alpha), tip.R.unapply(a)
+
+
+def euler_matrix(omega: SX, alpha: SX) -> SX:
+    """E = alpha^ + omega^ omega^: the acceleration of a point is a + E r. Six products, each formed once."""
+    x, y, z = (omega[k] for k in range(3))
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    square = ca.blockcat([[-(yy + zz), xy, xz], [xy, -(xx + zz), yz], [xz, yz, -(xx + yy)]])
+    return square + skew(alpha)
+
+
+# ----------------------------------------------------------------------------------------------------------------- inward
+
+
+def body_wrench(body: Moments, cd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+    """Inertial moment and force about the frame's origin and the modal forces, for accelerations `alpha`, `a` of the frame."""
+    E = euler_matrix(omega, alpha)
+    f = body.m * a + ca.mtimes(E, body.s)
+    X = ca.mtimes(E, body.D)
+    modal = ca.SX(0, 1)
+    spin = ca.SX.zeros(3)
+    if cd.shape[0]:
+        W = skew(2 * omega)
+        f = f + ca.mtimes(W, ca.mtimes(body.eps, cd)) + body.f_beta
+        X = X + ca.mtimes(W, body.P.T) + body.X_beta
+        rows = [ca.trace(ca.mtimes(E, H)) + ca.trace(ca.mtimes(W, N)) for H, N in zip(body.H, body.N)]
+        modal = ca.mtimes(body.eps.T, a) + ca.vertcat(*rows) + body.b_beta + ca.mtimes(body.spin.T, alpha)
+        spin = ca.cross(omega, ca.mtimes(body.spin, cd))
+    return ca.cross(body.s, a) + axial(X) + spin, f, modal
+
+
+def link_wrench(motion: Motion, n_tip: SX, f_tip: SX) -> tuple[SX, SX, SX]:
+    """Moment and force about the link frame and modal forces of body, hub, load and of what the next link hands in at the tip."""
+    link, none = motion.link, ca.SX(0, 1)
+    n, f, modal = body_wrench(_with_hub(motion), motion.cd, motion.omega, motion.alpha, motion.a)
+    if link.load is not None:
+        n_load, f_load, _ = body_wrench(link.load, none, motion.omega_tip, motion.alpha_tip, motion.a_tip)
+        n_tip, f_tip = n_tip + n_load, f_tip + f_load
+    n_tip, f_tip = motion.tip.R.apply(n_tip), motion.tip.R.apply(f_tip)
+    if link.body_indices:
+        modal = modal + ca.mtimes(motion.tip.W.T, n_tip) + ca.mtimes(motion.tip.J.T, f_tip)
+    return n + shift_wrench(n_tip, f_tip, motion.tip.p), f + f_tip, modal
+
+
+def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
+    """(n,) generalised inertial forces from the motions, tip to base."""
+    out = ca.SX.zeros(chain.n)
+    n, f = ca.SX.zeros(3), ca.SX.zeros(3)
+    for motion in reversed(motions):
+        n, f, modal = link_wrench(motion, n, f)
+        if motion.link.body_indices:
+            out[list(motion.link.body_indices)] = modal
+        if motion.link.joint_index is not None:
+            turn, slide = motion.link.joint.screw()
+            out[motion.link.joint_index] = ca.dot(turn, n) + ca.dot(slide, f)
+        n, f = _wrench_to_predecessor(motion, n, f)
+    return out
+
+
+def inward_elimination(chain: Chain, motions: list[Motion], force: SX, rotor: SX) -> list[list[Pivot]]:
+    """Articulated inertias and pivots m-hat, psi, phi-hat, tip to base: [MS07] (31)-(34); per link, in order of elimination."""
+    pivots: list[list[Pivot]] = []
+    inertia, n, f = zero(), ca.SX.zeros(3), ca.SX.zeros(3)
+    for motion in reversed(motions):
+        link = motion.link
+        at_tip = composite_at_tip(motion, inertia)
+        n, f, modal = link_wrench(motion, n, f)
+        own, columns, gram = _body_blocks(motion, at_tip)
+        M, wrench = own.matrix, ca.vertcat(n, f)
+        phi = force[list(link.body_indices)] - modal if link.body_indices else ca.SX(0, 1)
+        eliminated, M, wrench = _eliminate_body(link, M, columns, gram, wrench, phi)
+        if link.joint_index is not None:
+            pivot, M, wrench = _eliminate_joint(link, M, wrench, force[link.joint_index], rotor[link.joint_index])
+            eliminated.append(pivot)
+        pivots.append(eliminated)
+        inertia = _to_predecessor(motion, Inertia.from_matrix(M))
+        n, f = _wrench_to_predecessor(motion, wrench[:3], wrench[3:])
+    return pivots[::-1]
+
+
+def _eliminate_body(link: ChainLink, M: SX, F: SX, G: SX, wrench: SX, phi: SX) -> tuple[list[Pivot], SX, SX]:
+    """Amplitudes out of [[M, F], [F^T, G]], last first, one LDL^T step each."""
+    eliminated = []
+    for k in reversed(range(len(link.body_indices))):
+        inverse = 1 / G[k, k]
+        psi = F[:, k] * inverse
+        later = [G[j, k] * inverse for j in range(k)]
+        eliminated.append(
+            Pivot(link.body_indices[k], inverse, phi[k], psi, tuple(zip(link.body_indices[:k], later, strict=True)))
+        )
+        M = rank_one(M, F[:, k], psi)
+        wrench = wrench + psi * phi[k]
+        F, G, phi = ca.SX(F), ca.SX(G), ca.SX(phi)
+        for j in range(k):
+            F[:, j] -= F[:, k] * later[j]
+            phi[j] -= later[j] * phi[k]
+            for i in range(j + 1):
+                G[i, j] -= G[i, k] * later[j]
+                G[j, i] = G[i, j]
+    return eliminated, M, wrench
+
+
+def _eliminate_joint(link: ChainLink, M: SX, wrench: SX, force: SX, rotor: SX) -> tuple[Pivot, SX, SX]:
+    """The joint's coordinate out of the link's inertia: what remains has no inertia along the joint, exactly."""
+    S = ca.vertcat(*link.joint.screw())
+    psi_hat = ca.mtimes(M, S)
+    inverse = 1 / (ca.dot(S, psi_hat) + rotor)
+    psi = psi_hat * inverse
+    phi = force - ca.dot(S, wrench)
+    free = is_zero(rotor)
+    M = rank_one(M, psi_hat, psi)
+    if free:
+        M = _without_axis(M, link)
+    return Pivot(link.joint_index or 0, inverse, phi, psi), M, wrench + psi * phi
+
+
+def _without_axis(M: SX, link: ChainLink) -> SX:
+    """Structural zeros along a coordinate axis that the elimination has emptied."""
+    for k in range(3):
+        if abs(link.joint.axis[k]) == 1.0:
+            row = k if link.joint.turns else 3 + k
+            M[row, :] = 0
+            M[:, row] = 0
+    return M
+
+
+def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list[Pivot]]) -> SX:
+    """(n,) accelerations, base to tip: [MS07] (36), (37)."""
+    qdd = ca.SX.zeros(chain.n)
+    alpha, a = ca.SX.zeros(3), ca.SX.zeros(3)
+    for motion, eliminated in zip(motions, pivots, strict=True):
+        link = motion.link
+        a = a + ca.cross(alpha, link.joint.position(motion.q))
+        rotation = (link.joint.origin_rotation, link.joint.turn(motion.q))
+        for R in rotation:
+            alpha, a = R.unapply(alpha), R.unapply(a)
+        for pivot in reversed(eliminated):
+            known = ca.dot(pivot.psi, ca.vertcat(alpha, a)) + sum(value * qdd[j] for j, value in pivot.later)
+            qdd[pivot.index] = pivot.phi * pivot.inverse - known
+            if pivot.index == link.joint_index:
+                turn, slide = link.joint.screw()
+                alpha, a = alpha + turn * qdd[pivot.index], a + slide * qdd[pivot.index]
+        cdd = chain.body(link, qdd)
+        a = a + ca.cross(alpha, motion.tip.p) + ca.mtimes(motion.tip.J, cdd)
+        alpha = alpha + ca.mtimes(motion.tip.W, cdd)
+        alpha, a = motion.tip.R.unapply(alpha), motion.tip.R.unapply(a)
+    return qdd
+
+
+# ----------------------------------------------------------------------------------------------------------------- shared
+
+
+def composite_at_tip(motion: Motion, beyond: Inertia) -> Inertia:
+    """Inertia at the tip point, in link axes, of the load and of what lies beyond."""
+    load = motion.link.load
+    if load is not None:
+        beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
+    return beyond.rotated(motion.tip.R)
+
+
+def _body_blocks(motion: Motion, at_tip: Inertia) -> tuple[Inertia, SX, SX]:
+    """Inertia of the link about its frame, columns (6, k) that couple its amplitudes to the frame, and their gram (k, k)."""
+    body, tip = _with_hub(motion), motion.tip
+    own = Inertia.rigid(body.m, body.s, body.D) + at_tip.shifted(tip.p)
+    if not motion.link.body_indices:
+        return own, ca.SX(6, 0), ca.SX(0, 0)
+    n, f = at_tip.times(tip.W, tip.J)
+    columns = ca.vertcat(body.coupling() + n + ca.mtimes(skew(tip.p), f), body.eps + f)
+    gram = body.gram + ca.mtimes(tip.W.T, n) + ca.mtimes(tip.J.T, f)
+    return own, columns, gram
+
+
+def _with_hub(motion: Motion) -> Moments:
+    return motion.body.added(motion.link.hub) if motion.link.hub is not None else motion.body
+
+
+def _to_predecessor(motion: Motion, inertia: Inertia) -> Inertia:
+    """From the link frame to the predecessor's tip frame."""
+    joint = motion.link.joint
+    turned = inertia.rotated(joint.turn(motion.q)).rotated(joint.origin_rotation)
+    return turned.shifted(joint.position(motion.q))
+
+
+def _wrench_to_predecessor(motion: Motion, n: SX, f: SX) -> tuple[SX, SX]:
+    joint = motion.link.joint
+    for R in (joint.turn(motion.q), joint.origin_rotation):
+        n, f = R.apply(n), R.apply(f)
+    return shift_wrench(n, f, joint.position(motion.q)), f
+
+
+def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: SX) -> None:
+    """Projects the wrench of a unit acceleration of `column` on every coordinate from link `i` inwards."""
+    for j in range(i, -1, -1):
+        motion = motions[j]
+        link = motion.link
+        if j < i:
+            n, f = motion.tip.R.apply(n), motion.tip.R.apply(f)
+            if link.body_indices:
+                M[list(link.body_indices), column] = ca.mtimes(motion.tip.W.T, n) + ca.mtimes(motion.tip.J.T, f)
+            n = shift_wrench(n, f, motion.tip.p)
+        if link.joint_index is not None:
+            turn, slide = link.joint.screw()
+            M[link.joint_index, column] = ca.dot(turn, n) + ca.dot(slide, f)
+        n, f = _wrench_to_predecessor(motion, n, f)
+
+
+def _symmetrised(M: SX) -> SX:
+    """Both triangles filled from whichever side was written."""
+    out = ca.SX(M)
+    for r in range(M.shape[0]):
+        for c in range(r):
+            value = M[r, c] if M.sparsity().has_nz(r, c) else M[c, r]
+            out[r, c] = value
+            out[c, r] = value
+    return out
+
+
+def rank_one(M: SX, left: SX, right: SX) -> SX:
+    """M - left right^T, of which the upper triangle is formed and mirrored."""
+    M = ca.SX(M)
+    for r in range(6):
+        for c in range(r, 6):
+            M[r, c] = M[r, c] - left[r] * right[c]
+            M[c, r] = M[r, c]
+    return M
+
+
+def is_zero(value: SX) -> bool:
+    """Whether an expression is the constant zero."""
+    return bool(ca.SX(value).is_zero())

@@ -1,0 +1,128 @@
+"""The equations of motion M(q) qdd + bias(q, qd) = S tau, put together from a formulation and the forces all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX
+from pliant.dynamics.chain import Chain
+from pliant.dynamics.forces import passive, rotors
+from pliant.errors import UnsupportedModel
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """One way to the equations: inertia matrix and inertial forces of the links, and shortcuts where the source has them.
+
+    `forward(chain, q, qd, force, rotor)` and `inverse(chain, q, qd, qdd)` default to solving and multiplying with the matrix.
+    `supports` names the features of a chain beyond plain links that it can carry (see `features`).
+    """
+
+    name: str
+    source: str
+    mass_matrix: Callable[[Chain, SX], SX]
+    inertial_forces: Callable[[Chain, SX, SX], SX]
+    forward: Callable[[Chain, SX, SX, SX, SX], SX] | None = None
+    inverse: Callable[[Chain, SX, SX, SX], SX] | None = None
+    supports: frozenset[str] = frozenset()
+
+
+def features(chain: Chain) -> frozenset[str]:
+    """What a chain asks of a formulation beyond rigid and linearly flexible links."""
+    found = set()
+    if any(link.drive is not None for link in chain.links):
+        found.add("flexible joints")
+    if chain.stiffening == "first-order":
+        found.add("first-order stiffening")
+    elif any(not link.body.is_linear for link in chain.links):
+        found.add("sliding beams" if any(_slides(link) for link in chain.links) else "stiffening")
+        if chain.stiffening:
+            found.add("stiffening")
+    return frozenset(found)
+
+
+def _slides(link: object) -> bool:
+    return getattr(link, "joint_index", None) is None and getattr(link, "actuated", None) is not None
+
+
+def require(formulation: Formulation, chain: Chain, others: list[Formulation]) -> None:
+    """Raises `UnsupportedModel` that names the missing feature and the formulations that have it."""
+    for feature in sorted(features(chain) - formulation.supports):
+        able = [f.name for f in others if feature in f.supports]
+        raise UnsupportedModel(
+            f"formulation '{formulation.name}' does not support {feature}; use one of: {', '.join(able) or 'none yet'}"
+        )
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Expressions of one chain by one formulation."""
+
+    chain: Chain
+    formulation: Formulation
+
+    def mass_matrix(self, q: SX) -> SX:
+        """(n, n) inertia matrix, rotors included."""
+        return self.formulation.mass_matrix(self.chain, q) + ca.diag(rotors(self.chain))
+
+    def bias(self, q: SX, qd: SX) -> SX:
+        """(n,) everything but inertia and torque: gravity, velocity terms, strain, damping, friction."""
+        return self.formulation.inertial_forces(self.chain, q, qd) + passive(self.chain, q, qd)
+
+    def forward_dynamics(self, q: SX, qd: SX, tau: SX) -> SX:
+        """(n,) accelerations."""
+        return self.accelerations(q, qd, ca.mtimes(self.chain.actuation(), tau))
+
+    def accelerations(self, q: SX, qd: SX, applied: SX) -> SX:
+        """(n,) accelerations under generalised forces on every coordinate."""
+        chain, forward = self.chain, self.formulation.forward
+        force = ca.densify(applied) - passive(chain, q, qd)
+        if forward is None:
+            h = self.formulation.inertial_forces(chain, q, qd)
+            return solve_positive(self.mass_matrix(q), force - h)
+        rotor = rotors(chain)
+        qdd = ca.SX(forward(chain, q, qd, force, rotor))
+        for link in chain.links:
+            if link.drive is not None:
+                qdd[link.drive.index] = force[link.drive.index] / rotor[link.drive.index]
+        return qdd
+
+    def inverse_dynamics(self, q: SX, qd: SX, qdd: SX) -> SX:
+        """(n,) generalised forces that give `qdd`: M qdd + bias."""
+        inverse = self.formulation.inverse
+        if inverse is None:
+            return ca.mtimes(self.mass_matrix(q), qdd) + self.bias(q, qd)
+        return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + passive(self.chain, q, qd)
+
+
+def factor(M: SX) -> tuple[SX, SX]:
+    """Unit lower triangle `L` and pivots `d` of M = L diag(d) L^T: no pivoting, safe exactly when M is positive definite."""
+    n = M.shape[0]
+    L, d, A = ca.SX.eye(n), ca.SX.zeros(n), ca.SX(M)
+    for k in range(n):
+        d[k] = A[k, k]
+        inverse = 1 / d[k]
+        column = [A[i, k] for i in range(k + 1, n)]
+        for i in range(k + 1, n):
+            L[i, k] = column[i - k - 1] * inverse
+            for j in range(k + 1, i + 1):
+                A[i, j] = A[i, j] - L[i, k] * column[j - k - 1]
+    return L, d
+
+
+def solve_positive(M: SX, b: SX) -> SX:
+    """x of M x = b by L D L^T, for a symmetric positive definite M: the non-recursive O(n^3) way of [MS07]."""
+    L, d = factor(M)
+    n = M.shape[0]
+    x = [b[k] for k in range(n)]
+    for k in range(n):
+        for i in range(k + 1, n):
+            x[i] = x[i] - L[i, k] * x[k]
+    x = [x[k] / d[k] for k in range(n)]
+    for k in reversed(range(n)):
+        for i in range(k):
+            x[i] = x[i] - L[k, i] * x[k]
+    return ca.vertcat(*x)

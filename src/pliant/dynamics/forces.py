@@ -1,0 +1,69 @@
+"""What acts on the coordinates without any inertia: strain, structural damping, joint friction, elastic drives.
+
+The same for every formulation: `M(q) qdd + inertial(q, qd) + passive(q, qd) = S tau`.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX
+from pliant.dynamics.chain import Chain, ChainLink
+
+
+def strain_energy(chain: Chain, q: SX) -> SX:
+    """Elastic energy of links and drives."""
+    V = ca.SX(0)
+    for link in chain.links:
+        V += link.body.strain_energy(chain.body(link, q))
+        if link.drive is not None:
+            V += link.drive.stiffness * (q[link.drive.index] - joint_position(link, q)) ** 2 / 2
+    return V
+
+
+def dissipation(chain: Chain, q: SX, qd: SX) -> SX:
+    """(n,) generalised forces of dampers and friction, positive against the motion."""
+    out = ca.SX.zeros(chain.n)
+    for link in chain.links:
+        if link.body_indices:
+            out[list(link.body_indices)] += link.body.dissipation(chain.body(link, q), chain.body(link, qd))
+        if link.actuated is None:
+            continue
+        rate = joint_position(link, qd)
+        level, width = link.coulomb
+        _spread(link, out, link.viscous * rate + level * ca.tanh(rate / width))
+        if link.drive is not None:
+            torque = link.drive.damping * (qd[link.drive.index] - rate)
+            out[link.drive.index] += torque
+            _spread(link, out, -torque)
+    return out
+
+
+def passive(chain: Chain, q: SX, qd: SX) -> SX:
+    """(n,) forces of strain and dissipation, on the left-hand side of the equations of motion."""
+    return ca.densify(ca.gradient(strain_energy(chain, q), q) + dissipation(chain, q, qd))
+
+
+def rotors(chain: Chain) -> SX:
+    """(n,) diagonal that reflected rotor inertias add to the inertia matrix, on joints of stiff drives and on motors."""
+    out = ca.SX.zeros(chain.n)
+    for link in chain.links:
+        if link.drive is not None:
+            out[link.drive.index] += link.drive.rotor
+        elif link.actuated is not None:
+            out[link.actuated] += link.rotor
+    return out
+
+
+def joint_position(link: ChainLink, q: SX) -> SX:
+    """Position of the shaft: the joint coordinate plus the turn of a pinned root section (rates likewise)."""
+    own = q[link.joint_index] if link.joint_index is not None else q[link.body_indices[0]]
+    return own + sum(value * q[index] for index, value in zip(link.body_indices, link.lever, strict=False))
+
+
+def _spread(link: ChainLink, out: SX, force: SX) -> None:
+    """Adds a force on the shaft to the coordinates that move it."""
+    first = link.joint_index if link.joint_index is not None else link.body_indices[0]
+    out[first] += force
+    for index, value in zip(link.body_indices, link.lever, strict=False):
+        out[index] += value * force

@@ -1,0 +1,27 @@
+"""Lagrange's equations straight from kinetic and potential energy by automatic differentiation: the judge of all disputes.
+
+Nothing here is recursive or clever. M = d2T/dqd2, the velocity terms are d/dt(dT/dqd) - dT/dq at zero acceleration, gravity is a
+gradient. [TG95] eqs. (16), (17), (26).
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX
+from pliant.dynamics.chain import Chain
+from pliant.dynamics.kinematics import gravity_energy, kinetic_energy
+
+
+def mass_matrix(chain: Chain, q: SX) -> SX:
+    """(n, n) inertia matrix of the links: the Hessian of the kinetic energy in the rates."""
+    qd = ca.SX.sym("qd", chain.n)
+    return ca.densify(ca.jacobian(ca.gradient(kinetic_energy(chain, q, qd), qd), qd))
+
+
+def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
+    """(n,) velocity and gravity terms h + c of [TG95] (26)."""
+    T = kinetic_energy(chain, q, qd)
+    momentum = ca.gradient(T, qd)
+    h = ca.jtimes(momentum, q, qd) - ca.gradient(T, q)
+    return ca.densify(h + ca.gradient(gravity_energy(chain, q), q))
