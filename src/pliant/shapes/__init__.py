@@ -1,0 +1,74 @@
+"""How a beam may bend: modes, frequency equations, finite elements, and the integrals the dynamics needs."""
+
+from pliant.shapes.builder import link_shapes
+from pliant.shapes.elements import (
+    Elements,
+    ReducedShapes,
+    bending_elements,
+    eigenpairs,
+    mass_matrix,
+    reduce_elements,
+    rod_elements,
+    stiffness_matrix,
+)
+from pliant.shapes.integrals import Field, ModalIntegrals, Profile, modal_integrals
+from pliant.shapes.link import LinkShapes, section_profile
+from pliant.shapes.load import LoadRatios
+from pliant.shapes.modes import BendingModes, bending_modes
+from pliant.shapes.moving import beta_length_derivatives, beta_rate, follow_beta, load_at_length, roots_along
+from pliant.shapes.quadrature import ShapeSet, gauss_rule, gram
+from pliant.shapes.rods import RodModes, rod_modes
+from pliant.shapes.roots import (
+    CLAMPED,
+    PINNED,
+    RootSupport,
+    bending_roots,
+    clamped_free_roots,
+    clamped_mass_roots,
+    pinned_free_roots,
+    pinned_pinned_roots,
+    rod_roots,
+)
+from pliant.shapes.table import FrequencyRow, frequency_table
+
+__all__ = [
+    "CLAMPED",
+    "PINNED",
+    "BendingModes",
+    "Elements",
+    "Field",
+    "FrequencyRow",
+    "LinkShapes",
+    "LoadRatios",
+    "ModalIntegrals",
+    "Profile",
+    "ReducedShapes",
+    "RodModes",
+    "RootSupport",
+    "ShapeSet",
+    "bending_elements",
+    "bending_modes",
+    "bending_roots",
+    "beta_length_derivatives",
+    "beta_rate",
+    "clamped_free_roots",
+    "clamped_mass_roots",
+    "eigenpairs",
+    "follow_beta",
+    "frequency_table",
+    "gauss_rule",
+    "gram",
+    "link_shapes",
+    "load_at_length",
+    "mass_matrix",
+    "modal_integrals",
+    "pinned_free_roots",
+    "pinned_pinned_roots",
+    "reduce_elements",
+    "rod_elements",
+    "rod_modes",
+    "rod_roots",
+    "roots_along",
+    "section_profile",
+    "stiffness_matrix",
+]

@@ -1,0 +1,147 @@
+"""From the description of a link to its shapes: which fields bend, with which functions, under which boundary load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import ModelError
+from pliant.robot.beam import beam_properties
+from pliant.shapes.elements import Elements, mass_matrix, reduce_elements, stiffness_matrix
+from pliant.shapes.integrals import FIELDS, Field, FieldName, Profile, modal_integrals
+from pliant.shapes.link import LinkShapes, section_profile
+from pliant.shapes.load import FREE, LoadRatios
+from pliant.shapes.modes import bending_modes
+from pliant.shapes.quadrature import Normalise, ShapeSet, gauss_rule
+from pliant.shapes.rods import rod_modes
+from pliant.shapes.roots import CLAMPED, PINNED
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which shapes a field shall get: a number of modes, or elements, perhaps reduced."""
+
+    method: str
+    number: int = 0
+    count: int = 0
+    reduce: int | None = None
+    normalise: Normalise = "unit"
+
+
+def link_shapes(link: Any, tip_load: Any = None) -> LinkShapes | None:
+    """Shapes of a link as its `shapes` section asks for; None for a rigid body or a rigid beam.
+
+    Parameters
+    ----------
+    link : pliant.robot.Link
+    tip_load : pliant.robot.TipLoad, optional
+        Boundary load for `clamped-mass`, with "auto" resolved into numbers; it wins over the one in the description.
+
+    Notes
+    -----
+    `reduce: k` keeps k Craig-Bampton modes of each flexible field, or all that a field has where that is fewer.
+    """
+    return requested_shapes(link, lambda name: _own_request(link, name), tip_load)
+
+
+def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_load: Any = None) -> LinkShapes | None:
+    """Shapes of a link with its own flexible fields, beam and boundary, each field as `request` has it."""
+    if link.beam is None or link.shapes is None:
+        return None
+    beam = beam_properties(link.beam)
+    profile = section_profile(beam)
+    tip = _boundary_load(link, tip_load)
+    names: list[FieldName] = [name for name in FIELDS if getattr(link.shapes, name)]
+    parts = tuple(_field(link, name, request(name), _ratios(link, name, beam, tip), profile) for name in names)
+    return LinkShapes(parts, modal_integrals(parts, profile), profile) if parts else None
+
+
+def _own_request(link: Any, name: FieldName) -> Request:
+    wanted = link.shapes
+    return Request(wanted.method, int(getattr(wanted, name)), wanted.count or 0, wanted.reduce, wanted.normalise)
+
+
+def _boundary_load(link: Any, tip_load: Any) -> Any:
+    """The TipLoad that shapes the functions, None for a free tip."""
+    if link.shapes.boundary != "clamped-mass":
+        return None
+    load = link.shapes.tip_load if tip_load is None else tip_load
+    if load is None or load == "auto":
+        raise ModelError(
+            f"link {link.name}: clamped-mass shapes were given tip_load {load!r}, expected mass, inertia, first_moment; "
+            "give numbers, or let the model resolve `auto`"
+        )
+    return load
+
+
+def _ratios(link: Any, name: FieldName, beam: Any, tip: Any) -> LoadRatios:
+    """The boundary load as one field sees it, in units of the scalar density of the beam."""
+    if tip is None:
+        return FREE
+    L, mu = beam.length, beam.mass_per_length
+    J = tip.inertia if np.ndim(tip.inertia) else (0.0, tip.inertia, tip.inertia)
+    if name == "axial":
+        return LoadRatios(M=tip.mass / (mu * L))
+    if name == "torsion":
+        if J[0] and not beam.polar_inertia:
+            raise ModelError(
+                f"link {link.name}: torsion shapes with a tip inertia need polar_inertia > 0, given 0; "
+                "give the beam its polar_inertia, or the tip load one inertia for both bending planes"
+            )
+        return LoadRatios(M=J[0] / (beam.polar_inertia * L)) if J[0] else FREE
+    turned = J[2] if name == "bending_y" else J[1]
+    return LoadRatios(tip.mass / (mu * L), turned / (mu * L**3), tip.first_moment / (mu * L**2))
+
+
+def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: Profile) -> Field:
+    if request.method == "elements":
+        shapes = _elements(link, name, request, load, profile)
+    else:
+        shapes = _modes(link, name, request, load.over(_mean(profile, name)))
+    return Field(name, shapes, load)
+
+
+def _modes(link: Any, name: FieldName, request: Request, load: LoadRatios) -> ShapeSet:
+    """Modes of the uniform beam of equal mass: exact if the beam is uniform, else Ritz functions."""
+    if name in ("torsion", "axial"):
+        return rod_modes(request.number, load.M, normalise=request.normalise)
+    support = PINNED if link.shapes.boundary == "pinned" and name == _turning_plane(link) else CLAMPED
+    return bending_modes(request.number, support, load, normalise=request.normalise)
+
+
+def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: Profile) -> ShapeSet:
+    if link.shapes.boundary == "pinned":
+        raise ModelError(
+            f"link {link.name}: boundary pinned with elements, expected modes: a slope at the root would repeat the "
+            "turning of the joint; use method modes, or boundary clamped-free"
+        )
+    elements = Elements(request.count, 2 if name in ("bending_y", "bending_z") else 1)
+    if request.reduce is None:
+        return elements
+    rigidity, density = profile.weights.get(FIELDS[name].rigidity), profile.weights.get(_density(name))
+    K = stiffness_matrix(elements, rigidity, profile.breaks)
+    M = mass_matrix(elements, density, load, breaks=profile.breaks)
+    return reduce_elements(elements, min(request.reduce, elements.size), K, M, normalise=request.normalise)
+
+
+def _turning_plane(link: Any) -> FieldName:
+    """The bending field whose plane the joint turns."""
+    axis = np.abs(np.asarray(link.joint.axis, dtype=float))
+    if link.joint.type == "revolute" and max(axis[0], min(axis[1], axis[2])) < 1e-9 * axis.max():
+        return "bending_y" if axis[2] > axis[1] else "bending_z"
+    raise ModelError(
+        f"link {link.name}: pinned shapes with a {link.joint.type} joint about {tuple(link.joint.axis)}; expected a "
+        "revolute joint about y or z of the beam; use boundary clamped-free"
+    )
+
+
+def _density(name: FieldName) -> str:
+    return "polar_inertia" if name == "torsion" else "mass_per_length"
+
+
+def _mean(profile: Profile, name: FieldName) -> float:
+    rule = gauss_rule(profile.breaks)
+    return float(rule.weight @ profile(_density(name), rule.eta))

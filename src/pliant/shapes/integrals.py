@@ -1,0 +1,207 @@
+"""Everything the dynamics needs to know about the shapes of a beam, as numbers computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.shapes.elements import eigenpairs
+from pliant.shapes.load import FREE, Array, LoadRatios
+from pliant.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule
+
+FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]
+DensityName = Literal["mass_per_length", "polar_inertia", "rotary_y", "rotary_z"]
+
+
+class FieldKind(NamedTuple):
+    """What a field does to a section: displacement and rotation of it, per shape value (turn: per slope in bending)."""
+
+    axis: tuple[int, int, int]
+    turn: tuple[int, int, int]
+    rigidity: str
+    spin: DensityName | None  # section inertia that its rotation carries
+
+
+FIELDS: dict[FieldName, FieldKind] = {
+    "bending_y": FieldKind((0, 1, 0), (0, 0, 1), "EI_z", "rotary_z"),
+    "bending_z": FieldKind((0, 0, 1), (0, -1, 0), "EI_y", "rotary_y"),
+    "torsion": FieldKind((0, 0, 0), (1, 0, 0), "GJ", "polar_inertia"),
+    "axial": FieldKind((1, 0, 0), (0, 0, 0), "EA", None),
+}
+SPINS: tuple[DensityName, ...] = ("polar_inertia", "rotary_y", "rotary_z")
+
+
+@dataclass(frozen=True)
+class Field:
+    """Shapes of one field with the boundary load that shaped them, in units of the beam's scalar density."""
+
+    name: FieldName
+    shapes: ShapeSet
+    load: LoadRatios = FREE
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How the properties of a tapered beam vary over eta: a physical value is scalar times profile.
+
+    `weights` maps `mass_per_length`, `polar_inertia`, `rotary_y`, `rotary_z`, `EI_y`, `EI_z`, `GJ`, `EA` to functions
+    of eta; a missing one is 1. `breaks` are the stations between which they are smooth.
+    """
+
+    weights: dict[str, Weight] = field(default_factory=dict)
+    breaks: tuple[float, ...] = (0.0, 1.0)
+
+    def __call__(self, name: str, eta: Array) -> Array:
+        weight = self.weights.get(name)
+        return np.ones_like(eta) if weight is None else np.asarray(weight(eta), dtype=float) + np.zeros_like(eta)
+
+
+UNIFORM = Profile()
+
+
+@dataclass(frozen=True)
+class ModalIntegrals:
+    """Integrals over eta in [0, 1] of the m shapes of a link, weighted with the profile g (1 for a uniform beam).
+
+    The caller supplies powers of L and the scalar properties. The eps_j, C_j, C_jk of [KS09] are made of `eps`,
+    `eta_eps`, `gram`; H_jk of [ZZZ] is `shortening`.
+
+    Attributes
+    ----------
+    axis, turn : (m, 3)
+        Direction of displacement and of section rotation of each shape.
+    mass, first, second : float
+        Integrals of g, g eta, g eta^2.
+    eps, eta_eps : (m,)
+        Integrals of g psi_j and g eta psi_j; 0 for torsion.
+    gram : (m, m)
+        Integrals of g psi_j psi_k, also between different fields; 0 for torsion.
+    spin_mass : (3,)
+        Integrals of the profiles of section inertia about x, y, z.
+    spin : (m, 3)
+        Integrals of that profile times the section's turn (psi for torsion, psi' for bending, signed as in `turn`).
+    spin_gram : (3, m, m)
+        Integrals of that profile times products of turns about the same axis.
+    stiffness : (m, m)
+        Integrals of rigidity profile times psi'' psi'' (bending) or psi' psi'; 0 between fields.
+    damping : (m, m)
+        gamma Phi sqrt(Lambda) Phi^T gamma per field, with the modes (Phi, Lambda) of the pair (stiffness, gamma); gamma
+        contains the boundary load and no rotary inertia of sections. 2 zeta times it damps every mode by ratio zeta.
+    tip, tip_slope : (m,)
+        psi_j(1), psi_j'(1).
+    """
+
+    axis: Array
+    turn: Array
+    mass: float
+    first: float
+    second: float
+    eps: Array
+    eta_eps: Array
+    gram: Array
+    spin_mass: Array
+    spin: Array
+    spin_gram: Array
+    stiffness: Array
+    damping: Array
+    tip: Array
+    tip_slope: Array
+    fields: tuple[Field, ...] = field(repr=False)
+
+    def shortening(self, eta: ArrayLike) -> Array:
+        """H_jk(eta) = int_0^eta psi_j' psi_k' within each bending plane, 0 elsewhere, shape (len(eta), m, m)."""
+        stations = np.atleast_1d(np.asarray(eta, dtype=float))
+        return np.stack([self._shortening_at(station) for station in stations])
+
+    def _shortening_at(self, station: float) -> Array:
+        H = np.zeros((len(self.tip), len(self.tip)))
+        for f, block in zip(self.fields, blocks(self.fields)):
+            if f.shapes.order == 2 and station > 0:
+                breaks = f.shapes.breaks
+                rule = gauss_rule([*breaks[breaks < station], station], f.shapes.wavenumber)
+                slope = f.shapes.evaluate(rule.eta, 1)
+                H[block, block] = slope.T @ (rule.weight[:, None] * slope)
+        return H
+
+
+def blocks(fields: Sequence[Field]) -> list[slice]:
+    """Place of each field among the coordinates of the link."""
+    ends = np.cumsum([0, *(f.shapes.size for f in fields)])
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+
+def modal_integrals(fields: Sequence[Field], profile: Profile = UNIFORM) -> ModalIntegrals:
+    """Compute all integrals of a link with one Gauss rule that is exact to rounding for all its shapes."""
+    rule = _common_rule(fields, profile)
+    kinds = [FIELDS[f.name] for f in fields for _ in range(f.shapes.size)]
+    axis = np.array([kind.axis for kind in kinds], dtype=float).reshape(-1, 3)
+    turn = np.array([kind.turn for kind in kinds], dtype=float).reshape(-1, 3)
+    psi, slope, strain = (_columns(fields, rule, kind) for kind in ("value", "slope", "strain"))
+    torsion = turn[:, 0] != 0
+    moved = np.where(torsion, 0.0, psi)
+    g = rule.weight * profile("mass_per_length", rule.eta)
+    turns = np.where(torsion, psi, slope)[:, :, None] * turn  # (points, m, 3)
+    g_spin = rule.weight[:, None] * np.stack([profile(name, rule.eta) for name in SPINS], axis=1)
+    gram = moved.T @ (g[:, None] * moved)  # torsion's own mass is in spin_gram[0], where no other field stands
+    spin_gram = np.einsum("pd,pjd,pkd->djk", g_spin, turns, turns, optimize=True)
+    stiffness = _stiffness(fields, strain, rule, profile)
+    tip, tip_slope = (_columns(fields, Rule(np.ones(1), np.ones(1)), kind)[0] for kind in ("value", "slope"))
+    return ModalIntegrals(
+        axis=axis,
+        turn=turn,
+        mass=float(g.sum()),
+        first=float(g @ rule.eta),
+        second=float(g @ rule.eta**2),
+        eps=g @ moved,
+        eta_eps=(g * rule.eta) @ moved,
+        gram=gram,
+        spin_mass=g_spin.sum(axis=0),
+        spin=np.einsum("pd,pjd->jd", g_spin, turns),
+        spin_gram=spin_gram,
+        stiffness=stiffness,
+        damping=_damping(fields, stiffness, gram + spin_gram[0], tip, tip_slope),
+        tip=tip,
+        tip_slope=tip_slope,
+        fields=tuple(fields),
+    )
+
+
+def _common_rule(fields: Sequence[Field], profile: Profile) -> Rule:
+    breaks = np.concatenate([profile.breaks, [0.0, 1.0], *(f.shapes.breaks for f in fields)])
+    return gauss_rule(breaks, max((f.shapes.wavenumber for f in fields), default=0.0))
+
+
+def _columns(fields: Sequence[Field], rule: Rule, kind: str) -> Array:
+    """Values, slopes or strains of all shapes at the points of a rule, shape (points, m)."""
+    wanted = [{"value": 0, "slope": 1, "strain": f.shapes.order}[kind] for f in fields]
+    columns = [f.shapes.evaluate(rule.eta, k) for f, k in zip(fields, wanted)]
+    return np.hstack([np.zeros((len(rule.eta), 0)), *columns])
+
+
+def _stiffness(fields: Sequence[Field], strain: Array, rule: Rule, profile: Profile) -> Array:
+    K = np.zeros((strain.shape[1], strain.shape[1]))
+    for f, block in zip(fields, blocks(fields)):
+        g = rule.weight * profile(FIELDS[f.name].rigidity, rule.eta)
+        K[block, block] = strain[:, block].T @ (g[:, None] * strain[:, block])
+    return K
+
+
+def loaded_mass(f: Field, gamma: Array, tip: Array, tip_slope: Array) -> Array:
+    """Mass of one field with its boundary load, from its own block of the Gram matrix and its tip values."""
+    ends = np.vstack([tip, tip_slope])
+    return np.asarray(gamma + ends.T @ f.load.matrix @ ends)
+
+
+def _damping(fields: Sequence[Field], K: Array, gamma: Array, tip: Array, tip_slope: Array) -> Array:
+    C = np.zeros_like(K)
+    for f, block in zip(fields, blocks(fields)):
+        mass = loaded_mass(f, gamma[block, block], tip[block], tip_slope[block])
+        if mass.any():  # torsion of a tapered beam without polar inertia has none, and then no damping either
+            values, Phi = eigenpairs(K[block, block], mass)
+            C[block, block] = mass @ (Phi * np.sqrt(values)) @ Phi.T @ mass
+    return C
