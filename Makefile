@@ -1,0 +1,47 @@
+# make demo and make test need nothing but Python >= 3.11 with venv, and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+export MPLBACKEND = Agg
+
+.PHONY: help demo test test-full lint docs bench clean
+
+help:
+	@echo "make demo       install into .venv and run the two-link flexible arm"
+	@echo "make test       ruff, mypy, pytest (what continuous integration runs)"
+	@echo "make test-full  also the large random sets, documentation and coverage"
+	@echo "make bench      speed, as ratios in one run (installs the bench extra)"
+	@echo "make docs       build the documentation site into site/"
+
+# One stamp file per extra: a second run installs nothing.
+$(VENV)/installed-%: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
+	@touch $@
+
+demo: $(VENV)/installed-demo
+	$(BIN)/pliant info two-link
+	$(BIN)/pliant frequencies two-link
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -n 2 --dist worksteal
+
+test-full: lint $(VENV)/installed-docs
+	$(BIN)/pytest -n 2 --dist worksteal -m "full or not full" --cov=pliant --cov-report=term
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: $(VENV)/installed-docs
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) site out dist build .mypy_cache .ruff_cache .pytest_cache
