@@ -1,0 +1,53 @@
+"""The description of an arm: frozen, checked, readable from and writable to files."""
+
+from pliant.robot.angles import rotation_rpy
+from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
+from pliant.robot.description import FORMAT, Robot, schema
+from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
+from pliant.robot.files import arms, load, parse, save
+from pliant.robot.inertia import Lump, RigidBody, inertia_matrix
+from pliant.robot.joint import DH, Drive, Friction, Joint, Limits, Origin, origin_transform, tip_rotation
+from pliant.robot.link import Link
+from pliant.robot.materials import MATERIALS, Material
+from pliant.robot.sections import AreaMoments, Section, area_moments
+from pliant.robot.symbols import RobotView, View
+from pliant.robot.table import beam_mass, link_mass
+
+__all__ = [
+    "DH",
+    "FIELDS",
+    "FORMAT",
+    "MATERIALS",
+    "AreaMoments",
+    "Beam",
+    "BeamProperties",
+    "Drive",
+    "Friction",
+    "Joint",
+    "Limits",
+    "Link",
+    "Lump",
+    "Material",
+    "Origin",
+    "Profile",
+    "RigidBody",
+    "Robot",
+    "RobotView",
+    "Section",
+    "Shapes",
+    "TipLoad",
+    "View",
+    "area_moments",
+    "arms",
+    "beam_mass",
+    "beam_properties",
+    "inertia_matrix",
+    "link_mass",
+    "load",
+    "origin_transform",
+    "parse",
+    "rotation_rpy",
+    "save",
+    "schema",
+    "tip_rotation",
+]

@@ -1,0 +1,175 @@
+"""Fixed angles: read them (`pi/2`, `90 deg`), and turn them into rotations with exact zeros and ones."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+SNAP = 1e-12  # a sine or cosine of a fixed angle this near to 0 or ±1 is meant to be 0 or ±1
+
+_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(pi|deg|rad)\b|([-+*/()°π]))")
+_LONGEST = 80
+
+Matrix = list[list[Any]]
+
+
+def parse_angle(text: str) -> float:
+    """Radians from `1.57`, `pi/2`, `-3*pi/4`, `90 deg`, `45°`, `(30 + 15) deg`.
+
+    Only numbers, `pi`, the four operations, brackets and a unit are understood; nothing is executed.
+
+    Raises
+    ------
+    ValueError
+        If the text is anything else.
+    """
+    parser = _Parser(_tokens(text))
+    value = parser.sum()
+    unit = parser.take({"deg", "rad"})
+    if parser.rest():
+        raise ValueError(f"cannot read `{text}` as an angle")
+    return math.radians(value) if unit == "deg" else value
+
+
+def _tokens(text: str) -> list[str]:
+    if len(text) > _LONGEST:
+        raise ValueError("an angle has at most 80 characters")
+    found, at = [], 0
+    text = text.strip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ValueError(f"cannot read `{text}` as an angle")
+        found.append({"°": "deg", "π": "pi"}.get(match[0].strip(), match[0].strip()))
+        at = match.end()
+    return found
+
+
+class _Parser:
+    """Recursive descent over at most 80 characters, so never deep."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.at = 0
+
+    def rest(self) -> list[str]:
+        return self.tokens[self.at :]
+
+    def take(self, wanted: set[str]) -> str:
+        if self.at < len(self.tokens) and self.tokens[self.at] in wanted:
+            self.at += 1
+            return self.tokens[self.at - 1]
+        return ""
+
+    def sum(self) -> float:
+        value = self.product()
+        while sign := self.take({"+", "-"}):
+            term = self.product()
+            value = value + term if sign == "+" else value - term
+        return value
+
+    def product(self) -> float:
+        value = self.factor()
+        while sign := self.take({"*", "/"}):
+            factor = self.factor()
+            if sign == "/" and factor == 0.0:
+                raise ValueError("an angle divides by zero")
+            value = value * factor if sign == "*" else value / factor
+        return value
+
+    def factor(self) -> float:
+        if sign := self.take({"+", "-"}):
+            return self.factor() if sign == "+" else -self.factor()
+        if self.take({"("}):
+            value = self.sum()
+            if not self.take({")"}):
+                raise ValueError("an angle has an open bracket")
+            return value
+        if self.take({"pi"}):
+            return math.pi
+        if self.at < len(self.tokens) and (self.tokens[self.at][0].isdigit() or self.tokens[self.at][0] == "."):
+            self.at += 1
+            return float(self.tokens[self.at - 1])
+        raise ValueError("an angle needs a number such as 1.2, pi/2 or 90 deg")
+
+
+def is_symbol(value: Any) -> bool:
+    """Whether `value` is an expression rather than a number."""
+    return hasattr(value, "is_symbolic")
+
+
+def _snapped(value: float) -> float:
+    nearest = round(value)
+    return float(nearest) if abs(value - nearest) <= SNAP else value
+
+
+def sine(angle: Any) -> Any:
+    """Sine of a fixed angle or a symbol, exact at multiples of pi/2."""
+    if is_symbol(angle):
+        import casadi
+
+        return casadi.sin(angle)
+    return _snapped(math.sin(angle))
+
+
+def cosine(angle: Any) -> Any:
+    """Cosine of a fixed angle or a symbol, exact at multiples of pi/2."""
+    if is_symbol(angle):
+        import casadi
+
+        return casadi.cos(angle)
+    return _snapped(math.cos(angle))
+
+
+def rotation_x(angle: Any) -> Matrix:
+    """Rotation about x, as nested lists."""
+    c, s = cosine(angle), sine(angle)
+    return [[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]
+
+
+def rotation_z(angle: Any) -> Matrix:
+    """Rotation about z, as nested lists."""
+    c, s = cosine(angle), sine(angle)
+    return [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]
+
+
+def rotation_rpy(rpy: Any) -> Matrix:
+    """URDF's fixed-axis rotation `Rz(yaw) Ry(pitch) Rx(roll)` of `rpy = (roll, pitch, yaw)`, as nested lists."""
+    c, s = cosine(rpy[1]), sine(rpy[1])
+    pitch = [[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]
+    return matmul(matmul(rotation_z(rpy[2]), pitch), rotation_x(rpy[0]))
+
+
+def matmul(A: Matrix, B: Matrix) -> Matrix:
+    """Product of two 3x3 matrices of numbers or symbols; zeros and ones stay exact."""
+    return [[_dot(row, [B[k][j] for k in range(3)]) for j in range(3)] for row in A]
+
+
+def matvec(A: Matrix, x: Any) -> list[Any]:
+    """Product of a 3x3 matrix and a vector of numbers or symbols."""
+    return [_dot(row, x) for row in A]
+
+
+def _dot(a: Any, b: Any) -> Any:
+    total: Any = 0.0
+    for left, right in zip(a, b):
+        if not (_is_zero(left) or _is_zero(right)):
+            total = total + left * right if not _is_zero(total) else left * right
+    return total
+
+
+def _is_zero(value: Any) -> bool:
+    return not is_symbol(value) and value == 0.0
+
+
+def rpy_of(R: Any) -> tuple[float, float, float]:
+    """`(roll, pitch, yaw)` of a rotation matrix of numbers; roll is 0 where pitch is ±pi/2."""
+    sine_pitch = max(-1.0, min(1.0, -float(R[2][0])))
+    if abs(sine_pitch) > 1.0 - SNAP:
+        return 0.0, math.copysign(math.pi / 2, sine_pitch), math.atan2(-float(R[0][1]), float(R[1][1]))
+    return (
+        math.atan2(float(R[2][1]), float(R[2][2])),
+        math.asin(sine_pitch),
+        math.atan2(float(R[1][0]), float(R[0][0])),
+    )

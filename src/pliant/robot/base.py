@@ -1,0 +1,119 @@
+"""What every part of a description shares: frozen, strict about keys, with `ModelError` for every fault."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Annotated, Any, NoReturn, Self
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+
+from pliant.errors import ModelError
+from pliant.robot.angles import parse_angle
+from pliant.robot.faults import describe, fault
+
+
+class Description(BaseModel):
+    """Base of all descriptions. Equal content means equal objects, equal hashes and equal files."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise ModelError(describe(error, type(self), data, source=type(self).__name__)) from None
+
+    # Tells pydantic that this is no constructor of ours but its own: nested objects are then built without it, and
+    # all faults of a file arrive in one list with their full places.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise ModelError(
+            f"{type(self).__name__}.{name} cannot be set: descriptions are frozen; make a new one, "
+            "or use robot.replace({path: value})"
+        )
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Make one from plain mappings, lists and numbers, as they stand in a file."""
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise ModelError(describe(error, cls, data, source=cls.__name__)) from None
+
+
+def number(value: Any) -> float:
+    """A finite float from any real number that is not a bool; -0.0 becomes 0.0, so that equal robots hash equally."""
+    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+        try:
+            result = float(value)
+        except OverflowError:
+            result = math.inf
+        if math.isfinite(result):
+            return result + 0.0
+        raise fault("a finite number")
+    remedy = "write it without quotes" if isinstance(value, str) and _reads_as_number(value) else ""
+    raise fault("a number", remedy)
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def positive(value: Any) -> float:
+    """A finite number above zero."""
+    result = number(value)
+    if result <= 0.0:
+        raise fault("a number above 0")
+    return result
+
+
+def non_negative(value: Any) -> float:
+    """A finite number, zero or above."""
+    result = number(value)
+    if result < 0.0:
+        raise fault("a number of 0 or more")
+    return result
+
+
+def angle(value: Any) -> float:
+    """Radians from a number or from `pi/2`, `90 deg`."""
+    if not isinstance(value, str):
+        return number(value)
+    try:
+        return number(parse_angle(value))
+    except (ValueError, OverflowError):
+        raise fault("an angle such as 1.2, pi/2 or 90 deg") from None
+
+
+def sequence(value: Any, what: str) -> list[Any]:
+    """A list from a list, tuple or NumPy array."""
+    if isinstance(value, np.ndarray):
+        return list(value.tolist()) if value.ndim else [value.item()]
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    raise fault(what)
+
+
+def _triple(value: Any) -> list[Any]:
+    items = sequence(value, "three numbers")
+    if len(items) != 3:
+        raise fault(f"three numbers, not {len(items)}")
+    return items
+
+
+_NUMBER = {"type": "number"}
+_ANGLE = {"anyOf": [{"type": "number"}, {"type": "string", "examples": ["pi/2", "90 deg"]}]}
+
+Number = Annotated[float, BeforeValidator(number), WithJsonSchema(_NUMBER)]
+Positive = Annotated[float, BeforeValidator(positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
+NonNegative = Annotated[float, BeforeValidator(non_negative), WithJsonSchema({"type": "number", "minimum": 0})]
+Angle = Annotated[float, BeforeValidator(angle), WithJsonSchema(_ANGLE)]
+Vector = Annotated[tuple[Number, Number, Number], BeforeValidator(_triple)]
+Angles = Annotated[tuple[Angle, Angle, Angle], BeforeValidator(_triple)]

@@ -1,0 +1,245 @@
+"""Beams: the slender body that bends, given by its stiffnesses or by material and section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from pliant.errors import ModelError
+from pliant.robot.angles import is_symbol
+from pliant.robot.base import Description, NonNegative, Positive, non_negative, sequence
+from pliant.robot.faults import clash, fault
+from pliant.robot.materials import MaterialOrName
+from pliant.robot.sections import AreaMoments, Section, area_moments, tapered_moments
+
+STIFFNESSES = ("EI_y", "EI_z", "GJ", "EA")
+
+
+def _rotary(value: Any) -> Any:
+    if value == "section":
+        return value
+    pair = sequence(value, "two numbers [j_y, j_z], or `section`")
+    if len(pair) != 2:
+        raise fault("two numbers [j_y, j_z], or `section`")
+    return tuple(non_negative(entry) for entry in pair)
+
+
+_ROTARY = {
+    "anyOf": [{"const": "section"}, {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}]
+}
+Rotary = Annotated[tuple[float, float] | Literal["section"], BeforeValidator(_rotary), WithJsonSchema(_ROTARY)]
+
+
+class Beam(Description):
+    """A slender beam along +x of the frame after the joint.
+
+    Give `mass_per_length` and the stiffnesses, or `material` and `section`. `EI_z` resists `bending_y` (along y),
+    `EI_y` resists `bending_z`. A stiffness may be left out where no shape asks for it. A section brings its own polar
+    inertia; its rotary inertia counts with `rotary: section`. A beam that `slides` comes out of its hub by the joint's
+    position; `length` is then the free length at which its frequencies are quoted.
+    """
+
+    length: Positive = Field(description="m")
+    mass_per_length: Positive | None = Field(None, description="kg/m")
+    EI_y: Positive | None = Field(None, description="N m^2, resists bending_z")
+    EI_z: Positive | None = Field(None, description="N m^2, resists bending_y")
+    GJ: Positive | None = Field(None, description="N m^2")
+    EA: Positive | None = Field(None, description="N")
+    polar_inertia: NonNegative | None = Field(None, description="kg m; 0, or that of the section")
+    rotary: Rotary | None = Field(None, description="[j_y, j_z], kg m, or `section`; default none")
+    material: MaterialOrName | None = None
+    section: Section | None = None
+    slides: bool = Field(False, strict=True)
+    total_length: Positive | None = Field(None, description="m, of a beam that slides")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        if data.get("section") is None and data.get("polar_inertia") is None:
+            data["polar_inertia"] = 0.0
+        if data.get("slides") is True and data.get("length") is None and data.get("total_length") is not None:
+            data["length"] = data["total_length"]
+        return data
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        direct = [name for name in ("mass_per_length", *STIFFNESSES) if getattr(self, name) is not None]
+        if (self.material is None) != (self.section is None):
+            raise clash("`material` and `section` go together; give both, or mass_per_length and stiffnesses")
+        if self.section is not None and direct:
+            raise clash(f"`{direct[0]}` follows from `material` and `section`; give one or the other")
+        if self.section is None and self.mass_per_length is None:
+            raise clash("missing key `mass_per_length`; give it with the stiffnesses, or `material` and `section`")
+        if self.section is None and self.rotary == "section":
+            raise clash("`rotary: section` needs `material` and `section`; give two numbers [j_y, j_z]")
+        self._check_sliding()
+        self._check_table()
+        return self
+
+    def _check_sliding(self) -> None:
+        if not self.slides and self.total_length is not None:
+            raise clash("`total_length` is for a beam that slides; add `slides: true` or remove it")
+        if self.slides and self.total_length is None:
+            raise clash("a beam that slides needs `total_length`, the length of all its material")
+        if self.total_length is not None and self.total_length < self.length:
+            raise clash(f"`total_length` {self.total_length:g} is less than the free `length` {self.length:g}")
+
+    def _check_table(self) -> None:
+        if self.section is None or self.section.x is None:
+            return
+        if self.slides:
+            raise clash("a beam that slides must be uniform; give the section without `x`")
+        if not any(abs(self.section.x[-1] - end) <= 1e-9 * end for end in (self.length, 1.0)):
+            raise clash(
+                f"`section.x` ends at {self.section.x[-1]:g}; it must end at the `length` {self.length:g}, "
+                "or at 1 for fractions"
+            )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How a tapered beam varies along `eta = x/L` in [0, 1]: scalar times profile is the physical value.
+
+    `breaks` are the fractions at which the table has stations: the profile is smooth between them.
+    """
+
+    section: Section
+    E: float
+    G: float
+    density: float
+    own_polar: bool
+    own_rotary: bool
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Fractions of the length at which the table has stations, 0 and 1 included."""
+        assert self.section.x is not None
+        return tuple(x / self.section.x[-1] for x in self.section.x)
+
+    def _at(self, eta: Any) -> AreaMoments:
+        return tapered_moments(self.section, np.asarray(eta, dtype=float))
+
+    def mass_per_length(self, eta: Any) -> Any:
+        """kg/m per unit of the scalar, as the other methods."""
+        return self.density * self._at(eta).A
+
+    def EI_y(self, eta: Any) -> Any:
+        """N m^2."""
+        return self.E * self._at(eta).I_y
+
+    def EI_z(self, eta: Any) -> Any:
+        """N m^2."""
+        return self.E * self._at(eta).I_z
+
+    def GJ(self, eta: Any) -> Any:
+        """N m^2."""
+        return self.G * self._at(eta).J
+
+    def EA(self, eta: Any) -> Any:
+        """N."""
+        return self.E * self._at(eta).A
+
+    def polar_inertia(self, eta: Any) -> Any:
+        """kg m; 1 where the beam was given its own constant value."""
+        moments = self._at(eta)
+        return np.ones_like(moments.A) if self.own_polar else self.density * (moments.I_y + moments.I_z)
+
+    def rotary(self, eta: Any) -> tuple[Any, Any]:
+        """(j_y, j_z), kg m; 1 where the beam was given its own constant values."""
+        moments = self._at(eta)
+        if self.own_rotary:
+            return np.ones_like(moments.A), np.ones_like(moments.A)
+        return self.density * moments.I_y, self.density * moments.I_z
+
+
+@dataclass(frozen=True)
+class BeamProperties:
+    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0."""
+
+    length: Any
+    mass_per_length: Any
+    EI_y: Any
+    EI_z: Any
+    GJ: Any
+    EA: Any
+    polar_inertia: Any
+    rotary: tuple[Any, Any]
+    profile: Profile | None = None
+
+
+def beam_properties(beam: Any) -> BeamProperties:
+    """Properties of a beam, or of a view of one whose entries may be symbols.
+
+    For a tapered beam the scalars are 1 and `profile` varies; a symbol for a modulus or the density is the scalar.
+    """
+    if beam.section is None:
+        EI_y, EI_z, GJ, EA = (_given(getattr(beam, name), 0.0) for name in STIFFNESSES)
+        rotary = _rotary_of(beam, 0.0, 0.0)
+        return BeamProperties(beam.length, beam.mass_per_length, EI_y, EI_z, GJ, EA, beam.polar_inertia, rotary)
+    if beam.section.x is not None:
+        return _tapered(beam)
+    m, moments = beam.material, area_moments(beam.section)
+    return BeamProperties(
+        length=beam.length,
+        mass_per_length=m.density * moments.A,
+        EI_y=m.E * moments.I_y,
+        EI_z=m.E * moments.I_z,
+        GJ=m.G * moments.J,
+        EA=m.E * moments.A,
+        polar_inertia=_given(beam.polar_inertia, m.density * (moments.I_y + moments.I_z)),
+        rotary=_rotary_of(beam, m.density * moments.I_y, m.density * moments.I_z),
+    )
+
+
+def _given(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is None else value
+
+
+def _rotary_of(beam: Any, j_y: Any, j_z: Any) -> tuple[Any, Any]:
+    if beam.rotary is None:
+        return 0.0, 0.0
+    return (j_y, j_z) if beam.rotary == "section" else (beam.rotary[0], beam.rotary[1])
+
+
+def _tapered(beam: Any) -> BeamProperties:
+    section = getattr(beam.section, "description", beam.section)
+    if any(is_symbol(entry) for name in Section.model_fields for entry in _entries(getattr(beam.section, name))):
+        raise ModelError(
+            "a dimension of a tapered section cannot be a symbol; vary material, length or the robot itself"
+        )
+    m = beam.material
+    E, G, density = (_symbol_or_one(value) for value in (m.E, m.G, m.density))
+    profile = Profile(
+        section=section,
+        E=1.0 if is_symbol(m.E) else m.E,
+        G=1.0 if is_symbol(m.G) else m.G,
+        density=1.0 if is_symbol(m.density) else m.density,
+        own_polar=beam.polar_inertia is not None,
+        own_rotary=beam.rotary != "section",
+    )
+    return BeamProperties(
+        length=beam.length,
+        mass_per_length=density,
+        EI_y=E,
+        EI_z=E,
+        GJ=G,
+        EA=E,
+        polar_inertia=_given(beam.polar_inertia, density),
+        rotary=_rotary_of(beam, density, density),
+        profile=profile,
+    )
+
+
+def _symbol_or_one(value: Any) -> Any:
+    return value if is_symbol(value) else 1.0
+
+
+def _entries(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, tuple) else (value,)

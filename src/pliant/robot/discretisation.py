@@ -1,0 +1,155 @@
+"""How a beam may deform: which shapes, how many, and under which boundary."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+
+from pliant.robot.base import Description, NonNegative, Number, non_negative, sequence
+from pliant.robot.faults import clash, fault
+
+FIELDS = ("bending_y", "bending_z", "torsion", "axial")
+MOST_MODES = 50
+MOST_ELEMENTS = 500
+
+
+def _count(value: Any) -> int | bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and 0 <= value <= MOST_MODES:
+        return value
+    raise fault(f"a whole number from 0 to {MOST_MODES} (modes), or true or false (elements)")
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_ELEMENTS:
+        raise fault(f"a whole number from 1 to {MOST_ELEMENTS}")
+    return value
+
+
+def _inertia(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return non_negative(value)
+    entries = sequence(value, "one number, or three: Jx, Jy, Jz")
+    if len(entries) != 3:
+        raise fault("one number, or three: Jx, Jy, Jz")
+    return tuple(non_negative(entry) for entry in entries)
+
+
+_COUNT = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_MODES}, {"type": "boolean"}]}
+_WHOLE = {"type": "integer", "minimum": 1, "maximum": MOST_ELEMENTS}
+_INERTIA = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}]}
+Count = Annotated[int | bool, BeforeValidator(_count), WithJsonSchema(_COUNT)]
+Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema(_WHOLE)]
+TipInertia = Annotated[float | tuple[float, float, float], BeforeValidator(_inertia), WithJsonSchema(_INERTIA)]
+
+
+class TipLoad(Description):
+    """What the mode shapes see at the tip; it shapes the functions and adds no mass.
+
+    `inertia` J is about the tip point, one number for both bending planes or Jx, Jy, Jz; `first_moment` D > 0 outward.
+    """
+
+    mass: NonNegative = Field(0.0, description="kg")
+    inertia: TipInertia = Field(0.0, description="kg m^2, about the tip")
+    first_moment: Number = Field(0.0, description="kg m")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        J = min(self.inertia[1:]) if isinstance(self.inertia, tuple) else self.inertia
+        if self.first_moment**2 > self.mass * J * (1.0 + 1e-9):
+            raise clash(
+                f"no body has mass {self.mass:g}, inertia {J:g} about the tip and first moment {self.first_moment:g}: "
+                "mass * inertia must reach first_moment^2"
+            )
+        return self
+
+
+def _which_load(value: Any) -> str:
+    if isinstance(value, str) and value != "auto":
+        raise fault("`auto`, or a mapping with mass, inertia, first_moment")
+    return "<auto>" if value == "auto" else "<load>"
+
+
+TipLoadOrAuto = Annotated[
+    Annotated[TipLoad, Tag("<load>")] | Annotated[Literal["auto"], Tag("<auto>")], Discriminator(_which_load)
+]
+
+
+class Shapes(Description):
+    """Shape functions of one beam.
+
+    With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch.
+    """
+
+    method: Literal["modes", "elements"] = "modes"
+    boundary: Literal["clamped-free", "clamped-mass", "pinned"] = "clamped-free"
+    bending_y: Count = 0
+    bending_z: Count = 0
+    torsion: Count = 0
+    axial: Count = 0
+    damping: NonNegative = Field(0.0, description="modal damping ratio")
+    count: Whole | None = Field(None, description="number of finite elements")
+    reduce: Whole | None = Field(None, description="keep so many Craig-Bampton modes of the elements")
+    tip_load: TipLoadOrAuto | None = Field(None, description="of clamped-mass; auto: what sits beyond this link")
+    normalise: Literal["unit", "tip"] = "unit"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _switches(cls, data: Any) -> Any:
+        """Of elements 0 and 1 are the switches false and true; of modes false is none."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        elements = data.get("method") == "elements"
+        for name in FIELDS:
+            value = data.get(name)
+            if elements and value in (0, 1) and isinstance(value, int):
+                data[name] = bool(value)
+            elif not elements and value is False:
+                data[name] = 0
+        if elements:
+            data = {**dict.fromkeys(FIELDS, False), **data}
+        return data
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.damping > 1.0:
+            raise clash(f"`damping` {self.damping:g} is a ratio: from 0 to 1, such as 0.01")
+        if self.method == "modes":
+            self._check_modes()
+        else:
+            self._check_elements()
+        if (self.boundary == "clamped-mass") != (self.tip_load is not None):
+            raise clash("`boundary: clamped-mass` and `tip_load` (auto, or mass, inertia, first_moment) go together")
+        return self
+
+    def _check_modes(self) -> None:
+        for name in FIELDS:
+            if getattr(self, name) is True:
+                raise clash(f"`{name}: true` is a switch for elements; for modes give their number")
+        if self.count is not None or self.reduce is not None:
+            raise clash("`count` and `reduce` belong to `method: elements`")
+
+    def _check_elements(self) -> None:
+        for name in FIELDS:
+            if not isinstance(getattr(self, name), bool):
+                raise clash(f"`{name}` is true or false for elements, whose number is `count`")
+        if self.count is None:
+            raise clash("missing key `count`, the number of elements, such as 4")
+        if self.normalise != "unit":
+            raise clash("`normalise` belongs to `method: modes`")
+        freedom = self.count * (2 * (self.bending_y + self.bending_z) + self.torsion + self.axial)
+        if self.reduce is not None and self.reduce > freedom:
+            raise clash(f"`reduce` {self.reduce} exceeds the {freedom} coordinates that the elements have")
+
+    @property
+    def number(self) -> int:
+        """How many amplitudes the link has."""
+        if self.method == "modes":
+            return sum(int(getattr(self, name)) for name in FIELDS)
+        if self.reduce is not None:
+            return self.reduce
+        assert self.count is not None
+        return self.count * (2 * (self.bending_y + self.bending_z) + self.torsion + self.axial)

@@ -1,0 +1,153 @@
+"""Joints: where they stand, how they move, what drives and brakes them."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from pliant.robot.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
+from pliant.robot.base import Angle, Angles, Description, NonNegative, Number, Positive, Vector, number, sequence
+from pliant.robot.faults import clash, fault
+from pliant.robot.inertia import Lump
+
+_UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
+
+
+def _axis(value: Any) -> tuple[float, ...]:
+    """A unit vector along the numbers given."""
+    entries = [number(entry) for entry in sequence(value, "three numbers")]
+    if len(entries) != 3:
+        raise fault(f"three numbers, not {len(entries)}")
+    norm = math.hypot(*entries)
+    if norm < 1e-150:
+        raise fault("an axis that is not of zero length", "[0, 0, 1] is the usual one")
+    if not math.isfinite(norm):
+        raise fault("an axis of sensible length", "[0, 0, 1] is the usual one")
+    return tuple(entries) if abs(norm - 1.0) <= _UNIT else tuple(entry / norm + 0.0 for entry in entries)
+
+
+_AXIS = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+Axis = Annotated[tuple[float, float, float], BeforeValidator(_axis), WithJsonSchema(_AXIS)]
+
+
+class Origin(Description):
+    """Fixed place of a joint in the tip frame of the previous link: translation, then URDF's `Rz Ry Rx`."""
+
+    xyz: Vector = Field((0.0, 0.0, 0.0), description="m")
+    rpy: Angles = Field((0.0, 0.0, 0.0), description="rad, or pi/2, 90 deg")
+
+
+class DH(Description):
+    """A Denavit-Hartenberg row in place of an origin.
+
+    `modified`: Rx(alpha) Tx(a) Tz(d) Rz(theta) stands before the joint. `standard`: Rz(theta) Tz(d) stands before the
+    joint, the body supplies a, and Rx(alpha) turns its tip frame.
+    """
+
+    a: Number = Field(0.0, description="m; with a standard row a rigid body without `tip` ends at (a, 0, 0)")
+    alpha: Angle = Field(0.0, description="rad")
+    d: Number = Field(0.0, description="m")
+    theta: Angle = Field(0.0, description="rad, added to the joint's position")
+    convention: Literal["modified", "standard"] = "modified"
+
+
+class Drive(Description):
+    """A motor behind a gear; with `stiffness` it has a coordinate of its own and the joint is flexible."""
+
+    stiffness: Positive | None = Field(None, description="N m/rad (N/m), link side; none means a stiff joint")
+    rotor_inertia: NonNegative = Field(0.0, description="kg m^2 (kg), motor side")
+    gear_ratio: Positive = 1.0
+    damping: NonNegative = Field(0.0, description="N m s/rad (N s/m), parallel to the spring")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.stiffness is None and self.damping:
+            raise clash("`damping` lies parallel to the spring, but there is no `stiffness`; use friction.viscous")
+        if self.stiffness is not None and not self.rotor_inertia:
+            raise clash("a flexible joint needs `rotor_inertia` above 0: without it the motor has no mass to move")
+        return self
+
+
+class Friction(Description):
+    """Friction on the joint: `viscous * qd + coulomb * tanh(qd / coulomb_speed)`."""
+
+    viscous: NonNegative = Field(0.0, description="N m s/rad (N s/m)")
+    coulomb: NonNegative = Field(0.0, description="N m (N)")
+    coulomb_speed: Positive = Field(1e-3, description="rad/s (m/s), the rate over which coulomb friction turns sign")
+
+
+class Limits(Description):
+    """What the joint may do; a description for checks and drawings, not a stop."""
+
+    lower: Angle | None = Field(None, description="rad (m)")
+    upper: Angle | None = Field(None, description="rad (m)")
+    speed: Positive | None = Field(None, description="rad/s (m/s)")
+    effort: Positive | None = Field(None, description="N m (N)")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise clash(f"`lower` {self.lower:g} is above `upper` {self.upper:g}")
+        return self
+
+
+class Joint(Description):
+    """A revolute, prismatic or fixed joint: a fixed place, then a motion `q` about or along `axis`."""
+
+    type: Literal["revolute", "prismatic", "fixed"] = "revolute"
+    axis: Axis = (0.0, 0.0, 1.0)
+    origin: Origin = Origin()
+    dh: DH | None = None
+    hub: Lump = Field(Lump(), description="moves with the frame after the joint")
+    drive: Drive | None = None
+    friction: Friction = Friction()
+    limits: Limits | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.dh is not None and self.origin != Origin():
+            raise clash("`origin` and `dh` both place the joint; give one of them")
+        if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
+            raise clash("a `dh` row moves about z; remove `axis`, or give `origin` instead of `dh`")
+        if self.type == "fixed":
+            extra = {"drive": self.drive, "limits": self.limits, "friction": self.friction != Friction() or None}
+            for name, value in extra.items():
+                if value is not None:
+                    raise clash(f"a fixed joint has no `{name}`; remove it, or make the joint revolute or prismatic")
+        return self
+
+    @property
+    def moves(self) -> bool:
+        """Whether the joint has a coordinate."""
+        return self.type != "fixed"
+
+    @property
+    def flexible(self) -> bool:
+        """Whether the joint has a motor coordinate behind a spring."""
+        return self.drive is not None and self.drive.stiffness is not None
+
+
+def origin_transform(joint: Any) -> tuple[Matrix, list[Any]]:
+    """Fixed rotation (3x3 nested list) and translation from the previous tip frame to the joint, before it moves.
+
+    Works on a `Joint` or a view of one, for an origin and for both kinds of DH row.
+    """
+    dh = joint.dh
+    if dh is None:
+        return rotation_rpy(joint.origin.rpy), [joint.origin.xyz[k] for k in range(3)]
+    if dh.convention == "standard":
+        return rotation_z(dh.theta), [0.0, 0.0, dh.d]
+    c, s = cosine(dh.alpha), sine(dh.alpha)
+    return matmul(rotation_x(dh.alpha), rotation_z(dh.theta)), [dh.a, -s * dh.d, c * dh.d]
+
+
+def tip_rotation(link: Any) -> Matrix:
+    """Fixed rotation (3x3 nested list) from the end of a link's body to its tip frame.
+
+    `R(tip_rpy)` of a rigid body, then `Rx(alpha)` of a standard DH row; the identity for everything else.
+    """
+    R = rotation_rpy(link.rigid.tip_rpy) if link.rigid is not None else rotation_rpy((0.0, 0.0, 0.0))
+    dh = link.joint.dh
+    return matmul(R, rotation_x(dh.alpha)) if dh is not None and dh.convention == "standard" else R

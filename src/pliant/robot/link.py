@@ -1,0 +1,125 @@
+"""A link: a joint, a body that is rigid or a beam, how the beam deforms, and what sits at its tip."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from pliant.robot.base import Description
+from pliant.robot.beam import Beam
+from pliant.robot.discretisation import Shapes
+from pliant.robot.faults import clash, fault
+from pliant.robot.inertia import Lump, RigidBody
+from pliant.robot.joint import Joint
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+_STIFFNESS_OF = {"bending_y": "EI_z", "bending_z": "EI_y", "torsion": "GJ", "axial": "EA"}
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(_NAME, value):
+        return value
+    raise fault("a name of letters, digits and _, not starting with a digit, such as upper_arm")
+
+
+LinkName = Annotated[str, BeforeValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"})]
+
+
+class Link(Description):
+    """One link of the chain; it hangs on the tip frame of the link before it.
+
+    Exactly one of `beam` and `rigid` is given. A beam without `shapes` does not bend. The tip lump is expressed in the
+    tip frame.
+    """
+
+    name: LinkName
+    joint: Joint = Joint()
+    beam: Beam | None = None
+    rigid: RigidBody | None = None
+    shapes: Shapes | None = None
+    tip: Lump = Field(Lump(), description="lumped at the far end")
+
+    @classmethod
+    def bent_rod(
+        cls,
+        name: str,
+        mass: float,
+        a: float,
+        b: float,
+        alpha: float | str = 0.0,
+        hub_inertia: float = 0.0,
+        payload: float = 0.0,
+    ) -> Self:
+        """The link of [MS07]: a bent slender rod with a payload, and a hub with inertia about the joint's axis z."""
+        body = RigidBody.bent_rod(mass, a, b, alpha, payload)
+        return cls(name=name, joint=Joint(hub=Lump(inertia=(0.0, 0.0, hub_inertia))), rigid=body)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.beam is None and self.rigid is None:
+            raise clash("missing key `beam` or `rigid`: a link has one of them")
+        if self.beam is not None and self.rigid is not None:
+            raise clash("`beam` and `rigid` are both given; a link has one of them")
+        if self.rigid is not None and self.shapes is not None:
+            raise clash("`shapes` on a rigid link; remove them, or give a `beam`")
+        self._check_row()
+        if self.beam is not None:
+            self._check_sliding(self.beam)
+            self._check_shapes(self.beam)
+        return self
+
+    def _check_row(self) -> None:
+        """With a standard DH row the body supplies a."""
+        dh = self.joint.dh
+        if dh is None or dh.convention != "standard" or not dh.a:
+            return
+        if self.rigid is not None and "tip" not in self.rigid.model_fields_set:
+            tip = self.rigid.model_copy(update={"tip": (dh.a, 0.0, 0.0)})
+            self.__dict__["rigid"] = tip  # still under construction, so not yet frozen
+        reach = self.beam.length if self.beam is not None else self.rigid.tip[0] if self.rigid is not None else 0.0
+        if abs(reach - dh.a) > 1e-9 * max(abs(reach), abs(dh.a)):
+            raise clash(
+                f"the body reaches {reach:g} along x but `joint.dh.a` is {dh.a:g}; leave `a` out, the body supplies it"
+            )
+
+    def _check_sliding(self, beam: Beam) -> None:
+        if not beam.slides:
+            return
+        if self.joint.type != "prismatic" or self.joint.axis != (1.0, 0.0, 0.0):
+            raise clash(
+                "a beam that slides needs `joint: {type: prismatic, axis: [1, 0, 0]}`, "
+                f"not a {self.joint.type} joint with axis {list(self.joint.axis)}"
+            )
+        limits = self.joint.limits
+        if limits is None:
+            return
+        if limits.upper is not None and beam.total_length is not None and limits.upper > beam.total_length:
+            raise clash(f"`beam.total_length` {beam.total_length:g} is less than `joint.limits.upper` {limits.upper:g}")
+        if limits.lower is not None and limits.lower <= 0.0:
+            raise clash(f"`joint.limits.lower` {limits.lower:g} of a beam that slides must be above 0")
+
+    def _check_shapes(self, beam: Beam) -> None:
+        if self.shapes is None:
+            return
+        for field, stiffness in _STIFFNESS_OF.items():
+            if getattr(self.shapes, field) and beam.section is None and getattr(beam, stiffness) is None:
+                raise clash(f"missing key `{stiffness}` in beam: `shapes.{field}` needs it")
+        if self.shapes.torsion and beam.polar_inertia == 0.0:
+            raise clash("`beam.polar_inertia` must be above 0 for torsion shapes: without it they have no mass")
+        if self.shapes.boundary == "pinned":
+            self._check_pinned(self.shapes)
+
+    def _check_pinned(self, shapes: Shapes) -> None:
+        turns_in = {(0.0, 0.0, 1.0): "bending_y", (0.0, 1.0, 0.0): "bending_z"}
+        plane = turns_in.get((abs(self.joint.axis[0]), abs(self.joint.axis[1]), abs(self.joint.axis[2])))
+        if self.joint.type != "revolute" or plane is None:
+            raise clash("`boundary: pinned` needs a revolute joint about z or y, in whose plane the beam bends")
+        if getattr(shapes, "bending_z" if plane == "bending_y" else "bending_y"):
+            raise clash(f"pinned shapes live in the plane the joint turns: only `{plane}` may be given here")
+
+    @property
+    def bends(self) -> bool:
+        """Whether the link has amplitudes."""
+        return self.shapes is not None and self.shapes.number > 0

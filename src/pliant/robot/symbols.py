@@ -1,0 +1,89 @@
+"""Numbers or symbols alike: a view of a robot in which chosen numbers are expressions."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from pliant.errors import ModelError
+from pliant.robot.description import Robot
+from pliant.robot.paths import canonical, join, key_of, unknown
+
+
+class View:
+    """One part of a robot, read through the symbols: numbers, symbols, further views or tuples of them."""
+
+    __slots__ = ("_path", "_symbols", "description")
+
+    description: Any
+
+    def __init__(self, description: BaseModel, path: str, symbols: Mapping[str, Any]) -> None:
+        self.description = description
+        self._path = path
+        self._symbols = symbols
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        kind = type(self.description)
+        if name in kind.model_fields:
+            return self._wrap(getattr(self.description, name), join(self._path, name))
+        member = inspect.getattr_static(kind, name, None)
+        if isinstance(member, property) and member.fget is not None:
+            return member.fget(self)
+        if isinstance(member, types.FunctionType):
+            return types.MethodType(member, self)
+        raise AttributeError(f"{kind.__name__} has no `{name}`")
+
+    def _wrap(self, value: Any, path: str) -> Any:
+        if isinstance(value, float):
+            return self._symbols.get(path, value)
+        if isinstance(value, BaseModel):
+            return View(value, path, self._symbols)
+        if isinstance(value, tuple):
+            return tuple(self._wrap(entry, join(path, key_of(entry, k, path))) for k, entry in enumerate(value))
+        return value
+
+    def __repr__(self) -> str:
+        return f"<view of {self._path or 'robot'}, {len(self._symbols)} symbols>"
+
+
+class RobotView(View):
+    """A robot in which the numbers at some paths are symbols; everything else reads as in the robot itself.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot; `view.description` gives it back.
+    symbols : mapping
+        Path to symbol, such as `{"links.upper.beam.EI_z": SX.sym("EI")}`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, robot: Robot, symbols: Mapping[str, Any] | None = None) -> None:
+        names = [link.name for link in robot.links]
+        known = robot.paths()
+        chosen = {canonical(path, names): symbol for path, symbol in (symbols or {}).items()}
+        for path in chosen:
+            if path not in known:
+                raise unknown(path, known)
+            _refuse_structure(robot, path)
+        super().__init__(robot, "", chosen)
+
+
+def _refuse_structure(robot: Robot, path: str) -> None:
+    """Some numbers say how the robot is built and cannot be symbols."""
+    parts = path.split(".")
+    if parts[2:4] == ["joint", "axis"]:
+        raise ModelError(f"`{path}` cannot be a symbol: an axis has unit length; turn the joint by origin.rpy instead")
+    if parts[2:] == ["joint", "dh", "a"]:
+        dh = robot.link(parts[1]).joint.dh
+        if dh is not None and dh.convention == "standard":
+            raise ModelError(
+                f"`{path}` cannot be a symbol: with a standard row the body supplies a; vary its length or tip"
+            )
