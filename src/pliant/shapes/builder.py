@@ -71,7 +71,7 @@ def _boundary_load(link: Any, tip_load: Any) -> Any:
     load = link.shapes.tip_load if tip_load is None else tip_load
     if load is None or load == "auto":
         raise ModelError(
-            f"link {link.name}: clamped-mass shapes were given tip_load {load!r}, expected mass, inertia, first_moment; "
+            f"link {link.name}: clamped-mass with tip_load {load!r}, expected mass, inertia and first_moment; "
             "give numbers, or let the model resolve `auto`"
         )
     return load
