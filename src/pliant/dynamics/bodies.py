@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, linear
-from pliant.shapes import LinkShapes
+from pliant.shapes import LinkShapes, ModalIntegrals
 
 ROTATIONS = {"exact": exponential, "linear": linear}
 """How the rotation vector of a section becomes a rotation: see `pliant.algebra.rotations`."""
@@ -166,6 +166,7 @@ class LinearBeam:
 
     data: BeamData
     shapes: LinkShapes
+    integrals: ModalIntegrals
     rotation: str
     end_rotation: Rotation = field(default_factory=Identity)
     root_inertia: SX | None = None
@@ -186,7 +187,7 @@ class LinearBeam:
 
     def turn_columns(self, values: Sequence[float], slopes: Sequence[float]) -> SX:
         """(3, k) rotation of a section per amplitude, from shape values and slopes d/d(eta) there."""
-        turn = self.shapes.integrals.turn
+        turn = self.integrals.turn
         columns = []
         for j, name in enumerate(self.shapes.fields):
             tv = clean(values[j]) if name == "torsion" else clean(slopes[j]) / self.data.length
@@ -195,13 +196,13 @@ class LinearBeam:
 
     def shift_columns(self, values: Sequence[float]) -> SX:
         """(3, k) displacement of the axis per amplitude, from shape values there."""
-        axis = self.shapes.integrals.axis
+        axis = self.integrals.axis
         return ca.densify(
             ca.horzcat(*(ca.SX(ca.DM(axis[j])) * (clean(values[j]) * self._scale(j)) for j in range(self.size)))
         )
 
     def moments(self, c: SX, cd: SX) -> Moments:
-        k, I, b = self.size, self.shapes.integrals, self.data
+        k, I, b = self.size, self.integrals, self.data
         L = b.length
         mu = b.mass_per_length * L
         axis = [ca.SX(ca.DM(a)) for a in I.axis]
@@ -231,7 +232,7 @@ class LinearBeam:
 
     def _rotary(self) -> tuple[SX, SX, SX]:
         """Rotary inertia of the sections and of a pinned hub: of the frame (3, 3), its coupling (3, k) and of the amplitudes (k, k)."""
-        k, I, b = self.size, self.shapes.integrals, self.data
+        k, I, b = self.size, self.integrals, self.data
         j_axis = (b.polar_inertia, *b.rotary)
         factor = [self._scale(j) if self.shapes.fields[j] == "torsion" else self._scale(j) / b.length for j in range(k)]
         whole = ca.diag(ca.vertcat(*(j_axis[d] * b.length * I.spin_mass[d] for d in range(3))))
@@ -256,7 +257,7 @@ class LinearBeam:
         return self.turn_columns(self.shapes.evaluate(root)[0], self.shapes.evaluate(root, 1)[0])
 
     def tip(self, c: SX, cd: SX) -> TipMap:
-        I = self.shapes.integrals
+        I = self.integrals
         turn, J = self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
         R, A = ROTATIONS[self.rotation](ca.mtimes(turn, c))
         W = ca.mtimes(A, turn)
@@ -266,11 +267,11 @@ class LinearBeam:
 
     def stiffness(self) -> SX:
         """(k, k) stiffness matrix of the amplitudes."""
-        return self._by_field(self.shapes.integrals.stiffness, self._spring)
+        return self._by_field(self.integrals.stiffness, self._spring)
 
     def damping(self) -> SX:
         """(k, k) damping matrix: modal ratio, plus Rayleigh's alpha M + beta K."""
-        D = self._by_field(self.shapes.integrals.damping, self._dashpot)
+        D = self._by_field(self.integrals.damping, self._dashpot)
         alpha, beta = self.data.rayleigh
         if not is_zero(alpha):
             D = D + alpha * self.moments(ca.SX(self.size, 1), ca.SX(self.size, 1)).gram

@@ -17,7 +17,8 @@ from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moment
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
-from pliant.shapes import LinkShapes, link_shapes
+from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
+from pliant.shapes.integrals import SPINS
 
 STIFFENING = (False, True, "first-order")
 
@@ -166,19 +167,13 @@ def _rigid_body(link: Any) -> RigidMap:
     return RigidMap(Moments(mu * mass, ex * (mu * L * first), ca.densify(D)), ex * L, end)
 
 
-def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, float, float]]:
-    """int g, int g eta, int g eta^2 of the mass profile, and the means of the rotary profiles; 1, 1/2, 1/3 for a uniform beam."""
-    profile = beam_properties(beam).profile
-    if profile is None:
-        return 1.0, 0.5, 1.0 / 3.0, (1.0, 1.0, 1.0)
-    nodes, weights = np.polynomial.legendre.leggauss(12)
-    breaks = np.unique(np.concatenate(([0.0, 1.0], profile.breaks)))
-    eta = np.concatenate([(a + b) / 2 + (b - a) / 2 * nodes for a, b in zip(breaks, breaks[1:])])
-    w = np.concatenate([(b - a) / 2 * weights for a, b in zip(breaks, breaks[1:])])
-    g = profile.mass_per_length(eta) * w
-    spins = (profile.polar_inertia(eta), profile.rotary_y(eta), profile.rotary_z(eta))
-    means = tuple(float(w @ s) for s in spins)
-    return float(g.sum()), float(g @ eta), float(g @ eta**2), (means[0], means[1], means[2])
+def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
+    """int g, int g eta, int g eta^2 of the mass profile and the means of the rotary profiles: 1, 1/2, 1/3 if uniform."""
+    profile = section_profile(beam_properties(beam))
+    eta, w = gauss_rule(profile.breaks)
+    g = w * profile("mass_per_length", eta)
+    spins = tuple(float(w @ profile(name, eta)) for name in SPINS)
+    return float(g.sum()), float(g @ eta), float(g @ eta**2), spins
 
 
 def _beam_data(link: Any) -> BeamData:
@@ -199,7 +194,8 @@ def _beam(link: Any, nominal: Any, shapes: LinkShapes, rotation: str, hub: Momen
         if any(nominal.joint.hub.com):
             raise ModelError(f"links.{nominal.name}.joint.hub.com: a hub on a pinned beam must be centred on the joint")
         root, hub = ca.SX(ca.blockcat(inertia_matrix(link.joint.hub.inertia))), _point_mass(link.joint.hub.mass)
-    return LinearBeam(_beam_data(link), shapes, rotation, end, root), hub
+    integrals = shapes.integrals_for(beam_properties(link.beam))
+    return LinearBeam(_beam_data(link), shapes, integrals, rotation, end, root), hub
 
 
 def _lever(link: Any, body: Body) -> tuple[SX, ...]:

@@ -39,6 +39,7 @@ class Motion:
     omega_tip: SX
     alpha_tip: SX
     a_tip: SX
+    cdd: SX | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
     for i in reversed(range(len(motions))):
         motion = motions[i]
         at_tip = composite_at_tip(motion, composite)
-        own, columns, gram = _body_blocks(motion, at_tip)
+        own, columns, gram = body_blocks(motion, at_tip)
         indices = motion.link.body_indices
         for k, row in enumerate(indices):
             M[list(indices), row] = gram[:, k]
@@ -88,7 +89,7 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
             _carry_column(motions, i, motion.link.joint_index, n, f, M)
             if indices:
                 M[list(indices), motion.link.joint_index] = ca.mtimes(columns.T, ca.vertcat(turn, slide))
-        composite = _to_predecessor(motion, own)
+        composite = to_predecessor(motion, own)
     return ca.densify(ca.tril2symm(ca.tril(_symmetrised(M))))
 
 
@@ -109,7 +110,7 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
         tip = link.body.tip(c, cd)
         cdd = chain.body(link, qdd) if qdd is not None else None
         at_tip = _across_body(tip, cd, cdd, omega, alpha, a)
-        motions.append(Motion(link, joint, cd, link.body.moments(c, cd), tip, omega, alpha, a, *at_tip))
+        motions.append(Motion(link, joint, cd, link.body.moments(c, cd), tip, omega, alpha, a, *at_tip, cdd))
         omega, alpha, a = at_tip
     return motions
 
@@ -169,7 +170,11 @@ def body_wrench(body: Moments, cd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX,
 def link_wrench(motion: Motion, n_tip: SX, f_tip: SX) -> tuple[SX, SX, SX]:
     """Moment and force about the link frame and modal forces of body, hub, load and of what the next link hands in at the tip."""
     link, none = motion.link, ca.SX(0, 1)
-    n, f, modal = body_wrench(_with_hub(motion), motion.cd, motion.omega, motion.alpha, motion.a)
+    body = _with_hub(motion)
+    n, f, modal = body_wrench(body, motion.cd, motion.omega, motion.alpha, motion.a)
+    if motion.cdd is not None and link.body_indices:
+        n, f = n + ca.mtimes(body.coupling(), motion.cdd), f + ca.mtimes(body.eps, motion.cdd)
+        modal = modal + ca.mtimes(body.gram, motion.cdd)
     if link.load is not None:
         n_load, f_load, _ = body_wrench(link.load, none, motion.omega_tip, motion.alpha_tip, motion.a_tip)
         n_tip, f_tip = n_tip + n_load, f_tip + f_load
@@ -202,7 +207,7 @@ def inward_elimination(chain: Chain, motions: list[Motion], force: SX, rotor: SX
         link = motion.link
         at_tip = composite_at_tip(motion, inertia)
         n, f, modal = link_wrench(motion, n, f)
-        own, columns, gram = _body_blocks(motion, at_tip)
+        own, columns, gram = body_blocks(motion, at_tip)
         M, wrench = own.matrix, ca.vertcat(n, f)
         phi = force[list(link.body_indices)] - modal if link.body_indices else ca.SX(0, 1)
         eliminated, M, wrench = _eliminate_body(link, M, columns, gram, wrench, phi)
@@ -210,7 +215,7 @@ def inward_elimination(chain: Chain, motions: list[Motion], force: SX, rotor: SX
             pivot, M, wrench = _eliminate_joint(link, M, wrench, force[link.joint_index], rotor[link.joint_index])
             eliminated.append(pivot)
         pivots.append(eliminated)
-        inertia = _to_predecessor(motion, Inertia.from_matrix(M))
+        inertia = to_predecessor(motion, Inertia.from_matrix(M))
         n, f = _wrench_to_predecessor(motion, wrench[:3], wrench[3:])
     return pivots[::-1]
 
@@ -295,7 +300,7 @@ def composite_at_tip(motion: Motion, beyond: Inertia) -> Inertia:
     return beyond.rotated(motion.tip.R)
 
 
-def _body_blocks(motion: Motion, at_tip: Inertia) -> tuple[Inertia, SX, SX]:
+def body_blocks(motion: Motion, at_tip: Inertia) -> tuple[Inertia, SX, SX]:
     """Inertia of the link about its frame, columns (6, k) that couple its amplitudes to the frame, and their gram (k, k)."""
     body, tip = _with_hub(motion), motion.tip
     own = Inertia.rigid(body.m, body.s, body.D) + at_tip.shifted(tip.p)
@@ -311,7 +316,7 @@ def _with_hub(motion: Motion) -> Moments:
     return motion.body.added(motion.link.hub) if motion.link.hub is not None else motion.body
 
 
-def _to_predecessor(motion: Motion, inertia: Inertia) -> Inertia:
+def to_predecessor(motion: Motion, inertia: Inertia) -> Inertia:
     """From the link frame to the predecessor's tip frame."""
     joint = motion.link.joint
     turned = inertia.rotated(joint.turn(motion.q)).rotated(joint.origin_rotation)

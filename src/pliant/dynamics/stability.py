@@ -1,0 +1,65 @@
+"""Is the inertia matrix positive definite? Asked once, when a model is made, by the pivots of the O(n) elimination.
+
+Massless coordinates (torsion without polar inertia, a bare joint without inertia about its axis) are named, not divided by.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.algebra.inertia import zero
+from pliant.algebra.rotations import SX
+from pliant.dynamics import denoc
+from pliant.dynamics.chain import Chain
+from pliant.dynamics.forces import rotors
+from pliant.errors import ModelError
+
+SMALLEST = 1e-13
+"""Pivot over diagonal entry: below this, round-off is all that is left of the inertia."""
+
+
+def pivots(chain: Chain, q: SX) -> tuple[SX, SX]:
+    """(n,) pivots of the elimination and diagonal entries of the inertia matrix; zeros at motors."""
+    rest = ca.SX.zeros(chain.n)
+    motions = denoc.outward_motion(chain, q, rest, None)
+    d, diagonal = ca.SX.zeros(chain.n), ca.SX.zeros(chain.n)
+    for eliminated in denoc.inward_elimination(chain, motions, rest, rotors(chain)):
+        for pivot in eliminated:
+            d[pivot.index] = 1 / pivot.inverse
+    composite = zero()
+    for motion in reversed(motions):
+        own, _, gram = denoc.body_blocks(motion, denoc.composite_at_tip(motion, composite))
+        for k, index in enumerate(motion.link.body_indices):
+            diagonal[index] = gram[k, k]
+        if motion.link.joint_index is not None:
+            S = ca.vertcat(*motion.link.joint.screw())
+            diagonal[motion.link.joint_index] = ca.mtimes([S.T, own.matrix, S]) + motion.link.rotor
+        composite = denoc.to_predecessor(motion, own)
+    return d, diagonal
+
+
+def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
+    """Raises `ModelError` that names the first coordinate without inertia, at rest and in one bent configuration."""
+    q = ca.SX.sym("q", chain.n)
+    found = ca.Function("pivots", [q, p], list(pivots(chain, q)))
+    generic = np.where(np.arange(chain.n) < chain.n_joints, 0.3 + 0.7 * np.arange(chain.n) % 2.1, 1e-3)
+    motors = {link.drive.index: link for link in chain.links if link.drive is not None}
+    for link in motors.values():
+        if link.drive is not None and float(ca.evalf(ca.substitute(ca.SX(link.drive.rotor), p, ca.DM(values)))) <= 0:
+            raise ModelError(
+                f"links.{link.name}.joint.drive: an elastic drive needs rotor_inertia > 0; without it the motor has no mass"
+            )
+    for state in (np.zeros(chain.n), generic):
+        d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
+        for k, name in enumerate(chain.coordinates):
+            if k not in motors and not d[k] > SMALLEST * diagonal[k]:
+                raise ModelError(_remedy(name, d[k]))
+
+
+def _remedy(name: str, pivot: float) -> str:
+    cause = "give the beam a polar_inertia > 0, or leave torsion out" if ".torsion." in name else (
+        "it moves nothing: add mass or inertia about its axis (hub, polar_inertia, tip, payload or rotor), or remove it"
+    )
+    return f"{name}: the inertia matrix is singular, this coordinate has no inertia left (pivot {pivot:.1e}); {cause}"

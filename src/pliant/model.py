@@ -1,0 +1,441 @@
+"""Where mechanics and computing meet: the expressions of a formulation become functions of numbers.
+
+A `Model` is a robot, a formulation and a few switches. Each of its functions is traced on first use, in memory once per content, and
+handed to a `Kernel`, which compiles it (or takes the object code from the disk cache). What is asked thousands of times a second
+is compiled; what is asked once (linearisation, stiffness) runs on CasADi's virtual machine. The choice depends on the function
+alone, so that equal input always gives equal bits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.dynamics import Chain, Equations, build_chain, equations
+from pliant.dynamics.forces import strain_energy
+from pliant.dynamics.kinematics import gravity_energy, jacobian, kinetic_energy, tip_pose
+from pliant.dynamics.stability import check_definite
+from pliant.errors import ModelError, PliantError
+from pliant.kernels import Kernel
+from pliant.robot import Robot
+from pliant.shapes import LinkShapes
+
+Array = NDArray[np.float64]
+
+
+class Energy(NamedTuple):
+    """Energies in joules; each has the leading axes of the state."""
+
+    kinetic: Array
+    gravity: Array
+    strain: Array
+
+    @property
+    def total(self) -> Array:
+        """Sum of the three."""
+        return self.kinetic + self.gravity + self.strain
+
+
+class StateSpace(NamedTuple):
+    """x' = A x + B u, y = C x + D u about a state, with x = [q; qd] and u the torques."""
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+
+
+@dataclass(frozen=True)
+class Options:
+    """What, besides the robot, determines a model."""
+
+    formulation: str = "denoc"
+    rotation: str = "exact"
+    stiffening: bool | str = False
+    parameters: tuple[str, ...] = ()
+    shapes: str = "exact"
+
+
+class Model:
+    """Callable dynamics of a robot by one formulation.
+
+    Parameters
+    ----------
+    robot : Robot
+    formulation : str
+        One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...
+    rotation : "exact" or "linear"
+        Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
+    stiffening : bool or "first-order"
+        Whether bending shortens a beam.
+    parameters : sequence of str
+        Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values by default.
+    shapes : "exact" or "nominal"
+        A parameter that would change the shape functions is refused, unless they are to stay those of the nominal robot.
+
+    Notes
+    -----
+    `M(q) qdd + bias(q, qd) = S tau`. States are `(n,)` or `(..., n)` arrays; batches run in SIMD packs on all threads and give the
+    same bits as one state at a time.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        formulation: str = "denoc",
+        rotation: str = "exact",
+        stiffening: bool | str = False,
+        parameters: Sequence[str] = (),
+        shapes: str = "exact",
+    ) -> None:
+        self.robot = robot
+        self.options = Options(formulation, rotation, stiffening, tuple(parameters), shapes)
+        self._nominal = _nominal_values(robot, self.options)
+        self._lock = threading.RLock()
+        self._kernels: dict[str, Kernel] = {}
+        self._equations: Equations = self._trace()
+
+    def _trace(self) -> Equations:
+        o = self.options
+        symbols = {path: ca.SX.sym(path) for path in o.parameters}
+        self._p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
+        chain = build_chain(self.robot, o.rotation, o.stiffening, symbols)
+        check_definite(chain, self._p, self._nominal)
+        return equations(chain, o.formulation)
+
+    # ------------------------------------------------------------------------------------------------------ what it is
+
+    @property
+    def chain(self) -> Chain:
+        """The arm as maps."""
+        return self._equations.chain
+
+    @property
+    def equations(self) -> Equations:
+        """The equations of motion as CasADi expressions; `parameter_symbols` are their free symbols."""
+        return self._equations
+
+    @property
+    def parameter_symbols(self) -> Any:
+        """(P,) CasADi symbols of `parameters`."""
+        return self._p
+
+    @property
+    def n(self) -> int:
+        """Number of generalised coordinates."""
+        return self.chain.n
+
+    @property
+    def n_joints(self) -> int:
+        """Number of moving joints, and of torques."""
+        return self.chain.n_joints
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates: joints, motors, amplitudes."""
+        return self.chain.coordinates
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the moving joints."""
+        return self.chain.coordinates[: self.n_joints]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Paths of the numbers that are inputs."""
+        return self.options.parameters
+
+    @property
+    def nominal_parameters(self) -> Array:
+        """(P,) their values in the robot."""
+        return self._nominal.copy()
+
+    @property
+    def link_shapes(self) -> tuple[LinkShapes | None, ...]:
+        """Shape functions of each link, None where it is rigid."""
+        return tuple(getattr(link.body, "shapes", None) for link in self.chain.links)
+
+    def index(self, coordinate: str) -> int:
+        """Place of a coordinate by name."""
+        if coordinate not in self.coordinates:
+            raise ModelError(f"coordinate: got {coordinate!r}, expected one of {', '.join(self.coordinates)}")
+        return self.coordinates.index(coordinate)
+
+    def __repr__(self) -> str:
+        o = self.options
+        return f"Model({self.robot.name!r}, n={self.n}, formulation={o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        o = self.options
+        return type(self), (self.robot, o.formulation, o.rotation, o.stiffening, o.parameters, o.shapes)
+
+    # -------------------------------------------------------------------------------------------------------- dynamics
+
+    def mass_matrix(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """Inertia matrix `(..., n, n)`, rotors included."""
+        return self._call("mass_matrix", p, q)
+
+    def bias(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """`(..., n)`: gravity, elastic, damping, friction and velocity terms."""
+        return self._call("bias", p, q, qd)
+
+    def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """Accelerations `(..., n)` under joint torques `(..., n_joints)`."""
+        return self._call("forward_dynamics", p, q, qd, tau)
+
+    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias."""
+        return self._call("inverse_dynamics", p, q, qd, qdd)
+
+    def energy(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Energy:
+        """Kinetic, gravity and strain energy, in joules."""
+        values = self._call("energy", p, q, qd)
+        return Energy(values[..., 0], values[..., 1], values[..., 2])
+
+    def tip_pose(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """Pose `(..., 4, 4)` of the distal frame of the last link, in the base."""
+        return self._call("tip_pose", p, q)
+
+    def jacobian(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """Jacobian `(..., 6, n)` [angular; linear] of the distal frame, in base axes."""
+        return self._call("jacobian", p, q)
+
+    @cached_property
+    def actuation(self) -> Array:
+        """(n, n_joints) matrix S, at nominal parameters."""
+        S = ca.Function("S", [self._p], [ca.densify(self.chain.actuation())])
+        return np.array(S(self._nominal), dtype=float).reshape(self.n, self.n_joints)
+
+    # ------------------------------------------------------------------------------------------------ statics, vibration
+
+    def frequencies(self, q: ArrayLike | None = None, joints: str = "locked") -> Array:
+        """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
+
+        From the second derivative of the potential energy (gravity included) and the inertia matrix. "locked" holds motors
+        where present, else joints; "free" holds nothing, so each free joint adds a zero or a pendulum frequency. An unstable
+        direction (negative stiffness) is returned as a negative number.
+        """
+        if joints not in ("locked", "free"):
+            raise ModelError(f"joints: got {joints!r}, expected 'locked' or 'free'")
+        squares, _ = self.modes(q, joints)
+        return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+
+    def modes(self, q: ArrayLike | None = None, joints: str = "locked") -> tuple[Array, Array]:
+        """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1."""
+        from scipy.linalg import eigh
+
+        state = np.zeros(self.n) if q is None else np.asarray(q, dtype=float)
+        free = self._free(joints == "locked")
+        if not free:
+            return np.zeros(0), np.zeros((self.n, 0))
+        K, M = self.stiffness(state), self.mass_matrix(state)
+        squares, vectors = eigh(K[np.ix_(free, free)], M[np.ix_(free, free)])
+        shapes = np.zeros((self.n, len(free)))
+        shapes[free] = vectors
+        scale = np.abs(squares).max(initial=0.0)
+        squares[np.abs(squares) < 1e-13 * scale] = 0.0  # a rigid-body motion, not a vibration of 1e-7 of the stiffest
+        return squares, shapes
+
+    def stiffness(self, q: ArrayLike) -> Array:
+        """Second derivative (n, n) of the potential energy, gravity included."""
+        return self._call("stiffness", None, q)
+
+    def _free(self, locked: bool) -> list[int]:
+        held = {link.actuated for link in self.chain.links} if locked else set()
+        return [k for k in range(self.n) if k not in held]
+
+    def equilibrium(self, joints: ArrayLike) -> Array:
+        """Coordinates (n,) at static rest with the joints held at the given positions.
+
+        Amplitudes, and motors of elastic drives, settle under gravity; `holding_torque` of the result keeps the arm there.
+        """
+        given = np.asarray(joints, dtype=float)
+        if given.shape != (self.n_joints,) or not np.isfinite(given).all():
+            raise ModelError(f"joints: got {joints!r}, expected {self.n_joints} finite numbers ({', '.join(self.joints)})")
+        elastic = [link for link in self.chain.links if link.drive is not None]
+        unknown = [k for k in range(self.n_joints, self.n)]
+        motors = {link.drive.index: link.joint_index for link in elastic if link.drive is not None}
+        rows = [motors.get(k, k) for k in unknown]  # a motor is placed by the balance of the joint that it drives
+        q = np.concatenate([given, np.zeros(self.n - self.n_joints)])
+        for motor, joint in motors.items():
+            q[motor] = q[joint]
+        return self._newton(q, unknown, rows) if unknown else q
+
+    def _newton(self, q: Array, unknown: list[int], rows: list[Any]) -> Array:
+        zero = np.zeros(self.n)
+        for _ in range(50):
+            residual = self.bias(q, zero)[rows]
+            step = np.linalg.solve(self.stiffness(q)[np.ix_(rows, unknown)], residual)
+            q = q.copy()
+            q[unknown] -= step
+            if np.abs(step).max() <= 1e-13 * max(1.0, np.abs(q).max()):
+                return q
+        raise PliantError(
+            f"equilibrium: no static rest found near the straight arm at joints {q[: self.n_joints]}; "
+            "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
+        )
+
+    def holding_torque(self, q: ArrayLike) -> Array:
+        """Torques (n_joints,) that balance the actuated coordinates at rest in `q`."""
+        rows = [link.actuated for link in self.chain.links if link.actuated is not None]
+        return np.asarray(self.bias(q, np.zeros(self.n))[rows])
+
+    def linearize(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        outputs: Callable[[Any, Any], Any] | None = None,
+    ) -> StateSpace:
+        """Exact linearisation about a state; `tau` defaults to the torque that balances the actuated coordinates there.
+
+        `outputs(q, qd)` is a function in CasADi operations; without it y = x.
+        """
+        q = np.asarray(q, dtype=float)
+        qd = np.zeros(self.n) if qd is None else np.asarray(qd, dtype=float)
+        if tau is None:
+            rows = [link.actuated for link in self.chain.links if link.actuated is not None]
+            tau = self.bias(q, qd)[rows]
+        A21, A22, B2 = self._kernel("linearize")(q, qd, tau, *self._extra(None))
+        n, m = self.n, self.n_joints
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [A21, A22]])
+        B = np.vstack([np.zeros((n, m)), B2])
+        C = np.eye(2 * n) if outputs is None else self._output_matrix(outputs, q, qd)
+        return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
+
+    def _output_matrix(self, outputs: Callable[[Any, Any], Any], q: Array, qd: Array) -> Array:
+        x = ca.SX.sym("x", 2 * self.n)
+        y = ca.vertcat(outputs(x[: self.n], x[self.n :]))
+        C = ca.Function("C", [x, self._p], [ca.densify(ca.jacobian(y, x))])
+        return np.array(C(np.concatenate([q, qd]), self._nominal), dtype=float)
+
+    # -------------------------------------------------------------------------------------------------------- machinery
+
+    def operation_count(self, function: str = "forward_dynamics") -> dict[str, int]:
+        """Multiplications, additions, divisions, trigonometric calls on the tape of a function of this model."""
+        if function not in EXPRESSIONS:
+            raise ModelError(f"function: got {function!r}, expected one of {', '.join(EXPRESSIONS)}")
+        return self._kernel(function).tape.count()
+
+    def kernel(self, function: str) -> Kernel:
+        """The compiled function behind a method: flat ABI and address for stepping loops, tape for counts."""
+        if function not in EXPRESSIONS:
+            raise ModelError(f"function: got {function!r}, expected one of {', '.join(EXPRESSIONS)}")
+        return self._kernel(function)
+
+    def _kernel(self, name: str) -> Kernel:
+        kernel = self._kernels.get(name)
+        if kernel is None:
+            with self._lock:
+                kernel = self._kernels.get(name)
+                if kernel is None:
+                    kernel = self._kernels[name] = Kernel(self._function(name), backend=EXPRESSIONS[name].backend)
+        return kernel
+
+    def _function(self, name: str) -> Any:
+        n = self.n
+        symbols = {"q": n, "qd": n, "qdd": n, "tau": self.n_joints}
+        recipe = EXPRESSIONS[name]
+        given = [ca.SX.sym(s, symbols[s]) for s in recipe.inputs]
+        outputs = ca.cse([ca.densify(x) for x in recipe.build(self._equations, *given)])
+        names = list(recipe.inputs)
+        if self.parameters:
+            given, names = [*given, self._p], [*names, "p"]
+        return ca.Function(name, given, outputs, names, [f"{name}_{k}" for k in range(len(outputs))])
+
+    def _extra(self, p: ArrayLike | None) -> tuple[ArrayLike, ...]:
+        if not self.parameters:
+            if p is not None:
+                raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
+            return ()
+        return (self._nominal if p is None else p,)
+
+    def _call(self, name: str, p: ArrayLike | None, *arrays: ArrayLike) -> Any:
+        kernel = self._kernels.get(name) or self._kernel(name)
+        if p is None and not self.options.parameters:
+            return kernel(*arrays)
+        return kernel(*arrays, *self._extra(p))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a function of the model is traced: names of its inputs, its expression, and where it runs."""
+
+    inputs: tuple[str, ...]
+    build: Callable[..., Sequence[Any]]
+    backend: str = "llvm"
+
+
+def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
+    qdd = e.forward_dynamics(q, qd, tau)
+    return [ca.jacobian(qdd, x) for x in (q, qd, tau)]
+
+
+def _energies(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
+    rotating = ca.dot(rotor_inertia(e), qd**2) / 2
+    kinetic = kinetic_energy(e.chain, q, qd) + rotating
+    return [ca.vertcat(kinetic, gravity_energy(e.chain, q), strain_energy(e.chain, q))]
+
+
+def rotor_inertia(e: Equations) -> Any:
+    """(n,) reflected rotor inertias."""
+    from pliant.dynamics.forces import rotors
+
+    return rotors(e.chain)
+
+
+def potential_energy(e: Equations, q: Any) -> Any:
+    """Gravity and strain energy."""
+    return gravity_energy(e.chain, q) + strain_energy(e.chain, q)
+
+
+EXPRESSIONS: dict[str, Recipe] = {
+    "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)]),
+    "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)]),
+    "forward_dynamics": Recipe(("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)]),
+    "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)]),
+    "energy": Recipe(("q", "qd"), _energies),
+    "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
+    "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
+    "stiffness": Recipe(("q",), lambda e, q: [ca.hessian(potential_energy(e, q), q)[0]], "vm"),
+    "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
+}
+"""Every function of a model; the virtual machine runs what is asked seldom."""
+
+
+def _nominal_values(robot: Robot, options: Options) -> Array:
+    """Values of the parameters in the robot; refuses unknown paths and parameters that would change the shapes."""
+    paths = robot.paths()
+    for path in options.parameters:
+        if path not in paths:
+            raise ModelError(f"parameters: {path!r} is not a number of this robot; see robot.paths()")
+    if options.shapes not in ("exact", "nominal"):
+        raise ModelError(f"shapes: got {options.shapes!r}, expected 'exact' or 'nominal'")
+    if options.shapes == "exact":
+        for path in options.parameters:
+            _refuse_shape_parameter(robot, path, paths[path])
+    return np.array([paths[path] for path in options.parameters], dtype=float)
+
+
+def _refuse_shape_parameter(robot: Robot, path: str, value: float) -> None:
+    from pliant.dynamics.build import robot_shapes
+
+    changed = robot.replace({path: value * 1.01 if value else 1e-3})
+    for link, before, after in zip(robot.links, robot_shapes(robot), robot_shapes(changed)):
+        if before is not None and after is not None and _loads(before) != _loads(after):
+            raise ModelError(
+                f"parameters: {path!r} changes the shape functions of link {link.name!r}; "
+                "rebuild the robot for each value, or keep the nominal shapes with shapes='nominal'"
+            )
+
+
+def _loads(shapes: LinkShapes) -> list[Any]:
+    """Boundary loads that shaped the functions of a link."""
+    return [part.load for part in shapes.parts]
