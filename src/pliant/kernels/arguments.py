@@ -1,0 +1,105 @@
+"""What a kernel is given: arrays of any kind made plain, checked, and laid out in rows; errors that name the input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ModelError
+
+Shape = tuple[int, ...]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Names and shapes of one state's inputs and outputs."""
+
+    name: str
+    in_names: tuple[str, ...]
+    in_shapes: tuple[Shape, ...]
+    out_names: tuple[str, ...]
+    out_shapes: tuple[Shape, ...]
+
+    @property
+    def in_sizes(self) -> list[int]:
+        return [math.prod(shape) for shape in self.in_shapes]
+
+    @property
+    def out_sizes(self) -> list[int]:
+        return [math.prod(shape) for shape in self.out_shapes]
+
+
+def describe(shape: Shape) -> str:
+    """`(..., 4)`: the shape of one state behind any batch axes."""
+    return f"(..., {', '.join(map(str, shape))})" if shape else "(...)"
+
+
+def plain(signature: Signature, given: Sequence[Any]) -> list[Floats]:
+    """Every input as an array of float64 whose last axes have the right shape."""
+    if len(given) != len(signature.in_names):
+        names = ", ".join(signature.in_names) or "none"
+        raise ModelError(
+            f"{signature.name}: {len(given)} inputs were given, {len(signature.in_names)} were expected: {names}."
+        )
+    return [_plain(*item) for item in zip(signature.in_names, signature.in_shapes, given)]
+
+
+def _plain(name: str, shape: Shape, given: Any) -> Floats:
+    expected = f"real numbers of shape {describe(shape)} were expected"
+    try:
+        array = np.asarray(given)
+    except (ValueError, TypeError) as error:
+        raise ModelError(f"{name}: {type(given).__name__} that is no array was given ({error}), {expected}.") from error
+    if array.dtype.kind not in "fiu":
+        raise ModelError(f"{name}: an array of type {array.dtype} was given, {expected}.")
+    axes = array.ndim - len(shape)
+    if axes < 0 or array.shape[axes:] != shape:
+        raise ModelError(f"{name}: an array of shape {array.shape} was given, {expected}.")
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
+
+
+def batch_shape(signature: Signature, arrays: Sequence[Floats]) -> Shape:
+    """The common leading axes of all inputs."""
+    leading = [array.shape[: array.ndim - len(shape)] for array, shape in zip(arrays, signature.in_shapes)]
+    try:
+        return np.broadcast_shapes(*leading)
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in zip(signature.in_names, leading))
+        raise ModelError(
+            f"{signature.name}: the batch axes of the inputs do not fit together: {listed}. Give equal axes, or 1."
+        ) from None
+
+
+def rows(array: Floats, shape: Shape, leading: Shape) -> tuple[Floats, int]:
+    """An array whose memory holds one state a row, and the distance of rows in elements (0: all states share one)."""
+    own = array.shape[: array.ndim - len(shape)]
+    size = math.prod(shape)
+    if math.prod(own) == 1:
+        return np.ascontiguousarray(array), 0
+    if own != leading:
+        array = np.broadcast_to(array, leading + shape)
+    elif len(own) == 1 and _rows_are_dense(array):
+        return array, array.strides[0] // array.itemsize
+    return np.ascontiguousarray(array), size
+
+
+def _rows_are_dense(array: Floats) -> bool:
+    row = array[0]
+    aligned = array.strides[0] % array.itemsize == 0 and array.flags.aligned
+    return bool(row.flags.c_contiguous and aligned)
+
+
+def refuse_non_finite(signature: Signature, arrays: Sequence[Floats]) -> None:
+    """Raise for the first number that is not finite."""
+    for name, array in zip(signature.in_names, arrays):
+        finite = np.isfinite(array)
+        if not finite.all():
+            index = tuple(int(i) for i in np.argwhere(~finite)[0])
+            raise ModelError(f"{name}: {array[index]} was given at index {list(index)}, finite numbers were expected.")

@@ -1,0 +1,62 @@
+"""Many states at once: rows of states in packs, packs in blocks, blocks in threads."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pliant.kernels import entry, llvm, threads
+from pliant.kernels.arguments import Floats, Shape, Signature, rows
+
+#: Operations (states times length of the tape) below which a second thread costs more than it brings.
+LEAST_SHARED = 1_000_000
+#: Bytes to which scratch memory is aligned.
+ALIGNMENT = 64
+
+_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, ctypes.c_int64, ctypes.c_int64)
+
+
+class BatchCode:
+    """Machine code for batches of one kernel."""
+
+    def __init__(self, code: llvm.Code, signature: Signature, tape_length: int) -> None:
+        self._code = code
+        self._function = _TYPE(code.address)  # releases the interpreter's lock while it runs
+        self._signature = signature
+        self._scratch_size = code.number(entry.SCRATCH)
+        self._tape_length = tape_length
+        self._width = llvm.machine().width
+
+    def __call__(self, arrays: Sequence[Floats], leading: Shape) -> tuple[list[Floats], bool]:
+        """Outputs of all states, and whether all inputs were finite."""
+        count = math.prod(leading)
+        outputs = [np.empty(leading + shape) for shape in self._signature.out_shapes]
+        if count == 0:
+            return outputs, True
+        laid = [rows(array, shape, leading) for array, shape in zip(arrays, self._signature.in_shapes)]
+        sources = np.array([array.ctypes.data for array, _ in laid], dtype=np.int64)
+        strides = np.array([stride for _, stride in laid], dtype=np.int64)
+        targets = np.array([output.ctypes.data for output in outputs], dtype=np.int64)
+        tables = (sources.ctypes.data, strides.ctypes.data, targets.ctypes.data)
+        refused: list[bool] = []
+
+        def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
+            scratch, start = _aligned(self._scratch_size)
+            while block := next_block():
+                if self._function(*tables, start, *block):
+                    refused.append(True)
+            del scratch
+
+        many = count * self._tape_length >= LEAST_SHARED
+        threads.share(work, count, self._width, threads.get_threads() if many else 1)
+        return outputs, not refused
+
+
+def _aligned(size: int) -> tuple[Floats, int]:
+    """Memory for `size` doubles, and the aligned address in it."""
+    memory = np.empty(size + ALIGNMENT // 8)
+    address = memory.ctypes.data
+    return memory, address + -address % ALIGNMENT

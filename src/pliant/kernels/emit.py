@@ -1,0 +1,175 @@
+"""LLVM IR of a lowered tape: arithmetic for one state or for a pack of states, with not one fast-math flag."""
+
+from __future__ import annotations
+
+from pliant.kernels import sincos
+from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, Lanes
+from pliant.kernels.lower import Part, Program, Step
+
+#: Changes whenever emitted code may change, so that cached objects of older versions are never used.
+EMITTER_VERSION = 1
+
+COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+INTRINSICS = {"sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "copysign": "copysign"}
+ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+
+
+class BodyWriter:
+    """Writes the steps of one part as the body of a function of `%in`, `%out` and `%work`."""
+
+    def __init__(self, program: Program, lanes: Lanes) -> None:
+        self.program, self.lanes = program, lanes
+        self.lines: list[str] = []
+        self.library: set[str] = set()
+        self._known: dict[int, str] = {}
+        self._temporaries = 0
+
+    def function(self, name: str, part: Part, zeros: bool) -> str:
+        """The whole text of `void @name(in, out, work)`; structural zeros are stored where asked."""
+        self.lines, self._known = [], {}
+        for value, slot in part.reads.items():
+            self._known[value] = self._load("work", slot)
+        for step in part.steps:
+            self._step(step)
+            for value in step.results:
+                if value in part.writes:
+                    self._store("work", part.writes[value], self._known[value])
+                self._outputs(value)
+        if zeros:
+            for value in self.program.leaves:
+                self._outputs(value)
+            for place in self.program.zeros:
+                self._store("out", place, self.lanes.constant(0.0))
+        pointers = ", ".join(f"ptr noalias nocapture %{p}" for p in ("in", "out", "work"))
+        return f"define internal void @{name}({pointers}) noinline #0 {{\n" + "\n".join(self.lines) + "\nret void\n}\n"
+
+    def _outputs(self, value: int) -> None:
+        for place in self.program.outputs.get(value, ()):
+            self._store("out", place, self._operand(value))
+
+    def _operand(self, value: int) -> str:
+        """The name of a value; inputs are loaded at their first use, constants are written where they stand."""
+        if value not in self._known:
+            kind, content = self.program.leaves[value]
+            if kind == "const":
+                self._known[value] = self.lanes.constant(content)
+            else:
+                self._known[value] = self._load("in", int(content))
+        return self._known[value]
+
+    def _new(self) -> str:
+        self._temporaries += 1
+        return f"%t{self._temporaries}"
+
+    def _let(self, expression: str) -> str:
+        name = self._new()
+        self.lines.append(f"{name} = {expression}")
+        return name
+
+    def _load(self, buffer: str, index: int) -> str:
+        pointer = self._let(f"getelementptr {self.lanes.type}, ptr %{buffer}, i64 {index}")
+        return self._let(f"load {self.lanes.type}, ptr {pointer}, align 8")
+
+    def _store(self, buffer: str, index: int, value: str) -> None:
+        pointer = self._let(f"getelementptr {self.lanes.type}, ptr %{buffer}, i64 {index}")
+        self.lines.append(f"store {self.lanes.type} {value}, ptr {pointer}, align 8")
+
+    def _call(self, function: str, *arguments: str) -> str:
+        T = self.lanes.type
+        return self._let(f"call {T} {function}({', '.join(f'{T} {a}' for a in arguments)})")
+
+    def _select(self, condition: str, yes: str, no: str) -> str:
+        T = self.lanes.type
+        return self._let(f"select {self.lanes.bool_type} {condition}, {T} {yes}, {T} {no}")
+
+    def _compare(self, predicate: str, x: str, y: str) -> str:
+        return self._let(f"fcmp {predicate} {self.lanes.type} {x}, {y}")
+
+    def _step(self, step: Step) -> None:
+        operands = [self._operand(value) for value in step.operands]
+        if step.name == "sincos":
+            pair = f"{{{self.lanes.type}, {self.lanes.type}}}"
+            both = self._let(f"call {pair} @sincos({self.lanes.type} {operands[0]})")
+            for k, value in enumerate(step.results):
+                self._known[value] = self._let(f"extractvalue {pair} {both}, {k}")
+            self.library |= {"sin", "cos"}
+        else:
+            self._known[step.results[0]] = self._value(step.name, *operands)
+
+    def _value(self, name: str, x: str, y: str = "", z: str = "") -> str:
+        T, c = self.lanes.type, self.lanes.constant
+        if name in ARITHMETIC:
+            return self._let(f"{ARITHMETIC[name]} {T} {x}, {y}")
+        if name in ("fma", "fms", "fnma"):
+            return self._fused(name, x, y, z)
+        if name in INTRINSICS:
+            return self._call(self.lanes.intrinsic(INTRINSICS[name]), x, *([y] if y else []))
+        if name in LIBRARY_UNARY or name in LIBRARY_BINARY:
+            self.library.add(name)
+            return self._call(f"@lanes_{name}", x, *([y] if y else []))
+        if name in COMPARISONS:
+            return self._select(self._compare(COMPARISONS[name], x, y), c(1.0), c(0.0))
+        if name.startswith("power:"):
+            return self._power(x, int(name.removeprefix("power:")))
+        simple = {
+            "neg": lambda: self._let(f"fneg {T} {x}"),
+            "sq": lambda: self._let(f"fmul {T} {x}, {x}"),
+            "twice": lambda: self._let(f"fadd {T} {x}, {x}"),
+            "inv": lambda: self._let(f"fdiv {T} {c(1.0)}, {x}"),
+            "not": lambda: self._select(self._compare("oeq", x, c(0.0)), c(1.0), c(0.0)),
+            "and": lambda: self._select(self._logical("and", x, y), c(1.0), c(0.0)),
+            "or": lambda: self._select(self._logical("or", x, y), c(1.0), c(0.0)),
+            "if_else_zero": lambda: self._select(self._compare("une", x, c(0.0)), y, c(0.0)),
+            "sign": lambda: self._sign(x),
+            "fmin": lambda: self._extreme("olt", x, y),
+            "fmax": lambda: self._extreme("ogt", x, y),
+        }
+        return simple[name]()
+
+    def _fused(self, name: str, x: str, y: str, z: str) -> str:
+        """x y + z, x y - z, z - x y, each rounded once."""
+        T = self.lanes.type
+        if name == "fms":
+            z = self._let(f"fneg {T} {z}")
+        if name == "fnma":
+            x = self._let(f"fneg {T} {x}")
+        return self._call(self.lanes.fma, x, y, z)
+
+    def _logical(self, name: str, x: str, y: str) -> str:
+        zero = self.lanes.constant(0.0)
+        left, right = self._compare("une", x, zero), self._compare("une", y, zero)
+        return self._let(f"{name} {self.lanes.bool_type} {left}, {right}")
+
+    def _sign(self, x: str) -> str:
+        c = self.lanes.constant
+        negative = self._select(self._compare("olt", x, c(0.0)), c(-1.0), x)
+        return self._select(self._compare("ogt", x, c(0.0)), c(1.0), negative)
+
+    def _extreme(self, predicate: str, x: str, y: str) -> str:
+        """fmin and fmax: a NaN gives way to the other operand."""
+        better = self._select(self._compare(predicate, x, y), x, y)
+        return self._select(self._compare("uno", y, y), x, better)
+
+    def _power(self, x: str, exponent: int) -> str:
+        """x^n by repeated squaring."""
+        T, n = self.lanes.type, abs(exponent)
+        result, square = "", x
+        while n:
+            if n & 1:
+                result = self._let(f"fmul {T} {result}, {square}") if result else square
+            n >>= 1
+            if n:
+                square = self._let(f"fmul {T} {square}, {square}")
+        return result if exponent > 0 else self._let(f"fdiv {T} {self.lanes.constant(1.0)}, {result}")
+
+
+def body(program: Program, lanes: Lanes, fma: bool) -> str:
+    """All parts, what they call, and `void @body(in, out, work)` that runs them in order."""
+    writer = BodyWriter(program, lanes)
+    functions = [writer.function(f"part{k}", part, zeros=k == 0) for k, part in enumerate(program.parts)]
+    calls = "\n".join(f"call void @part{k}(ptr %in, ptr %out, ptr %work)" for k in range(len(functions)))
+    functions.append(f"define internal void @body(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n")
+    wrappers = [lanes.library_wrapper(name) for name in sorted(writer.library)]
+    if "sin" in writer.library:
+        wrappers.append(sincos.definition(lanes) if fma else sincos.library_definition(lanes))
+    return lanes.declarations() + "".join(wrappers + functions)

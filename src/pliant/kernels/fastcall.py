@@ -1,0 +1,241 @@
+"""One checked call of a kernel from Python in a few hundred nanoseconds: a builtin function written in LLVM IR.
+
+It looks at each argument as NumPy's own C interface does (`PyArrayObject_fields`): an exact `ndarray` of float64,
+C-contiguous, of the right shape and with finite numbers. Then it makes the output array and runs the kernel. Anything
+else gives `None`, and the caller takes the slow path that converts or explains. Offsets are compared with real arrays
+before the first use; where this interpreter's layout is another, there is no fast call at all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.kernels import llvm
+
+Shape = tuple[int, ...]
+
+#: Most elements of all inputs together; they are copied to the stack.
+MOST_ELEMENTS = 8192
+#: Most axes of an input or output.
+MOST_AXES = 4
+
+# Bytes into a PyArrayObject.
+TYPE, DATA, AXES, DIMENSIONS, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64
+#: C-contiguous and aligned.
+WANTED_FLAGS = 0x0001 | 0x0100
+#: Place of PyArray_New in NumPy's table of functions, and NumPy's number of float64.
+PYARRAY_NEW, NPY_DOUBLE = 93, 12
+#: METH_FASTCALL of CPython.
+METH_FASTCALL = 0x0080
+
+# Words of the table that a fast call reads: fixed ones, then the output's axes, then each input's.
+KERNEL, COUNT, ELEMENTS, ARRAY_TYPE, FLOAT64, NEW, INCREF, NONE, OUT_AXES = range(9)
+INPUTS = OUT_AXES + 1 + MOST_AXES
+WORDS_PER_INPUT = 2 + MOST_AXES
+
+NAME = "pliant_fast_call"
+
+
+class _MethodDefinition(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def fast_call(address: int, in_shapes: Sequence[Shape], out_shape: Shape) -> Callable[..., Any] | None:
+    """A builtin function of as many arrays as there are inputs; it gives the output array, or None.
+
+    The caller keeps the machine code at `address` alive.
+    """
+    elements = sum(int(np.prod(shape)) for shape in in_shapes)
+    fits = elements <= MOST_ELEMENTS and all(len(shape) <= MOST_AXES for shape in (*in_shapes, out_shape))
+    if not fits or not _layout_is_known():
+        return None
+    interface = _interface()
+    words = [address, len(in_shapes), elements, *interface.words, len(out_shape), *_padded(out_shape)]
+    for shape in in_shapes:
+        words += [len(shape), int(np.prod(shape)), *_padded(shape)]
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    function: Callable[..., Any] = make(interface.definition, np.array(words, dtype=np.int64), None)
+    return function
+
+
+def _padded(shape: Shape) -> list[int]:
+    return [*shape, *[0] * (MOST_AXES - len(shape))]
+
+
+class _Interface:
+    """Addresses in this process that every fast call needs; it owns the compiled function."""
+
+    def __init__(self) -> None:
+        self.code = llvm.compile_text(SOURCE, NAME)
+        self._method = _MethodDefinition(b"kernel", self.code.address, METH_FASTCALL, None)
+        self.definition = ctypes.addressof(self._method)
+        self.words = (id(np.ndarray), id(np.dtype(np.float64)), _array_new(), _address("Py_IncRef"), id(None))
+
+
+@functools.cache
+def _interface() -> _Interface:
+    return _Interface()
+
+
+def _address(name: str) -> int:
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+def _array_new() -> int:
+    core = "numpy._core" if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else "numpy.core"
+    umath = importlib.import_module(f"{core}._multiarray_umath")
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = get(umath._ARRAY_API, None)
+    return ctypes.c_void_p.from_address(table + PYARRAY_NEW * ctypes.sizeof(ctypes.c_void_p)).value or 0
+
+
+@functools.cache
+def _layout_is_known() -> bool:
+    """Read arrays through the offsets above and compare with what NumPy says of them."""
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    if sys.implementation.name != "cpython" or free_threaded or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    base = np.zeros((4, 6))
+    arrays = (base, base[0], base[:, 0], base[::2], base.astype(np.float32), np.zeros(()))
+    return all(_reads_right(array) for array in arrays)
+
+
+def _reads_right(array: np.ndarray[Any, Any]) -> bool:
+    def word(offset: int) -> int:
+        return ctypes.c_int64.from_address(id(array) + offset).value
+
+    axes = ctypes.c_int.from_address(id(array) + AXES).value
+    if word(TYPE) != id(np.ndarray) or word(DATA) != array.ctypes.data or axes != array.ndim:
+        return False
+    shape = tuple((ctypes.c_int64 * axes).from_address(word(DIMENSIONS))) if axes else ()
+    flags = ctypes.c_int.from_address(id(array) + FLAGS).value
+    contiguous = (flags & WANTED_FLAGS) == WANTED_FLAGS
+    return shape == array.shape and word(DESCRIPTION) == id(array.dtype) and contiguous == array.flags.c_contiguous
+
+
+def _word(name: str, index: int, kind: str = "i64") -> str:
+    return f"%{name}.p = getelementptr i64, ptr %table, i64 {index}\n%{name} = load {kind}, ptr %{name}.p, align 8"
+
+
+def _field(name: str, offset: int, kind: str, of: str = "object") -> str:
+    return f"%{name}.p = getelementptr i8, ptr %{of}, i64 {offset}\n%{name} = load {kind}, ptr %{name}.p, align 4"
+
+
+#: No strides, no data, no item size, no flags, no parent.
+_REST_OF_NEW = "ptr null, ptr null, i32 0, i32 0, ptr null"
+
+SOURCE = f"""
+define ptr @{NAME}(ptr %self, ptr %args, i64 %given) nounwind {{
+entry:
+{_field("table", DATA, "ptr", of="self")}
+{_word("kernel", KERNEL, "ptr")}
+{_word("count", COUNT)}
+{_word("elements", ELEMENTS)}
+{_word("array.type", ARRAY_TYPE, "ptr")}
+{_word("float64", FLOAT64, "ptr")}
+%fits = icmp eq i64 %given, %count
+br i1 %fits, label %start, label %refuse
+start:
+%values = alloca double, i64 %elements, align 16
+%lonely = icmp eq i64 %count, 0
+br i1 %lonely, label %evaluate, label %argument
+argument:
+%k = phi i64 [0, %start], [%k.next, %copied]
+%to = phi ptr [%values, %start], [%to.next, %copied]
+%bad = phi double [0.0, %start], [%bad.end, %copied]
+%object.p = getelementptr ptr, ptr %args, i64 %k
+%object = load ptr, ptr %object.p, align 8
+{_field("type", TYPE, "ptr")}
+%is.array = icmp eq ptr %type, %array.type
+br i1 %is.array, label %array, label %refuse
+array:
+{_field("description", DESCRIPTION, "ptr")}
+{_field("flags", FLAGS, "i32")}
+{_field("axes32", AXES, "i32")}
+{_field("dimensions", DIMENSIONS, "ptr")}
+{_field("data", DATA, "ptr")}
+%axes = sext i32 %axes32 to i64
+%offset = mul i64 %k, {WORDS_PER_INPUT}
+%place = add i64 %offset, {INPUTS}
+%want.p = getelementptr i64, ptr %table, i64 %place
+%want.axes = load i64, ptr %want.p, align 8
+%size.p = getelementptr i64, ptr %want.p, i64 1
+%size = load i64, ptr %size.p, align 8
+%want.shape = getelementptr i64, ptr %want.p, i64 2
+%is.double = icmp eq ptr %description, %float64
+%masked = and i32 %flags, {WANTED_FLAGS}
+%is.plain = icmp eq i32 %masked, {WANTED_FLAGS}
+%is.flat = icmp eq i64 %axes, %want.axes
+%both = and i1 %is.double, %is.plain
+%all = and i1 %both, %is.flat
+br i1 %all, label %shape, label %refuse
+shape:
+%axis = phi i64 [0, %array], [%axis.next, %extent]
+%axes.left = icmp slt i64 %axis, %axes
+br i1 %axes.left, label %extent, label %copy
+extent:
+%has.p = getelementptr i64, ptr %dimensions, i64 %axis
+%has = load i64, ptr %has.p, align 8
+%needs.p = getelementptr i64, ptr %want.shape, i64 %axis
+%needs = load i64, ptr %needs.p, align 8
+%axis.next = add i64 %axis, 1
+%equal = icmp eq i64 %has, %needs
+br i1 %equal, label %shape, label %refuse
+copy:
+%i = phi i64 [0, %shape], [%i.next, %element]
+%bad.end = phi double [%bad, %shape], [%bad.next, %element]
+%left = icmp slt i64 %i, %size
+br i1 %left, label %element, label %copied
+element:
+%x.p = getelementptr double, ptr %data, i64 %i
+%x = load double, ptr %x.p, align 8
+%to.p = getelementptr double, ptr %to, i64 %i
+store double %x, ptr %to.p, align 8
+%nought = fsub double %x, %x
+%bad.next = fadd double %bad.end, %nought
+%i.next = add i64 %i, 1
+br label %copy
+copied:
+%to.next = getelementptr double, ptr %to, i64 %size
+%k.next = add i64 %k, 1
+%more = icmp slt i64 %k.next, %count
+br i1 %more, label %argument, label %finite
+finite:
+%is.finite = fcmp oeq double %bad.end, 0.0
+br i1 %is.finite, label %evaluate, label %refuse
+evaluate:
+{_word("new", NEW, "ptr")}
+{_word("out.axes", OUT_AXES)}
+%out.shape = getelementptr i64, ptr %table, i64 {OUT_AXES + 1}
+%out.axes32 = trunc i64 %out.axes to i32
+%out = call ptr %new(ptr %array.type, i32 %out.axes32, ptr %out.shape, i32 {NPY_DOUBLE}, {_REST_OF_NEW})
+%failed = icmp eq ptr %out, null
+br i1 %failed, label %end, label %run
+run:
+{_field("target", DATA, "ptr", of="out")}
+call void %kernel(ptr %values, ptr %target)
+br label %end
+end:
+ret ptr %out
+refuse:
+{_word("incref", INCREF, "ptr")}
+{_word("none", NONE, "ptr")}
+call void %incref(ptr %none)
+ret ptr %none
+}}
+"""

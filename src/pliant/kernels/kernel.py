@@ -1,0 +1,212 @@
+"""A CasADi function as a fast, checked function of NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import casadi as ca
+import numpy as np
+
+from pliant.errors import ModelError
+from pliant.kernels import llvm
+from pliant.kernels.arguments import Floats, Shape, Signature, batch_shape, plain, refuse_non_finite
+from pliant.kernels.batch import BatchCode
+from pliant.kernels.fastcall import fast_call
+from pliant.kernels.tape import Tape
+from pliant.kernels.vm import VirtualMachine
+
+Backend = Literal["llvm", "vm"]
+
+#: Fewer states than this run one by one until batch code exists.
+LEAST_BATCH = 32
+
+_SINGLE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Kernel:
+    """A CasADi function compiled on first use, for one state or for a batch of states.
+
+    `kernel(*arrays)` takes one array an input, of the input's shape behind any batch axes, `(..., n)`; batch axes are
+    broadcast. It gives one array, or a tuple of them where the function has several outputs. A batch gives the same
+    bits as its states one by one, with any number of threads.
+
+    Parameters
+    ----------
+    f : casadi.Function
+        Dense inputs; outputs of any sparsity.
+    backend : {"llvm", "vm"}
+        Machine code, or CasADi's virtual machine where a compile does not pay.
+    in_shapes, out_shapes : sequence of shapes, optional
+        Shapes of one state's inputs and outputs. By default a column `(n, 1)` is `(n,)`, anything else `(r, c)`.
+    names : sequence of str, optional
+        Names of the inputs in messages; CasADi's own by default.
+    """
+
+    def __init__(
+        self,
+        f: ca.Function,
+        backend: Backend = "llvm",
+        *,
+        in_shapes: Sequence[Shape] | None = None,
+        out_shapes: Sequence[Shape] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        if backend not in ("llvm", "vm"):
+            raise ModelError(f"backend: {backend!r} was given, 'llvm' or 'vm' was expected.")
+        ins, outs = [f.size_in(i) for i in range(f.n_in())], [f.size_out(i) for i in range(f.n_out())]
+        self.function = f
+        self.backend: Backend = backend
+        self.signature = Signature(
+            name=f.name(),
+            in_names=_names(f, names),
+            in_shapes=_shapes("in_shapes", in_shapes, ins),
+            out_names=tuple(f.name_out(i) for i in range(f.n_out())),
+            out_shapes=_shapes("out_shapes", out_shapes, outs),
+        )
+        self._fast: Callable[..., Any] = _refuse
+        self._code: llvm.Code | None = None
+        self._batch: BatchCode | None = None
+
+    @functools.cached_property
+    def tape(self) -> Tape:
+        """The scalar operations of the function."""
+        return Tape.from_function(self.function)
+
+    @property
+    def address(self) -> int:
+        """Where `void f(const double *in, double *out)` stands, for one state; it is valid while this kernel lives.
+
+        `in` holds all inputs, dense and row-major, one after the other, `out` likewise; the two must not overlap.
+        """
+        if self._code is None:
+            with llvm.lock:
+                if self._code is None:
+                    self._code = llvm.compile_function(self.function, "single")
+        return self._code.address
+
+    def is_cached(self) -> bool:
+        """Whether a first call will find its machine code on disk."""
+        return self._code is not None or llvm.is_cached(self.function)
+
+    @property
+    def fast(self) -> Callable[..., Any]:
+        """A builtin function for one plain state (float64 arrays); it gives None where `kernel(...)` must be called.
+
+        It may be kept for loops that count nanoseconds, together with the kernel itself.
+        """
+        if self.backend == "llvm" and self._fast is _refuse:
+            self._fast = self._fast_path()
+        return self._fast
+
+    def __call__(self, *arrays: Any) -> Any:
+        result = self._fast(*arrays)
+        if result is None:
+            result = self._checked(arrays)
+        return result
+
+    def __repr__(self) -> str:
+        ins = ", ".join(f"{n}{s}" for n, s in zip(self.signature.in_names, self.signature.in_shapes))
+        outs = ", ".join(map(str, self.signature.out_shapes))
+        return f"Kernel({self.signature.name}: {ins} -> {outs}; {self.backend})"
+
+    def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Any, ...]]:
+        s = self.signature
+        return _rebuild, (self.function.serialize(), self.backend, s.in_shapes, s.out_shapes, s.in_names)
+
+    def _checked(self, given: Sequence[Any]) -> Any:
+        """Everything that is not one plain state: the first call, conversion, batches, errors."""
+        arrays = plain(self.signature, given)
+        leading = batch_shape(self.signature, arrays)
+        if self.backend == "vm":
+            refuse_non_finite(self.signature, arrays)
+            outputs = self._virtual_machine(arrays, leading)
+        elif self._batch is None and math.prod(leading) < LEAST_BATCH:
+            refuse_non_finite(self.signature, arrays)
+            outputs = self._one_by_one(arrays, leading)
+        else:
+            outputs, finite = self._batch_code()(arrays, leading)
+            if not finite:
+                refuse_non_finite(self.signature, arrays)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    @functools.cached_property
+    def _virtual_machine(self) -> VirtualMachine:
+        return VirtualMachine(self.function, self.signature)
+
+    def _batch_code(self) -> BatchCode:
+        if self._batch is None:
+            with llvm.lock:
+                if self._batch is None:
+                    code = llvm.compile_function(self.function, "batch")
+                    self._batch = BatchCode(code, self.signature, self.function.n_instructions())
+        return self._batch
+
+    def _one_by_one(self, arrays: Sequence[Floats], leading: Shape) -> list[Floats]:
+        """A handful of states by the code for one state; it has the same bits and needs no second compile."""
+        evaluate = _SINGLE(self.address)
+        count = math.prod(leading)
+        given = [np.broadcast_to(x, leading + s).reshape(count, -1) for x, s in zip(arrays, self.signature.in_shapes)]
+        source = np.concatenate([np.empty((count, 0)), *given], axis=1)
+        target = np.empty((count, sum(self.signature.out_sizes)))
+        for x, y in zip(source, target):
+            evaluate(x.ctypes.data, y.ctypes.data)
+        if self._fast is _refuse:
+            self._fast = self._fast_path()
+        return [y.reshape(leading + s) for y, s in zip(_pieces(target, self.signature), self.signature.out_shapes)]
+
+    def _fast_path(self) -> Callable[..., Any]:
+        """What answers plain single states from now on."""
+        shapes = self.signature.out_shapes
+        if len(shapes) == 1:
+            return fast_call(self.address, self.signature.in_shapes, shapes[0]) or _no_fast_path
+        call = fast_call(self.address, self.signature.in_shapes, (sum(self.signature.out_sizes),))
+        return functools.partial(_in_pieces, call, self.signature) if call else _no_fast_path
+
+
+def _refuse(*arrays: Any) -> None:
+    """Not compiled yet: every call takes the checked path."""
+
+
+def _no_fast_path(*arrays: Any) -> None:
+    """Every call takes the checked path for good."""
+
+
+def _in_pieces(call: Callable[..., Any], signature: Signature, *arrays: Any) -> tuple[Floats, ...] | None:
+    """A fast call whose outputs come one behind the other."""
+    flat = call(*arrays)
+    if flat is None:
+        return None
+    return tuple(y.reshape(shape) for y, shape in zip(_pieces(flat, signature), signature.out_shapes))
+
+
+def _pieces(flat: Floats, signature: Signature) -> list[Floats]:
+    """Cut the last axis into outputs."""
+    ends = list(itertools.accumulate(signature.out_sizes))
+    return [flat[..., start:end] for start, end in zip([0, *ends], ends)]
+
+
+def _names(f: ca.Function, names: Sequence[str] | None) -> tuple[str, ...]:
+    own = tuple(f.name_in(i) for i in range(f.n_in()))
+    if names is not None and len(names) != len(own):
+        raise ModelError(f"names: {len(names)} were given, {len(own)} were expected, one for each of {', '.join(own)}.")
+    return own if names is None else tuple(names)
+
+
+def _shapes(name: str, given: Sequence[Shape] | None, sizes: Sequence[tuple[int, int]]) -> tuple[Shape, ...]:
+    """Shapes of one state's arrays, checked against the function's own."""
+    if given is None:
+        return tuple((rows,) if columns == 1 else (rows, columns) for rows, columns in sizes)
+    shapes = tuple(tuple(shape) for shape in given)
+    if [math.prod(shape) for shape in shapes] != [rows * columns for rows, columns in sizes]:
+        raise ModelError(f"{name}: {list(shapes)} was given, as many elements as in {list(sizes)} were expected.")
+    return shapes
+
+
+def _rebuild(text: str, backend: Backend, ins: Sequence[Shape], outs: Sequence[Shape], names: Sequence[str]) -> Kernel:
+    """Unpickle."""
+    return Kernel(ca.Function.deserialize(text), backend, in_shapes=ins, out_shapes=outs, names=names)

@@ -1,0 +1,202 @@
+"""Machine code: what this machine can do, a tape compiled to object code, object code brought into memory."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from pliant.errors import UnsupportedModel
+from pliant.kernels import cache, emit, entry
+from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX, Lanes
+from pliant.kernels.lower import lower
+from pliant.kernels.tape import Tape
+
+#: Steps in one function. Shorter parts compile faster, longer ones run 1-3 % faster; measured on 250 ... 65,000 steps.
+PART_LENGTH = 500
+#: Tapes longer than this are compiled without optimisation: ten times sooner, 1.7 times slower code, the same bits.
+LONGEST_OPTIMISED = 150_000
+
+#: LLVM is entered by one thread at a time. A fork waits for it, so that a child never inherits a half-done compile.
+lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The processor that kernels are compiled for.
+
+    Attributes
+    ----------
+    width : int
+        Doubles in one vector register, the number of states in a pack.
+    fma : bool
+        Whether it multiplies and adds with one rounding.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    width: int
+    fma: bool
+
+    @property
+    def code_model(self) -> str:
+        return "small" if self.triple.startswith("aarch64") and "linux" in self.triple else "jitdefault"
+
+    def target_machine(self, opt: int) -> Any:
+        import llvmlite.binding as binding
+
+        target = binding.Target.from_triple(self.triple)
+        return target.create_target_machine(self.cpu, self.features, opt, codemodel=self.code_model, jit=True)
+
+    @property
+    def attributes(self) -> str:
+        bits = 64 * self.width
+        wide = f' "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"' if bits > 256 else ""
+        return f'\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\nattributes #0 = {{ nounwind{wide} }}\n'
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Machine code in memory; it lives as long as this object."""
+
+    address: int
+    engine: Any
+
+    def number(self, name: str) -> int:
+        """What the function `name` without arguments says."""
+        return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self.engine.get_function_address(name))())
+
+
+@functools.cache
+def machine() -> Machine:
+    """This machine."""
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    features = binding.get_host_cpu_features()
+    triple = binding.get_process_triple()
+    width, fma = vector_unit(triple.split("-")[0], dict(features))
+    return Machine(triple, binding.get_host_cpu_name(), features.flatten(), width, fma)
+
+
+def vector_unit(architecture: str, features: dict[str, bool]) -> tuple[int, bool]:
+    """Doubles in a vector register, and whether multiply-adds are fused in hardware."""
+    if architecture in ("x86_64", "amd64", "i686", "i386"):
+        width = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+        return width, bool(features.get("fma"))
+    return 2, architecture.startswith(("aarch64", "arm64", "powerpc64", "ppc64"))
+
+
+def source(tape: Tape, kind: str, target: Machine) -> str:
+    """LLVM IR of `tape`, with the entry point for one state (`"single"`) or for many (`"batch"`)."""
+    program = lower(tape, target.fma, PART_LENGTH)
+    lanes = Lanes(1 if kind == "single" else target.width)
+    text = emit.body(program, lanes, target.fma)
+    if kind == "single":
+        text += entry.single(program.work_size)
+    else:
+        text += entry.batch(program.work_size, tape.in_sizes, tape.out_sizes, lanes)
+    return text + target.attributes
+
+
+def compile_function(f: ca.Function, kind: str) -> Code:
+    """Machine code of `f` from the cache, or compiled and put there."""
+    with lock:
+        target = machine()
+        key, opt = _function_key(f, kind, target)
+        name = entry.SINGLE if kind == "single" else entry.BATCH
+        return _cached(key, name, lambda: source(Tape.from_function(f), kind, target), target, opt)
+
+
+def compile_text(text: str, name: str) -> Code:
+    """Machine code of the function `name` of a module in LLVM IR, likewise cached."""
+    with lock:
+        target = machine()
+        key = _key(target, name, 2, hashlib.sha256(text.encode()).hexdigest())
+        return _cached(key, name, lambda: text, target, 2)
+
+
+def is_cached(f: ca.Function, kind: str = "single") -> bool:
+    """Whether object code of `f` waits in the cache, so that its first call will not compile."""
+    with lock:
+        return cache.read(_function_key(f, kind, machine())[0]) is not None
+
+
+def _function_key(f: ca.Function, kind: str, target: Machine) -> tuple[str, int]:
+    """Key and optimisation level. CasADi's serialised text is the tape, and is had sooner than the tape itself."""
+    opt = 2 if f.n_instructions() <= LONGEST_OPTIMISED else 0
+    return _key(target, kind, opt, hashlib.sha256(f.serialize().encode()).hexdigest()), opt
+
+
+def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
+    import llvmlite
+    import llvmlite.binding as binding
+
+    versions = (llvmlite.__version__, binding.llvm_version_info, emit.EMITTER_VERSION, PART_LENGTH)
+    return hashlib.sha256(repr((target, target.code_model, versions, kind, opt, digest)).encode()).hexdigest()
+
+
+def _cached(key: str, name: str, text: Callable[[], str], target: Machine, opt: int) -> Code:
+    data = cache.read(key)
+    if data is None:
+        data = object_code(text(), target, opt)
+        cache.write(key, data)
+    return _load(data, name, target)
+
+
+def object_code(text: str, target: Machine, opt: int = 2) -> bytes:
+    """Compile LLVM IR; no pass runs over it, since the tape arrives without dead or repeated code."""
+    import llvmlite.binding as binding
+
+    target_machine = target.target_machine(opt)
+    module = binding.parse_assembly(text, binding.create_context())
+    module.triple = target.triple
+    module.data_layout = str(target_machine.target_data)
+    data: bytes = target_machine.emit_object(module)
+    return data
+
+
+def _load(data: bytes, name: str, target: Machine) -> Code:
+    import llvmlite.binding as binding
+
+    _register_library()
+    empty = binding.parse_assembly("", binding.create_context())
+    engine = binding.create_mcjit_compiler(empty, target.target_machine(2))
+    engine.add_object_file(binding.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    return Code(engine.get_function_address(name), engine)
+
+
+@functools.cache
+def _register_library() -> None:
+    """Tell LLVM where the C library's functions are, under names of our own."""
+    import llvmlite.binding as binding
+
+    library = _c_library()
+    for name in (*LIBRARY_UNARY, *LIBRARY_BINARY):
+        function = getattr(library, name, None)
+        if function is None:
+            raise UnsupportedModel(f"The C library of this system has no {name}(). Use backend='vm'.")
+        binding.add_symbol(PREFIX + name, ctypes.cast(function, ctypes.c_void_p).value)
+
+
+def _c_library() -> ctypes.CDLL:
+    names = {"Linux": ("libm.so.6", None), "Windows": ("ucrtbase", "msvcrt")}.get(platform.system(), (None,))
+    for name in names:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise UnsupportedModel("The C mathematics library was not found on this system. Use backend='vm'.")

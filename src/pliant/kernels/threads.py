@@ -1,0 +1,84 @@
+"""A pool of threads that share the states of a batch; kernels run without the interpreter's lock."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from pliant.errors import ModelError
+
+#: Blocks of states a thread, so that one that is interrupted does not hold up the others.
+BLOCKS_PER_THREAD = 4
+
+_lock = threading.Lock()
+_chosen: int | None = None
+_pool: ThreadPoolExecutor | None = None
+_pool_size = 0
+
+
+def set_threads(n: int | None) -> None:
+    """Use `n` threads for batches; None goes back to `PLIANT_THREADS` or else to the processors of this process."""
+    global _chosen
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        raise ModelError(f"threads: {n!r} was given, a whole number of at least 1 was expected.")
+    _chosen = n
+
+
+def get_threads() -> int:
+    """Number of threads that batches use."""
+    if _chosen is not None:
+        return _chosen
+    given = os.environ.get("PLIANT_THREADS")
+    if not given:
+        return _processors()
+    if not given.isdigit() or int(given) < 1:
+        raise ModelError(f"PLIANT_THREADS: {given!r} was given, a whole number of at least 1 was expected.")
+    return int(given)
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def share(work: Callable[[Callable[[], tuple[int, int] | None]], None], count: int, grain: int, threads: int) -> None:
+    """Run `work(next_block)` in several threads; `next_block()` hands out ranges of `range(count)` until it gives None.
+
+    Blocks are multiples of `grain` but for the last.
+    """
+    size = max(1, -(-count // (grain * threads * (BLOCKS_PER_THREAD if threads > 1 else 1)))) * grain
+    counter = itertools.count()
+
+    def next_block() -> tuple[int, int] | None:
+        start = next(counter) * size
+        return (start, min(start + size, count)) if start < count else None
+
+    helpers = [_executor(threads - 1).submit(work, next_block) for _ in range(threads - 1)]
+    try:
+        work(next_block)
+    finally:
+        for helper in helpers:
+            helper.result()
+
+
+def _executor(workers: int) -> ThreadPoolExecutor:
+    """The pool, made anew when it is too small and in a forked child."""
+    global _pool, _pool_size
+    with _lock:
+        if _pool is None or _pool_size < workers:
+            _pool, _pool_size = ThreadPoolExecutor(workers, thread_name_prefix="pliant"), workers
+        return _pool
+
+
+def _forget() -> None:
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
