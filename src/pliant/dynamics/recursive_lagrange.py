@@ -5,24 +5,25 @@ A point of link i is W_i h with h = [r; 1]. With A_i the joint and E_i the defor
     W_i = W^_{i-1} A_i,    W^_i = W_i E_i,    W^_0 = 1.
 
 The kinetic energy is a trace, T = 1/2 sum_i tr int (d/dt W_i h)(d/dt W_i h)^T, so that a body enters only through 4x4
-integrals: the pseudo-inertia G = int h h^T and, per amplitude, H_f = int h phi_f^T. Lagrange's equations become traces with
-the partial transforms of the coordinates, shared by all outer links i up to the product of A and E from there to i:
+integrals: the pseudo-inertia G = int h h^T and, per amplitude, H_f = int h phi_f^T. Lagrange's equations become
+traces with the partial transforms of the coordinates, shared by all outer links i up to the product of A and E from
+there to i:
 
-    joint j:      P_j  = W^_{j-1} U_j,   U_j  = dA_j/dq_j       amplitude f of link j:   P_jf = W_j E_jf,   E_jf = dE_j/dc_f
+    joint j: P_j = W^_{j-1} U_j, U_j = dA_j/dq_j;    amplitude f of link j: P_jf = W_j E_jf, E_jf = dE_j/dc_f
 
 The sums over outer links are gathered once, tip to base: F for the inertia coefficients, Q for the remainders.
 
 Notes
 -----
-The equations of [ZZZ] are lost; these are derived anew and keep its names J_jh, J_jhk, I_jfh, I_jfhk. Beyond the paper:
-prismatic and fixed joints, exact rotations, rotary inertia about three axes together with its coupling to the rotation of
-the frame (the paper keeps the polar part of the amplitudes only). The coupling `spin` is an antisymmetric part of H_f, since
-tr(omega^ S) = spin . omega for S = -spin^/2. Gravity is base acceleration -g instead of a potential, which costs nothing.
-Lumped masses: case 1, an irregular rigid link, is its G; case 2, a mass at the proximal end, joins G as the hub; case 3, a
-mass at the distal end, is a G of the distal frame. Rotors do not couple to their carrier, so flexible joints need nothing
-here. The high-order coupling (foreshortening) enters by moments and tip map of the body and by its velocity term `beta`.
-With `rotation="linear"` the trace sees that E is not orthonormal: M and the remainders then agree with the other recursions
-to second order in the amplitudes.
+The equations of [ZZZ] are lost; these are derived anew and keep its names J_jh, J_jhk, I_jfh, I_jfhk. Beyond the
+paper: prismatic and fixed joints, exact rotations, rotary inertia about three axes together with its coupling to the
+rotation of the frame (the paper keeps the polar part of the amplitudes only). The coupling `spin` is an antisymmetric
+part of H_f, since tr(omega^ S) = spin . omega for S = -spin^/2. Gravity is base acceleration -g instead of a
+potential, which costs nothing. Lumped masses: case 1, an irregular rigid link, is its G; case 2, a mass at the
+proximal end, joins G as the hub; case 3, a mass at the distal end, is a G of the distal frame. Rotors do not couple
+to their carrier, so flexible joints need nothing here. The high-order coupling (foreshortening) enters by moments and
+tip map of the body and by its velocity term `beta`. With `rotation="linear"` the trace sees that E is not
+orthonormal: M and the remainders then agree with the other recursions to second order in the amplitudes.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from pliant.dynamics.chain import Chain, ChainLink
 
 @dataclass(frozen=True)
 class Transforms:
-    """A link on the way out: A, E, the transforms W, W^ and their time derivatives, the partial transforms of its coordinates.
+    """A link on the way out: A, E, W and W^ with their time derivatives, and the partial transforms of its coordinates.
 
-    `P_joint` (3, 4) acts on what is given in the link frame, `P_body[f]` (3, 4) on what is given in the distal frame; their
-    fourth rows are zero.
+    `P_joint` (3, 4) acts on what is given in the link frame, `P_body[f]` (3, 4) on what is given in the distal frame;
+    their fourth rows are zero.
     """
 
     link: ChainLink
@@ -64,9 +65,9 @@ class Transforms:
 def mass_matrix(chain: Chain, q: SX) -> SX:
     """(n, n) inertia coefficients J_jh, J_jhk, I_jfh, I_jfhk of [ZZZ], all sums over outer links by one recursion.
 
-    F_h = G_h + E_h K_h E_h^T with K_h = G^_h + A_{h+1} F_{h+1} A_{h+1}^T is the pseudo-inertia of all from link h outwards.
-    A coordinate of link h has Y = F_h P_h^T or Y = H_f W_h^T + E_h K_h P_hf^T, and its coefficient in the equation of an inner
-    coordinate j is tr(P_j Y) once Y has been carried to the frame of j.
+    F_h = G_h + E_h K_h E_h^T with K_h = G^_h + A_{h+1} F_{h+1} A_{h+1}^T is the pseudo-inertia of all from link h
+    outwards. A coordinate of link h has Y = F_h P_h^T or Y = H_f W_h^T + E_h K_h P_hf^T, and its coefficient in the
+    equation of an inner coordinate j is tr(P_j Y) once Y has been carried to the frame of j.
     """
     links = list(outward(chain, q, ca.SX.zeros(chain.n)))
     M = ca.SX.zeros(chain.n, chain.n)
