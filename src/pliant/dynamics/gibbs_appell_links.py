@@ -1,0 +1,214 @@
+"""A link as [KS09] sees it: rotation E A, shapes at the next origin, and the integrals B1...B9 of the Gibbs function.
+
+The Gibbs function of a link (13) is a polynomial in the accelerations whose coefficients are the mass integrals (14)-(22). With
+`~` the skew matrix of a vector, `a~^T b~ = (a.b) 1 - b a^T`, so that every one of them is read off the body's `Moments`:
+
+    B_2 = (int rd)~              B_8 = int r~^T rd~ = tr(P) 1 - P^T       alpha_j = int r x r_j = axial(H_j^T)
+    B_3 = (int r)~               B_9 = int r~^T r~  = tr(D) 1 - D         beta_j  = int r~^T r_j~ = tr(H_j) 1 - H_j^T
+    sC_jk = int r_j . r_k        sum_k cd_k c_jk = int r_j x rd = axial(N_j)
+
+and B_1 = eps cdd, B_6 = alpha cdd, while B_4, B_5, B_7 are needed only by their derivatives sC, c, beta (44). For shapes linear in the
+amplitudes the moments are the sums (23)-(33) over the constants (34)-(42).
+
+Notes
+-----
+Beyond the paper, in its own quantities:
+
+* A tip load belongs to the map of its link: it joins eps, alpha, beta, sC as any other mass of the link does.
+* A map that is not linear (a load on a turning tip, stiffening, sliding) accelerates at zero `cdd`; the integrals of that acceleration
+  are `S_beta`, `T_beta`, `Q_beta` and join S (96), T (97) and Q (102).
+* The origin of the next frame may stand off the tip: `r_kt` and `theta_kt` are taken at that origin, r_kt + theta_kt x E d.
+* A prismatic joint is a shape of the link before it: theta = 0, r = E A z, no mass of its own. The base is link 0.
+* Rotary inertia of the sections adds `spin` to alpha, and -(spin cd)~/2 to B_8 so that T gains omega x spin cd.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, skew
+from pliant.dynamics.bodies import Moments, TipMap
+from pliant.dynamics.chain import Chain, ChainLink
+
+
+@dataclass(frozen=True)
+class Integrals:
+    """Integrals of one link in its own axes; `m` deflection variables, `rate` their rates.
+
+    `eps` (3, m) of (34), `alpha` (3, m) of (32), `beta` of (33) and `c` = sum_k deltad_k c_jk of (38) one entry a variable,
+    `sC` (m, m) of (37).
+    """
+
+    M: SX
+    B_2: SX
+    B_3: SX
+    B_8: SX
+    B_9: SX
+    eps: SX
+    alpha: SX
+    beta: tuple[SX, ...]
+    c: tuple[SX, ...]
+    sC: SX
+    S_beta: SX
+    T_beta: SX
+    Q_beta: SX
+
+
+@dataclass(frozen=True)
+class Link:
+    """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joint` the index of its angle, `indices` those of its deflection variables.
+
+    `r` runs from O_i to O_{i+1} (60), `r_modes` and `theta_modes` (3, m) are r_kt and theta_kt there, `rate` the rates of the
+    deflection variables; `r_beta`, `theta_beta` are the relative accelerations of the next frame at zero second derivatives.
+    """
+
+    joint: int | None
+    z: SX
+    R: Rotation
+    indices: tuple[int, ...]
+    rate: SX
+    r: SX
+    r_modes: SX
+    theta_modes: SX
+    r_beta: SX
+    theta_beta: SX
+    integrals: Integrals
+
+    @property
+    def rd(self) -> SX:
+        """Velocity of the next origin in this link's frame, (61)."""
+        return ca.mtimes(self.r_modes, self.rate)
+
+    @property
+    def thetad(self) -> SX:
+        """Angular velocity of the distal frame in this link's frame, (64)."""
+        return ca.mtimes(self.theta_modes, self.rate)
+
+    def second(self, qdd: SX) -> SX:
+        """(m,) second derivatives of the deflection variables."""
+        return qdd[list(self.indices)] if self.indices else ca.SX(0, 1)
+
+
+def links_of(chain: Chain, q: SX, qd: SX) -> list[Link]:
+    """Links 0 (the base) to n, so that an index is the paper's."""
+    R: Rotation = Identity()
+    links = []
+    for link, following in zip((None, *chain.links), (*chain.links, None), strict=True):
+        links.append(_link(chain, link, following, R, q, qd))
+        if following is not None:
+            E = _tip(chain, link, q, qd).R
+            angle = chain.joint(following, q)
+            R = compose(compose(E, following.joint.origin_rotation), following.joint.turn(angle))  # Step 1
+    return links
+
+
+def _link(chain: Chain, link: ChainLink | None, following: ChainLink | None, R: Rotation, q: SX, qd: SX) -> Link:
+    tip = _tip(chain, link, q, qd)
+    cd = chain.body(link, qd) if link is not None else ca.SX(0, 1)
+    body = _moments(chain, link, tip, q, qd)
+    offset = tip.R.apply(following.joint.position(chain.joint(following, q))) if following is not None else ca.SX(3, 1)
+    w, Omega = ca.mtimes(tip.W, cd), _rotation_rate(tip, cd)
+    r_modes = tip.J - ca.mtimes(skew(offset), tip.W)
+    r_beta = tip.v_beta + ca.mtimes(Omega, offset)
+    indices, theta_modes, rate = (link.body_indices if link is not None else ()), tip.W, cd
+    slide = _slide(following, tip)
+    if following is not None and following.joint_index is not None and slide is not None:
+        sliding = chain.joint(following, qd)
+        r_beta = r_beta + 2 * ca.cross(w, slide * sliding)
+        indices, rate = (*indices, following.joint_index), ca.vertcat(cd, sliding)
+        r_modes, theta_modes = ca.horzcat(r_modes, slide), ca.horzcat(theta_modes, ca.SX(3, 1))
+        body = _with_massless_shape(body)
+    return Link(
+        joint=link.joint_index if link is not None and link.joint.turns else None,
+        z=link.joint.a if link is not None else ca.SX(3, 1),
+        R=R, indices=indices, rate=rate, r=tip.p + offset, r_modes=r_modes, theta_modes=theta_modes,
+        r_beta=r_beta, theta_beta=tip.w_beta, integrals=_integrals(body, rate),
+    )  # fmt: skip
+
+
+def _integrals(body: Moments, rate: SX) -> Integrals:
+    """B_2...B_9 and the modal sums from the moments, (14)-(33)."""
+    one = ca.SX.eye(3)
+    spin = ca.mtimes(body.spin, rate)
+    return Integrals(
+        M=body.m,
+        B_2=skew(ca.mtimes(body.eps, rate)),  # (24)
+        B_3=skew(body.s),  # (25)
+        B_8=ca.trace(body.P) * one - body.P.T - skew(spin) / 2,  # (30)
+        B_9=ca.trace(body.D) * one - body.D,  # (31)
+        eps=body.eps,
+        alpha=body.coupling(),  # (32)
+        beta=tuple(ca.trace(H) * one - H.T for H in body.H),  # (33)
+        c=tuple(axial(N) for N in body.N),
+        sC=body.gram,
+        S_beta=body.f_beta, T_beta=axial(body.X_beta), Q_beta=body.b_beta,
+    )  # fmt: skip
+
+
+def _tip(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> TipMap:
+    if link is None:
+        none = ca.SX(3, 0)
+        return TipMap(Identity(), ca.SX(3, 1), none, none, ca.SX(3, 1), ca.SX(3, 1))
+    return link.body.tip(chain.body(link, q), chain.body(link, qd))
+
+
+def _slide(following: ChainLink | None, tip: TipMap) -> SX | None:
+    """E A z of a prismatic joint beyond the link."""
+    if following is None or following.joint.kind != "prismatic":
+        return None
+    return tip.R.apply(following.joint.origin_rotation.apply(following.joint.a))
+
+
+def _moments(chain: Chain, link: ChainLink | None, tip: TipMap, q: SX, qd: SX) -> Moments:
+    """Moments of body, hub and load about the link's origin."""
+    if link is None:
+        return Moments(ca.SX(1, 1), ca.SX(3, 1), ca.SX(3, 3))
+    cd = chain.body(link, qd)
+    body = link.body.moments(chain.body(link, q), cd)
+    body = body.added(link.hub) if link.hub is not None else body
+    return loaded(body, link.load, tip, cd) if link.load is not None else body
+
+
+def loaded(body: Moments, load: Moments, tip: TipMap, cd: SX) -> Moments:
+    """The body with a load that moves with its tip frame: points r = p + rho, r_j = J_j + W_j x rho with rho = E rho_load."""
+    m, p, s, D = load.m, tip.p, tip.R.apply(load.s), tip.R.congruence(load.D)
+    w, pd, Omega = ca.mtimes(tip.W, cd), ca.mtimes(tip.J, cd), _rotation_rate(tip, cd)
+    J, W = ([A[:, j] for j in range(A.shape[1])] for A in (tip.J, tip.W))
+    eps = m * tip.J - ca.mtimes(skew(s), tip.W)
+    H = [
+        ca.mtimes(p, eps[:, j].T) + ca.mtimes(s, J[j].T) - ca.mtimes(D, skew(W[j])) for j in range(len(J))
+    ]  # int r r_j^T
+    inertia = ca.trace(D) * ca.SX.eye(3) - D
+    lever = ca.mtimes([tip.J.T, skew(s), tip.W])
+    gram = m * ca.mtimes(tip.J.T, tip.J) - lever - lever.T + ca.mtimes([tip.W.T, inertia, tip.W])
+    momentum, spread = m * pd + ca.cross(w, s), ca.mtimes(pd, s.T) + ca.mtimes(skew(w), D)
+    f_beta = m * tip.v_beta + ca.mtimes(Omega, s)
+    X_tip = ca.mtimes(tip.v_beta, s.T) + ca.mtimes(Omega, D)  # int beta rho^T
+    H_total = [own + added for own, added in zip(body.H, H, strict=True)]
+    return Moments(
+        m=body.m + m, s=body.s + m * p + s,
+        D=body.D + m * ca.mtimes(p, p.T) + ca.mtimes(p, s.T) + ca.mtimes(s, p.T) + D,
+        eps=body.eps + eps, H=H_total, gram=body.gram + gram, spin=body.spin,
+        N=[own + ca.mtimes(momentum, J[j].T) - ca.mtimes(spread, skew(W[j])) for j, own in enumerate(body.N)],
+        P=body.P + sum(H[j] * cd[j] for j in range(len(H))),
+        f_beta=body.f_beta + f_beta, X_beta=body.X_beta + ca.mtimes(f_beta, p.T) + X_tip,
+        b_beta=body.b_beta + ca.mtimes(tip.J.T, f_beta) + ca.mtimes(tip.W.T, axial(X_tip)),
+    )  # fmt: skip
+
+
+def _rotation_rate(tip: TipMap, cd: SX) -> SX:
+    """Omega with rhodd = Omega rho for a vector fixed to the distal frame, at zero second derivatives."""
+    w = skew(ca.mtimes(tip.W, cd))
+    return ca.mtimes(w, w) + skew(tip.w_beta)
+
+
+def _with_massless_shape(body: Moments) -> Moments:
+    """One more deflection variable that moves no mass of the link itself."""
+    none, empty = ca.SX(3, 1), ca.SX(3, 3)
+    return Moments(
+        body.m, body.s, body.D, ca.horzcat(body.eps, none), (*body.H, empty),
+        ca.diagcat(body.gram, ca.SX(1, 1)), ca.horzcat(body.spin, none),
+        (*body.N, empty), body.P, body.f_beta, body.X_beta, ca.vertcat(body.b_beta, ca.SX(1, 1)),
+    )  # fmt: skip
