@@ -40,7 +40,7 @@ def test_stiffness_is_diagonal_with_beta_to_the_fourth(modes):
 
 
 def test_boundary_conditions(modes):
-    """Written out here once more: y'' = b^4 (J y' + D y), y''' = -b^4 (M y + D y'), each term beside psi^(k)/b^k = O(1)."""
+    """Once more by hand: y'' = b^4 (J y' + D y), y''' = -b^4 (M y + D y'), beside psi^(k)/b^k = O(1)."""
     y0, y1 = ([modes.evaluate(end, k)[0] / modes.roots**k for k in range(4)] for end in (0.0, 1.0))
     b, load = modes.roots, modes.load
     root = (y0[0], y0[1] if modes.support is CLAMPED else y0[2])
@@ -114,7 +114,9 @@ def test_rods(inertia):
     psi, slope = modes.evaluate(1.0)[0], modes.evaluate(1.0, 1)[0]
     assert (psi > 0).all()
     assert (modes.evaluate(0.0) == 0).all()
-    np.testing.assert_allclose((slope - inertia * modes.roots**2 * psi) / (modes.roots * (1 + inertia * modes.roots)), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        (slope - inertia * modes.roots**2 * psi) / (modes.roots * (1 + inertia * modes.roots)), 0, atol=1e-12
+    )
     G = gram(modes)
     np.testing.assert_allclose(np.diag(G), 1, atol=1e-13)
     G += inertia * np.outer(psi, psi)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import ModelError
-from pliant.robot.beam import beam_properties
+from pliant.robot import beam_properties
 from pliant.shapes.elements import Elements, mass_matrix, reduce_elements, stiffness_matrix
 from pliant.shapes.integrals import FIELDS, Field, FieldName, Profile, modal_integrals
 from pliant.shapes.link import LinkShapes, section_profile
@@ -55,7 +55,7 @@ def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_loa
     profile = section_profile(beam)
     tip = _boundary_load(link, tip_load)
     names: list[FieldName] = [name for name in FIELDS if getattr(link.shapes, name)]
-    parts = tuple(_field(link, name, request(name), _ratios(link, name, beam, tip), profile) for name in names)
+    parts = tuple(_field(link, name, request(name), _ratios(name, beam, tip), profile) for name in names)
     return LinkShapes(parts, modal_integrals(parts, profile), profile) if parts else None
 
 
@@ -77,7 +77,7 @@ def _boundary_load(link: Any, tip_load: Any) -> Any:
     return load
 
 
-def _ratios(link: Any, name: FieldName, beam: Any, tip: Any) -> LoadRatios:
+def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
     """The boundary load as one field sees it, in units of the scalar density of the beam."""
     if tip is None:
         return FREE
@@ -86,12 +86,7 @@ def _ratios(link: Any, name: FieldName, beam: Any, tip: Any) -> LoadRatios:
     if name == "axial":
         return LoadRatios(M=tip.mass / (mu * L))
     if name == "torsion":
-        if J[0] and not beam.polar_inertia:
-            raise ModelError(
-                f"link {link.name}: torsion shapes with a tip inertia need polar_inertia > 0, given 0; "
-                "give the beam its polar_inertia, or the tip load one inertia for both bending planes"
-            )
-        return LoadRatios(M=J[0] / (beam.polar_inertia * L)) if J[0] else FREE
+        return LoadRatios(M=J[0] / (beam.polar_inertia * L))
     turned = J[2] if name == "bending_y" else J[1]
     return LoadRatios(tip.mass / (mu * L), turned / (mu * L**3), tip.first_moment / (mu * L**2))
 
@@ -108,7 +103,7 @@ def _modes(link: Any, name: FieldName, request: Request, load: LoadRatios) -> Sh
     """Modes of the uniform beam of equal mass: exact if the beam is uniform, else Ritz functions."""
     if name in ("torsion", "axial"):
         return rod_modes(request.number, load.M, normalise=request.normalise)
-    support = PINNED if link.shapes.boundary == "pinned" and name == _turning_plane(link) else CLAMPED
+    support = PINNED if link.shapes.boundary == "pinned" else CLAMPED  # the link has made sure of the plane
     return bending_modes(request.number, support, load, normalise=request.normalise)
 
 
@@ -125,17 +120,6 @@ def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, pr
     K = stiffness_matrix(elements, rigidity, profile.breaks)
     M = mass_matrix(elements, density, load, breaks=profile.breaks)
     return reduce_elements(elements, min(request.reduce, elements.size), K, M, normalise=request.normalise)
-
-
-def _turning_plane(link: Any) -> FieldName:
-    """The bending field whose plane the joint turns."""
-    axis = np.abs(np.asarray(link.joint.axis, dtype=float))
-    if link.joint.type == "revolute" and max(axis[0], min(axis[1], axis[2])) < 1e-9 * axis.max():
-        return "bending_y" if axis[2] > axis[1] else "bending_z"
-    raise ModelError(
-        f"link {link.name}: pinned shapes with a {link.joint.type} joint about {tuple(link.joint.axis)}; expected a "
-        "revolute joint about y or z of the beam; use boundary clamped-free"
-    )
 
 
 def _density(name: FieldName) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from math import inf, sqrt
+from functools import cached_property, partial
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -93,8 +93,6 @@ class LinkShapes:
 
     def _field_frequencies(self, part: Field, block: slice, properties: Any) -> Array:
         unit, rotary = _frequency_unit(part.name, properties)
-        if unit == inf:
-            return np.full(part.shapes.size, inf)
         if isinstance(part.shapes, BendingModes | RodModes) and not self.profile.weights and rotary == 0:
             return np.asarray(unit * part.shapes.roots**part.shapes.order)
         own = self.integrals
@@ -108,10 +106,10 @@ def _frequency_unit(name: FieldName, beam: Any) -> tuple[float, float]:
     """Factor from dimensionless frequency to rad/s, and the ratio j/(mu L^2) of the sections' rotary inertia."""
     L, mu, rigidity = beam.length, beam.mass_per_length, getattr(beam, FIELDS[name].rigidity)
     if name == "torsion":
-        return (sqrt(rigidity / beam.polar_inertia) / L if beam.polar_inertia else inf), 0.0
+        return sqrt(rigidity / beam.polar_inertia) / L, 0.0
     if name == "axial":
         return sqrt(rigidity / mu) / L, 0.0
-    j_y, j_z = beam.rotary or (0.0, 0.0)
+    j_y, j_z = beam.rotary
     return sqrt(rigidity / mu) / L**2, (j_z if name == "bending_y" else j_y) / (mu * L**2)
 
 
@@ -122,5 +120,9 @@ def section_profile(properties: Any) -> Profile:
         return UNIFORM
     weights: dict[str, Weight] = {name: getattr(given, name) for name in ("mass_per_length", "polar_inertia")}
     weights |= {kind.rigidity: getattr(given, kind.rigidity) for kind in FIELDS.values()}
-    weights |= {"rotary_y": lambda eta: given.rotary(eta)[0], "rotary_z": lambda eta: given.rotary(eta)[1]}
+    weights |= {"rotary_y": partial(_rotary, given, 0), "rotary_z": partial(_rotary, given, 1)}
     return Profile(weights, tuple(given.breaks))
+
+
+def _rotary(profile: Any, plane: int, eta: Array) -> Array:
+    return np.asarray(profile.rotary(eta)[plane])

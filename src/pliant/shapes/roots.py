@@ -21,6 +21,8 @@ import numpy as np
 from pliant.errors import ModelError
 from pliant.shapes.load import FREE, Array, LoadRatios
 
+Four = tuple[float, float, float, float]
+Five = tuple[float, float, float, float, float]
 SERIES_BELOW = 2.0  # where 1 - cos cosh and its kin would cancel; ten terms of the series are exact there
 
 
@@ -94,9 +96,9 @@ class RootSupport:
     name: str
     conditions: tuple[tuple[float, ...], tuple[float, ...]]
     rigid: int
-    stiffness: Callable[[Products], tuple[float, float, float, float]]
+    stiffness: Callable[[Products], Four]
     fixed_count: Callable[[float, Products], int]
-    terms: Callable[[float, Products], tuple[float, float, float, float, float]]
+    terms: Callable[[float, Products], Five]
 
     def frequency_function(self, beta: float, load: LoadRatios = FREE) -> float:
         """Left side of the frequency equation, [TG95] (11) for a clamped root, scaled so that it never overflows."""
@@ -117,21 +119,37 @@ class RootSupport:
         return self.fixed_count(beta, p) + negative
 
 
+def _stiffness_clamped(p: Products) -> Four:
+    return p.d, -p.e, p.b, p.below
+
+
+def _stiffness_pinned(p: Products) -> Four:
+    return 2 * p.a, -p.d, 2 * p.e, p.b
+
+
+def _terms_clamped(x: float, p: Products) -> Five:
+    return p.above, x**4 * p.below, -x * p.b, -(x**3) * p.d, -2 * x**2 * p.e
+
+
+def _terms_pinned(x: float, p: Products) -> Five:
+    return p.b, -(x**4) * p.b, 2 * x * p.e, 2 * x**3 * p.a, 2 * x**2 * p.d
+
+
 CLAMPED = RootSupport(
     name="clamped",
     conditions=((1, 0, 0, 0), (0, 1, 0, 0)),
     rigid=0,
-    stiffness=lambda p: (p.d, -p.e, p.b, p.below),
+    stiffness=_stiffness_clamped,
     fixed_count=_fixed_count_clamped,
-    terms=lambda x, p: (p.above, x**4 * p.below, -x * p.b, -(x**3) * p.d, -2 * x**2 * p.e),
+    terms=_terms_clamped,
 )
 PINNED = RootSupport(
     name="pinned",
     conditions=((1, 0, 0, 0), (0, 0, 1, 0)),
     rigid=1,
-    stiffness=lambda p: (2 * p.a, -p.d, 2 * p.e, p.b),
+    stiffness=_stiffness_pinned,
     fixed_count=_fixed_count_pinned,
-    terms=lambda x, p: (p.b, -(x**4) * p.b, 2 * x * p.e, 2 * x**3 * p.a, 2 * x**2 * p.d),
+    terms=_terms_pinned,
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.robot.beam import beam_properties
+from pliant.robot import beam_properties
 from pliant.shapes.builder import Request, link_shapes, requested_shapes
 from pliant.shapes.integrals import FieldName
 from pliant.shapes.link import LinkShapes
