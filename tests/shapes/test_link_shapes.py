@@ -81,7 +81,7 @@ def test_boundary_load_of_each_field():
         *(rod_roots(2, M) / 2 * np.sqrt(1e6 / 3)),
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-13)
-    assert link_shapes(given).depends_on == ("length", "mass_per_length", "polar_inertia")
+    assert link_shapes(given).depends_on == ("tip_load", "length", "mass_per_length", "polar_inertia")
     auto = link(shapes | {"tip_load": "auto"})
     np.testing.assert_array_equal(link_shapes(auto, load).evaluate([0.7]), link_shapes(given).evaluate([0.7]))
     with pytest.raises(ModelError, match="auto"):

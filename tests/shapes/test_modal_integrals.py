@@ -170,6 +170,11 @@ def test_tip(case):
     np.testing.assert_array_equal(found.tip_slope, [value(f, j, 1.0, 1) for f, j in coordinates(fields)])
 
 
+def test_numbers_are_frozen():
+    with pytest.raises(ValueError, match="read-only"):
+        modal_integrals(MODES).eps[0] = 1
+
+
 def test_directions():
     found = modal_integrals(MODES)
     np.testing.assert_array_equal(found.axis[[0, 3, 5, 7]], [[0, 1, 0], [0, 0, 1], [0, 0, 0], [1, 0, 0]])

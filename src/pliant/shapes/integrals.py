@@ -113,6 +113,11 @@ class ModalIntegrals:
     tip_slope: Array
     fields: tuple[Field, ...] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
     def shortening(self, eta: ArrayLike) -> Array:
         """H_jk(eta) = int_0^eta psi_j' psi_k' within each bending plane, 0 elsewhere, shape (len(eta), m, m)."""
         stations = np.atleast_1d(np.asarray(eta, dtype=float))
@@ -145,10 +150,10 @@ def modal_integrals(fields: Sequence[Field], profile: Profile = UNIFORM) -> Moda
     torsion = turn[:, 0] != 0
     moved = np.where(torsion, 0.0, psi)
     g = rule.weight * profile("mass_per_length", rule.eta)
-    turns = np.where(torsion, psi, slope)[:, :, None] * turn  # (points, m, 3)
-    g_spin = rule.weight[:, None] * np.stack([profile(name, rule.eta) for name in SPINS], axis=1)
+    turned = np.where(torsion, psi, slope)
+    spins = [_spin(turned * turn[:, d], rule.weight * profile(name, rule.eta)) for d, name in enumerate(SPINS)]
+    spin_mass, spin, spin_gram = (np.stack(rows) for rows in zip(*spins))
     gram = moved.T @ (g[:, None] * moved)  # torsion's own mass is in spin_gram[0], where no other field stands
-    spin_gram = np.einsum("pd,pjd,pkd->djk", g_spin, turns, turns, optimize=True)
     stiffness = _stiffness(fields, strain, rule, profile)
     tip, tip_slope = (_columns(fields, Rule(np.ones(1), np.ones(1)), kind)[0] for kind in ("value", "slope"))
     return ModalIntegrals(
@@ -160,8 +165,8 @@ def modal_integrals(fields: Sequence[Field], profile: Profile = UNIFORM) -> Moda
         eps=g @ moved,
         eta_eps=(g * rule.eta) @ moved,
         gram=gram,
-        spin_mass=g_spin.sum(axis=0),
-        spin=np.einsum("pd,pjd->jd", g_spin, turns),
+        spin_mass=spin_mass,
+        spin=spin.T,
         spin_gram=spin_gram,
         stiffness=stiffness,
         damping=_damping(fields, stiffness, gram + spin_gram[0], tip, tip_slope),
@@ -181,6 +186,14 @@ def _columns(fields: Sequence[Field], rule: Rule, kind: str) -> Array:
     wanted = [{"value": 0, "slope": 1, "strain": f.shapes.order}[kind] for f in fields]
     columns = [f.shapes.evaluate(rule.eta, k) for f, k in zip(fields, wanted)]
     return np.hstack([np.zeros((len(rule.eta), 0)), *columns])
+
+
+def _spin(turned: Array, g: Array) -> tuple[Array, Array, Array]:
+    """Integrals of g, of g times the turns about one axis, and of g times their products."""
+    about = np.flatnonzero(turned.any(axis=0))
+    product = np.zeros((turned.shape[1], turned.shape[1]))
+    product[np.ix_(about, about)] = turned[:, about].T @ (g[:, None] * turned[:, about])
+    return g.sum(), g @ turned, product
 
 
 def _stiffness(fields: Sequence[Field], strain: Array, rule: Rule, profile: Profile) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -26,6 +26,11 @@ from pliant.shapes.load import Array
 from pliant.shapes.modes import BendingModes
 from pliant.shapes.quadrature import Weight
 from pliant.shapes.rods import RodModes
+
+DENSITY_OF: dict[str, set[FieldName]] = {
+    "mass_per_length": {"bending_y", "bending_z", "axial"},
+    "polar_inertia": {"torsion"},
+}
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,15 @@ class LinkShapes:
         """Power of L of each coordinate: 1 for nodal slopes dv/dx, else 0."""
         return tuple(p for part in self.parts for p in part.shapes.powers)
 
-    @cached_property
+    @property
     def depends_on(self) -> tuple[str, ...]:
-        """Properties of the beam whose change would change the shapes (or their damping): those in the load ratios."""
-        loaded = [part.name for part in self.parts if part.load]
-        names = ("length", "mass_per_length") if any(name != "torsion" for name in loaded) else ("length",)
-        return (*names, "polar_inertia") if "torsion" in loaded else (names if loaded else ())
+        """What fixed the shapes (or their damping) besides their number: the tip load and what its ratios are made of.
+
+        Empty when no boundary load enters: then the integrals hold for any length, density and stiffness.
+        """
+        loaded = {part.name for part in self.parts if part.load}
+        densities = [name for name, fields in DENSITY_OF.items() if loaded & fields]
+        return ("tip_load", "length", *densities) if loaded else ()
 
     def evaluate(self, eta: ArrayLike, derivative: int = 0) -> Array:
         """d^k psi_j / d eta^k at each station, shape (len(eta), m)."""
