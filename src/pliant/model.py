@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.dynamics import Chain, Equations, build_chain, equations
-from pliant.dynamics.forces import strain_energy
-from pliant.dynamics.kinematics import gravity_energy, jacobian, kinetic_energy, tip_pose
+from pliant.dynamics.energies import energies, potential_energy
+from pliant.dynamics.kinematics import jacobian, tip_pose
 from pliant.dynamics.stability import check_definite
 from pliant.errors import ModelError, PliantError
 from pliant.kernels import Kernel
@@ -378,33 +378,15 @@ def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
     return [ca.jacobian(qdd, x) for x in (q, qd, tau)]
 
 
-def _energies(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
-    rotating = ca.dot(rotor_inertia(e), qd**2) / 2
-    kinetic = kinetic_energy(e.chain, q, qd) + rotating
-    return [ca.vertcat(kinetic, gravity_energy(e.chain, q), strain_energy(e.chain, q))]
-
-
-def rotor_inertia(e: Equations) -> Any:
-    """(n,) reflected rotor inertias."""
-    from pliant.dynamics.forces import rotors
-
-    return rotors(e.chain)
-
-
-def potential_energy(e: Equations, q: Any) -> Any:
-    """Gravity and strain energy."""
-    return gravity_energy(e.chain, q) + strain_energy(e.chain, q)
-
-
 EXPRESSIONS: dict[str, Recipe] = {
     "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)]),
     "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)]),
     "forward_dynamics": Recipe(("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)]),
     "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)]),
-    "energy": Recipe(("q", "qd"), _energies),
+    "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)]),
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
-    "stiffness": Recipe(("q",), lambda e, q: [ca.hessian(potential_energy(e, q), q)[0]], "vm"),
+    "stiffness": Recipe(("q",), lambda e, q: [ca.hessian(potential_energy(e.chain, q), q)[0]], "vm"),
     "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""

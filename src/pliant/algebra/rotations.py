@@ -8,6 +8,7 @@ A rotation `R_ab` maps coordinates in b to a. Three kinds share one small interf
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial
 from typing import Any, Protocol
 
 import casadi as ca
@@ -160,7 +161,7 @@ def exponential(theta: SX) -> tuple[Rotation, SX]:
         k = moving[0]
         return AxisRotation(k, ca.cos(theta[k]), ca.sin(theta[k])), ca.SX.eye(3)
     s2 = ca.dot(theta, theta)
-    b, c = _series(s2, 2), _series(s2, 3)
+    b, c = _horner(_coefficients(2), s2), _horner(_coefficients(3), s2)
     W = skew(theta)
     WW = ca.mtimes(theta, theta.T) - s2 * ca.SX.eye(3)
     return MatrixRotation(ca.SX.eye(3) + (1 - s2 * c) * W + b * WW), ca.SX.eye(3) + b * W + c * WW
@@ -173,12 +174,29 @@ def linear(theta: SX) -> tuple[Rotation, SX]:
     return MatrixRotation(ca.SX.eye(3) + skew(theta)), ca.SX.eye(3)
 
 
-def _series(s2: SX, first: int) -> SX:
-    """Sum over k of (-s^2)^k / (2k + first)!, by Horner's rule."""
-    total = ca.SX(1.0)
-    for k in range(TERMS - 1, 0, -1):
-        total = 1 - s2 * total / ((2 * k + first - 1) * (2 * k + first))
-    return total / (2.0 if first == 2 else 6.0)
+def exponential_bias(theta: SX, thetad: SX) -> SX:
+    """(dA/dt) thetad of the left Jacobian of `exponential`: what angular acceleration the rates alone give.
+
+    With x = theta x thetad: 2 (theta.thetad) (b' x + c' theta x x) + c thetad x x, primes being derivatives in s^2.
+    """
+    if sum(not theta[k].is_zero() for k in range(3)) < 2:
+        return ca.SX.zeros(3)
+    s2, x = ca.dot(theta, theta), ca.cross(theta, thetad)
+    b_rate, c_rate = (_horner([k * a for k, a in enumerate(_coefficients(f))][1:], s2) for f in (2, 3))
+    along = 2 * ca.dot(theta, thetad)
+    return along * (b_rate * x + c_rate * ca.cross(theta, x)) + _horner(_coefficients(3), s2) * ca.cross(thetad, x)
+
+
+def _coefficients(first: int) -> list[float]:
+    """(-1)^k / (2k + first)! for the series in s^2."""
+    return [(-1) ** k / factorial(2 * k + first) for k in range(TERMS)]
+
+
+def _horner(coefficients: list[float], x: SX) -> SX:
+    total = ca.SX(coefficients[-1])
+    for a in reversed(coefficients[:-1]):
+        total = a + x * total
+    return total
 
 
 def _columns(A: SX) -> list[SX]:

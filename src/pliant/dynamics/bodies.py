@@ -14,7 +14,7 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, linear
+from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
 from pliant.shapes import LinkShapes, ModalIntegrals
 
 ROTATIONS = {"exact": exponential, "linear": linear}
@@ -202,33 +202,42 @@ class LinearBeam:
         )
 
     def moments(self, c: SX, cd: SX) -> Moments:
-        k, I, b = self.size, self.integrals, self.data
-        L = b.length
-        mu = b.mass_per_length * L
-        axis = [ca.SX(ca.DM(a)) for a in I.axis]
-        scale = [self._scale(j) for j in range(k)]
-        ex = ca.SX(ca.DM([1, 0, 0]))
-        gram = snap(I.gram)
-
-        def dyad(j: int, i: int) -> SX:
-            return ca.mtimes(axis[j], axis[i].T) * (mu * scale[j] * scale[i] * gram[j, i])
-
-        s = ex * (mu * L * I.first) + sum(axis[j] * (mu * scale[j] * clean(I.eps[j]) * c[j]) for j in range(k))
-        H0 = [ca.mtimes(ex, axis[j].T) * (mu * L * scale[j] * clean(I.eta_eps[j])) for j in range(k)]
-        H = [H0[j] + sum(dyad(i, j) * c[i] for i in range(k)) for j in range(k)]
-        D = ca.diag(ca.vertcat(mu * L * L * I.second, 0, 0)) + sum((H[j] + H0[j].T) * c[j] for j in range(k))
-        spin0, spin, spin_gram = self._rotary()  # 3x3, 3xk, kxk
-        eps = ca.horzcat(*(axis[j] * (mu * scale[j] * clean(I.eps[j])) for j in range(k)))
-        mass = ca.SX(k, k)
-        for j in range(k):
-            for i in range(k):
-                mass[j, i] = ca.trace(dyad(j, i))
+        k, I, L = self.size, self.integrals, self.data.length
+        mu = self.data.mass_per_length * L
+        scale = ca.vertcat(*(self._scale(j) for j in range(k)))
+        gram = mu * ca.SX(ca.DM(snap(I.gram))) * ca.mtimes(scale, scale.T)
+        eps, first = (mu * scale * ca.DM([clean(x) for x in values]) for values in (I.eps, I.eta_eps))
+        along = [[j for j in range(k) if I.axis[j][a]] for a in range(3)]  # amplitudes that move points along x, y, z
+        H, N = (self._dyads(gram, along, rate) for rate in (c, cd))
+        D, P, s = ca.SX.zeros(3, 3), ca.SX.zeros(3, 3), ca.SX.zeros(3)
+        D[0, 0], s[0] = mu * L * L * I.second, mu * L * I.first
+        for b in range(3):
+            for j in along[b]:
+                s[b] += eps[j] * c[j]
+                for a in range(b + 1):
+                    D[a, b] += H[j][a, b] * c[j]
+                D[0, b] += L * first[j] * c[j] * (2 if b == 0 else 1)
+                H[j][0, b] += L * first[j]
+                for a in range(3):
+                    P[a, b] += H[j][a, b] * cd[j]
+        spin0, spin, spin_gram = self._rotary()
+        same = ca.DM(I.axis @ I.axis.T)
         return Moments(
-            m=mu * I.mass, s=ca.densify(s), D=ca.densify(D + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0),
-            eps=ca.densify(eps), H=H, gram=ca.densify(mass + spin_gram), spin=ca.densify(spin),
-            N=[sum(dyad(i, j) * cd[i] for i in range(k)) for j in range(k)],
-            P=ca.densify(sum(H[j] * cd[j] for j in range(k))), b_beta=ca.SX(k, 1),
+            m=mu * I.mass, s=s, D=ca.triu2symm(ca.triu(D)) + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0,
+            eps=ca.densify(ca.DM(I.axis.T) * ca.repmat(eps.T, 3, 1)), H=H, gram=ca.densify(gram * same + spin_gram),
+            spin=ca.densify(spin), N=N, P=P, b_beta=ca.SX(k, 1),
         )  # fmt: skip
+
+    def _dyads(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
+        """int (sum_i phi_i rate_i) phi_j^T for every amplitude j: one column each."""
+        out = [ca.SX(3, 3) for _ in range(self.size)]
+        for a in range(3):
+            sums = ca.mtimes(gram[:, along[a]], rate[along[a]]) if along[a] else None
+            for b in range(3):
+                for j in along[b]:
+                    if sums is not None:
+                        out[j][a, b] = sums[j]
+        return out
 
     def _rotary(self) -> tuple[SX, SX, SX]:
         """Rotary inertia of the sections and of a pinned hub: of the frame (3, 3), its coupling (3, k) and of the amplitudes (k, k)."""
@@ -259,11 +268,12 @@ class LinearBeam:
     def tip(self, c: SX, cd: SX) -> TipMap:
         I = self.integrals
         turn, J = self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
-        R, A = ROTATIONS[self.rotation](ca.mtimes(turn, c))
+        theta = ca.mtimes(turn, c)
+        R, A = ROTATIONS[self.rotation](theta)
         W = ca.mtimes(A, turn)
-        w_beta = ca.jtimes(ca.mtimes(W, cd), c, cd)
+        w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if self.rotation == "exact" else ca.SX.zeros(3)
         p = ca.SX(ca.DM([1, 0, 0])) * self.data.length + ca.mtimes(J, c)
-        return TipMap(compose(R, self.end_rotation), p, W, J, ca.densify(w_beta), ca.SX(3, 1))
+        return TipMap(compose(R, self.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
 
     def stiffness(self) -> SX:
         """(k, k) stiffness matrix of the amplitudes."""

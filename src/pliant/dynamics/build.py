@@ -15,6 +15,7 @@ from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, constant
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moments, RigidMap, lump
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
+from pliant.dynamics.stiffening import StiffenedBeam, lift
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
@@ -41,7 +42,7 @@ def build_chain(
     last = len(robot.links) - 1
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
         payload = view.payload if i == last else None
-        links.append(_chain_link(link, nominal, shapes[i], payload, order, rotation))
+        links.append(_chain_link(link, nominal, shapes[i], payload, order, rotation, stiffening))
     gravity = ca.SX(ca.vertcat(*view.gravity))
     return Chain(tuple(links), gravity, order.names, order.n_joints, rotation, stiffening)
 
@@ -99,7 +100,7 @@ def _rigid_inertia_before(link: Any, beyond: Inertia) -> Inertia:
 
 
 def _chain_link(
-    link: Any, nominal: Any, shapes: LinkShapes | None, payload: Any, order: _Coordinates, rotation: str
+    link: Any, nominal: Any, shapes: LinkShapes | None, payload: Any, order: _Coordinates, rotation: str, stiffening: bool | str
 ) -> ChainLink:
     name = nominal.name
     load = _moments(link.tip)
@@ -115,7 +116,7 @@ def _chain_link(
         )  # fmt: skip
         hub = load = None
     else:
-        body, hub = _beam(link, nominal, shapes, rotation, hub)
+        body, hub = _beam(link, nominal, shapes, rotation, stiffening, hub)
     drive = nominal.joint.drive
     elastic = drive is not None and drive.stiffness is not None
     joint_index = order.joint.get(name)
@@ -184,7 +185,9 @@ def _beam_data(link: Any) -> BeamData:
     )
 
 
-def _beam(link: Any, nominal: Any, shapes: LinkShapes, rotation: str, hub: Moments) -> tuple[Body, Moments | None]:
+def _beam(
+    link: Any, nominal: Any, shapes: LinkShapes, rotation: str, stiffening: bool | str, hub: Moments
+) -> tuple[Body, Moments | None]:
     """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
     if nominal.beam.slides:
         raise UnsupportedModel(f"links.{nominal.name}: sliding beams are not supported yet")
@@ -194,13 +197,18 @@ def _beam(link: Any, nominal: Any, shapes: LinkShapes, rotation: str, hub: Momen
         if any(nominal.joint.hub.com):
             raise ModelError(f"links.{nominal.name}.joint.hub.com: a hub on a pinned beam must be centred on the joint")
         root, hub = ca.SX(ca.blockcat(inertia_matrix(link.joint.hub.inertia))), _point_mass(link.joint.hub.mass)
-    integrals = shapes.integrals_for(beam_properties(link.beam))
-    return LinearBeam(_beam_data(link), shapes, integrals, rotation, end, root), hub
+    properties = beam_properties(link.beam)
+    integrals = shapes.integrals_for(properties)
+    if not stiffening:
+        return LinearBeam(_beam_data(link), shapes, integrals, rotation, end, root), hub
+    lifted, integrals = lift(shapes, integrals, section_profile(properties))
+    inner = LinearBeam(_beam_data(link), lifted, integrals, rotation, end, root)
+    return StiffenedBeam(inner, shapes, lifted.pairs), hub
 
 
 def _lever(link: Any, body: Body) -> tuple[SX, ...]:
     """Turn of the root section about the joint per amplitude: zero for clamped shapes."""
-    if not isinstance(body, LinearBeam) or link.shapes.boundary != "pinned":
+    if not isinstance(body, LinearBeam | StiffenedBeam) or link.shapes.boundary != "pinned":
         return ()
     return tuple(ca.dot(ca.SX(ca.DM(unit(link.joint.axis))), column) for column in ca.horzsplit(body.root_turn()))
 

@@ -10,7 +10,7 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics.chain import Chain
-from pliant.dynamics.kinematics import gravity_energy, kinetic_energy
+from pliant.dynamics.energies import gravity_energy, kinetic_energy
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:
