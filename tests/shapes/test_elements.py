@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import iv, jv
 
 from pliant.errors import ModelError
 from pliant.shapes import (
@@ -87,7 +89,7 @@ def test_many_modes_converge_to_the_frequency_equation():
     np.testing.assert_allclose(frequencies(bending_elements(100))[:20], clamped_free_roots(20) ** 2, rtol=1e-4)
 
 
-WEDGE = (lambda x: 1 - x, lambda x: (1 - x) ** 3, (5.3151, 15.2072, 30.0198))  # Mabie & Rogers 1972; Naguleswaran 1994
+WEDGE = (lambda x: 1 - x, lambda x: (1 - x) ** 3, (5.3151, 15.2072, 30.0198))
 HALF = (lambda x: 1 - x / 2, lambda x: (1 - x / 2) ** 3, (3.8238, 18.3173, 47.2648))
 
 
@@ -99,6 +101,14 @@ def test_tapered_cantilevers_with_order_four(area, inertia, published):
     )  # their last digit, half a unit and the error left
     order = np.log2(np.diff(runs, axis=0)[:-1] / np.diff(runs, axis=0)[1:])
     np.testing.assert_allclose(order[-1], 4, atol=0.1)
+
+
+def test_wedge_in_closed_form():
+    """Kirchhoff's solution (1879): J1(z) I2(z) + I1(z) J2(z) = 0 with frequency (z/2)^2."""
+    equation = lambda z: jv(1, z) * iv(2, z) + iv(1, z) * jv(2, z)  # noqa: E731
+    exact = [brentq(equation, a, b, xtol=1e-13) ** 2 / 4 for a, b in ((4, 6), (7, 9), (10, 12))]
+    found = frequencies(bending_elements(64), density=WEDGE[0], rigidity=WEDGE[1])[:3]
+    np.testing.assert_allclose(found, exact, rtol=1e-6)  # order 4: the error left by 64 elements is 3e-7
 
 
 def test_uniform_cantilever_has_order_four():
