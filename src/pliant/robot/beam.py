@@ -101,6 +101,9 @@ class Beam(Description):
                 f"`section.x` ends at {self.section.x[-1]:g}; it must end at the `length` {self.length:g}, "
                 "or at 1 for fractions"
             )
+        # Kept as fractions of the length, so that the length may change; the beam is not yet frozen here.
+        fractions = tuple(x / self.section.x[-1] for x in self.section.x)
+        self.__dict__["section"] = self.section.model_copy(update={"x": fractions})
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Profile:
     def breaks(self) -> tuple[float, ...]:
         """Fractions of the length at which the table has stations, 0 and 1 included."""
         assert self.section.x is not None
-        return tuple(x / self.section.x[-1] for x in self.section.x)
+        return self.section.x
 
     def _at(self, eta: Any) -> AreaMoments:
         return tapered_moments(self.section, np.asarray(eta, dtype=float))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -16,6 +16,9 @@ from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.inertia import Lump
 from pliant.robot.link import Link
 from pliant.robot.paths import canonical, numbers, plain, put
+
+if TYPE_CHECKING:
+    from pliant.model import Model
 
 FORMAT = 1
 MOST_LINKS = 1000
@@ -114,6 +117,12 @@ class Robot(Description):
         from pliant.robot.files import save
 
         save(self, path)
+
+    def model(self, formulation: str = "denoc", **options: Any) -> Model:
+        """Callable dynamics of the robot; `pliant.Model` names the options."""
+        from pliant.model import Model
+
+        return Model(self, formulation, **options)
 
     def digest(self) -> str:
         """SHA-256 of the content: equal robots have equal digests, on every machine."""

@@ -67,9 +67,7 @@ class TipLoad(Description):
 
 
 def _which_load(value: Any) -> str:
-    if isinstance(value, str) and value != "auto":
-        raise fault("`auto`, or a mapping with mass, inertia, first_moment")
-    return "<auto>" if value == "auto" else "<load>"
+    return "<auto>" if isinstance(value, str) else "<load>"
 
 
 TipLoadOrAuto = Annotated[
@@ -91,7 +89,7 @@ class Shapes(Description):
     axial: Count = 0
     damping: NonNegative = Field(0.0, description="modal damping ratio")
     count: Whole | None = Field(None, description="number of finite elements")
-    reduce: Whole | None = Field(None, description="keep so many Craig-Bampton modes of the elements")
+    reduce: Whole | None = Field(None, description="keep so many Craig-Bampton modes of each field")
     tip_load: TipLoadOrAuto | None = Field(None, description="of clamped-mass; auto: what sits beyond this link")
     normalise: Literal["unit", "tip"] = "unit"
 
@@ -140,16 +138,12 @@ class Shapes(Description):
             raise clash("missing key `count`, the number of elements, such as 4")
         if self.normalise != "unit":
             raise clash("`normalise` belongs to `method: modes`")
-        freedom = self.count * (2 * (self.bending_y + self.bending_z) + self.torsion + self.axial)
-        if self.reduce is not None and self.reduce > freedom:
-            raise clash(f"`reduce` {self.reduce} exceeds the {freedom} coordinates that the elements have")
 
     @property
     def number(self) -> int:
         """How many amplitudes the link has."""
         if self.method == "modes":
             return sum(int(getattr(self, name)) for name in FIELDS)
-        if self.reduce is not None:
-            return self.reduce
-        assert self.count is not None
-        return self.count * (2 * (self.bending_y + self.bending_z) + self.torsion + self.axial)
+        count = self.count or 0
+        sizes = ((2 if name.startswith("bending") else 1) * count for name in FIELDS if getattr(self, name))
+        return sum(size if self.reduce is None else min(size, self.reduce) for size in sizes)

@@ -137,8 +137,9 @@ class RigidBody(Description):
         C4 = m_a * a**2 / 3.0
         C5 = m_a * a * b / 2.0
         total = mass + payload
-        x = (m_a * a / 2.0 + payload * a) / total if total else 0.0
-        z = (m_b * b / 2.0 + m_a * b + payload * b) / total if total else 0.0
+        w_a, w_b, w_p = (part / total if total else 0.0 for part in (m_a, m_b, payload))
+        x = w_a * a / 2.0 + w_p * a
+        z = w_b * b / 2.0 + w_a * b + w_p * b
         xx = C3 + payload * b**2 - total * z**2
         zz = C4 + payload * a**2 - total * x**2
         xz = -C5 - payload * a * b + total * x * z

@@ -43,7 +43,7 @@ class DH(Description):
     """A Denavit-Hartenberg row in place of an origin.
 
     `modified`: Rx(alpha) Tx(a) Tz(d) Rz(theta) stands before the joint. `standard`: Rz(theta) Tz(d) stands before the
-    joint, the body supplies a, and Rx(alpha) turns its tip frame.
+    joint, the body supplies a, and Rx(alpha) turns its tip frame; a link hands its `a` to the body and keeps 0.
     """
 
     a: Number = Field(0.0, description="m; with a standard row a rigid body without `tip` ends at (a, 0, 0)")

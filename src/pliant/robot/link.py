@@ -71,18 +71,18 @@ class Link(Description):
         return self
 
     def _check_row(self) -> None:
-        """With a standard DH row the body supplies a."""
+        """With a standard DH row the body supplies a: hand it over, so that the body may change."""
         dh = self.joint.dh
         if dh is None or dh.convention != "standard" or not dh.a:
             return
         if self.rigid is not None and "tip" not in self.rigid.model_fields_set:
-            tip = self.rigid.model_copy(update={"tip": (dh.a, 0.0, 0.0)})
-            self.__dict__["rigid"] = tip  # still under construction, so not yet frozen
+            self.__dict__["rigid"] = self.rigid.model_copy(update={"tip": (dh.a, 0.0, 0.0)})
         reach = self.beam.length if self.beam is not None else self.rigid.tip[0] if self.rigid is not None else 0.0
         if abs(reach - dh.a) > 1e-9 * max(abs(reach), abs(dh.a)):
             raise clash(
                 f"the body reaches {reach:g} along x but `joint.dh.a` is {dh.a:g}; leave `a` out, the body supplies it"
             )
+        self.__dict__["joint"] = self.joint.model_copy(update={"dh": dh.model_copy(update={"a": 0.0})})
 
     def _check_sliding(self, beam: Beam) -> None:
         if not beam.slides:

@@ -119,6 +119,7 @@ class Section(Description):
     (width, height, thickness).
 
     With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
+    A beam keeps `x` as fractions: the taper stretches with its length.
     """
 
     shape: Literal["rod", "tube", "rectangle", "box"]

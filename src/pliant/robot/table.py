@@ -84,7 +84,7 @@ def _shapes(shapes: Shapes | None) -> str:
     if shapes is None or not shapes.number:
         return "-"
     if shapes.method == "elements":
-        reduced = f" reduced to {shapes.reduce}" if shapes.reduce is not None else ""
+        reduced = f" reduced to {shapes.reduce} each" if shapes.reduce is not None else ""
         return f"{shapes.count} elements ({', '.join(name for name in FIELDS if getattr(shapes, name))}){reduced}"
     counts = ", ".join(f"{getattr(shapes, name)} {name}" for name in FIELDS if getattr(shapes, name))
     return f"{counts}, {shapes.boundary}"
