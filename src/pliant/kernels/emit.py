@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from pliant.errors import UnsupportedModel
 from pliant.kernels import sincos
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, Lanes
 from pliant.kernels.lower import Part, Program, Step
-
-#: Changes whenever emitted code may change, so that cached objects of older versions are never used.
-EMITTER_VERSION = 1
 
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 INTRINSICS = {"sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "copysign": "copysign"}
@@ -124,6 +122,8 @@ class BodyWriter:
             "fmin": lambda: self._extreme("olt", x, y),
             "fmax": lambda: self._extreme("ogt", x, y),
         }
+        if name not in simple:
+            raise UnsupportedModel(f"There is no machine code for the operation {name}. Use backend='vm'.")
         return simple[name]()
 
     def _fused(self, name: str, x: str, y: str, z: str) -> str:

@@ -150,7 +150,10 @@ class Kernel:
         """A handful of states by the code for one state; it has the same bits and needs no second compile."""
         evaluate = _SINGLE(self.address)
         count = math.prod(leading)
-        given = [np.broadcast_to(x, leading + s).reshape(count, -1) for x, s in zip(arrays, self.signature.in_shapes)]
+        given = [
+            np.broadcast_to(x, leading + shape).reshape(count, size)
+            for x, shape, size in zip(arrays, self.signature.in_shapes, self.signature.in_sizes)
+        ]
         source = np.concatenate([np.empty((count, 0)), *given], axis=1)
         target = np.empty((count, sum(self.signature.out_sizes)))
         for x, y in zip(source, target):

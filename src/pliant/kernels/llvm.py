@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import inspect
 import os
 import platform
 import threading
@@ -15,9 +16,8 @@ from typing import Any
 import casadi as ca
 
 from pliant.errors import UnsupportedModel
-from pliant.kernels import cache, emit, entry
+from pliant.kernels import cache, emit, entry, lanes, lower, operations, sincos, tape
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX, Lanes
-from pliant.kernels.lower import lower
 from pliant.kernels.tape import Tape
 
 #: Steps in one function. Shorter parts compile faster, longer ones run 1-3 % faster; measured on 250 ... 65,000 steps.
@@ -99,15 +99,15 @@ def vector_unit(architecture: str, features: dict[str, bool]) -> tuple[int, bool
     return 2, architecture.startswith(("aarch64", "arm64", "powerpc64", "ppc64"))
 
 
-def source(tape: Tape, kind: str, target: Machine) -> str:
-    """LLVM IR of `tape`, with the entry point for one state (`"single"`) or for many (`"batch"`)."""
-    program = lower(tape, target.fma, PART_LENGTH)
-    lanes = Lanes(1 if kind == "single" else target.width)
-    text = emit.body(program, lanes, target.fma)
+def source(program_tape: Tape, kind: str, target: Machine) -> str:
+    """LLVM IR of a tape, with the entry point for one state (`"single"`) or for many (`"batch"`)."""
+    program = lower.lower(program_tape, target.fma, PART_LENGTH)
+    pack = Lanes(1 if kind == "single" else target.width)
+    text = emit.body(program, pack, target.fma)
     if kind == "single":
         text += entry.single(program.work_size)
     else:
-        text += entry.batch(program.work_size, tape.in_sizes, tape.out_sizes, lanes)
+        text += entry.batch(program.work_size, program_tape.in_sizes, program_tape.out_sizes, pack)
     return text + target.attributes
 
 
@@ -144,7 +144,7 @@ def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
     import llvmlite
     import llvmlite.binding as binding
 
-    versions = (llvmlite.__version__, binding.llvm_version_info, emit.EMITTER_VERSION, PART_LENGTH)
+    versions = (llvmlite.__version__, binding.llvm_version_info, emitter(), PART_LENGTH)
     return hashlib.sha256(repr((target, target.code_model, versions, kind, opt, digest)).encode()).hexdigest()
 
 
@@ -177,6 +177,13 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
     engine.add_object_file(binding.ObjectFileRef.from_data(data))
     engine.finalize_object()
     return Code(engine.get_function_address(name), engine)
+
+
+@functools.cache
+def emitter() -> str:
+    """Hash of the modules that decide what is emitted, so that objects of another version are never used."""
+    modules = (tape, operations, lower, lanes, sincos, emit, entry)
+    return hashlib.sha256(b"".join(inspect.getsource(module).encode() for module in modules)).hexdigest()
 
 
 @functools.cache

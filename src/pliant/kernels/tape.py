@@ -208,5 +208,5 @@ def _without_dead_code(
     live[-1] = False
     number = np.where(live, np.cumsum(live) - 1, -1).astype(np.int32)
     keep = live[:-1]
-    operands = np.where(is_input, a, number[a])
+    operands = np.where(is_input, a, number[np.where(is_input, -1, a)])
     return op[keep], operands[keep].astype(np.int32), number[b][keep], constant[keep], number[targets]

@@ -1,0 +1,242 @@
+"""The cache of object code: found again, never trusted blindly, shared by threads, forks and processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from pliant.kernels import Kernel, cache, llvm, set_threads
+
+STATE = np.array([0.3, -1.2])
+
+
+def function(factor: float = 1.0) -> ca.Function:
+    x = ca.SX.sym("x", 2)
+    return ca.Function("f", [x], [factor * ca.sin(x) + x[0] * x[1]])
+
+
+def expected(factor: float = 1.0) -> np.ndarray:
+    return factor * np.sin(STATE) + STATE[0] * STATE[1]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "objects"))
+    Kernel(ca.Function("f", [], [ca.SX(1)]))()  # the call interface has its own entry: once a process
+    cache.clear()
+    return tmp_path / "objects"
+
+
+def compiles(monkeypatch) -> list[str]:
+    """Record what is compiled from now on."""
+    seen: list[str] = []
+    original = llvm.object_code
+    monkeypatch.setattr(llvm, "object_code", lambda text, *rest: seen.append(text) or original(text, *rest))
+    return seen
+
+
+def test_second_kernel_is_loaded(folder, monkeypatch):
+    seen = compiles(monkeypatch)
+    assert not Kernel(function()).is_cached()
+    np.testing.assert_allclose(Kernel(function())(STATE), expected(), rtol=1e-15)
+    assert (cache.entries(), len(seen)) == (1, 1)
+    assert Kernel(function()).is_cached()
+    np.testing.assert_allclose(Kernel(function())(STATE), expected(), rtol=1e-15)
+    assert len(seen) == 1
+
+
+def test_size_and_clear(folder):
+    assert (cache.location(), cache.entries(), cache.size()) == (folder, 0, 0)
+    kernel = Kernel(function())
+    kernel(STATE)
+    assert cache.size() == sum(path.stat().st_size for path in folder.iterdir()) > 0
+    assert cache.clear() == 1
+    assert (cache.entries(), cache.size(), cache.clear()) == (0, 0, 0)
+    np.testing.assert_allclose(kernel(STATE), expected(), rtol=1e-15)  # what is in memory goes on
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda data: b"", id="empty"),
+        pytest.param(lambda data: data[:-100], id="truncated"),
+        pytest.param(lambda data: data[: len(cache.MAGIC) + 5], id="cut in the head"),
+        pytest.param(lambda data: data[:300] + bytes([data[300] ^ 1]) + data[301:], id="one bit"),
+        pytest.param(lambda data: os.urandom(len(data)), id="noise"),
+        pytest.param(lambda data: data + b"\0", id="longer"),
+        pytest.param(lambda data: data.replace(cache.MAGIC, b"pliant object 0\n"), id="another format"),
+    ],
+)
+def test_damaged_files_are_rebuilt(folder, monkeypatch, damage):
+    Kernel(function())(STATE)
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    seen = compiles(monkeypatch)
+    np.testing.assert_allclose(Kernel(function())(STATE), expected(), rtol=1e-15)
+    assert len(seen) == 1
+    assert path.read_bytes() == whole
+
+
+def test_foreign_files_are_rebuilt(folder, monkeypatch):
+    Kernel(function(2.0))(STATE)
+    (foreign,) = folder.iterdir()
+    Kernel(function(3.0))(STATE)
+    (own,) = set(folder.iterdir()) - {foreign}
+    own.write_bytes(foreign.read_bytes())  # sound, but of another kernel
+    np.testing.assert_allclose(Kernel(function(3.0))(STATE), expected(3.0), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"cpu": "other"}, {"features": "+other"}, {"triple": "other-unknown-linux-gnu"}, {"width": 16}, {"fma": False}],
+)
+def test_another_machine_has_another_key(change):
+    from dataclasses import replace
+
+    here = llvm.machine()
+    assert llvm._function_key(function(), "single", here) != llvm._function_key(
+        function(), "single", replace(here, **change)
+    )
+
+
+def test_keys_differ_by_function_kind_and_emitter(monkeypatch):
+    here = llvm.machine()
+    keys = {llvm._function_key(function(k), kind, here) for k in (1.0, 2.0) for kind in ("single", "batch")}
+    monkeypatch.setattr(llvm, "emitter", lambda: "another version")
+    assert len(keys | {llvm._function_key(function(), "single", here)}) == 5
+
+
+def test_a_folder_that_cannot_be_made_costs_one_warning(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "file" / "objects"))
+    monkeypatch.setattr(cache, "_warned", False)
+    with pytest.warns(UserWarning, match="PLIANT_CACHE_DIR"):
+        first = Kernel(function(5.0))(STATE)
+    np.testing.assert_allclose(first, expected(5.0), rtol=1e-15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(Kernel(function(6.0))(STATE), expected(6.0), rtol=1e-15)
+    assert (cache.entries(), cache.size(), cache.clear()) == (0, 0, 0)
+
+
+def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
+    def full(*paths: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(cache, "_warned", True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(Kernel(function(7.0))(STATE), expected(7.0), rtol=1e-15)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_threads_share_one_kernel(folder, chain, monkeypatch, count):
+    seen = compiles(monkeypatch)
+    kernel = Kernel(chain(5))
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(count, 5))[0 if count == 1 else slice(None)] for _ in range(2)]
+    found: list[tuple[np.ndarray, ...]] = []
+    start = threading.Barrier(8)
+
+    def call() -> None:
+        start.wait()
+        found.append(kernel(*arrays))
+
+    workers = [threading.Thread(target=call) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert (len(found), len(seen)) == (8, 1)
+    for result in found:
+        for a, b in zip(result, found[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+SCRIPT = """
+import casadi as ca, numpy as np
+from pliant.kernels import Kernel
+x = ca.SX.sym("x", 8)
+y = x
+for k in range(60):
+    y = ca.sin(y) * x[k % 8] + ca.vertcat(y[1:], y[0]) / (k + 1)
+f = ca.Function("f", [x], [y])
+state = np.linspace(0.1, 0.8, 8)
+found = Kernel(f)(state)
+batch = Kernel(f)(np.tile(state, (64, 1)))
+assert (batch == found).all()
+print(found.tobytes().hex())
+"""
+
+
+def test_processes_that_compile_at_once(folder):
+    command = [sys.executable, "-c", SCRIPT]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    answers = [process.communicate(timeout=120) for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], answers
+    assert len({out for out, _ in answers}) == 1
+    assert all(path.suffix == cache.SUFFIX for path in folder.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_children_go_on(chain, monkeypatch):
+    """A child uses kernels of its parent, compiles its own, and has threads of its own."""
+    monkeypatch.setattr("pliant.kernels.batch.LEAST_SHARED", 0)
+    set_threads(2)
+    kernel = Kernel(chain(3))
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(500, 3)) for _ in range(2)]
+    before = kernel(*arrays)
+    one = kernel(*[x[0].copy() for x in arrays])
+    child = os.fork()
+    if child == 0:
+        import signal
+
+        signal.alarm(60)  # a deadlock ends in failure
+        good = all((a == b).all() for a, b in zip(kernel(*arrays), before))
+        good &= all((a == b).all() for a, b in zip(kernel(*[x[0].copy() for x in arrays]), one))
+        good &= bool(np.allclose(Kernel(function(11.0))(STATE), expected(11.0), rtol=1e-15))
+        os._exit(0 if good else 1)
+    _, status = os.waitpid(child, 0)
+    set_threads(None)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork_while_another_thread_compiles(folder, chain):
+    """The fork waits for the compile, so that the child finds the lock free."""
+    kernel = Kernel(chain(12))
+    worker = threading.Thread(target=lambda: kernel.address)
+    worker.start()
+    child = os.fork()
+    if child == 0:
+        import signal
+
+        signal.alarm(60)
+        os._exit(0 if np.allclose(Kernel(function(12.0))(STATE), expected(12.0), rtol=1e-15) else 1)
+    _, status = os.waitpid(child, 0)
+    worker.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_machine_code_lives_as_long_as_its_kernel():
+    kernels = [Kernel(function(float(k))) for k in range(20, 30)]
+    addresses = {kernel.address for kernel in kernels}
+    assert len(addresses) == 10
+    del kernels[::2]
+    for k, kernel in zip(range(21, 30, 2), kernels):
+        np.testing.assert_allclose(kernel(STATE), expected(float(k)), rtol=1e-15)
