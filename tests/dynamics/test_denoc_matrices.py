@@ -7,8 +7,8 @@ from collections.abc import Callable
 import casadi as ca
 import numpy as np
 import pytest
-from arms import random_robot, random_state
 
+from arms import random_robot, random_state
 from pliant.dynamics import build_chain, denoc, lagrange
 from pliant.dynamics import denoc_matrices as matrices
 from pliant.dynamics.chain import Chain
@@ -157,7 +157,7 @@ def test_velocity_terms(seed: int) -> None:
     assert np.abs(value(at_rest)).max() < 1e-11  # gamma holds velocities only, gravity is in td
 
 
-# ------------------------------------------------------------------------------------------- misprints of [MS07], audited
+# ---------------------------------------------------------------------------------------- misprints of [MS07], audited
 
 
 def test_printed_direction_of_a_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def accelerations(chain: Chain, q: np.ndarray, phi: np.ndarray, printed: str = "
 
 
 def test_printed_eta_and_psi_fail() -> None:
-    """(32) multiplies psi by an undefined t-hat (read here as the force that is not reduced); (33) has a stray A in psi."""
+    """(32) multiplies psi by an undefined t-hat (read here as the unreduced force); (33) has a stray A in psi."""
     chain, q, _ = rigid_chain()
     phi = np.random.default_rng(1).normal(size=chain.n)
     expected = np.linalg.solve(mass(chain, q), phi)

@@ -102,7 +102,7 @@ def link_blocks(chain: Chain, q: SX) -> list[LinkBlock]:
 
 
 def propagation(R: SX, p: SX) -> SX:
-    """(6, 6) A of (4): twist of a frame at `p` with axes `R`, from the twist [omega; v] of the frame `p` is given in."""
+    """(6, 6) A of (4): twist of a frame at `p` with axes `R`, from the twist [omega; v] of the frame that holds `p`."""
     return ca.blockcat([[R.T, ca.SX.zeros(3, 3)], [-ca.mtimes(R.T, skew(p)), R.T]])
 
 
