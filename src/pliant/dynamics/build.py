@@ -15,6 +15,7 @@ from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, constant
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moments, RigidMap, lump
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
+from pliant.dynamics.sliding import SlidingBeam, sliding_beam, sliding_link
 from pliant.dynamics.stiffening import StiffenedBeam, lift
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
@@ -108,7 +109,10 @@ def _chain_link(
         load = load.added(_moments(payload))
     hub = _moments(link.joint.hub)
     body: Body
-    if shapes is None:
+    slides = nominal.beam is not None and nominal.beam.slides
+    if slides:
+        body = _sliding_beam(link, nominal, shapes, rotation, stiffening)
+    elif shapes is None:
         rigid = _rigid_body(link)
         body = RigidMap(
             rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position)),
@@ -128,7 +132,7 @@ def _chain_link(
             "or put the reflected rotor inertia into the hub"
         )
     friction = link.joint.friction
-    return ChainLink(
+    made = ChainLink(
         name=name,
         joint=_joint(link, nominal),
         body=body,
@@ -143,6 +147,7 @@ def _chain_link(
         drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping) if elastic else None,
         lever=lever,
     )
+    return sliding_link(made) if slides else made
 
 
 def _joint(link: Any, nominal: Any) -> JointMap:
@@ -160,6 +165,8 @@ def _rigid_body(link: Any) -> RigidMap:
             ca.SX(ca.vertcat(*body.tip)), end,
         )  # fmt: skip
     data = _beam_data(link)
+    if link.beam.slides:
+        return sliding_beam(link, link, data, None, "exact", end).held()
     L, mu = data.length, data.mass_per_length * data.length
     mass, first, second, spin = _beam_integrals(link.beam)
     j = ca.vertcat(*(value * L * weight for value, weight in zip((data.polar_inertia, *data.rotary), spin)))
@@ -189,8 +196,6 @@ def _beam(
     link: Any, nominal: Any, shapes: LinkShapes, rotation: str, stiffening: bool | str, hub: Moments
 ) -> tuple[Body, Moments | None]:
     """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
-    if nominal.beam.slides:
-        raise UnsupportedModel(f"links.{nominal.name}: sliding beams are not supported yet")
     end = constant(ca.blockcat(tip_rotation(link)))
     root = None
     if nominal.shapes.boundary == "pinned":
@@ -204,6 +209,14 @@ def _beam(
     lifted, integrals = lift(shapes, integrals, section_profile(properties))
     inner = LinearBeam(_beam_data(link), lifted, integrals, rotation, end, root)
     return StiffenedBeam(inner, shapes, lifted.pairs), hub
+
+
+def _sliding_beam(
+    link: Any, nominal: Any, shapes: LinkShapes | None, rotation: str, stiffening: bool | str
+) -> SlidingBeam:
+    if stiffening and shapes is not None:
+        raise UnsupportedModel(f"links.{nominal.name}: a beam that slides has no stiffening yet; use stiffening=False")
+    return sliding_beam(link, nominal, _beam_data(link), shapes, rotation, constant(ca.blockcat(tip_rotation(link))))
 
 
 def _lever(link: Any, body: Body) -> tuple[SX, ...]:

@@ -1,0 +1,238 @@
+"""Shape functions of a beam that slides, as functions of the free length l: their integrals over the free part, their tips.
+
+A material point stands at x = l - s, eta = 1 - s/l. Its displacement by shape i is Psi_i(s, l) = l^p psi_i(eta); velocities and
+accelerations need the derivatives of Psi_i in l with s held, order 0, 1, 2. Fixed functions of eta (clamped-free modes, elements)
+have them in closed form,
+
+    Psi = l^p psi,   Psi_l = l^(p-1) chi,   Psi_ll = l^(p-2) kappa,
+    chi = p psi + (1 - eta) psi',   kappa = (p - 1) chi + (1 - eta) chi',
+
+so that every integral is a number times a power of l. Modes that follow the load (`MovingModes`) change with l and are summed over
+Gauss points inside the trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Protocol
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.rotations import SX
+from pliant.dynamics.bodies import clean, snap
+from pliant.dynamics.sliding_modes import Jet, MovingModes
+from pliant.shapes import BendingModes, LinkShapes, gauss_rule
+from pliant.shapes.load import Array
+
+ORDERS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class SlidingIntegrals:
+    """Integrals over the free length, x from 0 to l, of the derivatives Psi^(a) in l of the k shapes.
+
+    `A[a]` (k,) of Psi^(a), `X[a]` (k,) of x Psi^(a), `G[a][b]` (k, k) of Psi_i^(a) Psi_j^(b); [2][2] is never needed.
+    """
+
+    A: list[SX]
+    X: list[SX]
+    G: list[list[SX]]
+
+
+class SlidingShapes(Protocol):
+    """What the sliding beam asks of its shapes."""
+
+    @property
+    def axis(self) -> Array:
+        """(k, 3) direction of displacement."""
+
+    @property
+    def turn(self) -> Array:
+        """(k, 3) direction of section rotation per slope."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Field of each shape."""
+
+    def integrals(self, l: SX) -> SlidingIntegrals:
+        """Integrals at a free length."""
+
+    def tip(self, l: SX) -> tuple[Jet, Jet]:
+        """Values and slopes d/dx at the tip, each (k,), with derivatives in l."""
+
+    def station(self, eta: float, l: SX) -> tuple[SX, SX]:
+        """Values and slopes d/dx at x = eta l."""
+
+    def stiffness(self, l: SX) -> SX:
+        """(k, k) integrals of the products of curvatures, to be multiplied by EI."""
+
+    def damping(self, l: SX) -> SX:
+        """(k, k) matrix that damps all modes alike, to be multiplied by 2 zeta sqrt(EI mu)."""
+
+
+@dataclass(frozen=True)
+class FixedShapes:
+    """Functions of eta that do not change with the length."""
+
+    shapes: LinkShapes
+
+    @property
+    def axis(self) -> Array:
+        return self.shapes.integrals.axis
+
+    @property
+    def turn(self) -> Array:
+        return self.shapes.integrals.turn
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.shapes.fields
+
+    @cached_property
+    def _powers(self) -> Array:
+        return np.array(self.shapes.powers)
+
+    @cached_property
+    def _constants(self) -> tuple[list[Array], list[Array], list[list[Array]]]:
+        """Integrals over eta in [0, 1] of psi, chi, kappa, of eta times them, and of their products."""
+        parts = [part.shapes for part in self.shapes.parts]
+        rule = gauss_rule(np.concatenate([part.breaks for part in parts]), max(part.wavenumber for part in parts))
+        f = flow(self.shapes, self._powers, rule.eta)
+        grams = [[a.T @ (rule.weight[:, None] * b) for b in f] for a in f]
+        return [rule.weight @ a for a in f], [(rule.weight * rule.eta) @ a for a in f], grams
+
+    def _scaled(self, values: Array, l: SX, power: int) -> SX:
+        """values_i l^(power + p_i), or values_ij l^(power + p_i + p_j), round-off set to zero."""
+        p = self._powers
+        exponents = power + (p if values.ndim == 1 else p[:, None] + p)
+        out = ca.SX(*(values.shape if values.ndim == 2 else (len(p), 1)))
+        for index in np.ndindex(values.shape):
+            if (value := clean(values[index])) != 0.0:
+                out[index] = value * l ** int(exponents[index])
+        return ca.densify(out)
+
+    def integrals(self, l: SX) -> SlidingIntegrals:
+        A, X, G = self._constants
+        return SlidingIntegrals(
+            [self._scaled(A[a], l, 1 - a) for a in ORDERS],
+            [self._scaled(X[a], l, 2 - a) for a in ORDERS],
+            [[self._scaled(G[a][b], l, 1 - a - b) for b in ORDERS] for a in ORDERS],
+        )
+
+    def tip(self, l: SX) -> tuple[Jet, Jet]:
+        value, slope = self.shapes.evaluate(np.ones(1))[0], self.shapes.evaluate(np.ones(1), 1)[0]
+        p = self._powers
+        return (
+            Jet(*(self._scaled(f, l, -a) for a, f in enumerate((value, p * value, p * (p - 1) * value)))),
+            Jet(*(self._scaled(f, l, -1 - a) for a, f in enumerate((slope, (p - 1) * slope, (p - 1) * (p - 2) * slope)))),
+        )
+
+    def station(self, eta: float, l: SX) -> tuple[SX, SX]:
+        values, slopes = (self.shapes.evaluate(np.array([eta]), order)[0] for order in (0, 1))
+        return self._scaled(values, l, 0), self._scaled(slopes, l, -1)
+
+    def stiffness(self, l: SX) -> SX:
+        return self._scaled(snap(self.shapes.integrals.stiffness), l, -3)
+
+    def damping(self, l: SX) -> SX:
+        return self._scaled(snap(self.shapes.integrals.damping), l, -1)
+
+
+def flow(shapes: LinkShapes, p: Array, eta: Array) -> tuple[Array, Array, Array]:
+    """psi, chi and kappa at the stations, (len(eta), k) each."""
+    y, y1, y2 = (shapes.evaluate(eta, order) for order in ORDERS)
+    left = 1 - eta[:, None]
+    chi = p * y + left * y1
+    return y, chi, (p - 1) * chi + left * ((p - 1) * y1 + left * y2)
+
+
+@dataclass(frozen=True)
+class FollowedShapes:
+    """Clamped-mass modes that follow the load: one `MovingModes` per bending plane."""
+
+    shapes: LinkShapes
+    planes: tuple[MovingModes, ...]
+
+    @property
+    def axis(self) -> Array:
+        return self.shapes.integrals.axis
+
+    @property
+    def turn(self) -> Array:
+        return self.shapes.integrals.turn
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.shapes.fields
+
+    def _gathered(self, jets: dict[MovingModes, list[Jet]]) -> Jet:
+        """Jets of all planes in the order of the coordinates."""
+        ordered = [jets[modes][k] for modes in self.planes for k in range(modes.count)]
+        return Jet(*(ca.vertcat(*column) for column in zip(*ordered)))
+
+    def _values(self, eta: float, l: SX) -> Jet:
+        return self._gathered({modes: modes.value_jets(eta, l) for modes in dict.fromkeys(self.planes)})
+
+    def integrals(self, l: SX) -> SlidingIntegrals:
+        points, weights = np.polynomial.legendre.leggauss(self.points)
+        eta, w = (1 + points) / 2, weights / 2
+        jets = [self._values(float(x), l) for x in eta]
+        return SlidingIntegrals(
+            [l * sum(float(wk) * jet[a] for wk, jet in zip(w, jets)) for a in ORDERS],
+            [l**2 * sum(float(wk * x) * jet[a] for wk, x, jet in zip(w, eta, jets)) for a in ORDERS],
+            self._grams(l, w, jets),
+        )
+
+    @property
+    def points(self) -> int:
+        """Gauss points: twelve serve two or three modes to rounding; each further half wave needs about three more."""
+        return max(12, 5 + ceil(max(part.shapes.wavenumber for part in self.shapes.parts)))
+
+    def _grams(self, l: SX, w: Array, jets: list[Jet]) -> list[list[SX]]:
+        G: list[list[SX]] = [[ca.SX() for _ in ORDERS] for _ in ORDERS]
+        for a in ORDERS:
+            for b in range(a, len(ORDERS)):
+                terms = (float(wk) * ca.mtimes(jet[a], jet[b].T) for wk, jet in zip(w, jets))
+                G[a][b] = l * sum(terms) if a + b < 4 else ca.SX()
+                G[b][a] = G[a][b].T
+        return G
+
+    def tip(self, l: SX) -> tuple[Jet, Jet]:
+        return self._values(1.0, l), self._gathered({modes: modes.tip_slope_jets(l) for modes in dict.fromkeys(self.planes)})
+
+    def station(self, eta: float, l: SX) -> tuple[SX, SX]:
+        slopes = ca.vertcat(*(slope for modes in self.planes for slope in modes.slopes(eta, l)))
+        return self._values(eta, l).value, slopes
+
+    def stiffness(self, l: SX) -> SX:
+        """Modes are orthogonal in strain: beta^4 N / l^3."""
+        return self._diagonal(l, 4, -3)
+
+    def damping(self, l: SX) -> SX:
+        return self._diagonal(l, 2, -1)
+
+    def _diagonal(self, l: SX, order: int, power: int) -> SX:
+        entries = []
+        for modes in self.planes:
+            beta, _, _, norm = modes.parameters(l)
+            entries += [b.value**order * n * l**power for b, n in zip(beta, norm)]
+        return ca.diag(ca.vertcat(*entries))
+
+
+def sliding_shapes(
+    shapes: LinkShapes, length: float, travel: tuple[float, float], normalise: str = "unit"
+) -> SlidingShapes:
+    """Shapes of a sliding link; modes that were shaped by a load at the free `length` follow it over the travel."""
+    if not any(isinstance(part.shapes, BendingModes) and part.load for part in shapes.parts):
+        return FixedShapes(shapes)
+    planes = tuple(
+        MovingModes(
+            part.shapes.size, (part.load.M * length, part.load.J * length**3, part.load.D * length**2),
+            travel, length, normalise,
+        )
+        for part in shapes.parts
+    )  # fmt: skip
+    return FollowedShapes(shapes, planes)
