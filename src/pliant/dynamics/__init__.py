@@ -8,7 +8,7 @@ from pliant.dynamics.chain import Chain, ChainLink, JointMap
 from pliant.dynamics.equations import Equations, Formulation, features, require
 from pliant.errors import ModelError
 
-_EVERYTHING = frozenset({"flexible joints", "stiffening", "sliding beams"})
+_EVERYTHING = frozenset({"flexible joints", "stiffening", "sliding beams", "a moving base"})
 
 FORMULATIONS: dict[str, Formulation] = {
     f.name: f

@@ -92,6 +92,24 @@ class ChainLink:
         return bool(self.body_indices)
 
 
+def _still() -> SX:
+    return ca.SX.zeros(3)
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """Motion of the base, in its own axes: angular velocity and acceleration, and acceleration of its origin."""
+
+    omega: SX = field(default_factory=_still)
+    alpha: SX = field(default_factory=_still)
+    a: SX = field(default_factory=_still)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the base stands still."""
+        return all(x.is_zero() for x in (self.omega, self.alpha, self.a))
+
+
 @dataclass(frozen=True)
 class Chain:
     """The arm as maps: what every formulation receives."""
@@ -102,6 +120,7 @@ class Chain:
     n_joints: int
     rotation: str
     stiffening: bool | str
+    base: BaseMotion = field(default_factory=BaseMotion)
 
     @property
     def n(self) -> int:

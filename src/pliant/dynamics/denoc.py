@@ -14,6 +14,7 @@ columns of its amplitudes to N_d. Bias and eta of (32) travel inwards as one wre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -53,11 +54,18 @@ class Pivot:
     later: tuple[tuple[int, SX], ...] = ()
 
 
-def forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor: SX) -> SX:
-    """(n,) accelerations under generalised forces, in O(n): [MS07] eqs. (30)-(37), amplitudes eliminated link by link."""
-    motions = outward_motion(chain, q, qd, None)
-    pivots = inward_elimination(chain, motions, force, rotor)
-    return outward_accelerations(chain, motions, pivots)
+def forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor: SX, held: Mapping[int, SX] | None = None) -> SX:
+    """(n,) accelerations under generalised forces, in O(n): [MS07] eqs. (30)-(37), amplitudes eliminated link by link.
+
+    `held` gives the accelerations of prescribed coordinates: they are carried outwards and never eliminated.
+    """
+    held = held or {}
+    known = ca.SX.zeros(chain.n)
+    for index, value in held.items():
+        known[index] = value
+    motions = outward_motion(chain, q, qd, known if held else None)
+    pivots = inward_elimination(chain, motions, force, rotor, frozenset(held))
+    return outward_accelerations(chain, motions, pivots) + known
 
 
 def inverse_dynamics(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> SX:
@@ -98,7 +106,8 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
 
 def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
     """Angular velocities and accelerations, base to tip; without `qdd` the bias accelerations. Gravity is base acceleration -g."""
-    omega, alpha, a = ca.SX.zeros(3), ca.SX.zeros(3), -chain.gravity
+    base = chain.base
+    omega, alpha, a = base.omega, base.alpha, base.a - chain.gravity
     motions = []
     for link in chain.links:
         joint, rate = chain.joint(link, q), chain.joint(link, qd)
@@ -199,7 +208,9 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
     return out
 
 
-def inward_elimination(chain: Chain, motions: list[Motion], force: SX, rotor: SX) -> list[list[Pivot]]:
+def inward_elimination(
+    chain: Chain, motions: list[Motion], force: SX, rotor: SX, held: frozenset[int] = frozenset()
+) -> list[list[Pivot]]:
     """Articulated inertias and pivots m-hat, psi, phi-hat, tip to base: [MS07] (31)-(34); per link, in order of elimination."""
     pivots: list[list[Pivot]] = []
     inertia, n, f = zero(), ca.SX.zeros(3), ca.SX.zeros(3)
@@ -210,8 +221,8 @@ def inward_elimination(chain: Chain, motions: list[Motion], force: SX, rotor: SX
         own, columns, gram = body_blocks(motion, at_tip)
         M, wrench = own.matrix, ca.vertcat(n, f)
         phi = force[list(link.body_indices)] - modal if link.body_indices else ca.SX(0, 1)
-        eliminated, M, wrench = _eliminate_body(link, M, columns, gram, wrench, phi)
-        if link.joint_index is not None:
+        eliminated, M, wrench = _eliminate_body(link, M, columns, gram, wrench, phi, held)
+        if link.joint_index is not None and link.joint_index not in held:
             pivot, M, wrench = _eliminate_joint(link, M, wrench, force[link.joint_index], rotor[link.joint_index])
             eliminated.append(pivot)
         pivots.append(eliminated)
@@ -220,10 +231,14 @@ def inward_elimination(chain: Chain, motions: list[Motion], force: SX, rotor: SX
     return pivots[::-1]
 
 
-def _eliminate_body(link: ChainLink, M: SX, F: SX, G: SX, wrench: SX, phi: SX) -> tuple[list[Pivot], SX, SX]:
+def _eliminate_body(
+    link: ChainLink, M: SX, F: SX, G: SX, wrench: SX, phi: SX, held: frozenset[int]
+) -> tuple[list[Pivot], SX, SX]:
     """Amplitudes out of [[M, F], [F^T, G]], last first, one LDL^T step each."""
     eliminated = []
     for k in reversed(range(len(link.body_indices))):
+        if link.body_indices[k] in held:
+            continue
         inverse = 1 / G[k, k]
         psi = F[:, k] * inverse
         later = [G[j, k] * inverse for j in range(k)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -17,7 +17,7 @@ from pliant.errors import UnsupportedModel
 class Formulation:
     """One way to the equations: inertia matrix and inertial forces of the links, and shortcuts where the source has them.
 
-    `forward(chain, q, qd, force, rotor)` and `inverse(chain, q, qd, qdd)` default to solving and multiplying with the matrix.
+    `forward(chain, q, qd, force, rotor, held)` and `inverse(chain, q, qd, qdd)` default to solving and multiplying with the matrix.
     `supports` names the features of a chain beyond plain links that it can carry (see `features`).
     """
 
@@ -25,7 +25,7 @@ class Formulation:
     source: str
     mass_matrix: Callable[[Chain, SX], SX]
     inertial_forces: Callable[[Chain, SX, SX], SX]
-    forward: Callable[[Chain, SX, SX, SX, SX], SX] | None = None
+    forward: Callable[[Chain, SX, SX, SX, SX, Mapping[int, SX]], SX] | None = None
     inverse: Callable[[Chain, SX, SX, SX], SX] | None = None
     supports: frozenset[str] = frozenset()
 
@@ -35,6 +35,8 @@ def features(chain: Chain) -> frozenset[str]:
     found = set()
     if any(link.drive is not None for link in chain.links):
         found.add("flexible joints")
+    if not chain.base.at_rest:
+        found.add("a moving base")
     if chain.stiffening == "first-order":
         found.add("first-order stiffening")
     elif any(not link.body.is_linear for link in chain.links):
@@ -76,18 +78,29 @@ class Equations:
         """(n,) accelerations."""
         return self.accelerations(q, qd, ca.mtimes(self.chain.actuation(), tau))
 
-    def accelerations(self, q: SX, qd: SX, applied: SX) -> SX:
-        """(n,) accelerations under generalised forces on every coordinate."""
-        chain, forward = self.chain, self.formulation.forward
-        force = ca.densify(applied) - passive(chain, q, qd)
-        if forward is None:
-            h = self.formulation.inertial_forces(chain, q, qd)
-            return solve_positive(self.mass_matrix(q), force - h)
-        rotor = rotors(chain)
-        qdd = ca.SX(forward(chain, q, qd, force, rotor))
+    def accelerations(self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None) -> SX:
+        """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed."""
+        chain, held = self.chain, held or {}
+        force, rotor = ca.densify(applied) - passive(chain, q, qd), rotors(chain)
+        if self.formulation.forward is None:
+            qdd = self._by_matrix(q, qd, force, held)
+        else:
+            qdd = ca.SX(self.formulation.forward(chain, q, qd, force, rotor, held))
         for link in chain.links:
             if link.drive is not None:
-                qdd[link.drive.index] = force[link.drive.index] / rotor[link.drive.index]
+                index = link.drive.index
+                qdd[index] = held.get(index, force[index] / rotor[index])
+        return qdd
+
+    def _by_matrix(self, q: SX, qd: SX, force: SX, held: Mapping[int, SX]) -> SX:
+        """M_ff qdd_f = force_f - h_f - M_fp qdd_p over the free coordinates."""
+        M, h = self.mass_matrix(q), self.formulation.inertial_forces(self.chain, q, qd)
+        qdd = ca.SX.zeros(self.chain.n)
+        for index, value in held.items():
+            qdd[index] = value
+        free = [k for k in range(self.chain.n) if k not in held]
+        if free:
+            qdd[free] = solve_positive(M[free, free], (force - h - ca.mtimes(M, qdd))[free])
         return qdd
 
     def inverse_dynamics(self, q: SX, qd: SX, qdd: SX) -> SX:

@@ -58,9 +58,9 @@ class Twist:
     v_tip: SX
 
 
-def twists(chain: Chain, q: SX, qd: SX) -> Iterator[Twist]:
-    """Walks out along the chain with velocities."""
-    omega, v = ca.SX.zeros(3), ca.SX.zeros(3)
+def twists(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> Iterator[Twist]:
+    """Walks out along the chain with velocities; `base` is the angular and linear velocity of the base, zero by default."""
+    omega, v = base or (ca.SX.zeros(3), ca.SX.zeros(3))
     for link in chain.links:
         joint, rate = chain.joint(link, q), chain.joint(link, qd)
         c, cd = chain.body(link, q), chain.body(link, qd)
@@ -84,10 +84,10 @@ def jacobian(chain: Chain, q: SX) -> SX:
     return ca.densify(ca.jacobian(twist, qd))
 
 
-def kinetic_energy(chain: Chain, q: SX, qd: SX) -> SX:
-    """Kinetic energy of links, hubs, loads and rotors."""
+def kinetic_energy(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> SX:
+    """Kinetic energy of links, hubs and loads."""
     T = ca.SX(0)
-    for twist in twists(chain, q, qd):
+    for twist in twists(chain, q, qd, base):
         link = twist.link
         T += body_kinetic_energy(twist.moments, twist.omega, twist.v, twist.cd)
         if link.hub is not None:

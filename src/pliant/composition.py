@@ -1,0 +1,280 @@
+"""Dynamics, controller, torques, loads and prescribed motion as one expression xdot = f(t, x, p), compiled once per combination.
+
+x = [free coordinates, their rates, controller states, work done on the arm]; p = [held torques (m), samples (3 m, if any), parameters].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics import equations
+from pliant.dynamics.forces import dissipation
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.integrate import Problem
+from pliant.kernels import Kernel
+from pliant.model import Model
+
+Array = NDArray[np.float64]
+KEPT = 16
+"""Compositions that a model keeps for the next run."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A condition g(t, q, qd), in CasADi operations, whose zero crossing is found exactly on the dense output.
+
+    `direction` is +1 for rising, -1 for falling, 0 for both; `stop` ends the run there.
+    """
+
+    name: str
+    condition: Callable[[Any, Any, Any], Any]
+    direction: int = 0
+    stop: bool = True
+    fatal: bool = False
+
+
+def compose(
+    model: Model, torque: Any, controller: Any, motion: Mapping[str, Any], loads: tuple[Any, ...], base: Any, has_table: bool
+) -> Composition:
+    """The composition of these parts, from the model's last few if they are the same objects."""
+    parts = (torque, controller, tuple(sorted(motion.items(), key=lambda item: item[0])), loads, base)
+    key = (*(id(part) for part in (torque, controller, base)), *((k, id(v)) for k, v in parts[2]), *map(id, loads), has_table)
+    kept: dict[Any, Composition] = model.__dict__.setdefault("_compositions", {})
+    if key not in kept:
+        while len(kept) >= KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = Composition(model, torque, _bound(controller, model), dict(motion), loads, base, has_table)
+        kept[key].keep = parts  # an id is a key only while its object lives
+    return kept[key]
+
+
+def _bound(controller: Any, model: Model) -> Any:
+    """Controllers of the library learn their model here; anything else is used as it is."""
+    return controller.bind(model) if hasattr(controller, "bind") else controller
+
+
+class Composition:
+    """The composed equations and the functions that read a run of them."""
+
+    keep: Any = None
+
+    def __init__(
+        self, model: Model, torque: Any, controller: Any, motion: dict[str, Any], loads: tuple[Any, ...], base: Any, has_table: bool
+    ) -> None:
+        self.model, self.controller, self.has_table = model, controller, has_table
+        self.n, self.m = model.n, model.n_joints
+        self.t = ca.SX.sym("t")
+        self.paths = {_prescribed_index(model, name): _path(name, path, self.t) for name, path in motion.items()}
+        self.motion = motion
+        self.free = [k for k in range(self.n) if k not in self.paths]
+        self.sample_time = getattr(controller, "sample_time", None)
+        self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
+        self._build(torque, loads, base)
+        self.conservative = base is None
+
+    # -------------------------------------------------------------------------------------------------------- expressions
+
+    def _build(self, torque: Any, loads: tuple[Any, ...], base: Any) -> None:
+        n, m, f, t = self.n, self.m, len(self.free), self.t
+        chain = self.model.chain if base is None else replace(self.model.chain, base=base.expression(t))
+        eq = equations(chain, self.model.options.formulation)
+        self.x = ca.SX.sym("x", 2 * f + self.n_states + 1)
+        inputs = ca.SX.sym("u", m * (4 if self.has_table else 1))
+        self.p = ca.vertcat(inputs, self.model.parameter_symbols)
+        q, qd, held = self._coordinates(self.x)
+        z = self.x[2 * f : 2 * f + self.n_states]
+        tau = inputs[:m]
+        if self.has_table:
+            tau = tau + inputs[m : 2 * m] + inputs[2 * m : 3 * m] * (t - inputs[3 * m :])
+        if torque is not None:
+            tau = tau + _column(torque.expression(t, q, qd), m, "torque.expression")
+        z_rate = ca.SX(0, 1)
+        if self.controller is not None and self.sample_time is None:
+            if self.n_states:
+                command, z_rate = self.controller.expression(t, q, qd, z)
+            else:
+                command = self.controller.expression(t, q, qd)
+            tau = tau + _column(command, m, "controller.expression")
+        extra = sum((load.expression(chain, t, q, qd) for load in loads), ca.SX.zeros(n))
+        S = chain.actuation()
+        qdd = eq.accelerations(q, qd, ca.mtimes(S, tau) + extra, held)
+        if held:
+            tau = self._needed_torque(eq, q, qd, qdd, tau, extra)
+        power = ca.dot(ca.mtimes(S, tau) + extra - dissipation(chain, q, qd), qd)
+        xdot = ca.vertcat(qd[self.free], qdd[self.free], z_rate, power)
+        self._q, self._qd, self._tau, self._xdot = q, qd, tau, xdot
+
+    def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
+        """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
+        f = len(self.free)
+        q, qd, held = ca.SX.zeros(self.n), ca.SX.zeros(self.n), {}
+        q[self.free], qd[self.free] = x[:f], x[f : 2 * f]
+        for index, path in self.paths.items():
+            rate = ca.jacobian(path, self.t)
+            q[index], qd[index], held[index] = path, rate, ca.jacobian(rate, self.t)
+        return q, qd, held
+
+    def _needed_torque(self, eq: Any, q: Any, qd: Any, qdd: Any, tau: Any, extra: Any) -> Any:
+        """Torques with, for prescribed coordinates, what their motion needs."""
+        forces = eq.inverse_dynamics(q, qd, qdd) - extra
+        tau = ca.SX(tau)
+        actuated = [link.actuated for link in eq.chain.links if link.actuated is not None]
+        for joint, index in enumerate(actuated):
+            if index in self.paths:
+                tau[joint] = forces[index]
+        return tau
+
+    # ------------------------------------------------------------------------------------------------------------ running
+
+    def _function(self, name: str, outputs: list[Any]) -> Any:
+        return ca.Function(name, [self.t, self.x, self.p], ca.cse([ca.densify(ca.SX(o)) for o in outputs]), ["t", "x", "p"], [f"o{k}" for k in range(len(outputs))])
+
+    @cached_property
+    def rhs(self) -> Kernel:
+        """f(t, x, p)."""
+        return Kernel(self._function("rhs", [self._xdot]))
+
+    @cached_property
+    def jacobian(self) -> Kernel:
+        """df/dx and df/dt, exact."""
+        return Kernel(self._function("jacobian", [ca.jacobian(self._xdot, self.x), ca.jacobian(self._xdot, self.t)]))
+
+    def problem(self) -> Problem:
+        """What the steppers integrate."""
+        return Problem(
+            self.rhs.address, self.x.shape[0], self.p.shape[0], lambda: self.jacobian.address, len(self.free),
+            lambda: self._function("rhs", [self._xdot]), owner=self,
+        )  # fmt: skip
+
+    def start(self, q0: Array, qd0: Array) -> Array:
+        """Initial state; prescribed coordinates start on their paths whatever `q0` says."""
+        z0 = np.zeros(self.n_states)
+        if self.n_states and hasattr(self.controller, "initial_state"):
+            z0 = np.asarray(self.controller.initial_state, dtype=float)
+        return np.concatenate([q0[self.free], qd0[self.free], z0, [0.0]])
+
+    def breaks(self, t_end: float) -> Array:
+        """Times at which paths or controllers are not smooth: steps end there."""
+        found: list[float] = []
+        for part in (*self.motion.values(), self.controller):
+            found += [float(b) for b in getattr(part, "breaks", ())]
+        return np.unique([b for b in found if 0.0 < b < t_end])
+
+    @cached_property
+    def sampled(self) -> Callable[[float, Array, Array], Array] | None:
+        """The sampled controller as a function called at its sample times."""
+        if self.controller is None or self.sample_time is None:
+            return None
+        sampler: Callable[[float, Array, Array], Array] = self.controller.sampler()
+        return sampler
+
+    def event_kernel(self, events: tuple[Event, ...]) -> Kernel:
+        """g(t, x, p) of all events."""
+        g = ca.vertcat(*(event.condition(self.t, self._q, self._qd) for event in events))
+        return Kernel(self._function("events", [g]))
+
+    def limit_events(self, model: Model) -> list[Event]:
+        """Stops at the joint limits that the robot file gives."""
+        found = []
+        for link in model.robot.links:
+            bounds = getattr(link.joint, "limits", None)
+            if bounds is None or link.name not in model.coordinates:
+                continue
+            index = model.index(link.name)
+            for side, value, sign in (("lower", bounds.lower, -1), ("upper", bounds.upper, +1)):
+                if value is not None and np.isfinite(value):
+                    found.append(Event(f"{link.name} at its {side} limit", _beyond(index, float(value)), sign))
+        return found
+
+    def travel_events(self, model: Model) -> list[Event]:
+        """Ends of travel of sliding beams: beyond, the model does not hold."""
+        found = []
+        for link in model.chain.links:
+            travel = getattr(link.body, "travel", None)
+            if travel is not None:
+                index = link.body_indices[0]
+                found.append(Event(f"{link.name} at the inner end of its travel", _beyond(index, travel[0]), -1, True, True))
+                found.append(Event(f"{link.name} at the outer end of its travel", _beyond(index, travel[1]), +1, True, True))
+        return found
+
+    # ------------------------------------------------------------------------------------------------------------- reading
+
+    @cached_property
+    def _coordinate_kernel(self) -> Kernel:
+        return Kernel(self._function("coordinates", [self._q, self._qd]), "vm")
+
+    def full_state(self, t: float, x: Array) -> tuple[Array, Array]:
+        """All coordinates and rates of one state."""
+        if not self.paths:
+            return x[: self.n].copy(), x[self.n : 2 * self.n].copy()
+        q, qd = self._coordinate_kernel(np.array([t]), x, np.zeros(self.p.shape[0]))
+        return q, qd
+
+    def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
+        """q (N, n), qd (N, n), and controller states and work (N, ...)."""
+        rest = x[:, 2 * len(self.free) :]
+        if not self.paths:
+            return x[:, : self.n].copy(), x[:, self.n : 2 * self.n].copy(), rest
+        q, qd = self._coordinate_kernel(t[:, None], x, np.zeros(self.p.shape[0]))
+        return q, qd, rest
+
+    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> Array:
+        """(N, m) torques that acted, or that prescribed motion needed."""
+        kernel = Kernel(self._function("torques", [self._tau]), "vm")
+        p = np.hstack([inputs, np.tile(parameters, (len(t), 1))])
+        return np.asarray(kernel(t[:, None], x, p)).reshape(len(t), self.m)
+
+    def state_name(self, index: int) -> str:
+        """Name of a component of the state, for messages."""
+        f = len(self.free)
+        if index < 2 * f:
+            name = self.model.coordinates[self.free[index % f]]
+            return name if index < f else f"{name} (rate)"
+        return "work" if index == self.x.shape[0] - 1 else f"controller state {index - 2 * f + 1}"
+
+
+def _beyond(index: int, value: float) -> Callable[[Any, Any, Any], Any]:
+    return lambda t, q, qd: q[index] - value
+
+
+def _prescribed_index(model: Model, name: str) -> int:
+    index = model.index(name)
+    allowed = [*model.joints, *(c for c in model.coordinates if c.endswith(".motor"))]
+    if name not in allowed:
+        raise ModelError(f"motion: {name!r} is not a joint or a motor; expected one of {', '.join(allowed)}")
+    for link in model.chain.links:
+        if link.name == name.removesuffix(".motor") and any(not ca.SX(x).is_zero() for x in link.lever):
+            raise UnsupportedModel(f"motion: {name!r} drives a pinned beam; use clamped shapes to prescribe its joint")
+    return index
+
+
+def _path(name: str, path: Any, t: Any) -> Any:
+    """Position of a prescribed coordinate as an expression of time."""
+    try:
+        value = path.expression(t) if hasattr(path, "expression") else path(t)
+        value = ca.SX(value)
+    except Exception as error:
+        raise ModelError(
+            f"motion[{name!r}]: expected a trajectory or a function of t in CasADi operations that returns a position; it raised {error}"
+        ) from error
+    if value.shape != (1, 1):
+        raise ModelError(f"motion[{name!r}]: shape {value.shape}; expected one position (give one trajectory per joint)")
+    return value
+
+
+def _column(value: Any, m: int, name: str) -> Any:
+    if isinstance(value, list | tuple):
+        value = ca.vertcat(*value)
+    value = ca.SX(value)
+    if value.shape == (1, m) and m > 1:
+        value = value.T
+    if value.shape != (m, 1):
+        raise ModelError(f"{name}: shape {value.shape}; expected {m} torques")
+    return value
