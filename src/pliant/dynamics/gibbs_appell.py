@@ -1,25 +1,27 @@
-"""Recursive Gibbs-Appell equations of rigid and flexible chains [KS09]: I(Theta) Thetadd = Re with 3x3 and 3x1 quantities only.
+"""Recursive Gibbs-Appell equations of rigid and flexible chains [KS09]: I(Theta) Thetadd = Re, by 3x3 and 3x1 matrices.
 
-The Gibbs function S is half the mass-weighted square of all accelerations; dS/dqdd_j = tau_j and dS/ddeltadd_jf + dV/ddelta_jf = 0 are
-the equations of motion (57), (58). Steps 1-6 of the paper's algorithm, here, walk out for velocities and accelerations and in for the
-derivatives of S; Steps 7-10, in `gibbs_appell_inertia`, give the inertia matrix. All vectors stand in the axes of their own link.
+The Gibbs function S is half the mass-weighted square of all accelerations. dS/dqdd_j = tau_j and
+dS/ddeltadd_jf + dV/ddelta_jf = 0 are the equations of motion (57), (58). Steps 1-6 of the paper's algorithm, here, walk
+out for velocities and accelerations and in for the derivatives of S; Steps 7-10, in `gibbs_appell_inertia`, give the
+inertia matrix. All vectors stand in the axes of their own link.
 
 Notes
 -----
-Corrections of the printed equations, each held by a test: `+ omega~ B_9 omega` in (44); omega x thetad in (70) and Step 2;
-omegad_v x r and the base acceleration -g in (69); eps_jf in (102). The strain forces K delta of (103) and the torques are added by
-`Equations`, alike for all formulations. What reaches beyond the paper is described in `gibbs_appell_links`.
+Corrections of the printed equations, each held by a test: `+ omega~ B_9 omega` in (44); omega x thetad in (70) and in
+Step 2; omegad_v x r and the base acceleration -g in (69); eps_jf in (102). The strain forces K delta of (103) and the
+torques are added by `Equations`, alike for all formulations, which also solves (94) for Thetadd. What reaches beyond
+the paper is described in `gibbs_appell_links`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics.chain import Chain
-from pliant.dynamics.equations import solve_positive
 from pliant.dynamics.gibbs_appell_inertia import inertia_matrix
 from pliant.dynamics.gibbs_appell_links import Link, links_of
 
@@ -48,16 +50,8 @@ def inverse_dynamics(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
     return gibbs_derivatives(chain, links_of(chain, q, qd), qd, qdd)
 
 
-def forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor: SX) -> SX:
-    """(n,) second derivatives from I(Theta) Thetadd = Re, (1), (94)."""
-    links = links_of(chain, q, qd)
-    I = inertia_matrix(links, chain.n) + ca.diag(rotor)
-    Re = force - gibbs_derivatives(chain, links, qd, ca.SX(chain.n, 1))
-    return solve_positive(I, Re)
-
-
 def gibbs_derivatives(chain: Chain, links: list[Link], qd: SX, qdd: SX) -> SX:
-    """(n,) derivatives of the Gibbs function by the accelerations, Steps 2-6; with `qdd` zero they are the -Re of the links."""
+    """(n,) derivatives of the Gibbs function by second derivatives, Steps 2-6; zero `qdd` leaves -Re of the links."""
     motions = outward_motion(chain, links, qd, qdd)
     S, T = _link_forces(links, motions, qdd)
     phi, chi = _inward_forces(links, S, T)
@@ -75,9 +69,13 @@ def gibbs_derivatives(chain: Chain, links: list[Link], qd: SX, qdd: SX) -> SX:
 
 
 def outward_motion(chain: Chain, links: list[Link], qd: SX, qdd: SX) -> list[Motion]:
-    """Step 2: omega (63), omegad (65) and rdd (59) of links 0...n; with `qdd` zero omegad_v and rdd_v. Gravity is base acceleration -g."""
-    motions = [Motion(ca.SX(3, 1), ca.SX(3, 1), -chain.gravity)]
-    for before, link in zip(links, links[1:]):
+    """Step 2: omega (63), omegad (65) and rdd (59) of links 0...n; zero `qdd` leaves omegad_v and rdd_v.
+
+    Gravity is base acceleration -g.
+    """
+    base = chain.base
+    motions = [Motion(base.omega, base.alpha, base.a - chain.gravity)]
+    for before, link in pairwise(links):
         omega, omegad, rdd = motions[-1].omega, motions[-1].omegad, motions[-1].rdd
         deltadd = before.second(qdd)
         thetadd = ca.mtimes(before.theta_modes, deltadd) + before.theta_beta  # (66)
@@ -99,18 +97,15 @@ def _link_forces(links: list[Link], motions: list[Motion], qdd: SX) -> tuple[lis
     for link, motion in zip(links, motions, strict=True):
         i, omega, omegad, rdd, deltadd = link.integrals, motion.omega, motion.omegad, motion.rdd, link.second(qdd)
         B_1, B_6 = ca.mtimes(i.eps, deltadd) + i.S_beta, ca.mtimes(i.alpha, deltadd) + i.T_beta  # (23), (28)
-        B_3_omega, B_9_omega = ca.mtimes(i.B_3, omega), ca.mtimes(i.B_9, omega)
-        S.append(
-            i.M * rdd + B_1 - 2 * ca.mtimes(i.B_2, omega) - ca.mtimes(i.B_3, omegad) - ca.cross(omega, B_3_omega)
-        )
-        T.append(
-            ca.mtimes(i.B_3, rdd) + B_6 + 2 * ca.mtimes(i.B_8, omega) + ca.mtimes(i.B_9, omegad) + ca.cross(omega, B_9_omega)
-        )  # fmt: skip
+        carried = i.M * rdd + B_1 - ca.mtimes(i.B_3, omegad)
+        S.append(carried - ca.mtimes(i.B_2, 2 * omega) - ca.cross(omega, ca.mtimes(i.B_3, omega)))
+        carried = ca.mtimes(i.B_3, rdd) + B_6 + ca.mtimes(i.B_9, omegad)
+        T.append(carried + ca.mtimes(i.B_8, 2 * omega) + ca.cross(omega, ca.mtimes(i.B_9, omega)))
     return S, T
 
 
 def _inward_forces(links: list[Link], S: list[SX], T: list[SX]) -> tuple[list[SX], list[SX]]:
-    """Step 4: phi_j (100), the force at O_{j+1} of all links beyond j, and chi_j (99), the moment about O_j of link j and beyond."""
+    """Step 4: phi_j (100), the force of all beyond j, and chi_j (99), the moment about O_j of link j and beyond."""
     n = len(links) - 1
     phi, chi = [ca.SX(3, 1)] * (n + 1), [T[n]] * (n + 1)
     for j in reversed(range(n)):
@@ -125,8 +120,6 @@ def _modal_forces(link: Link, motion: Motion, qdd: SX) -> SX:
     i, omega = link.integrals, motion.omega
     if not link.indices:
         return ca.SX(0, 1)
-    rows = [
-        2 * ca.dot(omega, c) + ca.dot(omega, ca.mtimes(beta, omega)) for c, beta in zip(i.c, i.beta, strict=True)
-    ]
+    rows = [2 * ca.dot(omega, c) + ca.dot(omega, ca.mtimes(beta, omega)) for c, beta in zip(i.c, i.beta, strict=True)]
     carried = ca.mtimes(i.eps.T, motion.rdd) + ca.mtimes(i.alpha.T, motion.omegad)
     return ca.vertcat(*rows) - carried - ca.mtimes(i.sC, link.second(qdd)) - i.Q_beta

@@ -1,22 +1,26 @@
-"""The inertia matrix I(Theta) of [KS09], Steps 7-10: compound rotations, the sums over all links beyond, and their assembly.
+"""The inertia matrix I(Theta) of [KS09], Steps 7-10: compound rotations, sums over all links beyond, their assembly.
 
-For the joint (or the deflection) of link j and of link k the paper sums the links that both move. `X[j, k]` is the matrix j_X_k, which
-takes vectors in the axes of link k to the axes of link j:
+For the joint (or the deflection) of link j and of link k the paper sums the links i that both move. `X[j, k]` is the
+matrix j_X_k, which takes vectors in the axes of link k to the axes of link j:
 
-    sigma = sum R B_9 R          over i >= max(k, j)          (76)     xi     = sum R B_3 R            over i >= max(k, j)
-    psi   = sum r~ R B_3 R       over i >= max(k, j + 1)      (77)     lambda = sum M R                over i > max(k, j)    (93)
-    gamma = sum r~ M R           over i > max(k, j)           (79)     U      = sum_{t>=k} (gamma_t + xi_t+) r~_t R   (78)
-    V     = sum_{t>k} lambda_t r~_t R                         (88)
+    sigma  = sum R B_9 R                        i >= max(k, j)          (76)
+    xi     = sum R B_3 R                        i >= max(k, j)
+    psi    = sum r~ R B_3 R                     i >= max(k, j + 1)      (77)
+    lambda = sum M R                            i > max(k, j)           (93)
+    gamma  = sum r~ M R                         i > max(k, j)           (79)
+    U      = sum (gamma_t + xi_t+) r~_t R       t >= k                  (78)
+    V      = sum lambda_t r~_t R                t > k                   (88)
 
-A `+` behind k (before j) means that only links beyond k (beyond j) count: one more rotation, X_k+ = X_{k+1} k+1_R_k and
-j+_X = j_R_{j+1} j+1_X. Since both are linear, they are applied once to Phi = sigma - psi - U and to Gamma = gamma + xi_+, the only
-combinations that enter the matrix. The triangle below each diagonal block follows from symmetry.
+A `+` behind k (before j) means that only links beyond k (beyond j) count, which is one more rotation:
+X_k+ = X_{k+1} k+1_R_k and j+_X = j_R_{j+1} j+1_X. Both are linear, so they are applied once to Phi = sigma - psi - U
+and to Gamma = gamma + xi_+, the only combinations that enter the matrix. Blocks below the diagonal follow by symmetry.
 
 Notes
 -----
-The first printed interchange of sums is wrong; it reads sum_{i>=j} sum_{k<=i} = sum_k sum_{i>=max(k,j)}. (85) is garbled: Step 10 is used,
-with its first bracket closed after the theta_kt term. Step 8 runs over i = 2...n-1, j = i-1...1. Link 0 is the base; it counts only where
-a prismatic first joint gives it a deflection variable.
+The first printed interchange of sums should read sum_{i>=j} sum_{k<=i} = sum_k sum_{i>=max(k,j)}. (85) is garbled;
+Step 10 is used, with its first bracket closed behind the theta_kt term. Step 8 runs over i = 2...n-1, j = i-1...1.
+lambda is formed by (93), mass times compound rotation, for less than its recursion costs. Link 0 is the base; it counts
+only where a prismatic first joint gives it a deflection variable.
 """
 
 from __future__ import annotations
@@ -86,7 +90,7 @@ def compound_sums(links: list[Link]) -> Sums:
     return Sums(R, r, xi, lam, Phi, Gamma, V)
 
 
-# ----------------------------------------------------------------------------------------------------------- Steps 7 and 8
+# -------------------------------------------------------------------------------------------------------- Steps 7 and 8
 
 
 def _compound_rotations(links: list[Link], first: int) -> Table:
@@ -114,7 +118,7 @@ def _compound_positions(links: list[Link], R: Table, first: int) -> Table:
     return r
 
 
-# ------------------------------------------------------------------------------------------------------------------ Step 9
+# --------------------------------------------------------------------------------------------------------------- Step 9
 
 
 def _outer_sums(B: list[SX], R: Table, first: int, mirrored: Callable[[SX], tuple[SX, int]]) -> Table:
@@ -165,11 +169,11 @@ def _gamma(links: list[Link], R: Table, r: Table, lam: Table, first: int) -> Tab
     return gamma
 
 
-# ----------------------------------------------------------------------------------------------------------------- Step 10
+# -------------------------------------------------------------------------------------------------------------- Step 10
 
 
 def _moments_of_deflections(links: list[Link], s: Sums) -> Table:
-    """`Y[j, k]` (3, m_k): moments about O_j of unit second derivatives of the deflections of link k, the brackets of (81)."""
+    """`Y[j, k]` (3, m_k): moments about O_j of unit second derivatives of link k's deflections, brackets of (81)."""
     Y = _table()
     for k, column in enumerate(links):
         i = column.integrals
@@ -186,7 +190,7 @@ def _moments_of_deflections(links: list[Link], s: Sums) -> Table:
 def _deflection_block(links: list[Link], s: Sums, Y: Table, j: int, k: int) -> SX:
     """(m_j, m_k) block of two links' deflections, j <= k: Step 10 in place of (85).
 
-    The moment about O_{j+1} of all that lies beyond link j is the bracket of (81) for j + 1, turned back to the axes of link j.
+    The moment about O_{j+1} of all beyond link j is the bracket of (81) for j + 1, turned to the axes of link j.
     """
     row, column, R = links[j], links[k], s.R
     block = column.integrals.sC if k == j else ca.mtimes([row.r_modes.T, R[j, k], column.integrals.eps])
@@ -199,7 +203,7 @@ def _deflection_block(links: list[Link], s: Sums, Y: Table, j: int, k: int) -> S
     return ca.triu2symm(ca.triu(block)) if k == j else block
 
 
-# ----------------------------------------------------------------------------------------------------------------- helpers
+# -------------------------------------------------------------------------------------------------------------- helpers
 
 
 def _table() -> Table:

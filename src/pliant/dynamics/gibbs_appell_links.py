@@ -1,25 +1,27 @@
 """A link as [KS09] sees it: rotation E A, shapes at the next origin, and the integrals B1...B9 of the Gibbs function.
 
-The Gibbs function of a link (13) is a polynomial in the accelerations whose coefficients are the mass integrals (14)-(22). With
-`~` the skew matrix of a vector, `a~^T b~ = (a.b) 1 - b a^T`, so that every one of them is read off the body's `Moments`:
+The Gibbs function of a link (13) is a polynomial in the accelerations whose coefficients are the mass integrals
+(14)-(22). With `~` the skew matrix of a vector, a~^T b~ = (a.b) 1 - b a^T, every one is read off the body's `Moments`:
 
-    B_2 = (int rd)~              B_8 = int r~^T rd~ = tr(P) 1 - P^T       alpha_j = int r x r_j = axial(H_j^T)
-    B_3 = (int r)~               B_9 = int r~^T r~  = tr(D) 1 - D         beta_j  = int r~^T r_j~ = tr(H_j) 1 - H_j^T
-    sC_jk = int r_j . r_k        sum_k cd_k c_jk = int r_j x rd = axial(N_j)
+    B_2 = (int rd)~                                     B_3 = (int r)~
+    B_8 = int r~^T rd~ = tr(P) 1 - P^T                  B_9 = int r~^T r~ = tr(D) 1 - D
+    alpha_j = int r x r_j = axial(H_j^T)                beta_j = int r~^T r_j~ = tr(H_j) 1 - H_j^T
+    sum_k deltad_k c_jk = int r_j x rd = axial(N_j)     sC_jk = int r_j . r_k
 
-and B_1 = eps cdd, B_6 = alpha cdd, while B_4, B_5, B_7 are needed only by their derivatives sC, c, beta (44). For shapes linear in the
-amplitudes the moments are the sums (23)-(33) over the constants (34)-(42).
+and B_1 = eps deltadd, B_6 = alpha deltadd, while B_4, B_5, B_7 are needed only by their derivatives sC, c, beta (44).
+For shapes linear in the amplitudes the moments are the sums (23)-(33) over the constants (34)-(42).
 
 Notes
 -----
 Beyond the paper, in its own quantities:
 
 * A tip load belongs to the map of its link: it joins eps, alpha, beta, sC as any other mass of the link does.
-* A map that is not linear (a load on a turning tip, stiffening, sliding) accelerates at zero `cdd`; the integrals of that acceleration
-  are `S_beta`, `T_beta`, `Q_beta` and join S (96), T (97) and Q (102).
-* The origin of the next frame may stand off the tip: `r_kt` and `theta_kt` are taken at that origin, r_kt + theta_kt x E d.
+* A map that is not linear (a load on a turning tip, stiffening, sliding) accelerates at zero second derivatives; the
+  integrals of that acceleration are `S_beta`, `T_beta`, `Q_beta` and join S (96), T (97) and Q (102).
+* The origin of the next frame may stand off the tip by E d: r_kt is taken there, r_kt(l) + theta_kt x E d.
 * A prismatic joint is a shape of the link before it: theta = 0, r = E A z, no mass of its own. The base is link 0.
-* Rotary inertia of the sections adds `spin` to alpha, and -(spin cd)~/2 to B_8 so that T gains omega x spin cd.
+* The tip turns by W deltad, not by thetad, so that rotations need not be small; both agree where one axis turns.
+* Rotary inertia of the sections adds `spin` to alpha, and -(spin deltad)~/2 to B_8 so that T gains omega x spin deltad.
 """
 
 from __future__ import annotations
@@ -35,10 +37,10 @@ from pliant.dynamics.chain import Chain, ChainLink
 
 @dataclass(frozen=True)
 class Integrals:
-    """Integrals of one link in its own axes; `m` deflection variables, `rate` their rates.
+    """Integrals of one link in its own axes, for `m` deflection variables.
 
-    `eps` (3, m) of (34), `alpha` (3, m) of (32), `beta` of (33) and `c` = sum_k deltad_k c_jk of (38) one entry a variable,
-    `sC` (m, m) of (37).
+    `eps` (3, m) of (34), `alpha` (3, m) of (32), `sC` (m, m) of (37); `beta` of (33) and `c` = sum_k deltad_k c_jk of
+    (38) have one entry a variable.
     """
 
     M: SX
@@ -58,10 +60,11 @@ class Integrals:
 
 @dataclass(frozen=True)
 class Link:
-    """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joint` the index of its angle, `indices` those of its deflection variables.
+    """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joint` the index of its angle, `indices` of its deflection variables.
 
-    `r` runs from O_i to O_{i+1} (60), `r_modes` and `theta_modes` (3, m) are r_kt and theta_kt there, `rate` the rates of the
-    deflection variables; `r_beta`, `theta_beta` are the relative accelerations of the next frame at zero second derivatives.
+    `r` runs from O_i to O_{i+1} (60), `r_modes` and `theta_modes` (3, m) are r_kt and theta_kt there, `rate` the rates
+    of the deflection variables; `r_beta`, `theta_beta` are relative accelerations of the next frame at zero second
+    derivatives.
     """
 
     joint: int | None
@@ -172,7 +175,7 @@ def _moments(chain: Chain, link: ChainLink | None, tip: TipMap, q: SX, qd: SX) -
 
 
 def loaded(body: Moments, load: Moments, tip: TipMap, cd: SX) -> Moments:
-    """The body with a load that moves with its tip frame: points r = p + rho, r_j = J_j + W_j x rho with rho = E rho_load."""
+    """The body with a load on its tip frame: points r = p + rho, r_j = J_j + W_j x rho, with rho = E rho_load."""
     m, p, s, D = load.m, tip.p, tip.R.apply(load.s), tip.R.congruence(load.D)
     w, pd, Omega = ca.mtimes(tip.W, cd), ca.mtimes(tip.J, cd), _rotation_rate(tip, cd)
     J, W = ([A[:, j] for j in range(A.shape[1])] for A in (tip.J, tip.W))
