@@ -71,7 +71,18 @@ def _no_number(rng: random.Random, tree: Any, places: list[Any]) -> str:
     """Something that is no number where one is needed."""
     place, _ = rng.choice([(p, v) for p, v in places if isinstance(v, float)])
     wrong = rng.choice(NO_NUMBERS)
-    optional = ("origin", "limits", "polar_inertia", "stiffness", "EI_y", "EI_z", "GJ", "EA", "mass_per_length")
+    optional = (
+        "section",
+        "origin",
+        "limits",
+        "polar_inertia",
+        "stiffness",
+        "EI_y",
+        "EI_z",
+        "GJ",
+        "EA",
+        "mass_per_length",
+    )
     if wrong is None and (any(key in optional for key in place) or place[-1] in POSITIVE):
         wrong = "abc"
     if isinstance(wrong, list) and "section" in place:  # a list there is a column of a table
@@ -100,7 +111,7 @@ def _drop(rng: random.Random, tree: Any, places: list[Any]) -> str:
     for place, value in places:
         if isinstance(value, dict):
             kind = "links" if not place else "link" if isinstance(place[-1], int) else place[-1]
-            found += [(place, key) for key in REQUIRED.get(kind, ()) if key in value]
+            found += [(place, key) for key in REQUIRED.get(kind, ()) if key in value and not value.get("slides")]
     place, key = rng.choice(found)
     del _get(tree, place)[key]
     return f"`{key}`" if not place else f"`{key}` in {place_text(place)}"

@@ -167,10 +167,11 @@ def _link(tree: Any, joint: Any, following: Any, source: str) -> dict[str, Any]:
         raise ModelError(
             f"{source}: joint `{joint.name}`: mimic joints are not supported; fix it or choose another tip"
         )
-    R, p = _pose(joint.origin)
+    p = _pose(joint.origin)[1]
+    rpy = joint.origin.rpy if joint.origin is not None and joint.origin.rpy is not None else (0.0, 0.0, 0.0)
     branches = _branches(tree, joint.child, following.child if following is not None else None)
     m, com, inertia = (_mass(tree, joint.child) + branches).about_com()
-    place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": p, "rpy": rpy_of(R)}}
+    place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": p, "rpy": tuple(rpy)}}
     if joint.type != "fixed":
         place |= {"axis": joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), **_dynamics(joint)}
     end = _pose(following.origin)[1] if following is not None else np.zeros(3)
@@ -227,7 +228,7 @@ def _make_flexible(links: list[dict[str, Any]], index: int, extra: dict[str, Any
     if "beam" not in extra:
         return
     end = np.array(link.pop("rigid")["tip"], dtype=float)
-    B = _frame_along(np.array(extra.get("along", end if end.any() else (1.0, 0.0, 0.0)), dtype=float), where)
+    B = _frame_along(extra.get("along", end if end.any() else (1.0, 0.0, 0.0)), where)
     beam = dict(extra["beam"]) if isinstance(extra["beam"], dict) else extra["beam"]
     if isinstance(beam, dict) and "length" not in beam and not beam.get("slides"):
         if not end.any():
@@ -256,12 +257,16 @@ def _hang(joint: dict[str, Any], B: Array, offset: Array) -> None:
     joint["origin"] = {"xyz": offset, "rpy": rpy_of(B.T @ R)}
 
 
-def _frame_along(direction: Array, where: str) -> Array:
+def _frame_along(direction: Any, where: str) -> Array:
     """A rotation whose x axis points along `direction`, by the shortest turn from x."""
-    norm = float(np.linalg.norm(direction)) if direction.shape == (3,) else 0.0
-    if not norm > 0.0:
+    try:
+        u = np.array(direction, dtype=float)
+    except (TypeError, ValueError):
+        u = np.zeros(3)
+    norm = float(np.linalg.norm(u)) if u.shape == (3,) else 0.0
+    if not 0.0 < norm < np.inf:
         raise ModelError(f"{where}: `along` must be three numbers, not all zero")
-    u = direction / norm
+    u = u / norm
     if u[0] < -1.0 + 1e-12:
         return np.diag([-1.0, -1.0, 1.0])
     v = np.array([0.0, -u[2], u[1]])  # x cross u
