@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from arms import random_robot, random_state
 from pliant.dynamics import Chain, build_chain, denoc, kinematics, lagrange
 from pliant.dynamics import recursive_lagrange as book
 from pliant.dynamics.bodies import Moments
+from pliant.dynamics.chain import BaseMotion
 from pliant.dynamics.equations import Equations, Formulation
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
@@ -49,6 +52,36 @@ def test_agrees_with_lagrange(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 103))
 def test_agrees_with_lagrange_when_shortening_stiffens(seed: int) -> None:
     check(seed, stiffening=True, drives=False)
+
+
+def test_agrees_with_lagrange_on_a_moving_base() -> None:
+    robot = random_robot(4)
+    still = build_chain(robot)
+    rng = np.random.default_rng(4)
+    chain = replace(still, base=BaseMotion(*(ca.SX(ca.DM(rng.normal(size=3))) for _ in range(3))))
+    q, qd, _ = random_state(robot, chain.n, chain.n_joints, 4)
+    found, expected = (functions(chain, name)(q, qd) for name in PAIR)
+    assert (errors(found, expected) < AGREEMENT).all()
+    assert errors(found, functions(still, "book")(q, qd))[1] > 1e-2  # the base does matter
+
+
+def test_agrees_with_lagrange_on_a_sliding_beam() -> None:
+    """Beyond the paper: a beam that slides out of its hub on the tip of a bending and twisting one."""
+    beam = Beam(length=1.0, mass_per_length=4.0, EI_y=90, EI_z=100, GJ=80, EA=1e5, polar_inertia=0.05)
+    first = Link(name="first", beam=beam, shapes=Shapes(bending_y=1, bending_z=1, torsion=1))
+    sliding = Link(
+        name="sliding",
+        joint=Joint(type="prismatic", axis=(1, 0, 0), origin=Origin(rpy=(0.3, 1.0, 0.2))),
+        beam=Beam(length=0.6, mass_per_length=2.0, EI_y=90, EI_z=100, GJ=80, EA=1e5, slides=True, total_length=1.3),
+        shapes=Shapes(bending_y=2, bending_z=1),
+        tip=Lump(mass=0.3, inertia=(0.1, 0.1, 0.1)),
+    )
+    chain = build_chain(Robot(name="sliding", gravity=(1.0, -9.0, 2.0), links=[first, sliding]))
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=chain.n) * 0.05
+    q[:2] = 0.5, 0.7
+    found, expected = (functions(chain, name)(q, np.linspace(-1.0, 1.0, chain.n)) for name in PAIR)
+    assert (errors(found, expected) < AGREEMENT).all()
 
 
 @pytest.mark.full

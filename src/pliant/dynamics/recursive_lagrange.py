@@ -100,8 +100,7 @@ def inverse_dynamics(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
 
 def outward(chain: Chain, q: SX, qd: SX, qdd: SX | None = None) -> Iterator[Transforms]:
     """W, Wd, Wdd of every link, base to tip; without `qdd` the part of Wdd that holds no second derivatives."""
-    W, Wd, Wdd = ca.SX.eye(4), ca.SX.zeros(4, 4), ca.SX.zeros(4, 4)
-    Wdd[:3, 3] = -chain.gravity
+    W, Wd, Wdd = _base_transforms(chain)
     for link in chain.links:
         A, U, U2 = joint_transforms(link, chain.joint(link, q))
         rate = chain.joint(link, qd)
@@ -119,6 +118,15 @@ def outward(chain: Chain, q: SX, qd: SX, qdd: SX | None = None) -> Iterator[Tran
         body = link.body.moments(chain.body(link, q), cd)
         yield Transforms(link, body, A, E, W, Wd, Wdd, W_tip, Wdd_tip, P_joint, P_body, cd, cdd)
         W, Wd, Wdd = W_tip, Wd_tip, Wdd_tip
+
+
+def _base_transforms(chain: Chain) -> tuple[SX, SX, SX]:
+    """W^_0 and its derivatives, in a frame that moves with the origin of the base at this instant."""
+    base = chain.base
+    turn = skew(base.omega)
+    still = ca.SX.zeros(3)
+    Wdd = tangent(skew(base.alpha) + ca.mtimes(turn, turn), base.a - chain.gravity)
+    return ca.SX.eye(4), tangent(turn, still), Wdd
 
 
 def _remainders(chain: Chain, links: list[Transforms]) -> SX:
