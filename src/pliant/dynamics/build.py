@@ -15,7 +15,8 @@ from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, constant
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moments, RigidMap, lump
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
-from pliant.dynamics.sliding import SlidingBeam, sliding_beam, sliding_link
+from pliant.dynamics.sliding import SlidingBeam
+from pliant.dynamics.sliding_links import sliding_beam, sliding_link
 from pliant.dynamics.stiffening import StiffenedBeam, lift
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation

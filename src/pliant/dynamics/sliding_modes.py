@@ -1,14 +1,14 @@
-"""Clamped-mass modes of a beam whose free length changes: the roots beta(l) of the frequency equation as a traced function.
+"""Clamped-mass modes of a beam whose free length changes: the roots beta(l) of its frequency equation, traced.
 
-A tape has no room for a root finder. The roots are computed once over the travel and fitted by a Chebyshev series in log l; two
-Newton steps on the frequency equation [TG95] (11), unrolled in the trace, then make them exact. Each mode is described by four
-parameters p = (beta, 1 + nu, C, N) that depend on l alone; p, p' and p'' are formed once an evaluation and shared by all points.
+A tape has no room for a root finder. The roots are computed once over the travel and fitted by a Chebyshev series in
+log l; two Newton steps on the frequency equation [TG95] (11), unrolled in the trace, then make them exact. Each mode is
+described by p = (beta, 1 + nu, C) that depend on l alone; p, p' and p'' are formed once and shared by all points.
 
 Notes
 -----
 From the moment at the tip, 1 + nu is known without cancellation for any M, J, D, and equals [TG95] (10) at a root:
-psi = C q(beta eta), q(y) = cos y - cosh y + nu (sin y - sinh y). The sign of C is frozen over the travel: "positive at the tip" may
-flip with J and D.
+psi = C q(beta eta), q(y) = cos y - cosh y + nu (sin y - sinh y). The sign of C is frozen over the travel: "positive at
+the tip" may flip with J and D.
 """
 
 from __future__ import annotations
@@ -81,16 +81,16 @@ class MovingModes:
         M, J, D = (float(x) for x in self._ratios(l))
         return clamped_mass_roots(self.count, M, J, D)
 
-    def parameters(self, l: SX) -> tuple[list[Jet], list[Jet], list[Jet], list[SX]]:
-        """Jets of beta, 1 + nu and C of every mode, and N = int psi^2 plus the load at the tip."""
+    def at(self, l: SX) -> LengthModes:
+        """The modes at one length: ask once an evaluation and share."""
         p, first, second = self._trace(l)
         jets = [Jet(p[k], first[k], second[k]) for k in range(3 * self.count)]
-        beta, bent, scale = (jets[k :: 3] for k in range(3))
-        return beta, bent, scale, [p[3 * self.count + k] for k in range(self.count)]
+        norms = [p[3 * self.count + k] for k in range(self.count)]
+        return LengthModes(l, jets[0::3], jets[1::3], jets[2::3], norms)
 
     @cached_property
     def _trace(self) -> ca.Function:
-        """l -> p with its first two derivatives: along a root d/dl = @/@l + beta' @/@beta, and beta' = -f_l / f_beta."""
+        """l -> (p, N), p', p'': along a root d/dl = (d/dl)_beta + beta' d/dbeta with beta' = -f_l / f_beta."""
         l, beta = ca.SX.sym("l"), ca.SX.sym("beta")
         f = self._frequency_function(beta, l)
         rate = -ca.jacobian(f, l) / ca.jacobian(f, beta)
@@ -147,15 +147,14 @@ class MovingModes:
         for degree in DEGREES:
             nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
             checks = np.cos(np.pi * np.arange(degree + 2) / (degree + 1))
-            at, true = (
-                np.array([self.roots(np.exp((low + high + z * (high - low)) / 2)) for z in zs]) for zs in (nodes, checks)
-            )
+            lengths = [np.exp((low + high + z * (high - low)) / 2) for z in (nodes, checks)]
+            at, true = (np.array([self.roots(float(l)) for l in ls]) for ls in lengths)
             series = np.asarray(chebyshev.chebfit(nodes, at, degree))
             if np.abs(chebyshev.chebval(checks, series).T - true).max() < CLOSE:
                 return series
         raise UnsupportedModel(
-            f"clamped-mass modes over the lengths {self.travel[0]:g} to {self.travel[1]:g} m with load per mass per length "
-            f"{self.unit_load}: two frequencies come too close to follow; take fewer modes, or elements"
+            f"clamped-mass modes over the lengths {self.travel[0]:g} to {self.travel[1]:g} m with load per mass "
+            f"per length {self.unit_load}: two frequencies come too close to follow; take fewer modes, or elements"
         )
 
     # --------------------------------------------------------------------------------------------------------- shape
@@ -180,42 +179,50 @@ class MovingModes:
         tip = ca.Function("tip", [beta, l], [_family(beta, bent)[0]])
         return [1.0 if float(tip(root, self.sample)) > 0 else -1.0 for root in self.roots(self.sample)]
 
-    # ------------------------------------------------------------------------------------------------------- stations
 
-    def value_jets(self, eta: float, l: SX) -> list[Jet]:
+@dataclass(frozen=True)
+class LengthModes:
+    """Modes at one free length: jets of beta, 1 + nu and C, and N = int psi^2 plus the load at the tip."""
+
+    l: SX
+    beta: list[Jet]
+    bent: list[Jet]
+    scale: list[Jet]
+    norm: list[SX]
+
+    def values(self, eta: float) -> list[Jet]:
         """psi_i at the material point that stands at `eta`, with derivatives in l."""
-        place = Jet(eta, (1 - eta) / l, -2 * (1 - eta) / l**2)
-        return [self._jet(beta, bent, place, 0).times(scale) for beta, bent, scale in zip(*self.parameters(l)[:3])]
+        place = Jet(eta, (1 - eta) / self.l, -2 * (1 - eta) / self.l**2)
+        triples = zip(self.beta, self.bent, self.scale)
+        return [_jet(beta, bent, place, 0).times(scale) for beta, bent, scale in triples]
 
-    def tip_slope_jets(self, l: SX) -> list[Jet]:
+    def tip_slopes(self) -> list[Jet]:
         """d psi_i / dx at the tip, with derivatives in l."""
-        tip, per_length = Jet(1.0, 0.0, 0.0), Jet(1 / l, -1 / l**2, 2 / l**3)
-        triples = zip(*self.parameters(l)[:3])
-        return [
-            self._jet(beta, bent, tip, 1).times(scale).times(beta).times(per_length) for beta, bent, scale in triples
-        ]
+        tip, per_length = Jet(1.0, 0.0, 0.0), Jet(1 / self.l, -1 / self.l**2, 2 / self.l**3)
+        triples = zip(self.beta, self.bent, self.scale)
+        return [_jet(beta, bent, tip, 1).times(scale).times(beta).times(per_length) for beta, bent, scale in triples]
 
-    def slopes(self, eta: float, l: SX) -> list[SX]:
+    def slopes(self, eta: float) -> list[SX]:
         """d psi_i / dx at the station `eta`."""
-        triples = zip(*self.parameters(l)[:3])
-        return [_family(b.value * eta, n.value)[1] * C.value * b.value / l for b, n, C in triples]
+        triples = zip(self.beta, self.bent, self.scale)
+        return [_family(b.value * eta, n.value)[1] * C.value * b.value / self.l for b, n, C in triples]
 
-    @staticmethod
-    def _jet(beta: Jet, bent: Jet, place: Jet, order: int) -> Jet:
-        """Jet of the `order`-th derivative of q(y; 1 + nu) at y = beta eta; q is linear in 1 + nu."""
-        y = beta.times(place)
-        f, f_y, f_yy = _family(y.value, bent.value, order)[:3]
-        g, g_y = (a - b for a, b in zip(_family(y.value, 1.0, order)[:2], _family(y.value, 0.0, order)[:2]))
-        along = y.after(f, f_y, f_yy)
-        return Jet(
-            along.value,
-            along.first + g * bent.first,
-            along.second + 2 * g_y * y.first * bent.first + g * bent.second,
-        )
+
+def _jet(beta: Jet, bent: Jet, place: Jet, order: int) -> Jet:
+    """Jet of the `order`-th derivative of q(y; 1 + nu) at y = beta eta; q is linear in 1 + nu."""
+    y = beta.times(place)
+    f, f_y, f_yy, _ = _family(y.value, bent.value, order)
+    g, g_y = (a - b for a, b in zip(_family(y.value, 1.0, order)[:2], _family(y.value, 0.0, order)[:2]))
+    along = y.after(f, f_y, f_yy)
+    return Jet(
+        along.value,
+        along.first + g * bent.first,
+        along.second + 2 * g_y * y.first * bent.first + g * bent.second,
+    )
 
 
 def _family(y: SX, bent: SX, order: int = 0) -> tuple[SX, SX, SX, SX]:
-    """q, q', q'', q''' of y, from the `order`-th on: cos y + nu sin y - (1 + nu)/2 e^y - (1 - nu)/2 e^-y, nothing large cancels."""
+    """q, q', q'', q''' of y, from the `order`-th on: cos y + nu sin y - (1 + nu)/2 e^y - (1 - nu)/2 e^-y."""
     c, s, growth, decay = ca.cos(y), ca.sin(y), bent / 2 * ca.exp(y), (1 - bent / 2) * ca.exp(-y)
     nu = bent - 1
     circle = (c + nu * s, nu * c - s, -c - nu * s, s - nu * c)

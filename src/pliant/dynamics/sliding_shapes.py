@@ -1,14 +1,14 @@
-"""Shape functions of a beam that slides, as functions of the free length l: their integrals over the free part, their tips.
+"""Shape functions of a beam that slides, as functions of its free length l: integrals over the free part, and tips.
 
-A material point stands at x = l - s, eta = 1 - s/l. Its displacement by shape i is Psi_i(s, l) = l^p psi_i(eta); velocities and
-accelerations need the derivatives of Psi_i in l with s held, order 0, 1, 2. Fixed functions of eta (clamped-free modes, elements)
-have them in closed form,
+A material point stands at x = l - s, eta = 1 - s/l. Its displacement by shape i is Psi_i(s, l) = l^p psi_i(eta);
+velocities and accelerations need the derivatives of Psi_i in l with s held, order 0, 1, 2. Fixed functions of eta
+(clamped-free modes, elements) have them in closed form,
 
     Psi = l^p psi,   Psi_l = l^(p-1) chi,   Psi_ll = l^(p-2) kappa,
     chi = p psi + (1 - eta) psi',   kappa = (p - 1) chi + (1 - eta) chi',
 
-so that every integral is a number times a power of l. Modes that follow the load (`MovingModes`) change with l and are summed over
-Gauss points inside the trace.
+so that every integral is a number times a power of l. Modes that follow the load (`MovingModes`) change with l and are
+summed over Gauss points inside the trace.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import clean, snap
-from pliant.dynamics.sliding_modes import Jet, MovingModes
+from pliant.dynamics.sliding_modes import Jet, LengthModes, MovingModes
 from pliant.shapes import BendingModes, LinkShapes, gauss_rule
 from pliant.shapes.load import Array
 
@@ -110,7 +110,7 @@ class FixedShapes:
         exponents = power + (p if values.ndim == 1 else p[:, None] + p)
         out = ca.SX(*(values.shape if values.ndim == 2 else (len(p), 1)))
         for index in np.ndindex(values.shape):
-            if (value := clean(values[index])) != 0.0:
+            if (value := clean(float(values[index]))) != 0.0:
                 out[index] = value * l ** int(exponents[index])
         return ca.densify(out)
 
@@ -125,9 +125,11 @@ class FixedShapes:
     def tip(self, l: SX) -> tuple[Jet, Jet]:
         value, slope = self.shapes.evaluate(np.ones(1))[0], self.shapes.evaluate(np.ones(1), 1)[0]
         p = self._powers
+        values = (value, p * value, p * (p - 1) * value)
+        slopes = (slope, (p - 1) * slope, (p - 1) * (p - 2) * slope)
         return (
-            Jet(*(self._scaled(f, l, -a) for a, f in enumerate((value, p * value, p * (p - 1) * value)))),
-            Jet(*(self._scaled(f, l, -1 - a) for a, f in enumerate((slope, (p - 1) * slope, (p - 1) * (p - 2) * slope)))),
+            Jet(*(self._scaled(f, l, -a) for a, f in enumerate(values))),
+            Jet(*(self._scaled(f, l, -1 - a) for a, f in enumerate(slopes))),
         )
 
     def station(self, eta: float, l: SX) -> tuple[SX, SX]:
@@ -168,18 +170,16 @@ class FollowedShapes:
     def fields(self) -> tuple[str, ...]:
         return self.shapes.fields
 
-    def _gathered(self, jets: dict[MovingModes, list[Jet]]) -> Jet:
-        """Jets of all planes in the order of the coordinates."""
-        ordered = [jets[modes][k] for modes in self.planes for k in range(modes.count)]
-        return Jet(*(ca.vertcat(*column) for column in zip(*ordered)))
-
-    def _values(self, eta: float, l: SX) -> Jet:
-        return self._gathered({modes: modes.value_jets(eta, l) for modes in dict.fromkeys(self.planes)})
+    def _at(self, l: SX) -> list[LengthModes]:
+        """Modes of each plane at a length; planes with the same load share them."""
+        known = {modes: modes.at(l) for modes in dict.fromkeys(self.planes)}
+        return [known[modes] for modes in self.planes]
 
     def integrals(self, l: SX) -> SlidingIntegrals:
         points, weights = np.polynomial.legendre.leggauss(self.points)
         eta, w = (1 + points) / 2, weights / 2
-        jets = [self._values(float(x), l) for x in eta]
+        planes = self._at(l)
+        jets = [_gathered([plane.values(float(x)) for plane in planes]) for x in eta]
         return SlidingIntegrals(
             [l * sum(float(wk) * jet[a] for wk, jet in zip(w, jets)) for a in ORDERS],
             [l**2 * sum(float(wk * x) * jet[a] for wk, x, jet in zip(w, eta, jets)) for a in ORDERS],
@@ -201,11 +201,13 @@ class FollowedShapes:
         return G
 
     def tip(self, l: SX) -> tuple[Jet, Jet]:
-        return self._values(1.0, l), self._gathered({modes: modes.tip_slope_jets(l) for modes in dict.fromkeys(self.planes)})
+        planes = self._at(l)
+        return _gathered([plane.values(1.0) for plane in planes]), _gathered([plane.tip_slopes() for plane in planes])
 
     def station(self, eta: float, l: SX) -> tuple[SX, SX]:
-        slopes = ca.vertcat(*(slope for modes in self.planes for slope in modes.slopes(eta, l)))
-        return self._values(eta, l).value, slopes
+        planes = self._at(l)
+        values = _gathered([plane.values(eta) for plane in planes]).value
+        return values, ca.vertcat(*(slope for plane in planes for slope in plane.slopes(eta)))
 
     def stiffness(self, l: SX) -> SX:
         """Modes are orthogonal in strain: beta^4 N / l^3."""
@@ -215,11 +217,14 @@ class FollowedShapes:
         return self._diagonal(l, 2, -1)
 
     def _diagonal(self, l: SX, order: int, power: int) -> SX:
-        entries = []
-        for modes in self.planes:
-            beta, _, _, norm = modes.parameters(l)
-            entries += [b.value**order * n * l**power for b, n in zip(beta, norm)]
+        planes = self._at(l)
+        entries = [b.value**order * n * l**power for plane in planes for b, n in zip(plane.beta, plane.norm)]
         return ca.diag(ca.vertcat(*entries))
+
+
+def _gathered(planes: list[list[Jet]]) -> Jet:
+    """Jets of all planes in the order of the coordinates."""
+    return Jet(*(ca.vertcat(*column) for column in zip(*(jet for plane in planes for jet in plane))))
 
 
 def sliding_shapes(

@@ -1,0 +1,86 @@
+"""From the description of a link whose beam slides to its body, and the lengths that it may take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.algebra.rotations import Rotation
+from pliant.dynamics.bodies import BeamData, is_zero
+from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.sliding import SlidingBeam
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.shapes import LinkShapes
+
+SHORTEST = 0.05
+"""Least free length of the travel, as a part of the total length, unless the robot asks for less."""
+
+
+def sliding_beam(
+    link: Any, nominal: Any, data: BeamData, shapes: LinkShapes | None, rotation: str, end: Rotation
+) -> SlidingBeam:
+    """The body of a link whose beam slides; `link` is a view, `nominal` the description itself."""
+    where = f"links.{nominal.name}"
+    for name in ("torsion", "axial"):
+        if shapes is not None and name in shapes.fields:
+            raise UnsupportedModel(
+                f"{where}.shapes.{name}: a beam that slides cannot have {name} shapes, their velocity would jump at "
+                f"the mouth of the sleeve; leave {name} out"
+            )
+    if shapes is not None and not all(is_zero(j) for j in data.rotary):
+        raise UnsupportedModel(f"{where}.beam.rotary: not supported on a beam that slides and bends; leave it out")
+    normalise = nominal.shapes.normalise if nominal.shapes is not None else "unit"
+    length, travel = float(nominal.beam.length), travel_of(nominal)
+    return SlidingBeam(data, shapes, rotation, link.beam.total_length, travel, length, normalise, end)
+
+
+def sliding_link(link: ChainLink) -> ChainLink:
+    """A link with a sliding beam whose prismatic joint has handed its coordinate to the body, and is fixed itself."""
+    assert isinstance(link.body, SlidingBeam)
+    assert link.joint_index is not None
+    return replace(
+        link, joint=replace(link.joint, kind="fixed"), joint_index=None, rotor=0.0,
+        body=replace(link.body, rotor=link.rotor), body_indices=(link.joint_index, *link.body_indices),
+    )  # fmt: skip
+
+
+def travel_of(link: Any) -> tuple[float, float]:
+    """Free lengths for which a sliding link is modelled: from 5 % of the total length, or less if the robot asks so."""
+    total, limits = float(link.beam.total_length), link.joint.limits
+    wanted = [SHORTEST * total, float(link.beam.length)]
+    if limits is not None and limits.lower is not None:
+        wanted.append(float(limits.lower))
+    return min(wanted), total
+
+
+def travels(chain: Chain) -> dict[int, tuple[float, float]]:
+    """Travel of each coordinate that is a free length."""
+    bodies = [(link.body_indices, link.body) for link in chain.links]
+    return {indices[0]: body.travel for indices, body in bodies if isinstance(body, SlidingBeam)}
+
+
+def rest_state(chain: Chain) -> np.ndarray:
+    """(n,) coordinates of the straight arm: zero, but for the sliding beams, which have no zero length."""
+    q = np.zeros(chain.n)
+    for link in chain.links:
+        if isinstance(link.body, SlidingBeam):
+            q[list(link.body_indices)] = link.body.rest
+            if link.drive is not None:
+                q[link.drive.index] = link.body.rest_length
+    return q
+
+
+def check_travel(chain: Chain, q: ArrayLike) -> None:
+    """Raises `ModelError` where a free length in `q` (..., n) has left its travel."""
+    state = np.asarray(q, dtype=float)
+    for index, (low, high) in travels(chain).items():
+        l = state[..., index]
+        outside = ~((l >= low) & (l <= high))
+        if outside.any():
+            raise ModelError(
+                f"{chain.coordinates[index]}: free length {np.ravel(l)[np.ravel(outside)][0]:g} m is outside its "
+                f"travel {low:g} to {high:g} m; stop the motion before the end, or give the beam a longer total_length"
+            )
