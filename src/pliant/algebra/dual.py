@@ -1,11 +1,11 @@
-"""Dual numbers, vectors and matrices: a real part of order zero and a dual part of order one, with eps^2 = 0 [CE21] section II-A.
+"""Dual numbers, vectors and matrices: real part of order zero, dual part of order one, eps^2 = 0 [CE21] section II-A.
 
-A product of two duals drops the product of their dual parts. Whoever puts elastic displacements and rates into dual parts therefore
-gets expressions that are linear in them after *each* operation, without ever forming the nonlinear ones.
+A product of two duals drops the product of their dual parts. Whoever puts elastic displacements and rates into dual
+parts gets expressions that are linear in them after *each* operation, without ever forming the nonlinear ones.
 
-A dual may be written in three ways, all of the paper: the pair `real + eps dual`; the real block matrix `[X] = [[r, 0], [d, r]]`, whose
-ordinary product is the dual product; and the stacked vector `[r; d]`. The code computes with pairs: blocks that repeat are never
-formed twice.
+A dual may be written in three ways, all of the paper: the pair `real + eps dual`; the real block matrix
+`[X] = [[r, 0], [d, r]]`, whose ordinary product is the dual product; and the stacked vector `[r; d]`. The code computes
+with pairs: blocks that repeat are never formed twice.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Dual:
 
 
 def project(P: Dual, w: Dual) -> SX:
-    """`P^T I-hat w` to first order, `r^T r + r^T d + d^T r`: what the matrix I-hat = [[1, 1], [1, 0]] of (99) is for."""
+    """`P^T I-hat w` to first order, `r^T r + r^T d + d^T r`: what I-hat = [[1, 1], [1, 0]] of (99) is for."""
     return ca.mtimes(P.real.T, w.value) + ca.mtimes(P.dual.T, w.real)
 
 

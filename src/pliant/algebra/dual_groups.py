@@ -1,13 +1,13 @@
-"""The Lie groups G1 of dual rotations and G2 of dual homogeneous transformations [CE21] sections III-A, III-B and appendix A.
+"""The Lie groups G1 of dual rotations and G2 of dual poses [CE21] sections III-A, III-B and appendix A.
 
-A dual rotation is `A + eps theta^ A`: an exact rotation `A`, then a first-order one by `theta`. A dual pose adds a dual translation.
-Both are written over the dual numbers, so that every formula is the one of SO(3) and SE(3), and G1, G2 are what the paper
-obtains as 6x6 and 7x7 real matrices (`matrix`).
+A dual rotation is `A + eps theta^ A`: an exact rotation `A`, then a first-order one by `theta`. A dual pose adds a dual
+translation. Both are written over the dual numbers, so that every formula is the one of SO(3) and SE(3), and G1, G2 are
+what the paper obtains as 6x6 and 7x7 real matrices (`matrix`).
 
 Notes
 -----
-Printed (141) has 0 in the lower right corner of exp; a member of G2 has 1 there. The left Jacobian of G2, which the paper
-does not give, is Barfoot's matrix (143), (144) with dual numbers in it.
+Printed (141) has 0 in the lower right corner of exp; a member of G2 has 1 there. The left Jacobian of G2, which the
+paper does not give, is Barfoot's matrix (143), (144) with dual numbers in it.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def twist_of(pose: G2, symbols: SX, rates: SX) -> Dual:
 
 
 def _series(s2: Dual, first: int) -> Dual:
-    """Sum over k of (-s^2)^k / (2k + first)!: sin(s)/s, (1 - cos s)/s^2, (s - sin s)/s^3, ... for `first` = 1, 2, 3, ..."""
+    """Sum over k of (-s^2)^k / (2k + first)!: sin(s)/s, (1 - cos s)/s^2, (s - sin s)/s^3 for `first` = 1, 2, 3."""
     factorial = 1
     for k in range(2, first + 1):
         factorial *= k

@@ -1,20 +1,21 @@
 """Kane's method on dual screws, linear in all elastic states at each step [CE21] sections IV-D and V.
 
-Partial velocities are the columns of the projecting matrices P-check, velocities those of the Jacobian form P-hat; wrenches of inertia
-and gravity are projected on the former. Orders kept are those of section V: M is affine in the amplitudes, the generalised forces hold
-terms up to first order in amplitudes and their rates taken together.
+Partial velocities are the columns of the projecting matrices P-check, velocities those of the Jacobian form P-hat;
+wrenches of inertia and gravity are projected on the former. Orders kept are those of section V: M is affine in the
+amplitudes, the generalised forces hold terms up to first order in amplitudes and their rates taken together.
 
-Two routes lead to the same equations. `matrices` is the paper's: P-hat, dP-hat/dt by the operators (76)-(79), M, C, K of (112) and the
-dual gravity wrenches (123) of `gravity_forces`. `inertial_forces` is the economical one: (dP-hat/dt) u and gravity travel outwards as one
-dual acceleration, so that C is never formed.
+Two routes lead to the same equations. `matrices` is the paper's: P-hat, dP-hat/dt by the operators (76)-(79), M, C, K
+of (112) and the dual gravity wrenches (123) of `gravity_forces`. `inertial_forces` is the economical one: (dP-hat/dt) u
+and gravity travel outwards as one dual acceleration, so that C is never formed.
 
 Notes
 -----
-The integrals over a beam (106), (112) are closed: a section's screws are U-hat of the link frame's screws plus its own shape values, so
-M, C and tau need only the dual moments of the body (`DualBody`). The sections' rotary inertia follows the energy that all
-formulations share, J(omega-dot + theta-dd) + omega x J(omega + theta-d). The paper's (104) adds theta-d x J(omega + theta-d) + J(omega x
-theta-d) and projects omega x J omega on the amplitudes, a section that turns while its J does not. Printed (105) moreover lacks the lower
-wedge before J-hat and I-hat before n-hat.
+The integrals over a beam (106), (112) are closed: a section's screws are U-hat of the link frame's screws plus its own
+shape values, so M, C and tau need only the dual moments of the body (`DualBody`). The sections' rotary inertia follows
+the energy that all formulations share, J(wd + thetadd) + w x J(w + thetad) on the frame and J(wd + thetadd) on the
+section. The paper's (104) has thetad x J(w + thetad) + J(w x thetad) besides on the frame, and projects the gyroscopic
+moment on the section too, although its J does not turn with the section. Printed (105) moreover lacks the lower wedge
+before J-hat and I-hat before n-hat.
 A matrix M that is linear in the amplitudes may lose its definiteness when they are large: see `smallest_eigenvalue`.
 """
 
@@ -87,19 +88,17 @@ def coriolis_matrix(chain: Chain, q: SX, qd: SX) -> SX:
             alpha, W_k = P_dot.omega[:, k], skew(P.omega[:, k])
             a = P_dot.v[:, k] + W @ P.v[:, k]
             C[:, index] += generalised(chain, placed, link, body.wrench(alpha, a, skew(alpha) + W @ W_k, W_k))
-        if link is not None:
-            for k, index in enumerate(link.body_indices):
-                C[:, index] += generalised(chain, placed, link, _amplitude_column(chain, link, q, k, omega))
+        if link is not None and link.flexible:
+            C[:, list(link.body_indices)] += _amplitude_columns(chain, placed, link, q, omega)
     return ca.densify(C)
 
 
-def _amplitude_column(chain: Chain, link: ChainLink, q: SX, k: int, omega: Dual) -> Wrench:
-    """Wrench of omega x (velocity) for unit rate of amplitude k: the part W-hat^I of (108) gives it."""
-    c = chain.body(link, q)
-    unit = ca.SX.zeros(c.shape[0])
-    unit[k] = 1
-    body, zero = dual_body(link, c, unit), Dual.of(ca.SX(3, 1))
-    return body.wrench(zero, zero, skew(zero), skew(omega)).turned_with(omega, body)
+def _amplitude_columns(chain: Chain, placed: Placed, link: ChainLink, q: SX, omega: Dual) -> SX:
+    """(n, k) columns of the link's own amplitudes: forces of omega x rd per unit rate, the part W-hat^I of (108)."""
+    cd, zero = ca.SX.sym("cd", len(link.body_indices)), Dual.of(ca.SX(3, 1))
+    body = dual_body(link, chain.body(link, q), cd)
+    wrench = body.wrench(zero, zero, skew(zero), skew(omega)).turned_with(omega, body)
+    return ca.jacobian(generalised(chain, placed, link, wrench), cd)
 
 
 def gravity_forces(chain: Chain, q: SX) -> SX:
@@ -127,8 +126,8 @@ def external_forces(
 ) -> SX:
     """(n,) generalised forces P-check^T Pi-hat w of a dual wrench at station `eta` = x / length of a link, (85), (109).
 
-    `axes` says in which frame `force` and `moment` (3,) are given and stay: a load in the base, in the link frame, or in the section that
-    bends away.
+    `axes` says in which frame `force` and `moment` (3,) are given and stay fixed: the base, the link frame, or the
+    section that bends away.
     """
     names = [other.name for other in chain.links]
     if link not in names:
@@ -161,7 +160,7 @@ def smallest_eigenvalue(M: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def inertias(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Placed, DualBody, ChainLink | None]]:
-    """Whatever has inertia, base to tip: its frame, its dual moments, and the link whose amplitudes it feels (None: a tip load)."""
+    """What has inertia, base to tip: frame, dual moments, and the link whose amplitudes it feels (a tip load: None)."""
     for frames in walk(chain, q):
         link = frames.link
         yield frames.root, dual_body(link, chain.body(link, q), chain.body(link, qd)), link

@@ -1,4 +1,4 @@
-"""Inertia of a body to first order in its amplitudes and their rates, for the dual-screw equations [CE21] (97)-(108)."""
+"""Inertia of a body to first order in its amplitudes and their rates, for dual screws [CE21] (97)-(108)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ class Wrench:
 
     def turned_with(self, omega: Dual, body: DualBody) -> Wrench:
         """With the moment omega x J thetad of sections that turn against the frame."""
-        return Wrench(self.moment + cross(omega, Dual.first_order(ca.mtimes(body.spin, body.cd))), self.force, self.modal)
+        spin_rate = Dual.first_order(ca.mtimes(body.spin, body.cd))
+        return Wrench(self.moment + cross(omega, spin_rate), self.force, self.modal)
 
 
 @dataclass(frozen=True)
 class DualBody:
-    """Moments of a body about its frame (symbols as in `bodies.Moments`), each with its first-order part, and its rates `cd`."""
+    """Moments of a body about its frame to first order (symbols as in `bodies.Moments`), and its rates `cd`."""
 
     m: SX
     s: Dual
@@ -52,7 +53,7 @@ class DualBody:
         return Screws(inertia @ X.omega + cross(self.s, X.v), X.v * self.m - cross(self.s, X.omega))
 
     def wrench(self, alpha: Dual, a: Dual, E: Dual, B: Dual) -> Wrench:
-        """The bracket of (110) integrated over the body, for points that accelerate by a + E r + B rd; sections by `alpha`."""
+        """The bracket of (110), integrated: points accelerate by a + E r + B rd, sections by alpha."""
         s_rate = Dual.first_order(ca.mtimes(self.eps.real, self.cd))
         moment = cross(self.s, a) + axial(E @ self.D) + axial(B @ self.P.T)
         force = a * self.m + E @ self.s + B @ s_rate

@@ -1,14 +1,16 @@
 """Linearised kinematics of a flexible chain in terms of dual screws [CE21] sections III and IV.
 
-Every elastic displacement and rate is the dual part of something, so the chain is linear in them at each step. Columns of
-screws stand in the order they occur along the chain, L_1, S_1', L_2, S_2', ...: what moves a frame stands left of what it moves.
+Every elastic displacement and rate is the dual part of something, so the chain is linear in them at each step. Columns
+of screws stand in the order they occur along the chain, L_1, S_1', L_2, S_2', ...: what carries stands left of what is
+carried.
 
 Notes
 -----
-Beyond the paper: prismatic joints (a screw N instead of a line L), fixed joints, origins between tip frame and joint, axial shapes, any
-shapes linear in their amplitudes. Row 2 of (71) is -psi_z' here, since theta_y = -w'. The partial angular velocity of
-an exact tip rotation is theta_k + 1/2 theta x theta_k to first order; the printed (94), (95) lack the second term because (27) drops
-theta x thetad before the partial velocity is taken. It is kept unless the chain's rotation is "linear" (as printed).
+Beyond the paper: prismatic joints (a screw N instead of a line L), fixed joints, offsets between tip frame and joint,
+axial shapes, finite elements. Row 2 of (71) is -psi_z' here, since theta_y = -w'. The partial angular velocity of an
+exact tip rotation is theta_k + 1/2 theta x theta_k to first order; printed (94), (95) lack the second term, because
+(27) drops theta x thetad before the partial velocity is taken. It is kept unless the chain's rotation is "linear", as
+printed.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class Screws:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a body's amplitudes do to a section: R-hat = 1 + eps theta^ (24), p-hat (46), and its screw matrix Psi (71)."""
+    """What amplitudes do to a section: R-hat = 1 + eps theta^ (24), p-hat (46), and the rows of Psi (71)."""
 
     theta: SX
     p: Dual
@@ -69,7 +71,7 @@ class Shape:
 
     def screws(self, exact: bool) -> Screws:
         """S-check of (95), in link axes: real parts Psi; the dual part is half of theta x Psi for an exact rotation."""
-        half = ca.mtimes(ca.skew(self.theta), self.turn) / 2 if exact else ca.SX(*self.turn.shape)
+        half = ca.mtimes(ca.skew(0.5 * self.theta), self.turn) if exact else ca.SX(*self.turn.shape)
         return Screws(Dual(self.turn, half), Dual.of(self.shift))
 
 
@@ -109,7 +111,8 @@ def walk(chain: Chain, q: SX) -> Iterator[LinkFrames]:
     P, indices, elastic = Screws(columns([], 3), columns([], 3)), (), ()  # type: Screws, tuple[int, ...], tuple[bool, ...]
     for link in chain.links:
         joint = chain.joint(link, q)
-        P = P.referred(Dual.of(link.joint.position(joint))).turned(link.joint.origin_rotation).turned(link.joint.turn(joint))
+        P = P.referred(Dual.of(link.joint.position(joint)))
+        P = P.turned(link.joint.origin_rotation).turned(link.joint.turn(joint))
         if link.joint_index is not None:
             P = P.followed_by(joint_screw(link))
             indices, elastic = (*indices, link.joint_index), (*elastic, False)
@@ -134,8 +137,8 @@ def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
     if not isinstance(body, LinearBeam):
         tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
         return tip.R, Shape(ca.SX(3, 1), Dual.of(tip.p), ca.SX(3, 0), ca.SX(3, 0))
-    I = body.shapes.integrals
-    turn, shift = body.turn_columns(I.tip, I.tip_slope), body.shift_columns(I.tip)
+    I, tip = body.shapes.integrals, body.shapes.integrals.tip.tolist()
+    turn, shift = body.turn_columns(tip, I.tip_slope.tolist()), body.shift_columns(tip)
     return body.end_rotation, _bend(turn, shift, ca.SX(ca.DM([1, 0, 0])) * body.data.length, c)
 
 
@@ -155,9 +158,9 @@ def _bend(turn: SX, shift: SX, straight: SX, c: SX) -> Shape:
 def derivative(P: Screws, u: SX) -> Screws:
     """dP-hat/dt of a Jacobian form by the operators (76)-(79): each column c becomes ad(t_c) c.
 
-    t_c is the dual twist, relative to the frame, of what carries the column. It telescopes to minus the twist of all columns that
-    stand to the right, which is omega-hat_ij and -upsilon-hat_{a,j} of (77), (78) without their double sums. For an elastic
-    screw the term v_{j,j'} drops by itself: the column is of order one, and so is that velocity.
+    t_c is the dual twist, relative to the frame, of what carries the column. It telescopes to minus the twist of all
+    columns that stand to the right, which is omega-hat_ij and -upsilon-hat_{a,j} of (77), (78) without their sums. For
+    an elastic screw the term v_{j,j'} drops by itself: the column is of order one, and so is that velocity.
     """
     m = P.omega.shape[1]
     parts: list[Screws] = []
