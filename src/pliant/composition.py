@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import equations
+from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.integrate import Problem
@@ -108,6 +109,9 @@ class Composition:
         if held:
             tau = self._needed_torque(eq, q, qd, qdd, tau, extra)
         power = ca.dot(ca.mtimes(S, tau) + extra - dissipation(chain, q, qd), qd)
+        E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", n), qd_symbol := ca.SX.sym("qd", n)))
+        gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
+        self._residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
         xdot = ca.vertcat(qd[self.free], qdd[self.free], z_rate, power)
         self._q, self._qd, self._tau, self._xdot = q, qd, tau, xdot
 
@@ -225,11 +229,18 @@ class Composition:
         q, qd = self._coordinate_kernel(t[:, None], x, np.zeros(self.p.shape[0]))
         return q, qd, rest
 
-    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> Array:
-        """(N, m) torques that acted, or that prescribed motion needed."""
-        kernel = Kernel(self._function("torques", [self._tau]), "vm")
+    @cached_property
+    def _torque_kernel(self) -> Kernel:
+        return Kernel(self._function("torques", [self._tau, self._residual]), "vm")
+
+    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array]:
+        """(N, m) torques that acted, or that prescribed motion needed, and the power residual (N,) of the formulation.
+
+        The residual is dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers.
+        """
         p = np.hstack([inputs, np.tile(parameters, (len(t), 1))])
-        return np.asarray(kernel(t[:, None], x, p)).reshape(len(t), self.m)
+        tau, residual = self._torque_kernel(t[:, None], x, p)
+        return np.asarray(tau).reshape(len(t), self.m), np.asarray(residual).reshape(len(t))
 
     def state_name(self, index: int) -> str:
         """Name of a component of the state, for messages."""

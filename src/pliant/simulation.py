@@ -255,9 +255,9 @@ def _watched(model: Model, composed: Composition, events: Sequence[Event], limit
 
 def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch | None, solution: Solution) -> Result:
     q, qd, extra = composed.histories(solution.t, solution.x)
-    tau, work = composed.torques(solution.t, solution.x, inputs.history(solution.t, q, qd), inputs.parameters), extra[:, -1]
+    tau, residual = composed.torques(solution.t, solution.x, inputs.history(solution.t, q, qd), inputs.parameters)
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
-    result = Result.from_run(model, solution, q, qd, tau, work, inputs.parameters, names, composed.conservative)
+    result = Result.from_run(model, solution, q, qd, tau, extra[:, -1], inputs.parameters, names, residual)
     if solution.status == "failed":
         failure = solution.failure
         name = composed.state_name(failure.index) if failure is not None else "?"

@@ -1,0 +1,323 @@
+"""The history of a run, readable alone: a result carries its robot, options and versions, and knows how to save itself whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ModelError, PliantError
+from pliant.kernels import Kernel
+from pliant.model import Energy, Model
+from pliant.robot import Robot, beam_properties
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from pliant.integrate import Solution
+
+Array = NDArray[np.float64]
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RunStats:
+    """How a run went: `status` is "finished", "event", "interrupted" or "failed"."""
+
+    status: str
+    message: str
+    method: str
+    reason: str
+    steps: int
+    rejected: int
+    evaluations: int
+    jacobians: int
+    factorizations: int
+    wall: float
+    crawling: bool = False
+    events: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """States and torques over time, and everything that follows from them.
+
+    Attributes
+    ----------
+    t : (N,) seconds
+    q, qd : (N, n)
+        Coordinates and rates in the order of `coordinates`.
+    tau : (N, n_joints)
+        Torques that acted; for prescribed joints, what the motion needed.
+    work : (N,)
+        Work done on the arm since the start by torques and loads, less what dampers and friction took, integrated along the run.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    tau: Array
+    work: Array
+    robot: Robot
+    options: dict[str, Any]
+    parameters: Array
+    stats: RunStats
+    power_residual: Array
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_run(
+        cls, model: Model, solution: Solution, q: Array, qd: Array, tau: Array, work: Array, parameters: Array,
+        events: tuple[str, ...], residual: Array,
+    ) -> Result:  # fmt: skip
+        """From a finished (or broken) integration."""
+        s = solution.stats
+        stats = RunStats(
+            solution.status, solution.message, s.method, s.reason, s.steps, s.rejected, s.rhs, s.jacobians, s.factorizations, s.wall,
+            s.crawling, tuple((float(time), name) for time, name in zip(solution.events.t, events)),
+        )  # fmt: skip
+        result = cls(solution.t, q, qd, tau, work, model.robot, asdict(model.options), parameters, stats, residual, _versions())
+        result.__dict__["model"] = model
+        return result
+
+    # ------------------------------------------------------------------------------------------------------------- names
+
+    @cached_property
+    def model(self) -> Model:
+        """The model of the run, rebuilt from robot and options when the result was loaded from a file."""
+        o = self.options
+        return Model(self.robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"])
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the columns of q and qd."""
+        return self.model.coordinates
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the columns of tau."""
+        return self.model.joints
+
+    def __getitem__(self, name: str) -> Array:
+        """History (N,) of one coordinate by name."""
+        return np.asarray(self.q[:, self.model.index(name)])
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return f"Result({self.robot.name!r}, {len(self)} rows to t = {self.t[-1]:g} s, {self.stats.method}, {self.stats.status})"
+
+    # ----------------------------------------------------------------------------------------------------- what follows
+
+    def _p(self) -> Array | None:
+        return self.parameters if len(self.parameters) else None
+
+    @cached_property
+    def tip_pose(self) -> Array:
+        """Pose (N, 4, 4) of the distal frame of the last link, in the base."""
+        return self.model.tip_pose(self.q, self._p())
+
+    @property
+    def tip(self) -> Array:
+        """Position (N, 3) of the tip, in the base."""
+        return np.asarray(self.tip_pose[:, :3, 3])
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Kinetic, gravity, strain and total energy, each (N,)."""
+        return self.model.energy(self.q, self.qd, self._p())
+
+    @property
+    def energy_balance(self) -> Array:
+        """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator."""
+        total = self.energy.total
+        return np.asarray(total - total[0] - self.work)
+
+    def deflection(self, link: str | int, x: float | str = "tip") -> Array:
+        """Displacement (N, 3) of the station `x` (metres from the root, or "tip", "middle") in the link's own root frame."""
+        return self._station(link, x)[0]
+
+    def rotation(self, link: str | int, x: float | str = "tip") -> Array:
+        """Rotation vector (N, 3) of the section at station `x`, in the link's own root frame: theta_z is the slope v'."""
+        return self._station(link, x)[1]
+
+    def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
+        place = self.robot.index(link) if isinstance(link, str) else range(len(self.robot.links))[link]
+        chain_link = self.model.chain.links[place]
+        eta = _fraction(self.robot.links[place], x)
+        q, p = ca.SX.sym("q", self.model.n), self.model.parameter_symbols
+        c = self.model.chain.body(chain_link, q)
+        r, theta = chain_link.body.point(c, eta)
+        straight, _ = chain_link.body.point(_straight(chain_link, c), eta)
+        kernel = Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")
+        shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
+        return shift, turn
+
+    # -------------------------------------------------------------------------------------------------------------- files
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """Everything as one xarray dataset, with units, coordinates by name, and robot, options and versions as attributes."""
+        import xarray as xr
+
+        energy = self.energy
+        names, axes = list(self.coordinates), ["x", "y", "z"]
+
+        def series(values: Array, unit: str, text: str) -> tuple[str, Array, dict[str, str]]:
+            return ("time", values, {"units": unit, "long_name": text})
+
+        return xr.Dataset(
+            {
+                "q": (("time", "coordinate"), self.q, {"long_name": "generalised coordinates", "units": "rad or m"}),
+                "qd": (("time", "coordinate"), self.qd, {"long_name": "rates", "units": "rad/s or m/s"}),
+                "tau": (("time", "joint"), self.tau, {"long_name": "joint torques", "units": "N m or N"}),
+                "tip": (("time", "axis"), self.tip, {"long_name": "tip position", "units": "m"}),
+                "kinetic": series(energy.kinetic, "J", "kinetic energy"),
+                "gravity": series(energy.gravity, "J", "gravity energy"),
+                "strain": series(energy.strain, "J", "strain energy"),
+                "work": series(self.work, "J", "work done on the arm"),
+                "power_residual": series(self.power_residual, "W", "power residual of the formulation"),
+                "parameters": (("parameter",), self.parameters),
+            },
+            {
+                "time": ("time", self.t, {"units": "s"}),
+                "coordinate": names,
+                "joint": list(self.joints),
+                "axis": axes,
+                "parameter": list(self.options["parameters"]),
+            },
+            {
+                "format": FORMAT,
+                "robot": json.dumps(self.robot.to_dict()),
+                "options": json.dumps(self.options),
+                "stats": json.dumps(asdict(self.stats)),
+                "versions": json.dumps(self.versions),
+            },
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
+        target = Path(path)
+        with _replacing(target) as partial:
+            self.dataset.to_netcdf(partial, engine="h5netcdf")
+        return target
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read a file that `save` wrote."""
+        import xarray as xr
+
+        source = Path(path)
+        if not source.is_file():
+            raise ModelError(f"{source}: no such result file")
+        try:
+            with xr.open_dataset(source, engine="h5netcdf") as opened:
+                data = opened.load()
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise ModelError(f"{source}: not a readable result file ({error}); was it written by Result.save?") from error
+        return cls._from_dataset(data, str(source))
+
+    @classmethod
+    def _from_dataset(cls, data: xr.Dataset, source: str) -> Result:
+        missing = [key for key in ("format", "robot", "options", "stats", "versions") if key not in data.attrs]
+        missing += [key for key in ("q", "qd", "tau", "work", "power_residual", "parameters") if key not in data]
+        if missing:
+            raise ModelError(f"{source}: not a result of pliant, it lacks {', '.join(missing)}")
+        if int(data.attrs["format"]) > FORMAT:
+            raise ModelError(f"{source}: format {data.attrs['format']} is newer than this pliant reads ({FORMAT}); update pliant")
+        try:
+            robot = Robot.model_validate(json.loads(data.attrs["robot"]))
+            stats = json.loads(data.attrs["stats"])
+            stats["events"] = tuple((float(t), str(name)) for t, name in stats["events"])
+            options, versions = json.loads(data.attrs["options"]), json.loads(data.attrs["versions"])
+            arrays = {key: np.asarray(data[key], dtype=float) for key in ("q", "qd", "tau", "work", "power_residual", "parameters")}
+            return cls(
+                np.asarray(data["time"], dtype=float), arrays["q"], arrays["qd"], arrays["tau"], arrays["work"], robot, options,
+                arrays["parameters"], RunStats(**stats), arrays["power_residual"], versions,
+            )  # fmt: skip
+        except (TypeError, ValueError, KeyError) as error:
+            raise ModelError(f"{source}: damaged result file ({error})") from error
+
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write time, coordinates, rates, torques, tip and energies as columns with a header."""
+        header = ["time", *self.coordinates, *(f"{name}.rate" for name in self.coordinates)]
+        header += [f"{name}.torque" for name in self.joints]
+        header += ["tip.x", "tip.y", "tip.z", "kinetic", "gravity", "strain"]
+        energy = np.column_stack([self.energy.kinetic, self.energy.gravity, self.energy.strain])
+        table = np.column_stack([self.t, self.q, self.qd, self.tau, self.tip, energy])
+        target = Path(path)
+        with _replacing(target) as partial:
+            np.savetxt(partial, table, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
+        return target
+
+    def plot(self, *what: str, **options: Any) -> Any:
+        """Figure of the run: see `pliant.view.plot`."""
+        from pliant.view import plot
+
+        return plot(self, *what, **options)
+
+
+class _replacing:
+    """A temporary path beside the target that takes its place when, and only when, writing it has succeeded."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __enter__(self) -> Path:
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=f".{self.target.name}.", suffix=".part", dir=self.target.parent)
+        except OSError as error:
+            raise PliantError(f"{self.target}: cannot write there ({error.strerror})") from error
+        os.close(handle)
+        self.partial = Path(name)
+        return self.partial
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is not None:
+            self.partial.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise PliantError(f"{self.target}: could not be written ({error}); nothing was changed") from error
+            return
+        with open(self.partial, "rb") as written:
+            os.fsync(written.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        self.partial.chmod(0o666 & ~mask)
+        os.replace(self.partial, self.target)
+
+
+def _fraction(link: Any, x: float | str) -> float:
+    if isinstance(x, str):
+        if x not in ("tip", "middle"):
+            raise ModelError(f"x: got {x!r}, expected a station in metres, 'tip' or 'middle'")
+        return 1.0 if x == "tip" else 0.5
+    if link.beam is not None and link.beam.slides:
+        raise ModelError(f"links.{link.name}: stations of a sliding beam are 'tip' or 'middle' of its free length")
+    length = float(beam_properties(link.beam).length) if link.beam is not None else float(np.linalg.norm(link.rigid.tip))
+    if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
+        raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.name!r}")
+    return min(float(x) / length, 1.0) if length else 0.0
+
+
+def _straight(link: Any, c: Any) -> Any:
+    """Body coordinates of the undeformed link: a sliding beam keeps its free length."""
+    rest = ca.SX.zeros(c.shape)
+    if link.joint_index is None and link.actuated is not None and c.shape[0]:
+        rest[0] = c[0]
+    return rest
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("pliant", "casadi", "numpy", "llvmlite")}
