@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.dynamics import denoc, lagrange
+from pliant.dynamics import denoc, lagrange, recursive_lagrange
 from pliant.dynamics.build import build_chain
 from pliant.dynamics.chain import Chain, ChainLink, JointMap
 from pliant.dynamics.equations import Equations, Formulation, features, require
@@ -20,6 +20,10 @@ FORMULATIONS: dict[str, Formulation] = {
         Formulation(
             "lagrange", "Theodore & Ghosal 1995", lagrange.mass_matrix, lagrange.inertial_forces,
             supports=_EVERYTHING | {"first-order stiffening"},
+        ),
+        Formulation(
+            "recursive-lagrange", "Book 1984, [ZZZ]", recursive_lagrange.mass_matrix,
+            recursive_lagrange.inertial_forces, inverse=recursive_lagrange.inverse_dynamics, supports=_EVERYTHING,
         ),
     )
 }  # fmt: skip
