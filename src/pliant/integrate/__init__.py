@@ -1,0 +1,20 @@
+"""Integration of ordinary differential equations by compiled stepping loops. Knows no robot."""
+
+from .arguments import METHODS
+from .driver import solve
+from .problem import Events, Hold, Problem, Samples
+from .solution import EventLog, Failure, Solution, Stats, Stiffness
+
+__all__ = [
+    "METHODS",
+    "EventLog",
+    "Events",
+    "Failure",
+    "Hold",
+    "Problem",
+    "Samples",
+    "Solution",
+    "Stats",
+    "Stiffness",
+    "solve",
+]

@@ -1,0 +1,90 @@
+"""The arguments of a run, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ModelError
+from .problem import Floats, Hold, Problem, Samples
+from .state import Plan, make_plan
+from .steppers import COMPILED, FIXED
+from .sundials import MULTISTEP
+
+METHODS = ("auto", *COMPILED, *MULTISTEP)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Arguments of a run, checked."""
+
+    t0: float
+    t1: float
+    x0: Floats
+    p: Floats
+    outputs: Floats | None
+    method: str
+    rtol: float
+    atol: Floats
+    step: float | None
+    plan: Plan
+
+
+def prepare(
+    problem: Problem,
+    t_span: tuple[float, float],
+    x0: npt.ArrayLike,
+    method: str,
+    rtol: float,
+    atol: npt.ArrayLike,
+    step: float | None,
+    outputs: npt.ArrayLike | None,
+    p: npt.ArrayLike | None,
+    samples: Samples | None,
+    hold: Hold | None,
+    breaks: Sequence[float] | Floats,
+) -> Run:
+    """Check the arguments of `solve`, each with a message that says what was expected."""
+    if method not in METHODS:
+        raise ModelError(f"method: got {method!r}, expected one of {', '.join(METHODS)}")
+    t0, t1 = float(t_span[0]), float(t_span[1])
+    if not (np.isfinite([t0, t1]).all() and t0 <= t1):
+        raise ModelError(f"t_span: got ({t0}, {t1}), expected finite times with t0 <= t1")
+    if step is not None and not (np.isfinite(step) and step > 0):
+        raise ModelError(f"step: got {step}, expected a positive number of seconds")
+    if method in FIXED and step is None:
+        raise ModelError(f"method {method!r} has a fixed step: give step=")
+    if not (np.isfinite(rtol) and rtol >= 0):
+        raise ModelError(f"rtol: got {rtol}, expected a number >= 0")
+    weights = np.array(np.broadcast_to(np.asarray(atol, dtype=float), (problem.n,)))
+    if not (weights >= 0).all() or not (weights + rtol > 0).all():
+        raise ModelError("atol: expected numbers >= 0, and > 0 where rtol is 0")
+    start = _vector("x0", x0, problem.n)
+    parameters = _vector("p", np.zeros(problem.n_parameters) if p is None else p, problem.n_parameters)
+    plan = make_plan(t0, t1, np.asarray(breaks, dtype=float).ravel(), samples, hold)
+    if samples and plan.first + plan.table.shape[1] > problem.n_parameters:
+        end = plan.first + plan.table.shape[1]
+        raise ModelError(f"samples fill p[{plan.first}:{end}], but there are {problem.n_parameters} parameters")
+    return Run(t0, t1, start, parameters, _output_times(outputs, t0, t1), method, float(rtol), weights, step, plan)
+
+
+def _vector(name: str, values: npt.ArrayLike, size: int) -> Floats:
+    vector = np.array(values, dtype=float)
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise ModelError(f"{name}: got shape {vector.shape}, expected {size} finite numbers")
+    return vector
+
+
+def _output_times(outputs: npt.ArrayLike | None, t0: float, t1: float) -> Floats | None:
+    if outputs is None:
+        return None
+    times = np.array(outputs, dtype=float)
+    slack = 1e-9 * (t1 - t0) + 4 * np.spacing(max(abs(t0), abs(t1)))
+    if times.ndim != 1 or not (np.diff(times) > 0).all():
+        raise ModelError(f"outputs: got shape {times.shape}, expected strictly rising times")
+    if len(times) and not (times[0] >= t0 - slack and times[-1] <= t1 + slack):
+        raise ModelError(f"outputs: got times from {times[0]} to {times[-1]}, expected them within [{t0}, {t1}]")
+    return np.asarray(np.clip(times, t0, t1))

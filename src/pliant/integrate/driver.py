@@ -1,0 +1,318 @@
+"""`solve`: one run from start to end, in chunks short enough for Ctrl-C and a progress bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ModelError, UnsupportedModel
+from .arguments import Run, prepare
+from .problem import Events, Floats, Hold, Problem, Samples, StageCallback
+from .runge_kutta import dop853, dopri5
+from .solution import EventLog, Failure, Solution, Stats, Status, Stiffness
+from .state import Rows, State
+from .steppers import FIXED, Stepper, error_order, make_stepper
+from .stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
+from .sundials import MULTISTEP, solve_sundials
+
+CHUNK_SECONDS = 0.15
+NEVER = np.iinfo(np.int64).max
+
+
+def solve(
+    problem: Problem,
+    t_span: tuple[float, float],
+    x0: npt.ArrayLike,
+    *,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: npt.ArrayLike = 1e-10,
+    step: float | None = None,
+    outputs: npt.ArrayLike | None = None,
+    p: npt.ArrayLike | None = None,
+    samples: Samples | None = None,
+    hold: Hold | None = None,
+    breaks: Sequence[float] | Floats = (),
+    callback: StageCallback | None = None,
+    n_callback: int = 0,
+    events: Events | None = None,
+    progress: Callable[[float], None] | None = None,
+    max_steps: int | None = None,
+) -> Solution:
+    """Integrate a problem from t_span[0] to t_span[1].
+
+    Parameters
+    ----------
+    problem : Problem
+    t_span : (t0, t1) with t0 <= t1
+    x0 : (n,)
+    method : str
+        ``rk4`` and ``midpoint`` (fixed step), ``dopri5``, ``dop853``, ``rodas5p`` (adaptive), ``adams``, ``bdf``
+        (SUNDIALS), or ``auto``.
+    rtol, atol : float, and float or (n,)
+        Local error per step; a coordinate with infinite `atol` is not controlled.
+    step : float, optional
+        The step of a fixed-step method (shortened so that every stretch between breaks is divided evenly); the largest
+        step of an adaptive one.
+    outputs : (M,), optional
+        Times of the rows wanted, by dense output, without effect on the steps. Without it there is a row at every step.
+    p : (n_parameters,), optional
+        Values of p at the start, default 0.
+    samples, hold : optional
+        Piecewise constant input from a table, or from a Python function called at sample times.
+    breaks : sequence of float
+        Further times at which f is not smooth; steps end exactly there.
+    callback, n_callback : optional
+        `callback(t, x, p)` is called at every stage and fills p, a view of the first `n_callback` parameters.
+        An exception in it stops the run and is raised again here. x is a view that changes later: copy what you keep.
+    events : Events, optional
+    progress : callable, optional
+        Called with the time reached, a few times a second and at the end.
+    max_steps : int, optional
+        Give up after so many attempts.
+
+    Returns
+    -------
+    Solution
+        A run that breaks down or is interrupted by Ctrl-C comes back with what it has, as "failed" or "interrupted".
+    """
+    begin = time.perf_counter()
+    run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks)
+    if method in MULTISTEP:
+        if callback is not None or events is not None:
+            raise UnsupportedModel(
+                f"method {method!r} has neither events nor a Python function at every stage; "
+                "use dop853, dopri5 or rodas5p, or sample and hold the function"
+            )
+        return solve_sundials(
+            problem, run.t0, run.x0, run.p, run.plan, hold, run.outputs, method, rtol, run.atol, step, progress
+        )
+    state = State(problem, run.t0, run.x0, run.p, callback, n_callback)
+    rows = Rows(problem.n, run.outputs, events)
+    driver = _Driver(run, state, rows, hold, progress, max_steps)
+    return driver.solution(driver.drive(), time.perf_counter() - begin)
+
+
+class _Driver:
+    """Calls the compiled loop chunk by chunk and acts on what it returns."""
+
+    def __init__(
+        self,
+        run: Run,
+        state: State,
+        rows: Rows,
+        hold: Hold | None,
+        progress: Callable[[float], None] | None,
+        max_steps: int | None,
+    ) -> None:
+        from . import compiled
+
+        self.c = compiled
+        self.run, self.state, self.rows, self.hold = run, state, rows, hold
+        self.progress, self.max_steps = progress, max_steps
+        self.method = run.method
+        self.explicit = "dopri5" if run.rtol > 1e-5 else "dop853"
+        self.reason = "asked for"
+        self.stiffness: Stiffness | None = None
+        self.message = ""
+        self.failure: Failure | None = None
+        self._last_report = time.perf_counter()
+
+    # ------------------------------------------------------------ start
+
+    def _start(self) -> bool:
+        """p and f at the start, the method, the first step. False: f is not finite there."""
+        c, state, run = self.c, self.state, self.run
+        if run.plan.row_at_start >= 0:
+            width = run.plan.table.shape[1]
+            state.p[run.plan.first : run.plan.first + width] = run.plan.table[run.plan.row_at_start]
+        if self.hold and run.plan.held_at_start:
+            state.hold(self.hold)
+        self.rows.start(state, run.t0)
+        slope = state.evaluate(run.t0, run.x0)
+        if not np.isfinite(slope).all():
+            self._fail(
+                "non-finite", int(np.argmin(np.isfinite(slope))), 0.0, "the derivative is not finite at the start"
+            )
+            return False
+        m = state.problem.n_positions
+        if not np.array_equal(slope[:m], run.x0[m : 2 * m]):
+            raise ModelError(f"n_positions = {m}: the first {m} derivatives must be exactly the next {m} states")
+        state.clock[c.H_MIN] = 4 * np.spacing(max(abs(run.t0), abs(run.t1)))
+        state.clock[c.H_MAX] = run.step or np.inf
+        state.tally[c.CHECK_AT] = NEVER
+        if self.method == "auto":
+            self.method, self.reason = self._decide()
+            state.tally[c.CHECK_AT] = 0
+        fixed = self.method in FIXED
+        state.clock[c.H] = run.step if fixed else self._first_step(slope)
+        return True
+
+    def _first_step(self, slope: Floats) -> float:
+        """Hairer's estimate from f and its change along an Euler step, [HW] II.4."""
+        run, k = self.run, error_order(self.method)
+        weight = run.atol + run.rtol * np.abs(run.x0)
+        m = self.state.problem.n_positions
+        if self.method == "rodas5p":
+            weight[m : 2 * m] = np.inf
+
+        def norm(v: Floats) -> float:
+            return float(np.sqrt(np.mean((v / weight) ** 2)))
+
+        d0, d1 = norm(run.x0), norm(slope)
+        h0 = 1e-6 if min(d0, d1) < 1e-5 else 0.01 * d0 / d1
+        h0 = min(h0, run.t1 - run.t0)
+        if h0 == 0.0:
+            return 1.0
+        bend = norm(self.state.evaluate(run.t0 + h0, run.x0 + h0 * slope) - slope) / h0
+        largest = max(d1, bend)
+        h1 = max(1e-6, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / k)
+        return float(min(100 * h0, h1, run.t1 - run.t0)) if np.isfinite(h1) else h0
+
+    # ------------------------------------------------------------ auto
+
+    def _measure(self, explicit: str, span: float) -> Stiffness:
+        state, run = self.state, self.run
+        t, x = float(state.clock[self.c.T]), state.x.copy()
+        tableau = dopri5() if explicit == "dopri5" else dop853()
+        return measure(
+            difference_jacobian(lambda z: state.evaluate(t, z), x),
+            state.evaluate(t, x),
+            x,
+            span=max(span, 1e-300),
+            rtol=run.rtol,
+            atol=run.atol,
+            n_positions=state.problem.n_positions,
+            stability=tableau.stability,
+            order=tableau.order,
+            costly_jacobian=state.callback is not None or state.problem.jacobian is None,
+        )
+
+    def _decide(self) -> tuple[str, str]:
+        self.stiffness = self._measure(self.explicit, self.run.t1 - float(self.state.clock[self.c.T]))
+        return choose(self.stiffness, self.explicit)
+
+    def _recheck(self) -> bool:
+        """Look again when an explicit run crawls; true if the method changed."""
+        c, state = self.c, self.state
+        method, reason = self._decide()
+        state.tally[c.CHECK_AT] = 2 * state.tally[c.STEPS] + 1000
+        if method == self.method:
+            return False
+        self.method, self.reason = method, f"changed at t = {state.clock[c.T]:.6g}: {reason}"
+        state.tally[c.FRESH] = 1
+        return True
+
+    # ------------------------------------------------------------ the run
+
+    def drive(self) -> Status:
+        """Run to the end; what is computed stays in the buffers whatever happens."""
+        try:
+            if not self._start():
+                return "failed"
+            if self.run.t1 == self.run.t0:
+                return self._finish("finished", "nothing to integrate")
+            return self._loop()
+        except KeyboardInterrupt:
+            return self._finish("interrupted", f"interrupted at t = {self.state.clock[self.c.T]:.6g}")
+
+    def _loop(self) -> Status:
+        c, state = self.c, self.state
+        stepper = self._stepper()
+        budget = 32
+        while True:
+            attempts = int(state.tally[c.STEPS] + state.tally[c.REJECTED])
+            allowed = budget if self.max_steps is None else min(budget, self.max_steps - attempts)
+            if allowed <= 0:
+                self._fail("step limit", -1, float(state.clock[c.TRIED]), f"gave up after {attempts} steps")
+                return "failed"
+            begin = time.perf_counter()
+            status = stepper.advance(allowed)
+            end = time.perf_counter()
+            if status == c.RUNNING:
+                budget = int(budget * min(8.0, max(0.25, CHUNK_SECONDS / (end - begin)))) + 1
+            elif status == c.ROOM:
+                self.rows.grow()
+                stepper.refresh()
+            elif status == c.HOLD:
+                assert self.hold is not None
+                state.hold(self.hold)
+            elif status == c.STIFF:
+                stepper = self._stepper() if self._recheck() else stepper
+            else:
+                return self._end(status)
+            if end - self._last_report > CHUNK_SECONDS:
+                self._report()
+                self._last_report = end
+
+    def _stepper(self) -> Stepper:
+        return make_stepper(self.method, self.state, self.run.plan, self.rows, self.run.rtol, self.run.atol)
+
+    def _report(self) -> None:
+        if self.progress:
+            self.progress(float(self.state.clock[self.c.T]))
+
+    def _end(self, status: int) -> Status:
+        c, clock = self.c, self.state.clock
+        worst, tried = int(self.state.tally[c.WORST]), float(clock[c.TRIED])
+        if status == c.DONE:
+            return self._finish("finished", "")
+        if status == c.EVENT:
+            return self._finish("event", f"stopped by an event at t = {clock[c.T]:.6g}")
+        if status == c.CALLBACK:
+            self.state.raise_again()
+        if status == c.NONFINITE:
+            self._fail("non-finite", worst, tried, "the state stopped being finite")
+        elif status == c.UNDERFLOW:
+            self._fail("step underflow", worst, tried, "the step became too small to advance")
+        else:
+            self._fail("no convergence", worst, tried, "Newton's iteration did not converge; take a smaller step")
+        return "failed"
+
+    def _fail(self, kind: str, index: int, step: float, message: str) -> None:
+        t = float(self.state.clock[self.c.T])
+        self.failure = Failure(kind, t, step, index)  # type: ignore[arg-type]
+        self.message = f"{message} at t = {t:.6g}, step {step:.3g}, coordinate {index}"
+
+    def _finish(self, status: Status, message: str) -> Status:
+        self.message = message
+        if status != "interrupted":
+            self._report()
+        return status
+
+    # ------------------------------------------------------------ the result
+
+    def solution(self, status: Status, wall: float) -> Solution:
+        """What the buffers hold."""
+        c, tally, rows = self.c, self.state.tally, self.rows
+        count, logged = int(tally[c.ROWS]), int(tally[c.LOGGED])
+        order = np.argsort(rows.log_t[:logged], kind="stable")
+        events = EventLog(rows.log_t[order], rows.log_x[order], rows.log_event[order])
+        whole = count == len(rows.t)
+        t, x = (rows.t, rows.x) if whole else (rows.t[:count].copy(), rows.x[:count].copy())
+        t_end, x_end = float(self.state.clock[c.T]), self.state.x.copy()
+        stats = self._stats(status, wall)
+        return Solution(t, x, status, self.message, stats, t_end, x_end, events, self.failure)
+
+    def _stats(self, status: Status, wall: float) -> Stats:
+        c, tally = self.c, self.state.tally
+        crawling = False
+        if self.method in ("dopri5", "dop853") and 15 * tally[c.CRAWL] > max(0.2 * tally[c.STEPS], 100):
+            found = self._measure(self.method, self.run.t1 - self.run.t0)
+            crawling = found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN
+            self.stiffness = found if crawling or self.stiffness is None else self.stiffness
+        return Stats(
+            method=self.method,
+            reason=self.reason,
+            steps=int(tally[c.STEPS]),
+            rejected=int(tally[c.REJECTED]),
+            rhs=int(tally[c.RHS]),
+            jacobians=int(tally[c.JACOBIANS]),
+            factorizations=int(tally[c.LUS]),
+            wall=wall,
+            crawling=crawling,
+            stiffness=self.stiffness,
+        )

@@ -1,0 +1,130 @@
+"""What is to be integrated: the equations as addresses of compiled functions, and what acts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ModelError
+
+Floats = npt.NDArray[np.float64]
+StageCallback = Callable[[float, Floats, Floats], None]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The ordinary differential equation dx/dt = f(t, x, p).
+
+    Parameters
+    ----------
+    rhs : int
+        Address of ``void f(const double *in, double *out)`` with in = [t, x (n), p (n_parameters)], out = [dx/dt (n)].
+    n, n_parameters : int
+        Sizes of x and p.
+    jacobian : int or function without arguments that returns one, optional
+        Address with the same input and out = [df/dx (n x n, row by row), df/dt (n)]. A function is asked only when an
+        implicit method runs. Without it implicit methods use differences of `rhs`.
+    n_positions : int
+        The first `n_positions` derivatives are exactly the next `n_positions` states (q' = v), which halves the linear
+        systems of implicit methods. By `rodas5p` the tolerance is then applied to everything but those rates.
+    expression : casadi.Function or function without arguments that returns one, optional
+        f(t, x, p) -> dx/dt, needed by the SUNDIALS methods alone.
+    owner : object
+        Kept alive as long as the problem, e.g. the kernels whose addresses these are.
+    """
+
+    rhs: int
+    n: int
+    n_parameters: int = 0
+    jacobian: int | Callable[[], int] | None = None
+    n_positions: int = 0
+    expression: Any = None
+    owner: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.n_parameters < 0 or not 0 <= 2 * self.n_positions <= self.n:
+            raise ModelError(
+                f"Problem: n = {self.n}, n_parameters = {self.n_parameters}, n_positions = {self.n_positions}; "
+                "expected n >= 1, n_parameters >= 0 and 0 <= 2 n_positions <= n"
+            )
+
+    def jacobian_address(self) -> int:
+        """Address of the Jacobian, 0 if there is none."""
+        if self.jacobian is None:
+            return 0
+        return int(self.jacobian() if callable(self.jacobian) else self.jacobian)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Piecewise constant input: p[first : first + m] = values[k] from times[k] until times[k + 1].
+
+    Before times[0] the first row holds, after the last time the last one. Steps end exactly on the times.
+    """
+
+    times: Floats
+    values: Floats
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        times = np.ascontiguousarray(self.times, dtype=float)
+        values = np.ascontiguousarray(self.values, dtype=float)
+        if times.ndim != 1 or values.ndim != 2 or len(times) != len(values) or len(times) == 0:
+            raise ModelError(
+                f"Samples: times {times.shape}, values {values.shape}; expected (K,) and (K, m) with K >= 1"
+            )
+        if not (np.diff(times) > 0).all() or not (np.isfinite(times).all() and np.isfinite(values).all()):
+            raise ModelError("Samples: times must rise strictly, and times and values be finite")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "values", values)
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A Python function called at `times` only, its effect on p held in between.
+
+    `function(t, x, p)` gets views of the state and of all of p, and changes p in place.
+    """
+
+    function: StageCallback
+    times: Floats
+
+    def __post_init__(self) -> None:
+        times = np.ascontiguousarray(self.times, dtype=float)
+        if times.ndim != 1 or not (np.diff(times) > 0).all() or not np.isfinite(times).all():
+            raise ModelError(f"Hold: times of shape {times.shape}; expected finite, strictly rising times")
+        object.__setattr__(self, "times", times)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Functions g(t, x, p) whose sign changes are found on the dense output.
+
+    Parameters
+    ----------
+    address : int
+        ``void g(const double *in, double *out)``, in = [t, x, p], out = [g (count)].
+    count : int
+    direction : sequence of int
+        +1 rising, -1 falling, 0 both, for each function (one number serves all).
+    terminal : sequence of bool
+        Whether the run stops there.
+    """
+
+    address: int
+    count: int
+    direction: Any = 0
+    terminal: Any = True
+    owner: Any = field(default=None, repr=False)
+
+    def directions(self) -> npt.NDArray[np.int64]:
+        """Direction of each function."""
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(self.direction, dtype=np.int64), (self.count,))).copy()
+
+    def terminals(self) -> npt.NDArray[np.int64]:
+        """1 for each function that stops the run."""
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(self.terminal, dtype=np.int64), (self.count,))).copy()

@@ -1,0 +1,95 @@
+"""What comes back from a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Status = Literal["finished", "event", "interrupted", "failed"]
+
+
+@dataclass(frozen=True)
+class Stiffness:
+    """Rates of the linearised equations, and what each method would need.
+
+    Attributes
+    ----------
+    rate : float
+        Largest \\|lambda\\| of df/dx, 1/s.
+    index : int
+        Coordinate that takes the largest part in that eigenvector.
+    visible_rate : float
+        Largest \\|lambda\\| among the modes whose amplitude the tolerance can see.
+    explicit_steps, stiff_steps : float
+        Estimated steps over the span.
+    gain : float
+        Estimated cost of the explicit run over that of the stiff one.
+    """
+
+    rate: float
+    index: int
+    visible_rate: float
+    explicit_steps: float
+    stiff_steps: float
+    gain: float
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Cost of a run, the method that ran and why.
+
+    `crawling` is true when an explicit method was held back by stability and not by accuracy for long; `stiffness`
+    then names the coordinate.
+    """
+
+    method: str
+    reason: str
+    steps: int
+    rejected: int
+    rhs: int
+    jacobians: int
+    factorizations: int
+    wall: float
+    crawling: bool = False
+    stiffness: Stiffness | None = None
+
+
+@dataclass(frozen=True)
+class EventLog:
+    """Events in order of time: `index` says which function, `x` is the state there."""
+
+    t: Floats
+    x: Floats
+    index: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where a run broke down: time, the step that was tried, and the coordinate that went first."""
+
+    kind: Literal["non-finite", "step underflow", "no convergence", "step limit", "sundials"]
+    t: float
+    step: float
+    index: int
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Rows at the requested times (or at every step), up to where the run came.
+
+    `t_end`, `x_end` is the last state reached, even where no row was asked for.
+    """
+
+    t: Floats
+    x: Floats
+    status: Status
+    message: str
+    stats: Stats
+    t_end: float
+    x_end: Floats
+    events: EventLog
+    failure: Failure | None = None

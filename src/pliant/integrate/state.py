@@ -1,0 +1,188 @@
+"""The state of a run between chunks: clock, counters, input of the kernels, plan of breaks, rows written so far."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .problem import Events, Floats, Hold, Problem, Samples, StageCallback
+
+Integers = npt.NDArray[np.int64]
+FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Callback:
+    """A Python function called at every stage from compiled code.
+
+    It works on views of the one input buffer, so a call costs no conversion. What it raises is kept, since nothing may
+    pass through compiled code: the flag tells the loop to stop, and the caller raises again.
+    """
+
+    def __init__(self, function: StageCallback, inp: Floats, n: int, count: int, flag: Integers) -> None:
+        state, slots = inp[1 : 1 + n].view(), inp[1 + n : 1 + n + count]
+        state.setflags(write=False)
+        self.raised: BaseException | None = None
+
+        def call(source: int, sink: int) -> None:
+            if flag[0]:
+                return
+            try:
+                function(float(inp[0]), state, slots)
+            except BaseException as error:  # also KeyboardInterrupt; raised again after the loop
+                self.raised = error
+                flag[0] = 1
+
+        self.call = FLAT(call)
+        self.address = int(ctypes.cast(self.call, ctypes.c_void_p).value or 0)
+
+
+class State:
+    """Mutable state shared by the compiled loops and the driver. Rows beyond `rows()` are not yet written."""
+
+    def __init__(
+        self, problem: Problem, t0: float, x0: Floats, p: Floats, callback: StageCallback | None, n_callback: int
+    ) -> None:
+        from . import compiled as c
+
+        n = problem.n
+        self.problem = problem
+        self.x = x0.copy()
+        self.inp: Floats = np.concatenate([[t0], x0, p])
+        self.flag: Integers = np.zeros(1, np.int64)
+        self.clock: Floats = np.zeros(c.CLOCK)
+        self.tally: Integers = np.zeros(c.TALLY, np.int64)
+        self.clock[[c.T, c.START, c.ERR]] = t0, t0, 1e-4
+        self.tally[c.FRESH] = 1
+        self.callback = Callback(callback, self.inp, n, n_callback, self.flag) if callback else None
+        self.held = self.inp[1 : 1 + n].view()
+        self.held.setflags(write=False)
+        self._rhs = FLAT(problem.rhs)
+
+    @property
+    def p(self) -> Floats:
+        """View of all of p."""
+        return self.inp[1 + self.problem.n :]
+
+    def ode(self, jacobian: int = 0) -> tuple[int, int, int, int, int]:
+        """Addresses and sizes, as the loops take them."""
+        callback = self.callback.address if self.callback else 0
+        return self.problem.rhs, jacobian, callback, self.problem.n, self.problem.n_positions
+
+    def evaluate(self, t: float, x: Floats) -> Floats:
+        """f(t, x, p) from Python, for what happens once a run."""
+        self.inp[0] = t
+        self.inp[1 : 1 + self.problem.n] = x
+        if self.callback:
+            self.callback.call(0, 0)
+            self.raise_again()
+        out = np.empty(self.problem.n)
+        self._rhs(self.inp.ctypes.data, out.ctypes.data)
+        return out
+
+    def raise_again(self) -> None:
+        """Raise what a callback has raised within compiled code."""
+        if self.callback is not None and self.callback.raised is not None:
+            raise self.callback.raised
+
+    def hold(self, hold: Hold) -> None:
+        """Let a sampled function set p at the present time and state."""
+        from .compiled import FRESH, T
+
+        self.inp[0] = self.clock[T]
+        self.inp[1 : 1 + self.problem.n] = self.x
+        hold.function(float(self.clock[T]), self.held, self.p)
+        self.tally[FRESH] = 1
+
+
+@dataclass
+class Plan:
+    """Times on which steps must end, from samples, held functions and the caller's own breaks."""
+
+    breaks: Floats
+    which: Integers
+    stops: Integers
+    table: Floats
+    first: int
+    row_at_start: int
+    held_at_start: bool
+
+
+def make_plan(t0: float, t1: float, breaks: Floats, samples: Samples | None, hold: Hold | None) -> Plan:
+    """Merge all breaks inside (t0, t1); t1 is the last one. Breaks closer than round-off are one."""
+    sample_times = samples.times if samples else np.empty(0)
+    hold_times = hold.times if hold else np.empty(0)
+    near = 1e-12 * (t1 - t0) + 4 * np.spacing(max(abs(t0), abs(t1)))
+    inside = np.unique(np.concatenate([breaks, sample_times, hold_times]))
+    inside = inside[(inside > t0 + near) & (inside < t1 - near)]
+    inside = inside[np.diff(inside, prepend=-np.inf) > near]
+    rows = np.searchsorted(sample_times, inside + near, side="right") - 1
+    times = np.append(inside, t1)
+    which = np.append(np.maximum(rows, 0) if samples else np.full(len(inside), -1), -1).astype(np.int64)
+    nearest = np.abs(hold_times[_nearest(hold_times, inside)] - inside) <= near if len(hold_times) else inside < t0
+    stops = np.append(nearest, False).astype(np.int64)
+    at_start = max(int(np.searchsorted(sample_times, t0 + near, side="right")) - 1, 0) if samples else -1
+    table = samples.values if samples else np.empty((0, 0))
+    held = bool(len(hold_times)) and bool((np.abs(hold_times - t0) <= near).any())
+    return Plan(times, which, stops, table, samples.first if samples else 0, at_start, held)
+
+
+def _nearest(sorted_times: Floats, times: Floats) -> Integers:
+    right = np.clip(np.searchsorted(sorted_times, times), 0, len(sorted_times) - 1)
+    left = np.maximum(right - 1, 0)
+    nearer_left = np.abs(sorted_times[left] - times) < np.abs(sorted_times[right] - times)
+    return np.where(nearer_left, left, right).astype(np.int64)
+
+
+class Rows:
+    """Buffers for results. Rows at requested times are allocated at once (untouched memory costs nothing); rows at
+    every step, and the log of events, double when full."""
+
+    def __init__(self, n: int, times: Floats | None, events: Events | None) -> None:
+        self.n, self.times, self.events = n, times, events
+        self._times = np.empty(0) if times is None else times
+        capacity = 1024 if times is None else max(len(times), 1)
+        self.t: Floats = np.empty(capacity)
+        self.x: Floats = np.empty((capacity, n))
+        count = events.count if events else 0
+        self.g = tuple(np.zeros(count) for _ in range(4))  # before, after, trial, roots
+        self.direction = events.directions() if events else np.empty(0, np.int64)
+        self.terminal = events.terminals() if events else np.empty(0, np.int64)
+        self._log(max(16 * count, 1))
+
+    def _log(self, capacity: int) -> None:
+        self.log_t: Floats = np.empty(capacity)
+        self.log_x: Floats = np.empty((capacity, self.n))
+        self.log_event: Integers = np.empty(capacity, np.int64)
+
+    def grow(self) -> None:
+        """Double what can fill up."""
+        if self.times is None:
+            self.t, self.x = _doubled(self.t), _doubled(self.x)
+        if self.events:
+            self.log_t, self.log_x, self.log_event = map(_doubled, (self.log_t, self.log_x, self.log_event))
+
+    def record(self) -> tuple[Any, ...]:
+        """Sizes and buffers, as the loops take them."""
+        times = self._times
+        events = (self.events.address, self.events.count) if self.events else (0, 0)
+        sizes = (self.times is None, len(times), len(self.t), len(self.log_t), *events)
+        logs = (self.log_t, self.log_x, self.log_event)
+        return (*sizes, times, self.t, self.x, *self.g, self.direction, self.terminal, *logs)
+
+    def start(self, state: State, t0: float) -> None:
+        """Rows that fall on the start itself."""
+        from .compiled import NEXT, ROWS
+
+        rows = 1 if self.times is None else int(np.searchsorted(self.times, t0, side="right"))
+        self.t[:rows], self.x[:rows] = t0, state.x
+        state.tally[[ROWS, NEXT]] = rows, 0 if self.times is None else rows
+
+
+def _doubled(array: Any) -> Any:
+    bigger = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+    bigger[: len(array)] = array
+    return bigger

@@ -1,0 +1,117 @@
+"""The multistep methods of SUNDIALS, `adams` and `bdf`, through CasADi's interface to CVODES."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .problem import Floats, Hold, Problem
+from .solution import EventLog, Failure, Solution, Stats, Status
+from .state import Plan
+
+MULTISTEP = ("adams", "bdf")
+CHUNKS = 20  # calls into CVODES per run, so that Ctrl-C is heard; each restarts at order one, so not more
+DEFAULT_ROWS = 501
+
+
+class _Multistep:
+    """CVODES on one problem; counts what it spends."""
+
+    def __init__(
+        self, problem: Problem, method: str, rtol: float, atol: Floats, step: float | None, smallest: float
+    ) -> None:
+        import casadi as ca
+
+        if problem.expression is None:
+            raise ModelError(f"method {method!r} needs Problem.expression, a casadi.Function f(t, x, p)")
+        is_function = isinstance(problem.expression, ca.Function)
+        f = problem.expression if is_function else problem.expression()
+        t, x, p = ca.MX.sym("t"), ca.MX.sym("x", problem.n), ca.MX.sym("p", problem.n_parameters)
+        self._make = ca.integrator
+        self.dae: dict[str, Any] = {"t": t, "x": x, "p": p, "ode": f(t, x, p)}
+        finite = atol[np.isfinite(atol)]
+        self.options: dict[str, Any] = {
+            "linear_multistep_method": method,
+            "reltol": rtol,
+            "abstol": float(finite.min(initial=1.0)),
+            "max_num_steps": 1_000_000,
+            "min_step_size": smallest,
+            "show_eval_warnings": False,
+            "disable_internal_warnings": True,
+            **({"max_step_size": step} if step else {}),
+        }
+        self.counts = {"nsteps": 0, "netfails": 0, "nfevals": 0, "nlinsetups": 0}
+
+    def advance(self, t: float, x: Floats, p: Floats, times: Floats) -> Floats:
+        """States at the given times after t, (M, n)."""
+        integrator = self._make("multistep", "cvodes", self.dae, t, list(times), self.options)
+        states = np.array(integrator(x0=x, p=p)["xf"]).T
+        for key in self.counts:
+            self.counts[key] += int(integrator.stats().get(key, 0))
+        return states
+
+
+def solve_sundials(
+    problem: Problem,
+    t0: float,
+    x0: Floats,
+    p: Floats,
+    plan: Plan,
+    hold: Hold | None,
+    outputs: Floats | None,
+    method: str,
+    rtol: float,
+    atol: Floats,
+    step: float | None,
+    progress: Callable[[float], None] | None,
+) -> Solution:
+    """Run adams or bdf over the segments of the plan. Without `outputs` there are 501 rows at equal distances."""
+    begin = time.perf_counter()
+    t1 = float(plan.breaks[-1])
+    multistep = _Multistep(problem, method, rtol, atol, step, 4 * float(np.spacing(max(abs(t0), abs(t1)))))
+    times = np.linspace(t0, t1, DEFAULT_ROWS) if outputs is None else outputs
+    rows = np.empty((len(times), problem.n))
+    done = int(np.searchsorted(times, t0, side="right"))
+    rows[:done] = x0
+    t, x, p = t0, x0.copy(), p.copy()
+    status: Status = "finished"
+    message, failure = "", None
+    try:
+        _sample(plan, plan.row_at_start, p)
+        if hold and plan.held_at_start:
+            hold.function(t, x.copy(), p)
+        stops = np.unique(np.concatenate([plan.breaks, np.linspace(t0, t1, CHUNKS + 1)[1:]]))
+        for stop in stops[stops > t0].tolist():
+            wanted = times[done : np.searchsorted(times, stop, side="right")]
+            grid = wanted if len(wanted) and wanted[-1] == stop else np.append(wanted, stop)
+            states = multistep.advance(t, x, p, grid)
+            rows[done : done + len(wanted)] = states[: len(wanted)]
+            t, x, done = stop, states[-1], done + len(wanted)
+            if not np.isfinite(x).all():
+                raise RuntimeError("the state stopped being finite")
+            if stop in plan.breaks[:-1]:
+                at = int(np.searchsorted(plan.breaks, stop))
+                _sample(plan, int(plan.which[at]), p)
+                if plan.stops[at] and hold:
+                    hold.function(t, x.copy(), p)
+            if progress:
+                progress(t)
+    except KeyboardInterrupt:
+        status, message = "interrupted", f"interrupted at t = {t:.6g}"
+    except RuntimeError as error:  # what CasADi raises when CVODES gives up
+        status, failure = "failed", Failure("sundials", t, float("nan"), -1)
+        message = f"SUNDIALS gave up after t = {t:.6g}: {str(error).strip().splitlines()[-1]}"
+    c = multistep.counts
+    wall = time.perf_counter() - begin
+    stats = Stats(method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
+    log = EventLog(np.empty(0), np.empty((0, problem.n)), np.empty(0, np.int64))
+    return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
+
+
+def _sample(plan: Plan, row: int, p: Floats) -> None:
+    if row >= 0:
+        p[plan.first : plan.first + plan.table.shape[1]] = plan.table[row]
