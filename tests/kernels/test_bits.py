@@ -49,7 +49,7 @@ def test_batch_equals_one_by_one_on_many_graphs(random_graph, seed):
 def test_machine_code_equals_the_virtual_machine(random_graph, seed):
     f = random_graph(seed)
     arrays = states(f, 100)
-    # 150 operations deep, these graphs magnify the roundings that fusing saves up to 1e5 times; wrong code shows at 1e-3.
+    # 150 operations deep, these graphs magnify the roundings that fusing saves 1e5-fold; wrong code is off by 1e-3.
     for found, expected in zip(Kernel(f)(*arrays), Kernel(f, "vm")(*arrays), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
 

@@ -15,8 +15,9 @@ ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 class BodyWriter:
     """Writes the steps of one part as the body of a function of `%in`, `%out` and `%work`."""
 
-    def __init__(self, program: Program, lanes: Lanes) -> None:
-        self.program, self.lanes = program, lanes
+    def __init__(self, program: Program, lanes: Lanes, angle_width: int) -> None:
+        self.program, self.lanes, self.angle_width = program, lanes, angle_width
+        self.packs: set[Lanes] = {lanes}
         self.lines: list[str] = []
         self.library: set[str] = set()
         self._known: dict[int, str] = {}
@@ -86,13 +87,28 @@ class BodyWriter:
     def _step(self, step: Step) -> None:
         operands = [self._operand(value) for value in step.operands]
         if step.name == "sincos":
-            pair = f"{{{self.lanes.type}, {self.lanes.type}}}"
-            both = self._let(f"call {pair} @sincos({self.lanes.type} {operands[0]})")
-            for k, value in enumerate(step.results):
-                self._known[value] = self._let(f"extractvalue {pair} {both}, {k}")
-            self.library |= {"sin", "cos"}
+            for value, name in zip(step.results, self._sincos(operands)):
+                self._known[value] = name
         else:
             self._known[step.results[0]] = self._value(step.name, *operands)
+
+    def _sincos(self, angles: list[str]) -> list[str]:
+        """Sine and cosine of each angle; several angles of one state go through one pack."""
+        self.library |= {"sin", "cos"}
+        pack = self.lanes if len(angles) == 1 else Lanes(self.angle_width)
+        self.packs.add(pack)
+        T = pack.type
+        argument = angles[0]
+        if len(angles) > 1:
+            argument = "undef"
+            for lane in range(pack.width):
+                angle = angles[min(lane, len(angles) - 1)]
+                argument = self._let(f"insertelement {T} {argument}, double {angle}, i32 {lane}")
+        both = self._let(f"call {{{T}, {T}}} @sincos_{pack.suffix}({T} {argument})")
+        sine, cosine = (self._let(f"extractvalue {{{T}, {T}}} {both}, {k}") for k in range(2))
+        if len(angles) == 1:
+            return [sine, cosine]
+        return [self._let(f"extractelement {T} {x}, i32 {k}") for k in range(len(angles)) for x in (sine, cosine)]
 
     def _value(self, name: str, x: str, y: str = "", z: str = "") -> str:
         T, c = self.lanes.type, self.lanes.constant
@@ -104,7 +120,7 @@ class BodyWriter:
             return self._call(self.lanes.intrinsic(INTRINSICS[name]), x, *([y] if y else []))
         if name in LIBRARY_UNARY or name in LIBRARY_BINARY:
             self.library.add(name)
-            return self._call(f"@lanes_{name}", x, *([y] if y else []))
+            return self._call(f"@lanes_{name}_{self.lanes.suffix}", x, *([y] if y else []))
         if name in COMPARISONS:
             return self._select(self._compare(COMPARISONS[name], x, y), c(1.0), c(0.0))
         if name.startswith("power:"):
@@ -163,13 +179,21 @@ class BodyWriter:
         return result if exponent > 0 else self._let(f"fdiv {T} {self.lanes.constant(1.0)}, {result}")
 
 
-def body(program: Program, lanes: Lanes, fma: bool) -> str:
+def body(program: Program, lanes: Lanes, fma: bool, angle_width: int) -> str:
     """All parts, what they call, and `void @body(in, out, work)` that runs them in order."""
-    writer = BodyWriter(program, lanes)
+    writer = BodyWriter(program, lanes, angle_width)
     functions = [writer.function(f"part{k}", part, zeros=k == 0) for k, part in enumerate(program.parts)]
     calls = "\n".join(f"call void @part{k}(ptr %in, ptr %out, ptr %work)" for k in range(len(functions)))
     functions.append(f"define internal void @body(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n")
-    wrappers = [lanes.library_wrapper(name) for name in sorted(writer.library)]
-    if "sin" in writer.library:
-        wrappers.append(sincos.definition(lanes) if fma else sincos.library_definition(lanes))
-    return lanes.declarations() + "".join(wrappers + functions)
+    return _callees(writer, fma) + "".join(functions)
+
+
+def _callees(writer: BodyWriter, fma: bool) -> str:
+    """Everything that the parts call."""
+    texts = [Lanes.library_declaration(name) for name in sorted(writer.library)]
+    for pack in sorted(writer.packs, key=lambda pack: pack.width):
+        names = writer.library if pack == writer.lanes else writer.library & {"sin", "cos"}
+        texts += [pack.declarations(), *(pack.library_wrapper(name) for name in sorted(names))]
+        if "sin" in writer.library:
+            texts.append(sincos.definition(pack, fma))
+    return "".join(texts)

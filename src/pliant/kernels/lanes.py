@@ -70,13 +70,19 @@ class Lanes:
             lines.append(f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.bool_type})")
         return "\n".join(lines) + "\n"
 
+    @staticmethod
+    def library_declaration(name: str) -> str:
+        arguments = ", ".join(["double"] * (2 if name in LIBRARY_BINARY else 1))
+        return f"declare double @{PREFIX}{name}({arguments}) nounwind memory(none)\n"
+
     def library_wrapper(self, name: str) -> str:
-        """`T @lanes_<name>(T[, T])`: one call of the C library a lane."""
+        """`T @lanes_<name>_<suffix>(T[, T])`: one call of the C library a lane."""
         T = self.type
         arity = 2 if name in LIBRARY_BINARY else 1
         args = ["%x", "%y"][:arity]
-        declare = f"declare double @{PREFIX}{name}({', '.join(['double'] * arity)}) nounwind memory(none)\n"
-        head = f"define internal {T} @lanes_{name}({', '.join(f'{T} {a}' for a in args)}) noinline #0 {{\n"
+        head = (
+            f"define internal {T} @lanes_{name}_{self.suffix}({', '.join(f'{T} {a}' for a in args)}) noinline #0 {{\n"
+        )
         lines, result = [], "undef"
         for lane in range(self.width):
             scalars = args
@@ -88,4 +94,4 @@ class Lanes:
                 lines.append(f"%r{lane} = insertelement {T} {result}, double %c{lane}, i32 {lane}")
                 result = f"%r{lane}"
         lines.append(f"ret {T} {result if self.width > 1 else '%c0'}")
-        return declare + head + "\n".join(lines) + "\n}\n"
+        return head + "\n".join(lines) + "\n}\n"

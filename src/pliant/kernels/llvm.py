@@ -99,15 +99,16 @@ def vector_unit(architecture: str, features: dict[str, bool]) -> tuple[int, bool
     return 2, architecture.startswith(("aarch64", "arm64", "powerpc64", "ppc64"))
 
 
-def source(program_tape: Tape, kind: str, target: Machine) -> str:
+def source(instructions: Tape, kind: str, target: Machine) -> str:
     """LLVM IR of a tape, with the entry point for one state (`"single"`) or for many (`"batch"`)."""
-    program = lower.lower(program_tape, target.fma, PART_LENGTH)
     pack = Lanes(1 if kind == "single" else target.width)
-    text = emit.body(program, pack, target.fma)
+    angles = target.width // pack.width if target.fma else 1
+    program = lower.lower(instructions, target.fma, PART_LENGTH, angles)
+    text = emit.body(program, pack, target.fma, angles)
     if kind == "single":
         text += entry.single(program.work_size)
     else:
-        text += entry.batch(program.work_size, program_tape.in_sizes, program_tape.out_sizes, pack)
+        text += entry.batch(program.work_size, instructions.in_sizes, instructions.out_sizes, pack)
     return text + target.attributes
 
 

@@ -6,8 +6,9 @@ gets no freedom to contract or reorder, and so code for one state and code for a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Program:
     work_size: int
 
 
-def lower(tape: Tape, fma: bool, part_length: int) -> Program:
+def lower(tape: Tape, fma: bool, part_length: int, angle_width: int = 1) -> Program:
     """Plan the machine code of `tape`.
 
     Parameters
@@ -70,6 +71,8 @@ def lower(tape: Tape, fma: bool, part_length: int) -> Program:
         Whether the machine has a fused multiply-add.
     part_length : int
         Longest run of steps in one function.
+    angle_width : int
+        Most angles that one sine-cosine step takes together.
     """
     leaves: dict[int, tuple[str, int | float]] = {}
     for i in np.flatnonzero(tape.op == CODES["input"]).tolist():
@@ -80,7 +83,7 @@ def lower(tape: Tape, fma: bool, part_length: int) -> Program:
     for place, value in enumerate(tape.outputs.tolist()):
         outputs.setdefault(value, []).append(place)
     zeros = outputs.pop(-1, [])
-    steps = _angles_first(list(_steps(tape, fma, leaves)), leaves)
+    steps = _angles_first(list(_steps(tape, fma, leaves)), leaves, angle_width)
     parts = [Part(steps[k : k + part_length]) for k in range(0, len(steps), part_length)] or [Part([])]
     return Program(parts, leaves, outputs, zeros, _assign_slots(parts))
 
@@ -156,11 +159,16 @@ def _power(i: int, base: int, exponent: int, leaves: dict[int, tuple[str, int | 
     return Step("pow", (i,), (base, exponent))
 
 
-def _angles_first(steps: list[Step], leaves: dict[int, tuple[str, int | float]]) -> list[Step]:
-    """Sines and cosines of inputs go first, while few values are alive around the call."""
+def _angles_first(steps: list[Step], leaves: dict[int, tuple[str, int | float]], angle_width: int) -> list[Step]:
+    """Sines and cosines of inputs go first, while few values are alive around the call, and several together."""
     early = [step for step in steps if step.name == "sincos" and step.operands[0] in leaves]
     rest = [step for step in steps if not (step.name == "sincos" and step.operands[0] in leaves)]
-    return early + rest
+    groups = [early[k : k + angle_width] for k in range(0, len(early), angle_width)]
+    return [Step("sincos", _joined(s.results for s in g), _joined(s.operands for s in g)) for g in groups] + rest
+
+
+def _joined(tuples: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(chain.from_iterable(tuples))
 
 
 def _assign_slots(parts: list[Part]) -> int:

@@ -45,99 +45,124 @@ COS = tuple(
 
 def _polynomial(lanes: Lanes, name: str, coefficients: tuple[float, ...]) -> list[str]:
     """Horner's scheme in %z, the result in %{name}0."""
-    T, c = lanes.type, lanes.constant
+    T, k = lanes.type, lanes.constant
     last = len(coefficients) - 1
     lines = []
-    previous = c(coefficients[last])
-    for k in range(last - 1, -1, -1):
-        lines.append(f"%{name}{k} = call {T} {lanes.fma}({T} {previous}, {T} %z, {T} {c(coefficients[k])})")
-        previous = f"%{name}{k}"
+    previous = k(coefficients[last])
+    for i in range(last - 1, -1, -1):
+        lines.append(f"%{name}{i} = call {T} {lanes.fma}({T} {previous}, {T} %z, {T} {k(coefficients[i])})")
+        previous = f"%{name}{i}"
     return lines
 
 
-def definition(lanes: Lanes) -> str:
-    """`{T, T} @sincos(T)`, with its way out for large angles."""
-    T, I, B, c, i = lanes.type, lanes.int_type, lanes.bool_type, lanes.constant, lanes.int_constant
-    pair = f"{{{T}, {T}}}"
+def _reduction(lanes: Lanes) -> list[str]:
+    """n = round(x / (pi/2)), in the low bits of %shifted; r + e = x - n pi/2."""
+    T, k = lanes.type, lanes.constant
     fma = f"call {T} {lanes.fma}"
-    body = [
-        # n = round(x / (pi/2)); r + e = x - n pi/2
-        f"%shifted = {fma}({T} %x, {T} {c(TWO_OVER_PI)}, {T} {c(ROUNDER)})",
-        f"%n = fsub {T} %shifted, {c(ROUNDER)}",
+    return [
+        f"%shifted = {fma}({T} %x, {T} {k(TWO_OVER_PI)}, {T} {k(ROUNDER)})",
+        f"%n = fsub {T} %shifted, {k(ROUNDER)}",
         f"%m = fneg {T} %n",
-        f"%t = {fma}({T} %m, {T} {c(HALF_PI[0])}, {T} %x)",
-        f"%w = fmul {T} %m, {c(HALF_PI[1])}",
+        f"%t = {fma}({T} %m, {T} {k(HALF_PI[0])}, {T} %x)",
+        f"%w = fmul {T} %m, {k(HALF_PI[1])}",
         f"%w.neg = fneg {T} %w",
-        f"%w.rest = {fma}({T} %m, {T} {c(HALF_PI[1])}, {T} %w.neg)",
+        f"%w.rest = {fma}({T} %m, {T} {k(HALF_PI[1])}, {T} %w.neg)",
         f"%r = fadd {T} %t, %w",
         f"%lost = fsub {T} %t, %r",
         f"%e1 = fadd {T} %lost, %w",
         f"%e2 = fadd {T} %e1, %w.rest",
-        f"%e = {fma}({T} %m, {T} {c(HALF_PI[2])}, {T} %e2)",
+        f"%e = {fma}({T} %m, {T} {k(HALF_PI[2])}, {T} %e2)",
         f"%z = fmul {T} %r, %r",
-        # sin(r + e) = r + (r^3 S(r^2) + e (1 - r^2/2))
+    ]
+
+
+def _sine_and_cosine(lanes: Lanes) -> list[str]:
+    """sin(r + e) = r + (r^3 S + e (1 - r^2/2)); cos(r + e) = (1 - r^2/2) + (rounding of that + (r^4 C - r e))."""
+    T, one = lanes.type, lanes.constant(1.0)
+    fma = f"call {T} {lanes.fma}"
+    return [
         *_polynomial(lanes, "s", SIN),
-        f"%half = fmul {T} %z, {c(0.5)}",
-        f"%near = fsub {T} {c(1.0)}, %half",
+        f"%half = fmul {T} %z, {lanes.constant(0.5)}",
+        f"%near = fsub {T} {one}, %half",
         f"%es = fmul {T} %e, %near",
         f"%rz = fmul {T} %r, %z",
         f"%s = {fma}({T} %rz, {T} %s0, {T} %es)",
         f"%sine = fadd {T} %r, %s",
-        # cos(r + e) = (1 - r^2/2) + (rounding of that + (r^4 C(r^2) - r e))
         *_polynomial(lanes, "c", COS),
-        f"%gap = fsub {T} {c(1.0)}, %near",
+        f"%gap = fsub {T} {one}, %near",
         f"%rest = fsub {T} %gap, %half",
-        f"%re = fmul {T} %r, %e",
-        f"%rest2 = fsub {T} %rest, %re",
+        f"%r.neg = fneg {T} %r",
+        f"%rest2 = {fma}({T} %r.neg, {T} %e, {T} %rest)",
         f"%zz = fmul {T} %z, %z",
-        f"%cr = {fma}({T} %zz, {T} %c0, {T} %rest2)",
-        f"%cosine = fadd {T} %near, %cr",
-        # quadrant: odd n swaps, the next bit changes signs
+        f"%c = {fma}({T} %zz, {T} %c0, {T} %rest2)",
+        f"%cosine = fadd {T} %near, %c",
+    ]
+
+
+def _quadrant(lanes: Lanes) -> list[str]:
+    """An odd n swaps the two; the second bit of n turns the sine's sign, that of n + 1 the cosine's."""
+    T, I, B, i = lanes.type, lanes.int_type, lanes.bool_type, lanes.int_constant
+
+    def bit(name: str, value: str, mask: int) -> list[str]:
+        return [f"%{name}.bit = and {I} {value}, {i(mask)}", f"%{name} = icmp ne {I} %{name}.bit, {i(0)}"]
+
+    return [
         f"%bits = bitcast {T} %shifted to {I}",
-        f"%odd = and {I} %bits, {i(1)}",
-        f"%swap = icmp ne {I} %odd, {i(0)}",
-        f"%s.abs = select {B} %swap, {T} %cosine, {T} %sine",
-        f"%c.abs = select {B} %swap, {T} %sine, {T} %cosine",
         f"%next = add {I} %bits, {i(1)}",
-        f"%s.up = shl {I} %bits, {i(62)}",
-        f"%c.up = shl {I} %next, {i(62)}",
-        f"%s.sign = and {I} %s.up, {i(-(2**63))}",
-        f"%c.sign = and {I} %c.up, {i(-(2**63))}",
-        f"%s.int = bitcast {T} %s.abs to {I}",
-        f"%c.int = bitcast {T} %c.abs to {I}",
-        f"%s.flip = xor {I} %s.int, %s.sign",
-        f"%c.flip = xor {I} %c.int, %c.sign",
-        f"%s.out = bitcast {I} %s.flip to {T}",
-        f"%c.out = bitcast {I} %c.flip to {T}",
+        *bit("swap", "%bits", 1),
+        *bit("s.turn", "%bits", 2),
+        *bit("c.turn", "%next", 2),
+        f"%s.size = select {B} %swap, {T} %cosine, {T} %sine",
+        f"%c.size = select {B} %swap, {T} %sine, {T} %cosine",
+        f"%s.neg = fneg {T} %s.size",
+        f"%c.neg = fneg {T} %c.size",
+        f"%s.out = select {B} %s.turn, {T} %s.neg, {T} %s.size",
+        f"%c.out = select {B} %c.turn, {T} %c.neg, {T} %c.size",
+    ]
+
+
+def _far_angles(lanes: Lanes) -> list[str]:
+    """Lanes beyond the limit, or not finite, take what the C library says."""
+    T, B, s = lanes.type, lanes.bool_type, lanes.suffix
+    return [
         f"%size = call {T} {lanes.intrinsic('fabs')}({T} %x)",
-        f"%far = fcmp ugt {T} %size, {c(LIMIT)}",
+        f"%far = fcmp ugt {T} %size, {lanes.constant(LIMIT)}",
         *lanes.any("%far", "%some"),
         "br i1 %some, label %large, label %done, !prof !0",
         "large:",
-        f"%s.lib = call {T} @lanes_sin({T} %x)",
-        f"%c.lib = call {T} @lanes_cos({T} %x)",
+        f"%s.lib = call {T} @lanes_sin_{s}({T} %x)",
+        f"%c.lib = call {T} @lanes_cos_{s}({T} %x)",
         f"%s.mix = select {B} %far, {T} %s.lib, {T} %s.out",
         f"%c.mix = select {B} %far, {T} %c.lib, {T} %c.out",
         "br label %done",
         "done:",
         f"%s.end = phi {T} [%s.out, %entry], [%s.mix, %large]",
         f"%c.end = phi {T} [%c.out, %entry], [%c.mix, %large]",
-        f"%p = insertvalue {pair} undef, {T} %s.end, 0",
-        f"%q = insertvalue {pair} %p, {T} %c.end, 1",
-        f"ret {pair} %q",
     ]
-    return f"define internal {pair} @sincos({T} %x) noinline #0 {{\nentry:\n" + "\n".join(body) + "\n}\n"
 
 
-def library_definition(lanes: Lanes) -> str:
-    """The same function by the C library alone, for machines without a fused multiply-add."""
+def _function(lanes: Lanes, body: list[str]) -> str:
     T = lanes.type
     pair = f"{{{T}, {T}}}"
-    body = [
-        f"%s = call {T} @lanes_sin({T} %x)",
-        f"%c = call {T} @lanes_cos({T} %x)",
-        f"%p = insertvalue {pair} undef, {T} %s, 0",
-        f"%q = insertvalue {pair} %p, {T} %c, 1",
-        f"ret {pair} %q",
+    head = f"define internal {pair} @sincos_{lanes.suffix}({T} %x) noinline #0 {{\nentry:\n"
+    result = [
+        f"%result.s = insertvalue {pair} undef, {T} %s.end, 0",
+        f"%result = insertvalue {pair} %result.s, {T} %c.end, 1",
+        f"ret {pair} %result",
     ]
-    return f"define internal {pair} @sincos({T} %x) noinline #0 {{\nentry:\n" + "\n".join(body) + "\n}\n"
+    return head + "\n".join(body + result) + "\n}\n"
+
+
+def definition(lanes: Lanes, fma: bool) -> str:
+    """`{T, T} @sincos_<suffix>(T)`; without a fused multiply-add it is the C library's alone."""
+    T, s = lanes.type, lanes.suffix
+    if not fma:
+        names = (("sin", "s"), ("cos", "c"))
+        return _function(lanes, [f"%{short}.end = call {T} @lanes_{name}_{s}({T} %x)" for name, short in names])
+    body = [
+        *_reduction(lanes),
+        *_sine_and_cosine(lanes),
+        *_quadrant(lanes),
+        *_far_angles(lanes),
+    ]
+    return _function(lanes, body)
