@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.dynamics import Chain, Equations, build_chain, equations
+from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.kinematics import jacobian, tip_pose
 from pliant.dynamics.stability import check_definite
@@ -402,22 +403,10 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
         raise ModelError(f"shapes: got {options.shapes!r}, expected 'exact' or 'nominal'")
     if options.shapes == "exact":
         for path in options.parameters:
-            _refuse_shape_parameter(robot, path, paths[path])
+            changed = shapes_that_change(robot, path)
+            if changed:
+                raise ModelError(
+                    f"parameters: {path!r} changes the shape functions of {', '.join(changed)}; "
+                    "rebuild the robot for each value, or keep the nominal shapes with shapes='nominal'"
+                )
     return np.array([paths[path] for path in options.parameters], dtype=float)
-
-
-def _refuse_shape_parameter(robot: Robot, path: str, value: float) -> None:
-    from pliant.dynamics.build import robot_shapes
-
-    changed = robot.replace({path: value * 1.01 if value else 1e-3})
-    for link, before, after in zip(robot.links, robot_shapes(robot), robot_shapes(changed)):
-        if before is not None and after is not None and _loads(before) != _loads(after):
-            raise ModelError(
-                f"parameters: {path!r} changes the shape functions of link {link.name!r}; "
-                "rebuild the robot for each value, or keep the nominal shapes with shapes='nominal'"
-            )
-
-
-def _loads(shapes: LinkShapes) -> list[Any]:
-    """Boundary loads that shaped the functions of a link."""
-    return [part.load for part in shapes.parts]

@@ -69,7 +69,37 @@ class _Coordinates:
 
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
     """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at q = 0."""
-    shapes: list[LinkShapes | None] = []
+    found = zip(robot.links, _beyond_tips(robot))
+    return [link_shapes(link, _tip_load(beyond) if _is_auto(link) else None) for link, beyond in found]
+
+
+def shapes_that_change(robot: Robot, path: str) -> list[str]:
+    """Names of the links whose shape functions depend on the number at `path`: clamped-mass ones whose load ratios do."""
+    symbol = ca.SX.sym("p")
+    view = RobotView(robot, {path: symbol})
+    changed = []
+    for link, nominal, beyond in zip(view.links, robot.links, _beyond_tips(view)):
+        if nominal.shapes is None or nominal.shapes.tip_load is None:
+            continue
+        b, load = beam_properties(link.beam), link.shapes.tip_load
+        mass, J, D = (beyond.C[0, 0], ca.diag(beyond.A), beyond.B[2, 1]) if _is_auto(nominal) else (load.mass, load.inertia, load.first_moment)
+        J = ca.vertcat(*J) if isinstance(J, tuple) else J
+        per_length = b.mass_per_length * b.length
+        ratios = [mass / per_length, J / per_length / b.length**2, D / per_length / b.length]
+        if nominal.shapes.torsion:
+            ratios.append(J / (b.polar_inertia * b.length))
+        if any(ca.depends_on(ca.SX(ratio), symbol) for ratio in ratios):
+            changed.append(nominal.name)
+    return changed
+
+
+def _is_auto(link: Any) -> bool:
+    return link.shapes is not None and link.shapes.tip_load == "auto"
+
+
+def _beyond_tips(robot: Any) -> list[Inertia]:
+    """For every link, the inertia at its tip frame of its tip lump and of everything beyond, all coordinates zero."""
+    found = []
     beyond = zero()
     last = len(robot.links) - 1
     for i in reversed(range(len(robot.links))):
@@ -78,10 +108,9 @@ def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
         if i == last:
             load = load.added(_moments(robot.payload))
         beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
-        auto = link.shapes is not None and link.shapes.tip_load == "auto"
-        shapes.append(link_shapes(link, _tip_load(beyond) if auto else None))
+        found.append(beyond)
         beyond = _rigid_inertia_before(link, beyond)
-    return shapes[::-1]
+    return found[::-1]
 
 
 def _tip_load(beyond: Inertia) -> TipLoad:

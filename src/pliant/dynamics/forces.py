@@ -41,7 +41,9 @@ def dissipation(chain: Chain, q: SX, qd: SX) -> SX:
 
 def passive(chain: Chain, q: SX, qd: SX) -> SX:
     """(n,) forces of strain and dissipation, on the left-hand side of the equations of motion."""
-    return ca.densify(ca.gradient(strain_energy(chain, q), q) + dissipation(chain, q, qd))
+    free = ca.SX.sym("q", chain.n)  # q itself may hold prescribed motions, which no derivative can be taken by
+    elastic = ca.substitute(ca.gradient(strain_energy(chain, free), free), free, q)
+    return ca.densify(elastic + dissipation(chain, q, qd))
 
 
 def rotors(chain: Chain) -> SX:

@@ -16,19 +16,33 @@ from pliant.dynamics.energies import gravity_energy, kinetic_energy
 
 def mass_matrix(chain: Chain, q: SX) -> SX:
     """(n, n) inertia matrix of the links: the Hessian of the kinetic energy in the rates."""
-    qd = ca.SX.sym("qd", chain.n)
-    return ca.densify(ca.jacobian(ca.gradient(kinetic_energy(chain, q, qd), qd), qd))
+    Q, Qd = _symbols(chain)
+    M = ca.jacobian(ca.gradient(kinetic_energy(chain, Q, Qd), Qd), Qd)
+    return ca.densify(ca.substitute(M, Q, q))
 
 
 def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
     """(n,) velocity and gravity terms h + c of [TG95] (26)."""
+    Q, Qd = _symbols(chain)
+    h = _velocity_forces(chain, Q, Qd) + ca.gradient(gravity_energy(chain, Q), Q)
+    return ca.densify(ca.substitute([h], [Q, Qd], [q, qd])[0])
+
+
+def _velocity_forces(chain: Chain, q: SX, qd: SX) -> SX:
+    """d/dt(dT/dqd) - dT/dq at zero acceleration, on a base that moves or stands."""
+    base = chain.base
+    if base.at_rest:
+        T = kinetic_energy(chain, q, qd)
+        return ca.jtimes(ca.gradient(T, qd), q, qd) - ca.gradient(T, q)
     omega, v = ca.SX.sym("omega_base", 3), ca.SX.sym("v_base", 3)
-    moving = not chain.base.at_rest
-    T = kinematics.kinetic_energy(chain, q, qd, (omega, v)) if moving else kinetic_energy(chain, q, qd)
+    T = kinematics.kinetic_energy(chain, q, qd, (omega, v))
     momentum = ca.gradient(T, qd)
-    h = ca.jtimes(momentum, q, qd) - ca.gradient(T, q)
-    if moving:  # in a frame that moves with the base at this instant: v = 0, dv/dt = a
-        base, rates = ca.vertcat(omega, v), ca.vertcat(chain.base.alpha, chain.base.a)
-        h += ca.jtimes(momentum, base, rates)
-        h = ca.substitute(h, base, ca.vertcat(chain.base.omega, ca.SX.zeros(3)))
-    return ca.densify(h + ca.gradient(gravity_energy(chain, q), q))
+    # in a frame that moves with the base at this instant: v = 0, dv/dt = a
+    state, rate = ca.vertcat(q, omega, v), ca.vertcat(qd, base.alpha, base.a)
+    h = ca.jtimes(momentum, state, rate) - ca.gradient(T, q)
+    return ca.substitute(h, ca.vertcat(omega, v), ca.vertcat(base.omega, ca.SX.zeros(3)))
+
+
+def _symbols(chain: Chain) -> tuple[SX, SX]:
+    """Coordinates and rates to differentiate by: those given may hold prescribed motions."""
+    return ca.SX.sym("q", chain.n), ca.SX.sym("qd", chain.n)
