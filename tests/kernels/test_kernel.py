@@ -206,11 +206,32 @@ def test_fast_calls_leak_nothing():
 
 
 @pytest.mark.parametrize(
-    "wrong", [np.ones(3, dtype=np.float32), np.ones(6)[::2], [1.0, 2.0, 3.0], None, np.ones((1, 3)), np.ma.ones(3)]
+    "wrong",
+    [
+        np.ones(3, dtype=np.float32),
+        np.ones(3, dtype=">f8"),
+        np.ones(3, dtype=np.int64),
+        np.ones(3, dtype="m8[s]"),
+        np.zeros(25, dtype=np.uint8)[1:].view(np.float64),
+        np.ones(6)[::2],
+        np.ones((1, 3)),
+        np.ma.ones(3),
+        [1.0, 2.0, 3.0],
+        None,
+    ],
 )
 def test_fast_calls_refuse_what_is_not_plain(wrong):
     x = ca.SX.sym("x", 3)
     assert Kernel(ca.Function("f", [x], [x])).fast(wrong) is None
+
+
+def test_fast_calls_take_what_is_plain():
+    x = ca.SX.sym("x", 3)
+    fast = Kernel(ca.Function("f", [x], [x])).fast
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    for given in (np.ones((2, 3))[1], frozen, pickle.loads(pickle.dumps(np.ones(3))), np.frombuffer(bytes(24))):
+        np.testing.assert_array_equal(fast(given), given)
 
 
 def test_fast_calls_need_the_right_number_of_arguments():

@@ -27,8 +27,9 @@ MOST_ELEMENTS = 8192
 #: Most axes of an input or output.
 MOST_AXES = 4
 
-# Bytes into a PyArrayObject.
+# Bytes into a PyArrayObject, and into its PyArray_Descr: there kind, letter, byte order, flags and number of the type.
 TYPE, DATA, AXES, DIMENSIONS, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64
+NUMBER_TYPE = 24
 #: C-contiguous and aligned.
 WANTED_FLAGS = 0x0001 | 0x0100
 #: Place of PyArray_New in NumPy's table of functions, and NumPy's number of float64.
@@ -83,7 +84,8 @@ class _Interface:
         self.code = llvm.compile_text(SOURCE, NAME)
         self._method = _MethodDefinition(b"kernel", self.code.address, METH_FASTCALL, None)
         self.definition = ctypes.addressof(self._method)
-        self.words = (id(np.ndarray), id(np.dtype(np.float64)), _array_new(), _address("Py_IncRef"), id(None))
+        float64 = ctypes.c_int64.from_address(id(np.dtype(np.float64)) + NUMBER_TYPE).value
+        self.words = (id(np.ndarray), float64, _array_new(), _address("Py_IncRef"), id(None))
 
 
 @functools.cache
@@ -109,6 +111,9 @@ def _layout_is_known() -> bool:
     """Read arrays through the offsets above and compare with what NumPy says of them."""
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     if sys.implementation.name != "cpython" or free_threaded or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    number_type = ctypes.string_at(id(np.dtype(np.float64)) + NUMBER_TYPE, 8)
+    if number_type[:2] != b"fd" or int.from_bytes(number_type[4:], sys.byteorder) != NPY_DOUBLE:
         return False
     base = np.zeros((4, 6))
     arrays = (base, base[0], base[:, 0], base[::2], base.astype(np.float32), np.zeros(()))
@@ -147,7 +152,7 @@ entry:
 {_word("count", COUNT)}
 {_word("elements", ELEMENTS)}
 {_word("array.type", ARRAY_TYPE, "ptr")}
-{_word("float64", FLOAT64, "ptr")}
+{_word("float64", FLOAT64)}
 %fits = icmp eq i64 %given, %count
 br i1 %fits, label %start, label %refuse
 start:
@@ -165,6 +170,7 @@ argument:
 br i1 %is.array, label %array, label %refuse
 array:
 {_field("description", DESCRIPTION, "ptr")}
+{_field("number", NUMBER_TYPE, "i64", of="description")}
 {_field("flags", FLAGS, "i32")}
 {_field("axes32", AXES, "i32")}
 {_field("dimensions", DIMENSIONS, "ptr")}
@@ -177,7 +183,7 @@ array:
 %size.p = getelementptr i64, ptr %want.p, i64 1
 %size = load i64, ptr %size.p, align 8
 %want.shape = getelementptr i64, ptr %want.p, i64 2
-%is.double = icmp eq ptr %description, %float64
+%is.double = icmp eq i64 %number, %float64
 %masked = and i32 %flags, {WANTED_FLAGS}
 %is.plain = icmp eq i32 %masked, {WANTED_FLAGS}
 %is.flat = icmp eq i64 %axes, %want.axes
