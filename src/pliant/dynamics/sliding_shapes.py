@@ -28,6 +28,7 @@ from pliant.shapes import BendingModes, LinkShapes, gauss_rule
 from pliant.shapes.load import Array
 
 ORDERS = (0, 1, 2)
+PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2))  # products of derivatives that occur
 
 
 @dataclass(frozen=True)
@@ -176,29 +177,29 @@ class FollowedShapes:
         return [known[modes] for modes in self.planes]
 
     def integrals(self, l: SX) -> SlidingIntegrals:
+        values = list(self._integrals(l))
+        G: list[list[SX]] = [[ca.SX()] * len(ORDERS) for _ in ORDERS]
+        for (a, b), gram in zip(PAIRS, values[2 * len(ORDERS) :]):
+            G[a][b], G[b][a] = gram, gram.T
+        return SlidingIntegrals(values[: len(ORDERS)], values[len(ORDERS) : 2 * len(ORDERS)], G)
+
+    @cached_property
+    def _integrals(self) -> ca.Function:
+        """l -> A, X and the grams, by Gauss quadrature: traced once, since they depend on nothing else."""
+        l = ca.SX.sym("l")
         points, weights = np.polynomial.legendre.leggauss(self.points)
-        eta, w = (1 + points) / 2, weights / 2
+        eta, w = ((1 + points) / 2).tolist(), (weights / 2).tolist()
         planes = self._at(l)
-        jets = [_gathered([plane.values(float(x)) for plane in planes]) for x in eta]
-        return SlidingIntegrals(
-            [l * sum(float(wk) * jet[a] for wk, jet in zip(w, jets)) for a in ORDERS],
-            [l**2 * sum(float(wk * x) * jet[a] for wk, x, jet in zip(w, eta, jets)) for a in ORDERS],
-            self._grams(l, w, jets),
-        )
+        jets = [_gathered([plane.values(x) for plane in planes]) for x in eta]
+        A = [l * sum(wk * jet[a] for wk, jet in zip(w, jets)) for a in ORDERS]
+        X = [l**2 * sum(wk * x * jet[a] for wk, x, jet in zip(w, eta, jets)) for a in ORDERS]
+        G = [l * sum(ca.mtimes(wk * jet[a], jet[b].T) for wk, jet in zip(w, jets)) for a, b in PAIRS]
+        return ca.Function("integrals", [l], [*A, *X, *G], {"cse": True})
 
     @property
     def points(self) -> int:
         """Gauss points: twelve serve two or three modes to rounding; each further half wave needs about three more."""
         return max(12, 5 + ceil(max(part.shapes.wavenumber for part in self.shapes.parts)))
-
-    def _grams(self, l: SX, w: Array, jets: list[Jet]) -> list[list[SX]]:
-        G: list[list[SX]] = [[ca.SX() for _ in ORDERS] for _ in ORDERS]
-        for a in ORDERS:
-            for b in range(a, len(ORDERS)):
-                terms = (float(wk) * ca.mtimes(jet[a], jet[b].T) for wk, jet in zip(w, jets))
-                G[a][b] = l * sum(terms) if a + b < 4 else ca.SX()
-                G[b][a] = G[a][b].T
-        return G
 
     def tip(self, l: SX) -> tuple[Jet, Jet]:
         planes = self._at(l)
