@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.dynamics import denoc, lagrange, recursive_lagrange
+from pliant.dynamics import denoc, dual_screw, lagrange, recursive_lagrange
 from pliant.dynamics.build import build_chain
 from pliant.dynamics.chain import Chain, ChainLink, JointMap
 from pliant.dynamics.equations import Equations, Formulation, features, require
@@ -16,6 +16,10 @@ FORMULATIONS: dict[str, Formulation] = {
         Formulation(
             "denoc", "Mohan & Saha 2007", denoc.mass_matrix, denoc.inertial_forces,
             denoc.forward_dynamics, denoc.inverse_dynamics, _EVERYTHING,
+        ),
+        Formulation(
+            "dual-screw", "Cibicik & Egeland 2021", dual_screw.mass_matrix, dual_screw.inertial_forces,
+            supports=frozenset({"flexible joints", "a moving base"}),
         ),
         Formulation(
             "lagrange", "Theodore & Ghosal 1995", lagrange.mass_matrix, lagrange.inertial_forces,

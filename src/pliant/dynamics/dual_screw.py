@@ -72,7 +72,10 @@ def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
 
 
 def matrices(chain: Chain, q: SX, qd: SX) -> tuple[SX, SX, SX]:
-    """M, C and K of M u-dot + C u + K q = tau, (111), (112); rotors, dampers and friction are not in them."""
+    """M, C and K of M u-dot + C u + K q = tau, (111), (112), for a base at rest.
+
+    Rotors, dampers and friction are not in them; gravity is in tau, see `gravity_forces`.
+    """
     K = ca.jacobian(ca.gradient(strain_energy(chain, q), q), q)
     return mass_matrix(chain, q), coriolis_matrix(chain, q, qd), ca.densify(K)
 

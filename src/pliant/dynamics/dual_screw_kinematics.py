@@ -203,9 +203,10 @@ def base_vector(chain: Chain, q: SX, x: SX) -> Iterator[tuple[Dual, Dual]]:
 def accelerations(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Dual, Dual, Dual]]:
     """Dual angular velocity, angular acceleration and acceleration at u-dot = 0 of each frame that bears inertia.
 
-    The recursive form of (dP-hat/dt) u of (96), with gravity as an acceleration -g of the base.
+    The recursive form of (dP-hat/dt) u of (96), with gravity as an acceleration -g of the base, which may move besides.
     """
-    omega, alpha, a = Dual.of(ca.SX(3, 1)), Dual.of(ca.SX(3, 1)), Dual.of(-chain.gravity)
+    base = chain.base
+    omega, alpha, a = (Dual.of(ca.sparsify(x)) for x in (base.omega, base.alpha, base.a - chain.gravity))
     for link in chain.links:
         omega, alpha, a = _across_joint(link, chain.joint(link, q), chain.joint(link, qd), omega, alpha, a)
         yield omega, alpha, a
