@@ -35,7 +35,9 @@ def random_robot(
     )
 
 
-def random_state(robot: Robot, n: int, n_joints: int, seed: int, deflection: float = 0.02) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_state(
+    robot: Robot, n: int, n_joints: int, seed: int, deflection: float = 0.02
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joint angles of order one, elastic amplitudes of `deflection`, rates of order one; q, qd, tau."""
     rng = np.random.default_rng(seed)
     q = rng.normal(size=n) * deflection
@@ -46,7 +48,14 @@ def random_state(robot: Robot, n: int, n_joints: int, seed: int, deflection: flo
 
 
 def _link(
-    rng: np.random.Generator, k: int, flexible: bool, prismatic: bool, elements: bool, drives: bool, damping: bool, bending_only: bool
+    rng: np.random.Generator,
+    k: int,
+    flexible: bool,
+    prismatic: bool,
+    elements: bool,
+    drives: bool,
+    damping: bool,
+    bending_only: bool,
 ) -> Link:
     axis = AXES[int(rng.integers(len(AXES)))] or tuple(rng.normal(size=3))
     kinds = ["revolute", "revolute", "revolute", "prismatic" if prismatic else "revolute", "fixed" if k else "revolute"]
@@ -57,14 +66,21 @@ def _link(
     joint = Joint(
         type=kind,
         axis=axis,
-        origin=Origin(xyz=tuple(rng.normal(size=3) * 0.2), rpy=tuple(rng.normal(size=3))) if rng.random() < 0.7 else Origin(),
+        origin=Origin(xyz=tuple(rng.normal(size=3) * 0.2), rpy=tuple(rng.normal(size=3)))
+        if rng.random() < 0.7
+        else Origin(),
         hub=_lump(rng, 0.7),
         drive=drive,
         friction=Friction(viscous=float(rng.uniform(0, 0.5))) if damping and kind != "fixed" else Friction(),
     )
     name = f"link{k}"
     if not flexible and rng.random() < 0.6:
-        body = RigidBody(mass=2.0, com=tuple(rng.normal(size=3) * 0.1), inertia=(0.1, 0.12, 0.15), tip=tuple(rng.normal(size=3) * 0.4))
+        body = RigidBody(
+            mass=2.0,
+            com=tuple(rng.normal(size=3) * 0.1),
+            inertia=(0.1, 0.12, 0.15),
+            tip=tuple(rng.normal(size=3) * 0.4),
+        )
         return Link(name=name, joint=joint, rigid=body, tip=_lump(rng, 0.5))
     beam = Beam(
         length=float(rng.uniform(0.5, 1.5)), mass_per_length=float(rng.uniform(1, 4)),
@@ -86,7 +102,8 @@ def _shapes(rng: np.random.Generator, elements: bool, damping: bool, bending_onl
         )  # fmt: skip
     y, z, t, a = (int(x) for x in rng.integers(0, 3, size=4))
     return Shapes(
-        bending_y=max(y, 1), bending_z=z, torsion=0 if bending_only else t, axial=0 if bending_only else a, damping=ratio,
+        bending_y=max(y, 1), bending_z=z, torsion=0 if bending_only else t, axial=0 if bending_only else a,
+        damping=ratio,
         **({"boundary": "clamped-mass", "tip_load": "auto"} if rng.random() < 0.4 else {}),
     )  # fmt: skip
 

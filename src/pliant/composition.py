@@ -1,6 +1,8 @@
-"""Dynamics, controller, torques, loads and prescribed motion as one expression xdot = f(t, x, p), compiled once per combination.
+"""Dynamics, controller, torques, loads and prescribed motion as one expression xdot = f(t, x, p), compiled once per
+combination.
 
-x = [free coordinates, their rates, controller states, work done on the arm]; p = [held torques (m), samples (3 m, if any), parameters].
+x = [free coordinates, their rates, controller states, work done on the arm]; p = [held torques (m), piece of sampled
+torques (5 m, if any), parameters].
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from pliant.kernels import Kernel
 from pliant.model import Model
 
 Array = NDArray[np.float64]
+TABLE_WIDTH = 5
+"""Numbers a sampled torque holds per joint: the cubic of the piece at hand, and the time it starts."""
 KEPT = 16
 """Compositions that a model keeps for the next run."""
 
@@ -42,11 +46,22 @@ class Event:
 
 
 def compose(
-    model: Model, torque: Any, controller: Any, motion: Mapping[str, Any], loads: tuple[Any, ...], base: Any, has_table: bool
+    model: Model,
+    torque: Any,
+    controller: Any,
+    motion: Mapping[str, Any],
+    loads: tuple[Any, ...],
+    base: Any,
+    has_table: bool,
 ) -> Composition:
     """The composition of these parts, from the model's last few if they are the same objects."""
     parts = (torque, controller, tuple(sorted(motion.items(), key=lambda item: item[0])), loads, base)
-    key = (*(id(part) for part in (torque, controller, base)), *((k, id(v)) for k, v in parts[2]), *map(id, loads), has_table)
+    key = (
+        *(id(part) for part in (torque, controller, base)),
+        *((k, id(v)) for k, v in parts[2]),
+        *map(id, loads),
+        has_table,
+    )
     kept: dict[Any, Composition] = model.__dict__.setdefault("_compositions", {})
     if key not in kept:
         while len(kept) >= KEPT:
@@ -67,7 +82,14 @@ class Composition:
     keep: Any = None
 
     def __init__(
-        self, model: Model, torque: Any, controller: Any, motion: dict[str, Any], loads: tuple[Any, ...], base: Any, has_table: bool
+        self,
+        model: Model,
+        torque: Any,
+        controller: Any,
+        motion: dict[str, Any],
+        loads: tuple[Any, ...],
+        base: Any,
+        has_table: bool,
     ) -> None:
         self.model, self.controller, self.has_table = model, controller, has_table
         self.n, self.m = model.n, model.n_joints
@@ -80,20 +102,22 @@ class Composition:
         self._build(torque, loads, base)
         self.conservative = base is None
 
-    # -------------------------------------------------------------------------------------------------------- expressions
+    # ------------------------------------------------------------------------------------ expressions
 
     def _build(self, torque: Any, loads: tuple[Any, ...], base: Any) -> None:
         n, m, f, t = self.n, self.m, len(self.free), self.t
         chain = self.model.chain if base is None else replace(self.model.chain, base=base.expression(t))
         eq = equations(chain, self.model.options.formulation)
         self.x = ca.SX.sym("x", 2 * f + self.n_states + 1)
-        inputs = ca.SX.sym("u", m * (4 if self.has_table else 1))
+        inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if self.has_table else 1))
         self.p = ca.vertcat(inputs, self.model.parameter_symbols)
         q, qd, held = self._coordinates(self.x)
         z = self.x[2 * f : 2 * f + self.n_states]
         tau = inputs[:m]
         if self.has_table:
-            tau = tau + inputs[m : 2 * m] + inputs[2 * m : 3 * m] * (t - inputs[3 * m :])
+            pieces = [inputs[k * m : (k + 1) * m] for k in range(1, TABLE_WIDTH + 1)]
+            since = t - pieces[-1]
+            tau = tau + pieces[0] + since * (pieces[1] + since * (pieces[2] + since * pieces[3]))
         if torque is not None:
             tau = tau + _column(torque.expression(t, q, qd), m, "torque.expression")
         z_rate = ca.SX(0, 1)
@@ -135,10 +159,16 @@ class Composition:
                 tau[joint] = forces[index]
         return tau
 
-    # ------------------------------------------------------------------------------------------------------------ running
+    # ---------------------------------------------------------------------------------------- running
 
     def _function(self, name: str, outputs: list[Any]) -> Any:
-        return ca.Function(name, [self.t, self.x, self.p], ca.cse([ca.densify(ca.SX(o)) for o in outputs]), ["t", "x", "p"], [f"o{k}" for k in range(len(outputs))])
+        return ca.Function(
+            name,
+            [self.t, self.x, self.p],
+            ca.cse([ca.densify(ca.SX(o)) for o in outputs]),
+            ["t", "x", "p"],
+            [f"o{k}" for k in range(len(outputs))],
+        )
 
     @cached_property
     def rhs(self) -> Kernel:
@@ -204,11 +234,15 @@ class Composition:
             travel = getattr(link.body, "travel", None)
             if travel is not None:
                 index = link.body_indices[0]
-                found.append(Event(f"{link.name} at the inner end of its travel", _beyond(index, travel[0]), -1, True, True))
-                found.append(Event(f"{link.name} at the outer end of its travel", _beyond(index, travel[1]), +1, True, True))
+                found.append(
+                    Event(f"{link.name} at the inner end of its travel", _beyond(index, travel[0]), -1, True, True)
+                )
+                found.append(
+                    Event(f"{link.name} at the outer end of its travel", _beyond(index, travel[1]), +1, True, True)
+                )
         return found
 
-    # ------------------------------------------------------------------------------------------------------------- reading
+    # ---------------------------------------------------------------------------------------- reading
 
     @cached_property
     def _coordinate_kernel(self) -> Kernel:
@@ -273,10 +307,13 @@ def _path(name: str, path: Any, t: Any) -> Any:
         value = ca.SX(value)
     except Exception as error:
         raise ModelError(
-            f"motion[{name!r}]: expected a trajectory or a function of t in CasADi operations that returns a position; it raised {error}"
+            f"motion[{name!r}]: expected a trajectory or a function of t in CasADi operations that returns a position; "
+            f"it raised {error}"
         ) from error
     if value.shape != (1, 1):
-        raise ModelError(f"motion[{name!r}]: shape {value.shape}; expected one position (give one trajectory per joint)")
+        raise ModelError(
+            f"motion[{name!r}]: shape {value.shape}; expected one position (give one trajectory per joint)"
+        )
     return value
 
 

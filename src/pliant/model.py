@@ -1,9 +1,9 @@
 """Where mechanics and computing meet: the expressions of a formulation become functions of numbers.
 
-A `Model` is a robot, a formulation and a few switches. Each of its functions is traced on first use, in memory once per content, and
-handed to a `Kernel`, which compiles it (or takes the object code from the disk cache). What is asked thousands of times a second
-is compiled; what is asked once (linearisation, stiffness) runs on CasADi's virtual machine. The choice depends on the function
-alone, so that equal input always gives equal bits.
+A `Model` is a robot, a formulation and a few switches. Each of its functions is traced on first use, in memory once
+per content, and handed to a `Kernel`, which compiles it (or takes the object code from the disk cache). What is
+asked thousands of times a second is compiled; what is asked once (linearisation, stiffness) runs on CasADi's virtual
+machine. The choice depends on the function alone, so that equal input always gives equal bits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -77,14 +77,16 @@ class Model:
     stiffening : bool or "first-order"
         Whether bending shortens a beam.
     parameters : sequence of str
-        Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values by default.
+        Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values
+        by default.
     shapes : "exact" or "nominal"
-        A parameter that would change the shape functions is refused, unless they are to stay those of the nominal robot.
+        A parameter that would change the shape functions is refused, unless they are to stay those of the nominal
+        robot.
 
     Notes
     -----
-    `M(q) qdd + bias(q, qd) = S tau`. States are `(n,)` or `(..., n)` arrays; batches run in SIMD packs on all threads and give the
-    same bits as one state at a time.
+    `M(q) qdd + bias(q, qd) = S tau`. States are `(n,)` or `(..., n)` arrays; batches run in SIMD packs on all
+    threads and give the same bits as one state at a time.
     """
 
     def __init__(
@@ -111,7 +113,7 @@ class Model:
         check_definite(chain, self._p, self._nominal)
         return equations(chain, o.formulation)
 
-    # ------------------------------------------------------------------------------------------------------ what it is
+    # ------------------------------------------------------------------------------------- what it is
 
     @property
     def chain(self) -> Chain:
@@ -171,29 +173,30 @@ class Model:
 
     def __repr__(self) -> str:
         o = self.options
-        return f"Model({self.robot.name!r}, n={self.n}, formulation={o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r})"
+        switches = f"formulation={o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r}"
+        return f"Model({self.robot.name!r}, n={self.n}, {switches})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
         return type(self), (self.robot, o.formulation, o.rotation, o.stiffening, o.parameters, o.shapes)
 
-    # -------------------------------------------------------------------------------------------------------- dynamics
+    # --------------------------------------------------------------------------------------- dynamics
 
     def mass_matrix(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Inertia matrix `(..., n, n)`, rotors included."""
-        return self._call("mass_matrix", p, q)
+        return np.asarray(self._call("mass_matrix", p, q))
 
     def bias(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Array:
         """`(..., n)`: gravity, elastic, damping, friction and velocity terms."""
-        return self._call("bias", p, q, qd)
+        return np.asarray(self._call("bias", p, q, qd))
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Accelerations `(..., n)` under joint torques `(..., n_joints)`."""
-        return self._call("forward_dynamics", p, q, qd, tau)
+        return np.asarray(self._call("forward_dynamics", p, q, qd, tau))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias."""
-        return self._call("inverse_dynamics", p, q, qd, qdd)
+        return np.asarray(self._call("inverse_dynamics", p, q, qd, qdd))
 
     def energy(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Energy:
         """Kinetic, gravity and strain energy, in joules."""
@@ -202,11 +205,11 @@ class Model:
 
     def tip_pose(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Pose `(..., 4, 4)` of the distal frame of the last link, in the base."""
-        return self._call("tip_pose", p, q)
+        return np.asarray(self._call("tip_pose", p, q))
 
     def jacobian(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Jacobian `(..., 6, n)` [angular; linear] of the distal frame, in base axes."""
-        return self._call("jacobian", p, q)
+        return np.asarray(self._call("jacobian", p, q))
 
     @cached_property
     def actuation(self) -> Array:
@@ -214,14 +217,14 @@ class Model:
         S = ca.Function("S", [self._p], [ca.densify(self.chain.actuation())])
         return np.array(S(self._nominal), dtype=float).reshape(self.n, self.n_joints)
 
-    # ------------------------------------------------------------------------------------------------ statics, vibration
+    # ----------------------------------------------------------------------------- statics, vibration
 
     def frequencies(self, q: ArrayLike | None = None, joints: str = "locked") -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
 
-        From the second derivative of the potential energy (gravity included) and the inertia matrix. "locked" holds motors
-        where present, else joints; "free" holds nothing, so each free joint adds a zero or a pendulum frequency. An unstable
-        direction (negative stiffness) is returned as a negative number.
+        From the second derivative of the potential energy (gravity included) and the inertia matrix. "locked" holds
+        motors where present, else joints; "free" holds nothing, so each free joint adds a zero or a pendulum
+        frequency. An unstable direction (negative stiffness) is returned as a negative number.
         """
         if joints not in ("locked", "free"):
             raise ModelError(f"joints: got {joints!r}, expected 'locked' or 'free'")
@@ -246,7 +249,7 @@ class Model:
 
     def stiffness(self, q: ArrayLike) -> Array:
         """Second derivative (n, n) of the potential energy, gravity included."""
-        return self._call("stiffness", None, q)
+        return np.asarray(self._call("stiffness", None, q))
 
     def _free(self, locked: bool) -> list[int]:
         held = {link.actuated for link in self.chain.links} if locked else set()
@@ -255,13 +258,16 @@ class Model:
     def equilibrium(self, joints: ArrayLike) -> Array:
         """Coordinates (n,) at static rest with the joints held at the given positions.
 
-        Amplitudes, and motors of elastic drives, settle under gravity; `holding_torque` of the result keeps the arm there.
+        Amplitudes, and motors of elastic drives, settle under gravity; `holding_torque` of the result keeps the arm
+        there.
         """
         given = np.asarray(joints, dtype=float)
         if given.shape != (self.n_joints,) or not np.isfinite(given).all():
-            raise ModelError(f"joints: got {joints!r}, expected {self.n_joints} finite numbers ({', '.join(self.joints)})")
+            raise ModelError(
+                f"joints: got {joints!r}, expected {self.n_joints} finite numbers ({', '.join(self.joints)})"
+            )
         elastic = [link for link in self.chain.links if link.drive is not None]
-        unknown = [k for k in range(self.n_joints, self.n)]
+        unknown = list(range(self.n_joints, self.n))
         motors = {link.drive.index: link.joint_index for link in elastic if link.drive is not None}
         rows = [motors.get(k, k) for k in unknown]  # a motor is placed by the balance of the joint that it drives
         q = np.concatenate([given, np.zeros(self.n - self.n_joints)])
@@ -317,7 +323,7 @@ class Model:
         C = ca.Function("C", [x, self._p], [ca.densify(ca.jacobian(y, x))])
         return np.array(C(np.concatenate([q, qd]), self._nominal), dtype=float)
 
-    # -------------------------------------------------------------------------------------------------------- machinery
+    # -------------------------------------------------------------------------------------- machinery
 
     def operation_count(self, function: str = "forward_dynamics") -> dict[str, int]:
         """Multiplications, additions, divisions, trigonometric calls on the tape of a function of this model."""
@@ -371,7 +377,7 @@ class Recipe:
 
     inputs: tuple[str, ...]
     build: Callable[..., Sequence[Any]]
-    backend: str = "llvm"
+    backend: Literal["llvm", "vm"] = "llvm"
 
 
 def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:

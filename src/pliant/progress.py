@@ -41,7 +41,12 @@ class _Bar:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.completed:.3g} of {task.total:.3g} s"), TimeRemainingColumn())
+            columns = (
+                TextColumn("simulating"),
+                BarColumn(),
+                TextColumn("{task.completed:.3g} of {task.total:.3g} s"),
+                TimeRemainingColumn(),
+            )
             self.display = Progress(*columns, console=Console(stderr=True), transient=True)
             self.display.start()
             self.task = self.display.add_task("run", total=self.total)

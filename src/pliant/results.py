@@ -1,4 +1,5 @@
-"""The history of a run, readable alone: a result carries its robot, options and versions, and knows how to save itself whole."""
+"""The history of a run, readable alone: a result carries its robot, options and versions, and knows how to save
+itself whole."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class Result:
     tau : (N, n_joints)
         Torques that acted; for prescribed joints, what the motion needed.
     work : (N,)
-        Work done on the arm since the start by torques and loads, less what dampers and friction took, integrated along the run.
+        Work done on the arm since the start by torques and loads, less what dampers and friction took, integrated
+        along the run.
     """
 
     t: Array
@@ -80,15 +82,18 @@ class Result:
     ) -> Result:  # fmt: skip
         """From a finished (or broken) integration."""
         s = solution.stats
+        log = tuple((float(time), name) for time, name in zip(solution.events.t, events))
         stats = RunStats(
-            solution.status, solution.message, s.method, s.reason, s.steps, s.rejected, s.rhs, s.jacobians, s.factorizations, s.wall,
-            s.crawling, tuple((float(time), name) for time, name in zip(solution.events.t, events)),
+            solution.status, solution.message, s.method, s.reason, s.steps, s.rejected, s.rhs, s.jacobians,
+            s.factorizations, s.wall, s.crawling, log,
         )  # fmt: skip
-        result = cls(solution.t, q, qd, tau, work, model.robot, asdict(model.options), parameters, stats, residual, _versions())
+        result = cls(
+            solution.t, q, qd, tau, work, model.robot, asdict(model.options), parameters, stats, residual, _versions()
+        )
         result.__dict__["model"] = model
         return result
 
-    # ------------------------------------------------------------------------------------------------------------- names
+    # ------------------------------------------------------------------------------------------ names
 
     @cached_property
     def model(self) -> Model:
@@ -114,9 +119,10 @@ class Result:
         return len(self.t)
 
     def __repr__(self) -> str:
-        return f"Result({self.robot.name!r}, {len(self)} rows to t = {self.t[-1]:g} s, {self.stats.method}, {self.stats.status})"
+        end = f"{len(self)} rows to t = {self.t[-1]:g} s" if len(self) else "empty"
+        return f"Result({self.robot.name!r}, {end}, {self.stats.method}, {self.stats.status})"
 
-    # ----------------------------------------------------------------------------------------------------- what follows
+    # ----------------------------------------------------------------------------------- what follows
 
     def _p(self) -> Array | None:
         return self.parameters if len(self.parameters) else None
@@ -143,11 +149,13 @@ class Result:
         return np.asarray(total - total[0] - self.work)
 
     def deflection(self, link: str | int, x: float | str = "tip") -> Array:
-        """Displacement (N, 3) of the station `x` (metres from the root, or "tip", "middle") in the link's own root frame."""
+        """Displacement (N, 3) of the station `x` (metres from the root, or "tip", "middle") in the link's own root
+        frame."""
         return self._station(link, x)[0]
 
     def rotation(self, link: str | int, x: float | str = "tip") -> Array:
-        """Rotation vector (N, 3) of the section at station `x`, in the link's own root frame: theta_z is the slope v'."""
+        """Rotation vector (N, 3) of the section at station `x`, in the link's own root frame: theta_z is the slope
+        v'."""
         return self._station(link, x)[1]
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
@@ -162,11 +170,12 @@ class Result:
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
         return shift, turn
 
-    # -------------------------------------------------------------------------------------------------------------- files
+    # ------------------------------------------------------------------------------------------ files
 
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """Everything as one xarray dataset, with units, coordinates by name, and robot, options and versions as attributes."""
+        """Everything as one xarray dataset, with units, coordinates by name, and robot, options and versions as
+        attributes."""
         import xarray as xr
 
         energy = self.energy
@@ -223,7 +232,9 @@ class Result:
             with xr.open_dataset(source, engine="h5netcdf") as opened:
                 data = opened.load()
         except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise ModelError(f"{source}: not a readable result file ({error}); was it written by Result.save?") from error
+            raise ModelError(
+                f"{source}: not a readable result file ({error}); was it written by Result.save?"
+            ) from error
         return cls._from_dataset(data, str(source))
 
     @classmethod
@@ -233,16 +244,21 @@ class Result:
         if missing:
             raise ModelError(f"{source}: not a result of pliant, it lacks {', '.join(missing)}")
         if int(data.attrs["format"]) > FORMAT:
-            raise ModelError(f"{source}: format {data.attrs['format']} is newer than this pliant reads ({FORMAT}); update pliant")
+            raise ModelError(
+                f"{source}: format {data.attrs['format']} is newer than this pliant reads ({FORMAT}); update pliant"
+            )
         try:
             robot = Robot.model_validate(json.loads(data.attrs["robot"]))
             stats = json.loads(data.attrs["stats"])
             stats["events"] = tuple((float(t), str(name)) for t, name in stats["events"])
             options, versions = json.loads(data.attrs["options"]), json.loads(data.attrs["versions"])
-            arrays = {key: np.asarray(data[key], dtype=float) for key in ("q", "qd", "tau", "work", "power_residual", "parameters")}
+            arrays = {
+                key: np.asarray(data[key], dtype=float)
+                for key in ("q", "qd", "tau", "work", "power_residual", "parameters")
+            }
             return cls(
-                np.asarray(data["time"], dtype=float), arrays["q"], arrays["qd"], arrays["tau"], arrays["work"], robot, options,
-                arrays["parameters"], RunStats(**stats), arrays["power_residual"], versions,
+                np.asarray(data["time"], dtype=float), arrays["q"], arrays["qd"], arrays["tau"], arrays["work"], robot,
+                options, arrays["parameters"], RunStats(**stats), arrays["power_residual"], versions,
             )  # fmt: skip
         except (TypeError, ValueError, KeyError) as error:
             raise ModelError(f"{source}: damaged result file ({error})") from error
@@ -303,7 +319,9 @@ def _fraction(link: Any, x: float | str) -> float:
         return 1.0 if x == "tip" else 0.5
     if link.beam is not None and link.beam.slides:
         raise ModelError(f"links.{link.name}: stations of a sliding beam are 'tip' or 'middle' of its free length")
-    length = float(beam_properties(link.beam).length) if link.beam is not None else float(np.linalg.norm(link.rigid.tip))
+    length = (
+        float(beam_properties(link.beam).length) if link.beam is not None else float(np.linalg.norm(link.rigid.tip))
+    )
     if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
         raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.name!r}")
     return min(float(x) / length, 1.0) if length else 0.0

@@ -1,8 +1,8 @@
 """`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
 
-What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q, their rates,
-controller states, work], inputs p = [held torques, samples, parameters of the model]. Controllers and trajectories are seen only through
-their expressions; the steppers see only addresses.
+What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
+their rates, controller states, work], inputs p = [held torques, samples, parameters of the model]. Controllers and
+trajectories are seen only through their expressions; the steppers see only addresses.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.composition import Composition, Event, compose
+from pliant.composition import TABLE_WIDTH, Composition, Event, compose
 from pliant.errors import ModelError, SimulationError
-from pliant.integrate import METHODS, Events, Hold, Problem, Samples, Solution, solve
+from pliant.integrate import METHODS, Events, Hold, Samples, Solution, solve
 from pliant.model import Model
 from pliant.progress import reporter
 from pliant.results import Result
@@ -57,13 +57,15 @@ def simulate(
         Duration, seconds.
     q0, qd0 : (n,) array, or mapping from coordinate names to values; zero by default
     torque : optional
-        Constant `(n_joints,)`; samples `(times, values)`, linear in between; a function of `(t, q, qd)`, called at every stage unless
-        `sample_time` is given; or anything with `.expression(t, q, qd)` in CasADi operations, which is compiled into the run.
+        Constant `(n_joints,)`; samples `(times, values)`, linear in between (or `(times, values, "cubic")`,
+        `"hold"`); a function of `(t, q, qd)`, called at every stage unless
+        `sample_time` is given; or anything with `.expression(t, q, qd)` in CasADi operations, which is compiled into
+        the run.
     controller : optional
         Like `torque`, and added to it; or an object of `pliant.control`.
     motion : mapping, optional
-        Prescribed coordinates by name (a joint, or `joint.motor`), each a trajectory or a function of t in CasADi operations that
-        returns the position. The torque it needs is in the result.
+        Prescribed coordinates by name (a joint, or `joint.motor`), each a trajectory or a function of t in CasADi
+        operations that returns the position. The torque it needs is in the result.
     method : str
         "auto", or one of `pliant.integrate.METHODS`.
     rtol, atol : float
@@ -114,12 +116,36 @@ def simulate(
 
 
 @dataclass(frozen=True)
+class _Table:
+    """Sampled torques, and how they run between the samples."""
+
+    times: Array
+    values: Array
+    kind: str
+
+    def pieces(self) -> Array:
+        """(K - 1, 4, m) coefficients of rising powers of (t - start)."""
+        if self.kind == "cubic":
+            from scipy.interpolate import CubicSpline
+
+            return np.asarray(np.moveaxis(CubicSpline(self.times, self.values).c[::-1], 0, 1))
+        out = np.zeros((len(self.times) - 1, 4, self.values.shape[1]))
+        out[:, 0] = self.values[:-1]
+        if self.kind == "linear":
+            out[:, 1] = np.diff(self.values, axis=0) / np.diff(self.times)[:, None]
+        return out
+
+
+KINDS = ("linear", "cubic", "hold")
+
+
+@dataclass(frozen=True)
 class _Input:
     """A torque or controller as given: at most one of these is set."""
 
     traced: Any = None
     constant: Array | None = None
-    table: tuple[Array, Array] | None = None
+    table: _Table | None = None
     function: TorqueFunction | None = None
 
     @property
@@ -135,29 +161,45 @@ def _plain_input(model: Model, given: Any, name: str) -> _Input:
         return _Input(traced=given)
     if callable(given):
         return _Input(function=given)
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1 and np.ndim(given[1]) == 2:
-        times, values = np.asarray(given[0], dtype=float), np.asarray(given[1], dtype=float)
-        if values.shape != (len(times), m) or len(times) < 2 or not (np.diff(times) > 0).all():
-            raise ModelError(
-                f"{name}: times {times.shape} and values {values.shape}; expected strictly rising times (K,) and values (K, {m})"
-            )
-        if not (np.isfinite(times).all() and np.isfinite(values).all()):
-            raise ModelError(f"{name}: samples must be finite")
-        return _Input(table=(times, values))
+    if isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1 and np.ndim(given[1]) == 2:
+        return _Input(table=_table(model, given, name))
     try:
         constant = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{name}: got {type(given).__name__}; expected an array ({m},), samples, a function or an expression") from error
+        raise ModelError(
+            f"{name}: got {type(given).__name__}; expected an array ({m},), samples, a function or an expression"
+        ) from error
     if constant.shape != (m,) or not np.isfinite(constant).all():
         raise ModelError(f"{name}: shape {constant.shape}; expected {m} finite numbers ({', '.join(model.joints)})")
     return _Input(constant=constant)
+
+
+def _table(model: Model, given: tuple[Any, ...], name: str) -> _Table:
+    times, values = np.asarray(given[0], dtype=float), np.asarray(given[1], dtype=float)
+    kind = given[2] if len(given) == 3 else "linear"
+    if values.shape != (len(times), model.n_joints) or len(times) < 2 or not (np.diff(times) > 0).all():
+        raise ModelError(
+            f"{name}: times {times.shape} and values {values.shape}; "
+            f"expected at least 2 strictly rising times (K,) and values (K, {model.n_joints})"
+        )
+    if not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise ModelError(f"{name}: samples must be finite")
+    if kind not in KINDS:
+        raise ModelError(f"{name}: samples are {kind!r} in between, expected one of {', '.join(KINDS)}")
+    return _Table(times, values, kind)
 
 
 class _Inputs:
     """What feeds the parameters p of the composed equations: held torques, samples, Python functions."""
 
     def __init__(
-        self, model: Model, composed: Composition, given: list[_Input], p: ArrayLike | None, sample_time: float | None, t_end: float
+        self,
+        model: Model,
+        composed: Composition,
+        given: list[_Input],
+        p: ArrayLike | None,
+        sample_time: float | None,
+        t_end: float,
     ) -> None:
         m = model.n_joints
         self.model, self.composed = model, composed
@@ -168,9 +210,11 @@ class _Inputs:
             raise ModelError("torque and controller are both samples; add them up and give one")
         values = model.nominal_parameters if p is None else np.asarray(p, dtype=float)
         if values.shape != (len(model.parameters),):
-            raise ModelError(f"p: shape {values.shape}; expected ({len(model.parameters)},) for {', '.join(model.parameters) or 'no parameters'}")
+            raise ModelError(
+                f"p: shape {values.shape}; expected ({len(model.parameters)},): {', '.join(model.parameters) or 'none'}"
+            )
         self.parameters = values
-        self.p = np.concatenate([self.constant, np.zeros(3 * m if composed.has_table else 0), values])
+        self.p = np.concatenate([self.constant, np.zeros(TABLE_WIDTH * m if composed.has_table else 0), values])
         self.samples = self._samples() if self.table is not None else None
         self.held: list[tuple[float, Array]] = []
         self.hold, self.callback, self.n_callback = None, None, 0
@@ -183,17 +227,19 @@ class _Inputs:
             self.callback, self.n_callback = self._stage, m
 
     def _samples(self) -> Samples:
-        """Linear interpolation as (value, slope, time) of the piece at hand; constant beyond the ends."""
+        """Each piece of the table as a cubic in (t - start), with its start; constant beyond the ends."""
         assert self.table is not None
-        times, values = self.table
-        m = values.shape[1]
-        slopes = np.diff(values, axis=0) / np.diff(times)[:, None]
-        slopes = np.vstack([slopes, np.zeros(m)])
-        rows = np.hstack([values, slopes, np.repeat(times[:, None], m, axis=1)])
+        times, values = self.table.times, self.table.pieces()
+        m = self.model.n_joints
+        end = np.zeros((1, 4, m))
+        end[0, 0] = self.table.values[-1]
+        cubic = np.concatenate([values, end])
         if times[0] > 0.0:
-            first = np.concatenate([values[0], np.zeros(m), np.zeros(m)])
-            times, rows = np.concatenate([[0.0], times]), np.vstack([first, rows])
-        return Samples(times, rows, first=m)
+            start = np.zeros((1, 4, m))
+            start[0, 0] = self.table.values[0]
+            times, cubic = np.concatenate([[0.0], times]), np.concatenate([start, cubic])
+        rows = np.concatenate([cubic, np.broadcast_to(times[:, None, None], (len(times), 1, m))], axis=1)
+        return Samples(times, rows.reshape(len(times), -1), first=m)
 
     def torque(self, t: float, q: Array, qd: Array) -> Array:
         """Sum of the Python functions and constants."""
@@ -267,11 +313,14 @@ def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch 
         )  # fmt: skip
     if watch is not None and len(names) and solution.status == "event" and watch.fatal[int(solution.events.index[-1])]:
         raise SimulationError(
-            f"{names[-1]} at t = {solution.t_end:.6g} s: the model does not hold beyond; end the run earlier or change the motion", result
+            f"{names[-1]} at t = {solution.t_end:.6g} s: the model does not hold beyond; "
+            "end the run earlier or change the motion",
+            result,
         )
     if solution.stats.crawling and solution.stats.stiffness is not None:
         warnings.warn(
-            f"{solution.stats.method} is held back by the stiff coordinate {composed.state_name(solution.stats.stiffness.index)}, "
+            f"{solution.stats.method} is held back by the stiff coordinate "
+            f"{composed.state_name(solution.stats.stiffness.index)}, "
             "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
         )  # fmt: skip
     return result
@@ -295,11 +344,15 @@ def _state(model: Model, given: Any, name: str) -> Array:
     else:
         out = np.asarray(given, dtype=float)
     if out.shape != (model.n,) or not np.isfinite(out).all():
-        raise ModelError(f"{name}: shape {out.shape}; expected {model.n} finite numbers ({', '.join(model.coordinates)})")
+        raise ModelError(
+            f"{name}: shape {out.shape}; expected {model.n} finite numbers ({', '.join(model.coordinates)})"
+        )
     return out.copy()
 
 
-def _check_options(model: Model, t_end: float, method: str, output_step: float | None, sample_time: float | None) -> None:
+def _check_options(
+    model: Model, t_end: float, method: str, output_step: float | None, sample_time: float | None
+) -> None:
     for name, value in (("t_end", t_end), ("output_step", output_step), ("sample_time", sample_time)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number of seconds")

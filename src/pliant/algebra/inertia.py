@@ -1,6 +1,7 @@
 """Spatial inertia of a (possibly articulated) body: the symmetric 6x6 matrix [[A, B], [B^T, C]] by its 3x3 blocks.
 
-Twists and accelerations are [angular; linear], wrenches [moment; force]: moment = A alpha + B a, force = B^T alpha + C a.
+Twists and accelerations are [angular; linear], wrenches [moment; force]: moment = A alpha + B a, force = B^T alpha +
+C a.
 """
 
 from __future__ import annotations

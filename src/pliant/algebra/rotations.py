@@ -1,8 +1,8 @@
 """Rotations that stay orthonormal, keep their structural zeros, and differentiate right at rest.
 
 A rotation `R_ab` maps coordinates in b to a. Three kinds share one small interface (`apply`, `unapply`, `congruence`,
-`matrix`): the identity, a turn about one coordinate axis by a cosine and a sine, and a full matrix. The axis turn spends
-4 multiplications where a product of matrices spends 14.
+`matrix`): the identity, a turn about one coordinate axis by a cosine and a sine, and a full matrix. The axis turn
+spends 4 multiplications where a product of matrices spends 14.
 """
 
 from __future__ import annotations

@@ -1,33 +1,37 @@
 """A link is a map: what a body's own coordinates `c` do to its points, its tip and its strain energy.
 
-Formulations see a body only through this interface: `moments` (mass integrals and their rates), `tip` (pose of the distal
-frame and its rate), `strain_energy`, `dissipation` and `point`. Bodies whose displacement is linear in `c` have moments that are
-polynomials with constant coefficients, the modal integrals; every other map is integrated by quadrature inside the trace.
+Formulations see a body only through this interface: `moments` (mass integrals and their rates), `tip` (pose of the
+distal frame and its rate), `strain_energy`, `dissipation` and `point`. Bodies whose displacement is linear in `c`
+have moments that are polynomials with constant coefficients, the modal integrals; every other map is integrated by
+quadrature inside the trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
-from pliant.shapes import LinkShapes, ModalIntegrals
+from pliant.shapes import ModalIntegrals
 
+Floats = Sequence[float] | np.ndarray
 ROTATIONS = {"exact": exponential, "linear": linear}
 """How the rotation vector of a section becomes a rotation: see `pliant.algebra.rotations`."""
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Mass integrals of a body about the origin of its frame, in its own axes; `phi_j = dr/dc_j`, `rd = sum phi_j cd_j`.
+    """Mass integrals of a body about the origin of its frame, in its own axes; `phi_j = dr/dc_j`, `rd = sum phi_j
+    cd_j`.
 
-    `m`; `s = int r`; `D = int r r^T`; `eps` (3, k) `= int phi_j`; `H_j = int r phi_j^T`; `gram` (k, k) `= int phi_j . phi_k`
-    with the sections' rotary part; `spin` (3, k) `= int j theta_j`, the rotary coupling to the frame's rotation.
-    Rates: `N_j = int rd phi_j^T`; `P = int r rd^T`; and, for maps that are not linear, the integrals of the acceleration
+    `m`; `s = int r`; `D = int r r^T`; `eps` (3, k) `= int phi_j`; `H_j = int r phi_j^T`; `gram` (k, k) `= int phi_j
+    . phi_k` with the sections' rotary part; `spin` (3, k) `= int j theta_j`, the rotary coupling to the frame's
+    rotation. Rates: `N_j = int rd phi_j^T`; `P = int r rd^T`; and, for maps that are not linear, the integrals of
+    the acceleration
     `beta = (dJ/dt) cd`: `f_beta = int beta`, `X_beta = int beta r^T`, `b_beta_j = int phi_j . beta`.
     """
 
@@ -61,7 +65,8 @@ class Moments:
 class TipMap:
     """Distal frame in the axes of the link frame: rotation `R`, position `p`, and their Jacobians.
 
-    Angular velocity of the tip is `omega + W cd`, its velocity `v + omega x p + J cd`; `w_beta = (dW/dt) cd`, `v_beta = (dJ/dt) cd`.
+    Angular velocity of the tip is `omega + W cd`, its velocity `v + omega x p + J cd`; `w_beta = (dW/dt) cd`,
+    `v_beta = (dJ/dt) cd`.
     """
 
     R: Rotation
@@ -81,7 +86,8 @@ class Body(Protocol):
 
     @property
     def is_linear(self) -> bool:
-        """Whether displacements are linear in the coordinates, as the printed Gibbs-Appell and dual-screw equations need."""
+        """Whether displacements are linear in the coordinates, as the printed Gibbs-Appell and dual-screw equations
+        need."""
 
     def moments(self, c: SX, cd: SX) -> Moments:
         """Mass integrals at `c`, `cd`."""
@@ -100,7 +106,8 @@ class Body(Protocol):
 
 
 def lump(mass: SX, com: SX, inertia: SX) -> Moments:
-    """Rigid lump of `mass` at `com` with `inertia` about its centre; zero mass with inertia is allowed (a disc's spin)."""
+    """Rigid lump of `mass` at `com` with `inertia` about its centre; zero mass with inertia is allowed (a disc's
+    spin)."""
     s = mass * com
     centroidal = ca.trace(inertia) / 2 * ca.SX.eye(3) - inertia
     return Moments(mass, s, ca.densify(mass * ca.mtimes(com, com.T) + centroidal))
@@ -157,6 +164,25 @@ class BeamData:
         return self.polar_inertia if name == "torsion" else self.mass_per_length
 
 
+class Shapes(Protocol):
+    """What a linear beam asks of its shape functions; `pliant.shapes.LinkShapes` is one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each amplitude."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Field of each amplitude."""
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """Power of the length that makes an amplitude physical."""
+
+    def evaluate(self, eta: Any, derivative: int = 0) -> np.ndarray:
+        """Shape values, or derivatives in eta, at each station."""
+
+
 @dataclass(frozen=True)
 class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
@@ -165,7 +191,7 @@ class LinearBeam:
     """
 
     data: BeamData
-    shapes: LinkShapes
+    shapes: Shapes
     integrals: ModalIntegrals
     rotation: str
     end_rotation: Rotation = field(default_factory=Identity)
@@ -185,7 +211,7 @@ class LinearBeam:
         """Power of the length that makes amplitude `j` physical (nodal slopes)."""
         return self.data.length ** self.shapes.powers[j] if self.shapes.powers[j] else 1.0
 
-    def turn_columns(self, values: Sequence[float], slopes: Sequence[float]) -> SX:
+    def turn_columns(self, values: Floats, slopes: Floats) -> SX:
         """(3, k) rotation of a section per amplitude, from shape values and slopes d/d(eta) there."""
         turn = self.integrals.turn
         columns = []
@@ -194,7 +220,7 @@ class LinearBeam:
             columns.append(ca.SX(ca.DM(turn[j])) * (tv * self._scale(j)))
         return ca.densify(ca.horzcat(*columns))
 
-    def shift_columns(self, values: Sequence[float]) -> SX:
+    def shift_columns(self, values: Floats) -> SX:
         """(3, k) displacement of the axis per amplitude, from shape values there."""
         axis = self.integrals.axis
         return ca.densify(
@@ -240,7 +266,8 @@ class LinearBeam:
         return out
 
     def _rotary(self) -> tuple[SX, SX, SX]:
-        """Rotary inertia of the sections and of a pinned hub: of the frame (3, 3), its coupling (3, k) and of the amplitudes (k, k)."""
+        """Rotary inertia of the sections and of a pinned hub: of the frame (3, 3), its coupling (3, k) and of the
+        amplitudes (k, k)."""
         k, I, b = self.size, self.integrals, self.data
         j_axis = (b.polar_inertia, *b.rotary)
         factor = [self._scale(j) if self.shapes.fields[j] == "torsion" else self._scale(j) / b.length for j in range(k)]

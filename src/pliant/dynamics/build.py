@@ -1,6 +1,7 @@
 """From the description to the chain: the only place that reads a robot.
 
-Every number is read through a `RobotView`, so that chosen ones arrive as symbols and the rest fold into the expressions.
+Every number is read through a `RobotView`, so that chosen ones arrive as symbols and the rest fold into the
+expressions.
 """
 
 from __future__ import annotations
@@ -68,13 +69,15 @@ class _Coordinates:
 
 
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
-    """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at q = 0."""
+    """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at q =
+    0."""
     found = zip(robot.links, _beyond_tips(robot))
     return [link_shapes(link, _tip_load(beyond) if _is_auto(link) else None) for link, beyond in found]
 
 
 def shapes_that_change(robot: Robot, path: str) -> list[str]:
-    """Names of the links whose shape functions depend on the number at `path`: clamped-mass ones whose load ratios do."""
+    """Names of the links whose shape functions depend on the number at `path`: clamped-mass ones whose load ratios
+    do."""
     symbol = ca.SX.sym("p")
     view = RobotView(robot, {path: symbol})
     changed = []
@@ -82,7 +85,11 @@ def shapes_that_change(robot: Robot, path: str) -> list[str]:
         if nominal.shapes is None or nominal.shapes.tip_load is None:
             continue
         b, load = beam_properties(link.beam), link.shapes.tip_load
-        mass, J, D = (beyond.C[0, 0], ca.diag(beyond.A), beyond.B[2, 1]) if _is_auto(nominal) else (load.mass, load.inertia, load.first_moment)
+        mass, J, D = (
+            (beyond.C[0, 0], ca.diag(beyond.A), beyond.B[2, 1])
+            if _is_auto(nominal)
+            else (load.mass, load.inertia, load.first_moment)
+        )
         J = ca.vertcat(*J) if isinstance(J, tuple) else J
         per_length = b.mass_per_length * b.length
         ratios = [mass / per_length, J / per_length / b.length**2, D / per_length / b.length]
@@ -131,26 +138,20 @@ def _rigid_inertia_before(link: Any, beyond: Inertia) -> Inertia:
 
 
 def _chain_link(
-    link: Any, nominal: Any, shapes: LinkShapes | None, payload: Any, order: _Coordinates, rotation: str, stiffening: bool | str
+    link: Any,
+    nominal: Any,
+    shapes: LinkShapes | None,
+    payload: Any,
+    order: _Coordinates,
+    rotation: str,
+    stiffening: bool | str,
 ) -> ChainLink:
     name = nominal.name
     load = _moments(link.tip)
     if payload is not None:
         load = load.added(_moments(payload))
-    hub = _moments(link.joint.hub)
-    body: Body
-    slides = nominal.beam is not None and nominal.beam.slides
-    if slides:
-        body = _sliding_beam(link, nominal, shapes, rotation, stiffening)
-    elif shapes is None:
-        rigid = _rigid_body(link)
-        body = RigidMap(
-            rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position)),
-            rigid.tip_position, rigid.tip_rotation,
-        )  # fmt: skip
-        hub = load = None
-    else:
-        body, hub = _beam(link, nominal, shapes, rotation, stiffening, hub)
+    body, hub, carried = _body(link, nominal, shapes, load, rotation, stiffening)
+    slides = isinstance(body, SlidingBeam)
     drive = nominal.joint.drive
     elastic = drive is not None and drive.stiffness is not None
     joint_index = order.joint.get(name)
@@ -167,17 +168,33 @@ def _chain_link(
         joint=_joint(link, nominal),
         body=body,
         hub=None if hub is None or _is_empty(hub) else hub,
-        load=None if load is None or _is_empty(load) else load,
+        load=None if carried is None or _is_empty(carried) else carried,
         joint_index=joint_index,
         body_indices=order.amplitudes[name],
         actuated=order.motor.get(name, joint_index),
         rotor=0.0 if elastic else rotor,
         viscous=friction.viscous,
         coulomb=(friction.coulomb, friction.coulomb_speed),
-        drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping) if elastic else None,
+        drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping)
+        if elastic
+        else None,
         lever=lever,
     )
     return sliding_link(made) if slides else made
+
+
+def _body(
+    link: Any, nominal: Any, shapes: LinkShapes | None, load: Moments, rotation: str, stiffening: bool | str
+) -> tuple[Body, Moments | None, Moments | None]:
+    """The body, and the hub and load that are not part of it: a rigid link takes both in."""
+    hub = _moments(link.joint.hub)
+    if nominal.beam is not None and nominal.beam.slides:
+        return _sliding_beam(link, nominal, shapes, rotation, stiffening), hub, load
+    if shapes is None:
+        rigid = _rigid_body(link)
+        whole = rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position))
+        return RigidMap(whole, rigid.tip_position, rigid.tip_rotation), None, None
+    return *_beam(link, nominal, shapes, rotation, stiffening, hub), load
 
 
 def _joint(link: Any, nominal: Any) -> JointMap:
@@ -206,7 +223,8 @@ def _rigid_body(link: Any) -> RigidMap:
 
 
 def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
-    """int g, int g eta, int g eta^2 of the mass profile and the means of the rotary profiles: 1, 1/2, 1/3 if uniform."""
+    """int g, int g eta, int g eta^2 of the mass profile and the means of the rotary profiles: 1, 1/2, 1/3 if
+    uniform."""
     profile = section_profile(beam_properties(beam))
     eta, w = gauss_rule(profile.breaks)
     g = w * profile("mass_per_length", eta)
@@ -217,9 +235,7 @@ def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
 def _beam_data(link: Any) -> BeamData:
     b = beam_properties(link.beam)
     zeta = link.shapes.damping if link.shapes is not None else 0.0
-    return BeamData(
-        b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta
-    )
+    return BeamData(b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta)
 
 
 def _beam(

@@ -1,8 +1,9 @@
-"""A serial chain of links, each a joint (a rigid transform with one coordinate) and a body (a map of its own coordinates).
+"""A serial chain of links, each a joint (a rigid transform with one coordinate) and a body (a map of its own
+coordinates).
 
-Coordinates stand in the order joints, motors, then each link's amplitudes. Formulations walk over `chain.links` and read
-joint and body; nobody but `build_chain` knows the robot file. What is not inertia — springs, dampers, friction, drives — is the
-same for every formulation and lives in `forces.py`.
+Coordinates stand in the order joints, motors, then each link's amplitudes. Formulations walk over `chain.links` and
+read joint and body; nobody but `build_chain` knows the robot file. What is not inertia — springs, dampers, friction,
+drives — is the same for every formulation and lives in `forces.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pliant.dynamics.bodies import Body, Moments
 
 @dataclass(frozen=True)
 class JointMap:
-    """Frame of a link from the tip frame of its predecessor: fixed `origin`, then motion by `q` about or along `axis`."""
+    """Frame of a link from the tip frame of its predecessor: fixed `origin`, then motion by `q` about or along
+    `axis`."""
 
     kind: Literal["revolute", "prismatic", "fixed"]
     axis: tuple[float, float, float]
@@ -66,10 +68,12 @@ class DriveMap:
 
 @dataclass(frozen=True)
 class ChainLink:
-    """One link: `joint_index` is None for a fixed joint, and for a sliding beam whose length is a coordinate of the body.
+    """One link: `joint_index` is None for a fixed joint, and for a sliding beam whose length is a coordinate of the
+    body.
 
-    `hub` is fixed to the link frame, `load` to the distal frame. `rotor` is the reflected rotor inertia of a stiff drive. `lever`
-    holds, per body coordinate, how much it adds to the actuated position (pinned shapes turn the root section).
+    `hub` is fixed to the link frame, `load` to the distal frame. `rotor` is the reflected rotor inertia of a stiff
+    drive. `lever` holds, per body coordinate, how much it adds to the actuated position (pinned shapes turn the root
+    section).
     """
 
     name: str

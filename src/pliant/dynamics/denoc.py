@@ -1,15 +1,17 @@
 """O(n) dynamics of rigid and flexible chains by the decoupled natural orthogonal complement [MS07].
 
-The twist of every link is linear in the rates through the natural orthogonal complement N = N_l N_d: N_l carries a twist from link
-to link, N_d adds the link's own rates. Here a link's own rates are its joint's *and* its amplitudes'; a body enters only through
-its moments and its tip map, so that any link that is a map fits. The generalised inertia matrix factors as U D U^T [MS07] (30) by
-eliminating, from the tip inwards, each link's amplitudes and then its joint: an articulated inertia and one pivot a coordinate.
+The twist of every link is linear in the rates through the natural orthogonal complement N = N_l N_d: N_l carries a
+twist from link to link, N_d adds the link's own rates. Here a link's own rates are its joint's *and* its
+amplitudes'; a body enters only through its moments and its tip map, so that any link that is a map fits. The
+generalised inertia matrix factors as U D U^T [MS07] (30) by eliminating, from the tip inwards, each link's
+amplitudes and then its joint: an articulated inertia and one pivot a coordinate.
 
 Notes
 -----
-Deviations from the paper's typesetting: a_{i,i-1} in (4) runs from O_i to O_{i-1}; (27) lacks gamma; (28) is A^T M A; (32) holds
-phi-hat, not t-hat; psi_i = psi-hat_i / m-hat_i without A in (33); gravity enters as base *acceleration* -g. A flexible body adds the
-columns of its amplitudes to N_d. Bias and eta of (32) travel inwards as one wrench, since both are carried by the same A^T.
+Deviations from the paper's typesetting: a_{i,i-1} in (4) runs from O_i to O_{i-1}; (27) lacks gamma; (28) is A^T M
+A; (32) holds phi-hat, not t-hat; psi_i = psi-hat_i / m-hat_i without A in (33); gravity enters as base
+*acceleration* -g. A flexible body adds the columns of its amplitudes to N_d. Bias and eta of (32) travel inwards as
+one wrench, since both are carried by the same A^T.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class Motion:
 
 @dataclass(frozen=True)
 class Pivot:
-    """One eliminated coordinate: pivot m-hat, its reduced force phi-hat, psi (6,) and couplings to what is eliminated later."""
+    """One eliminated coordinate: pivot m-hat, its reduced force phi-hat, psi (6,) and couplings to what is
+    eliminated later."""
 
     index: int
     inverse: SX
@@ -69,7 +72,8 @@ def forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor: SX, held: Ma
 
 
 def inverse_dynamics(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> SX:
-    """(n,) inertial forces M qdd + h, gravity included: the same matrices walked out and in once ([MS07] (25), (27))."""
+    """(n,) inertial forces M qdd + h, gravity included: the same matrices walked out and in once ([MS07] (25),
+    (27))."""
     return inward_forces(chain, outward_motion(chain, q, qd, qdd))
 
 
@@ -79,7 +83,8 @@ def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:
-    """(n, n) generalised inertia matrix by composite inertias, [MS07] (28), (29): each column walks from its link to the base."""
+    """(n, n) generalised inertia matrix by composite inertias, [MS07] (28), (29): each column walks from its link to
+    the base."""
     motions = outward_motion(chain, q, ca.SX.zeros(chain.n), None)
     M = ca.SX(chain.n, chain.n)
     composite = zero()
@@ -101,11 +106,12 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
     return ca.densify(ca.tril2symm(ca.tril(_symmetrised(M))))
 
 
-# ---------------------------------------------------------------------------------------------------------------- outward
+# ------------------------------------------------------------------------------------------- outward
 
 
 def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
-    """Angular velocities and accelerations, base to tip; without `qdd` the bias accelerations. Gravity is base acceleration -g."""
+    """Angular velocities and accelerations, base to tip; without `qdd` the bias accelerations. Gravity is base
+    acceleration -g."""
     base = chain.base
     omega, alpha, a = base.omega, base.alpha, base.a - chain.gravity
     motions = []
@@ -156,16 +162,17 @@ def euler_matrix(omega: SX, alpha: SX) -> SX:
     return square + skew(alpha)
 
 
-# ----------------------------------------------------------------------------------------------------------------- inward
+# -------------------------------------------------------------------------------------------- inward
 
 
 def body_wrench(body: Moments, cd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
-    """Inertial moment and force about the frame's origin and the modal forces, for accelerations `alpha`, `a` of the frame."""
+    """Inertial moment and force about the frame's origin and the modal forces, for accelerations `alpha`, `a` of the
+    frame."""
     E = euler_matrix(omega, alpha)
     f = body.m * a + ca.mtimes(E, body.s)
     X = ca.mtimes(E, body.D)
     modal = ca.SX(0, 1)
-    spin = ca.SX.zeros(3)
+    spin: SX = ca.SX.zeros(3)
     if cd.shape[0]:
         W = skew(2 * omega)
         f = f + ca.mtimes(W, ca.mtimes(body.eps, cd)) + body.f_beta
@@ -177,7 +184,8 @@ def body_wrench(body: Moments, cd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX,
 
 
 def link_wrench(motion: Motion, n_tip: SX, f_tip: SX) -> tuple[SX, SX, SX]:
-    """Moment and force about the link frame and modal forces of body, hub, load and of what the next link hands in at the tip."""
+    """Moment and force about the link frame and modal forces of body, hub, load and of what the next link hands in
+    at the tip."""
     link, none = motion.link, ca.SX(0, 1)
     body = _with_hub(motion)
     n, f, modal = body_wrench(body, motion.cd, motion.omega, motion.alpha, motion.a)
@@ -211,7 +219,8 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
 def inward_elimination(
     chain: Chain, motions: list[Motion], force: SX, rotor: SX, held: frozenset[int] = frozenset()
 ) -> list[list[Pivot]]:
-    """Articulated inertias and pivots m-hat, psi, phi-hat, tip to base: [MS07] (31)-(34); per link, in order of elimination."""
+    """Articulated inertias and pivots m-hat, psi, phi-hat, tip to base: [MS07] (31)-(34); per link, in order of
+    elimination."""
     pivots: list[list[Pivot]] = []
     inertia, n, f = zero(), ca.SX.zeros(3), ca.SX.zeros(3)
     for motion in reversed(motions):
@@ -304,7 +313,7 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
     return qdd
 
 
-# ----------------------------------------------------------------------------------------------------------------- shared
+# -------------------------------------------------------------------------------------------- shared
 
 
 def composite_at_tip(motion: Motion, beyond: Inertia) -> Inertia:
@@ -316,7 +325,8 @@ def composite_at_tip(motion: Motion, beyond: Inertia) -> Inertia:
 
 
 def body_blocks(motion: Motion, at_tip: Inertia) -> tuple[Inertia, SX, SX]:
-    """Inertia of the link about its frame, columns (6, k) that couple its amplitudes to the frame, and their gram (k, k)."""
+    """Inertia of the link about its frame, columns (6, k) that couple its amplitudes to the frame, and their gram
+    (k, k)."""
     body, tip = _with_hub(motion), motion.tip
     own = Inertia.rigid(body.m, body.s, body.D) + at_tip.shifted(tip.p)
     if not motion.link.body_indices:

@@ -1,4 +1,5 @@
-"""Kinetic and gravity energy of a chain as the model's order of stiffening has it: what `lagrange` differentiates and users read."""
+"""Kinetic and gravity energy of a chain as the model's order of stiffening has it: what `lagrange` differentiates
+and users read."""
 
 from __future__ import annotations
 

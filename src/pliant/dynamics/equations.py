@@ -1,4 +1,5 @@
-"""The equations of motion M(q) qdd + bias(q, qd) = S tau, put together from a formulation and the forces all of them share."""
+"""The equations of motion M(q) qdd + bias(q, qd) = S tau, put together from a formulation and the forces all of them
+share."""
 
 from __future__ import annotations
 
@@ -15,9 +16,11 @@ from pliant.errors import UnsupportedModel
 
 @dataclass(frozen=True)
 class Formulation:
-    """One way to the equations: inertia matrix and inertial forces of the links, and shortcuts where the source has them.
+    """One way to the equations: inertia matrix and inertial forces of the links, and shortcuts where the source has
+    them.
 
-    `forward(chain, q, qd, force, rotor, held)` and `inverse(chain, q, qd, qdd)` default to solving and multiplying with the matrix.
+    `forward(chain, q, qd, force, rotor, held)` and `inverse(chain, q, qd, qdd)` default to solving and multiplying
+    with the matrix.
     `supports` names the features of a chain beyond plain links that it can carry (see `features`).
     """
 
@@ -112,7 +115,8 @@ class Equations:
 
 
 def factor(M: SX) -> tuple[SX, SX]:
-    """Unit lower triangle `L` and pivots `d` of M = L diag(d) L^T: no pivoting, safe exactly when M is positive definite."""
+    """Unit lower triangle `L` and pivots `d` of M = L diag(d) L^T: no pivoting, safe exactly when M is positive
+    definite."""
     n = M.shape[0]
     L, d, A = ca.SX.eye(n), ca.SX.zeros(n), ca.SX(M)
     for k in range(n):

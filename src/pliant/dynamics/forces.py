@@ -47,7 +47,8 @@ def passive(chain: Chain, q: SX, qd: SX) -> SX:
 
 
 def rotors(chain: Chain) -> SX:
-    """(n,) diagonal that reflected rotor inertias add to the inertia matrix, on joints of stiff drives and on motors."""
+    """(n,) diagonal that reflected rotor inertias add to the inertia matrix, on joints of stiff drives and on
+    motors."""
     out = ca.SX.zeros(chain.n)
     for link in chain.links:
         if link.drive is not None:

@@ -1,4 +1,5 @@
-"""Where the links are and how they move: poses, twists and the energies that follow from them, in each link's own axes."""
+"""Where the links are and how they move: poses, twists and the energies that follow from them, in each link's own
+axes."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class Twist:
 
 
 def twists(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> Iterator[Twist]:
-    """Walks out along the chain with velocities; `base` is the angular and linear velocity of the base, zero by default."""
+    """Walks out along the chain with velocities; `base` is the angular and linear velocity of the base, zero by
+    default."""
     omega, v = base or (ca.SX.zeros(3), ca.SX.zeros(3))
     for link in chain.links:
         joint, rate = chain.joint(link, q), chain.joint(link, qd)

@@ -1,7 +1,8 @@
-"""Lagrange's equations straight from kinetic and potential energy by automatic differentiation: the judge of all disputes.
+"""Lagrange's equations straight from kinetic and potential energy by automatic differentiation: the judge of all
+disputes.
 
-Nothing here is recursive or clever. M = d2T/dqd2, the velocity terms are d/dt(dT/dqd) - dT/dq at zero acceleration, gravity is a
-gradient. [TG95] eqs. (16), (17), (26).
+Nothing here is recursive or clever. M = d2T/dqd2, the velocity terms are d/dt(dT/dqd) - dT/dq at zero acceleration,
+gravity is a gradient. [TG95] eqs. (16), (17), (26).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Is the inertia matrix positive definite? Asked once, when a model is made, by the pivots of the O(n) elimination.
 
-Massless coordinates (torsion without polar inertia, a bare joint without inertia about its axis) are named, not divided by.
+Massless coordinates (torsion without polar inertia, a bare joint without inertia about its axis) are named, not
+divided by.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
     for link in motors.values():
         if link.drive is not None and float(ca.evalf(ca.substitute(ca.SX(link.drive.rotor), p, ca.DM(values)))) <= 0:
             raise ModelError(
-                f"links.{link.name}.joint.drive: an elastic drive needs rotor_inertia > 0; without it the motor has no mass"
+                f"links.{link.name}.joint.drive: rotor_inertia is 0; an elastic drive needs rotor_inertia > 0"
             )
     for state in (np.zeros(chain.n), generic):
         d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
@@ -59,7 +60,7 @@ def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
 
 
 def _remedy(name: str, pivot: float) -> str:
-    cause = "give the beam a polar_inertia > 0, or leave torsion out" if ".torsion." in name else (
-        "it moves nothing: add mass or inertia about its axis (hub, polar_inertia, tip, payload or rotor), or remove it"
-    )
+    cause = "it moves no mass: add inertia about its axis (hub, polar_inertia, tip, payload, rotor), or remove it"
+    if ".torsion." in name:
+        cause = "give the beam a polar_inertia > 0, or leave torsion out"
     return f"{name}: the inertia matrix is singular, this coordinate has no inertia left (pivot {pivot:.1e}); {cause}"

@@ -1,9 +1,10 @@
 """A bent beam is shorter: the second-order shortening -1/2 int_0^x (v'^2 + w'^2) as a map, [ZZZ] Section 2.
 
-The shortened position is linear in *lifted* coordinates g(c): the amplitudes themselves and, for each pair of bending amplitudes of
-one plane, the product s_jk = -c_j c_k / L (half for j = k), which moves points along -x by H_jk(x) = int psi_j' psi_k'. So a stiffened
-beam is a `LinearBeam` over g with constant integrals, seen through g(c): exact, with no quadrature in the trace. All products are
-kept: this is the "high-order" model. The first-order model keeps, of the shortening, what meets the undeformed chain: see `lagrange`.
+The shortened position is linear in *lifted* coordinates g(c): the amplitudes themselves and, for each pair of
+bending amplitudes of one plane, the product s_jk = -c_j c_k / L (half for j = k), which moves points along -x by
+H_jk(x) = int psi_j' psi_k'. So a stiffened beam is a `LinearBeam` over g with constant integrals, seen through g(c):
+exact, with no quadrature in the trace. All products are kept: this is the "high-order" model. The first-order model
+keeps, of the shortening, what meets the undeformed chain: see `lagrange`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import LinearBeam, Moments, TipMap
-from pliant.dynamics.chain import Chain
+from pliant.dynamics.chain import Chain, ChainLink
 from pliant.shapes import LinkShapes, ModalIntegrals, Profile, gauss_rule
 
 
@@ -31,7 +32,8 @@ def bending_pairs(shapes: LinkShapes, H: np.ndarray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class LiftedShapes:
-    """Shapes of a beam and, behind them, one axial function H_jk(eta) per bending pair; the same interface as `LinkShapes`."""
+    """Shapes of a beam and, behind them, one axial function H_jk(eta) per bending pair; the same interface as
+    `LinkShapes`."""
 
     base: LinkShapes
     pairs: tuple[tuple[int, int], ...]
@@ -161,16 +163,15 @@ def _combined(matrices: Sequence[SX], G: SX) -> list[SX]:
     """sum_a X_a dg_a/dc_j for every j."""
     sparsity = G.sparsity()
     rows = range(G.shape[0])
-    return [
-        sum((matrices[a] * G[a, j] for a in rows if sparsity.has_nz(a, j)), ca.SX(3, 3)) for j in range(G.shape[1])
-    ]
+    return [sum((matrices[a] * G[a, j] for a in rows if sparsity.has_nz(a, j)), ca.SX(3, 3)) for j in range(G.shape[1])]
 
 
 def first_order(chain: Chain, energy: Callable[[Chain, SX, SX], SX], q: SX, qd: SX) -> SX:
     """An energy in which the shortening meets only the undeformed chain: kept to second degree in amplitudes and rates.
 
-    E(q, qd) without shortening, plus its first variation in the shortening s and its rate sd, taken where all amplitudes and their
-    rates vanish. With E = T and E = V this is the first-order ("linear stiffening") model of [ZZZ].
+    E(q, qd) without shortening, plus its first variation in the shortening s and its rate sd, taken where all
+    amplitudes and their rates vanish. With E = T and E = V this is the first-order ("linear stiffening") model of
+    [ZZZ].
     """
     lifted, s, sd = _lifted_chain(chain, q, qd)
     if not s:
@@ -188,7 +189,9 @@ def first_order(chain: Chain, energy: Callable[[Chain, SX, SX], SX], q: SX, qd: 
 
 def _lifted_chain(chain: Chain, q: SX, qd: SX) -> tuple[Chain, list[SX], list[SX]]:
     """The chain with every shortening product as a coordinate of its own, and these products and their rates."""
-    links, s, sd = [], [], []
+    links: list[ChainLink] = []
+    s: list[SX] = []
+    sd: list[SX] = []
     for link in chain.links:
         body = link.body
         if isinstance(body, StiffenedBeam):
