@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import gc
 import pickle
 import subprocess
 import sys
@@ -232,6 +233,15 @@ def test_fast_calls_take_what_is_plain():
     frozen.flags.writeable = False
     for given in (np.ones((2, 3))[1], frozen, pickle.loads(pickle.dumps(np.ones(3))), np.frombuffer(bytes(24))):
         np.testing.assert_array_equal(fast(given), given)
+
+
+def test_fast_calls_outlive_their_kernel():
+    x = ca.SX.sym("x", 3)
+    fasts = [Kernel(ca.Function("f", [x], [k * x + ca.sin(x)])).fast for k in range(5)]
+    gc.collect()
+    [Kernel(ca.Function("g", [x], [ca.cos(x) - k])).address for k in range(5)]  # would reuse memory that was given back
+    for k, fast in enumerate(fasts):
+        np.testing.assert_allclose(fast(np.ones(3)), k + np.sin(np.ones(3)), rtol=1e-15)
 
 
 def test_fast_calls_need_the_right_number_of_arguments():

@@ -54,22 +54,27 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-def fast_call(address: int, in_shapes: Sequence[Shape], out_shape: Shape) -> Callable[..., Any] | None:
-    """A builtin function of as many arrays as there are inputs; it gives the output array, or None.
+class _Words(np.ndarray[Any, Any]):
+    """The table of a fast call; the builtin function owns it, and it owns the machine code that it points to."""
 
-    The caller keeps the machine code at `address` alive.
-    """
+    code: llvm.Code
+
+
+def fast_call(code: llvm.Code, in_shapes: Sequence[Shape], out_shape: Shape) -> Callable[..., Any] | None:
+    """A builtin function of as many arrays as there are inputs; it gives the output array, or None."""
     elements = sum(int(np.prod(shape)) for shape in in_shapes)
     fits = elements <= MOST_ELEMENTS and all(len(shape) <= MOST_AXES for shape in (*in_shapes, out_shape))
     if not fits or not _layout_is_known():
         return None
     interface = _interface()
-    words = [address, len(in_shapes), elements, *interface.words, len(out_shape), *_padded(out_shape)]
+    words = [code.address, len(in_shapes), elements, *interface.words, len(out_shape), *_padded(out_shape)]
     for shape in in_shapes:
         words += [len(shape), int(np.prod(shape)), *_padded(shape)]
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    function: Callable[..., Any] = make(interface.definition, np.array(words, dtype=np.int64), None)
+    table = np.array(words, dtype=np.int64).view(_Words)
+    table.code = code
+    function: Callable[..., Any] = make(interface.definition, table, None)
     return function
 
 

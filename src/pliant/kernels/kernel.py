@@ -83,11 +83,7 @@ class Kernel:
 
         `in` holds all inputs, dense and row-major, one after the other, `out` likewise; the two must not overlap.
         """
-        if self._code is None:
-            with llvm.lock:
-                if self._code is None:
-                    self._code = llvm.compile_function(self.function, "single")
-        return self._code.address
+        return self._single_code().address
 
     def is_cached(self) -> bool:
         """Whether a first call will find its machine code on disk."""
@@ -97,7 +93,7 @@ class Kernel:
     def fast(self) -> Callable[..., Any]:
         """A builtin function for one plain state (float64 arrays); it gives None where `kernel(...)` must be called.
 
-        It may be kept for loops that count nanoseconds, together with the kernel itself.
+        It may be kept for loops that count nanoseconds, and owns what it needs.
         """
         if self.backend == "llvm" and self._fast is _refuse:
             self._fast = self._fast_path()
@@ -138,6 +134,13 @@ class Kernel:
     def _virtual_machine(self) -> VirtualMachine:
         return VirtualMachine(self.function, self.signature)
 
+    def _single_code(self) -> llvm.Code:
+        if self._code is None:
+            with llvm.lock:
+                if self._code is None:
+                    self._code = llvm.compile_function(self.function, "single")
+        return self._code
+
     def _batch_code(self) -> BatchCode:
         if self._batch is None:
             with llvm.lock:
@@ -166,8 +169,8 @@ class Kernel:
         """What answers plain single states from now on."""
         shapes = self.signature.out_shapes
         if len(shapes) == 1:
-            return fast_call(self.address, self.signature.in_shapes, shapes[0]) or _no_fast_path
-        call = fast_call(self.address, self.signature.in_shapes, (sum(self.signature.out_sizes),))
+            return fast_call(self._single_code(), self.signature.in_shapes, shapes[0]) or _no_fast_path
+        call = fast_call(self._single_code(), self.signature.in_shapes, (sum(self.signature.out_sizes),))
         return functools.partial(_in_pieces, call, self.signature) if call else _no_fast_path
 
 
