@@ -150,7 +150,7 @@ def test_partial_velocities_as_printed_cost_first_order(seed: int) -> None:
     assert 1.9 < errors[0] / errors[1] < 2.1
 
 
-@pytest.mark.parametrize("seed", (1, 2, 4, 5))
+@pytest.mark.parametrize("seed", [1, 2, 4, 5])
 def test_the_paper_route_gives_the_same_forces(seed: int) -> None:
     """C u - tau_g by P-hat, its derivative and dual gravity wrenches = the recursion; K q is the strain force."""
     chain = chain_of(seed)
@@ -216,7 +216,7 @@ def test_a_base_vector_in_link_axes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("axes", ["base", "link", "section"])
-@pytest.mark.parametrize("seed", (1, 2, 5))
+@pytest.mark.parametrize("seed", [1, 2, 5])
 def test_a_wrench_at_any_station_does_virtual_work(seed: int, axes: str) -> None:
     """(85), (109) against the exact velocity of the loaded section, expanded to first order."""
     chain = chain_of(seed)
