@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pliant.dynamics.published import korayem_shafei
 from pliant.dynamics.published import mohan_saha as ms
 from pliant.dynamics.published import theodore_ghosal as tg
 
@@ -87,6 +88,11 @@ def test_elements_need_fewer_operations_than_modes(arm: str) -> None:
     row = tg.TABLE_2[arm]
     assert row["elements"].products < row["modes"].products
     assert row["elements"].sums < row["modes"].sums
+
+
+@pytest.mark.parametrize(("arm", "size"), [("RR", (2, 2, 2)), ("RRR", (3, 2, 2))])
+def test_both_papers_quote_the_same_counts_of_book(arm: str, size: tuple[int, int, int]) -> None:
+    assert tg.TABLE_2[arm]["book"] == korayem_shafei.book(*size)
 
 
 def test_numbers_of_equations() -> None:
