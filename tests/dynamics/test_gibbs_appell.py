@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -10,20 +11,13 @@ import pytest
 from printed_korayem_shafei import MISPRINTS, PrintedArm, tilde
 
 from arms import random_robot, random_state
-from pliant.dynamics import Equations, Formulation, build_chain, denoc, gibbs_appell, lagrange
-from pliant.dynamics.chain import Chain
+from pliant.dynamics import FORMULATIONS, Equations, build_chain, denoc, gibbs_appell, lagrange
+from pliant.dynamics.chain import BaseMotion, Chain
 from pliant.dynamics.gibbs_appell_inertia import compound_sums
 from pliant.dynamics.gibbs_appell_links import Integrals, links_of
-from pliant.robot import Beam, Joint, Link, Origin, RigidBody, Robot, Shapes
+from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes, load
 
-OURS = Formulation(
-    "gibbs-appell",
-    "[KS09]",
-    gibbs_appell.mass_matrix,
-    gibbs_appell.inertial_forces,
-    inverse=gibbs_appell.inverse_dynamics,
-)
-JUDGE = Formulation("lagrange", "[TG95]", lagrange.mass_matrix, lagrange.inertial_forces)
+OURS, JUDGE = FORMULATIONS["gibbs-appell"], FORMULATIONS["lagrange"]
 ROUND_OFF = 1e-12  # relative to the largest entry: sums of some thousand terms of order one
 SOLVED = 1e-9  # accelerations amplify round-off by the condition of M, up to 1e6 for elements
 
@@ -63,14 +57,18 @@ def at_rest(chain: Chain, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def check_against_judge(robot: Robot, seed: int, stiffening: bool = False) -> None:
     chain = build_chain(robot, stiffening=stiffening)
-    q, qd, tau = random_state(robot, chain.n, chain.n_joints, seed)
+    check_chain(chain, seed, *random_state(robot, chain.n, chain.n_joints, seed))
+
+
+def check_chain(chain: Chain, seed: int, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> None:
     ours, judge = Equations(chain, OURS), Equations(chain, JUDGE)
     M, bias = evaluate(ours.mass_matrix, q), evaluate(ours.bias, q, qd)
+    M_judge, bias_judge = evaluate(judge.mass_matrix, q), evaluate(judge.bias, q, qd)
     assert np.array_equal(M, M.T)
     assert np.linalg.eigvalsh(M).min() > 0
-    assert error(M, evaluate(judge.mass_matrix, q)) < ROUND_OFF
-    assert error(bias, evaluate(judge.bias, q, qd)) < ROUND_OFF
-    qdd = evaluate(judge.forward_dynamics, q, qd, tau)
+    assert error(M, M_judge) < ROUND_OFF
+    assert error(bias, bias_judge) < ROUND_OFF
+    qdd = np.linalg.solve(M_judge, np.array(ca.DM(chain.actuation())) @ tau[:, None] - bias_judge)
     assert error(evaluate(ours.forward_dynamics, q, qd, tau), qdd) < SOLVED
     qdd = np.random.default_rng(seed).normal(size=chain.n)
     assert error(evaluate(ours.inverse_dynamics, q, qd, qdd), M @ qdd[:, None] + bias) < ROUND_OFF
@@ -102,6 +100,28 @@ def test_prismatic_first_joint_is_a_shape_of_the_base() -> None:
     assert links[0].indices == (0,)
     assert links[1].joint is None
     check_against_judge(robot, 5)
+
+
+def test_sliding_beam() -> None:
+    robot = load("rrp")
+    chain = build_chain(robot)
+    q, qd, tau = random_state(robot, chain.n, chain.n_joints, 1, 0.005)
+    q[chain.links[-1].body_indices[0]] = 0.8  # free length, of 1.3 m in all
+    check_chain(chain, 1, q, qd, tau)
+
+
+def test_moving_base() -> None:
+    robot = random_robot(5, links=3)
+    base = [ca.SX(ca.DM(x)) for x in np.random.default_rng(0).normal(size=(3, 3))]
+    chain = replace(build_chain(robot), base=BaseMotion(*base))
+    check_chain(chain, 5, *random_state(robot, chain.n, chain.n_joints, 5))
+
+
+def test_pinned_shapes_turn_with_their_hub() -> None:
+    first, second = spatial_arm(2).links
+    hub = Joint(hub=Lump(mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    pinned = first.model_copy(update={"joint": hub, "shapes": Shapes(boundary="pinned", bending_y=2)})
+    check_against_judge(Robot(name="pinned", links=[pinned, second]), 7)
 
 
 def test_all_links_rigid() -> None:

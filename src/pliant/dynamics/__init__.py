@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.dynamics import denoc, dual_screw, lagrange, recursive_lagrange
+from pliant.dynamics import denoc, dual_screw, gibbs_appell, lagrange, recursive_lagrange
 from pliant.dynamics.build import build_chain
 from pliant.dynamics.chain import Chain, ChainLink, JointMap
 from pliant.dynamics.equations import Equations, Formulation, features, require
@@ -20,6 +20,10 @@ FORMULATIONS: dict[str, Formulation] = {
         Formulation(
             "dual-screw", "Cibicik & Egeland 2021", dual_screw.mass_matrix, dual_screw.inertial_forces,
             supports=frozenset({"flexible joints", "a moving base"}),
+        ),
+        Formulation(
+            "gibbs-appell", "Korayem & Shafei 2009", gibbs_appell.mass_matrix, gibbs_appell.inertial_forces,
+            inverse=gibbs_appell.inverse_dynamics, supports=_EVERYTHING,
         ),
         Formulation(
             "lagrange", "Theodore & Ghosal 1995", lagrange.mass_matrix, lagrange.inertial_forces,
