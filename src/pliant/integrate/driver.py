@@ -19,6 +19,7 @@ from .stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, mea
 from .sundials import MULTISTEP, solve_sundials
 
 CHUNK_SECONDS = 0.15
+CRAWL_NOISE = 30.0  # a crawling explicit run shakes the stiff modes by its own error, about the tolerance
 NEVER = np.iinfo(np.int64).max
 
 
@@ -174,7 +175,7 @@ class _Driver:
 
     # ------------------------------------------------------------ auto
 
-    def _measure(self, explicit: str, span: float) -> Stiffness:
+    def _measure(self, explicit: str, span: float, noise: float = 1.0) -> Stiffness:
         state, run = self.state, self.run
         t, x = float(state.clock[self.c.T]), state.x.copy()
         tableau = dopri5() if explicit == "dopri5" else dop853()
@@ -189,16 +190,17 @@ class _Driver:
             stability=tableau.stability,
             order=tableau.order,
             costly_jacobian=state.callback is not None or state.problem.jacobian is None,
+            noise=noise,
         )
 
-    def _decide(self) -> tuple[str, str]:
-        self.stiffness = self._measure(self.explicit, self.run.t1 - float(self.state.clock[self.c.T]))
+    def _decide(self, noise: float = 1.0) -> tuple[str, str]:
+        self.stiffness = self._measure(self.explicit, self.run.t1 - float(self.state.clock[self.c.T]), noise)
         return choose(self.stiffness, self.explicit)
 
     def _recheck(self) -> bool:
         """Look again when an explicit run crawls; true if the method changed."""
         c, state = self.c, self.state
-        method, reason = self._decide()
+        method, reason = self._decide(CRAWL_NOISE)
         state.tally[c.CHECK_AT] = 2 * state.tally[c.STEPS] + 1000
         if method == self.method:
             return False
@@ -301,7 +303,7 @@ class _Driver:
         c, tally = self.c, self.state.tally
         crawling = False
         if self.method in ("dopri5", "dop853") and 15 * tally[c.CRAWL] > max(0.2 * tally[c.STEPS], 100):
-            found = self._measure(self.method, self.run.t1 - self.run.t0)
+            found = self._measure(self.method, self.run.t1 - self.run.t0, CRAWL_NOISE)
             crawling = found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN
             self.stiffness = found if crawling or self.stiffness is None else self.stiffness
         return Stats(

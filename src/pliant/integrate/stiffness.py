@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .solution import Stiffness
 
 Floats = npt.NDArray[np.float64]
-CHEAP_STEPS = 20_000  # an explicit run of so many steps ends within a fraction of a second: accuracy is worth more
+CHEAP_STEPS = 5_000  # an explicit run of so many steps ends within a fraction of a second: accuracy is worth more
 LEAST_GAIN = 3.0  # the estimate of gain is rough; below this the explicit method is the safer choice
 
 
@@ -41,11 +41,12 @@ def measure(
     stability: float,
     order: int,
     costly_jacobian: bool,
+    noise: float = 1.0,
 ) -> Stiffness:
     """Rates of J and the steps that an explicit method of the given order and the stiff method would take.
 
     A mode is visible when the excitation at hand (f itself, or a unit acceleration of any one coordinate) drives it
-    to more than the tolerance, measured on all coordinates but the rates.
+    to more than `noise` times the tolerance, measured on all coordinates but the rates.
     """
     n = len(x)
     rates, V = np.linalg.eig(J)
@@ -53,6 +54,8 @@ def measure(
     size = np.abs(rates)
     fastest = int(np.argmax(size))
     index = int(np.argmax(np.abs(V[:, fastest] * W[fastest])))  # participation: free of units
+    if n_positions <= index < 2 * n_positions:
+        index -= n_positions  # a rate and its position move together: name the position
     driven = np.abs(W)[:, n_positions:].max(axis=1) if n_positions else np.zeros(n)
     excitation = np.maximum(np.abs(W @ f), driven)
     counted = np.isfinite(atol)
@@ -62,7 +65,7 @@ def measure(
         amplitude = excitation / size
     reach = (np.abs(V[counted]) / weight[:, None]).max(axis=0) * np.where(size > 0, amplitude, 0.0)
     dies_soon = -rates.real * span > 200.0  # the transient is over within a small part of the span
-    visible = float(size[(reach > 1.0) & ~dies_soon].max(initial=10.0 / span))
+    visible = float(size[(reach > noise) & ~dies_soon].max(initial=10.0 / span))
     tolerance = min(max(rtol, float(weight.min(initial=1.0))), 1e-2)
     per_visible = 2.0 * tolerance ** (1.0 / (order + 1))
     explicit_steps = span * max(float(size[fastest]) / stability, visible / (3.0 * per_visible))
