@@ -91,7 +91,7 @@ class Composition:
         base: Any,
         has_table: bool,
     ) -> None:
-        self.model, self.controller, self.has_table = model, controller, has_table
+        self.model, self.torque, self.controller, self.has_table = model, torque, controller, has_table
         self.n, self.m = model.n, model.n_joints
         self.t = ca.SX.sym("t")
         self.paths = {_prescribed_index(model, name): _path(name, path, self.t) for name, path in motion.items()}
@@ -197,13 +197,12 @@ class Composition:
     def breaks(self, t_end: float) -> Array:
         """Times at which paths or controllers are not smooth: steps end there."""
         found: list[float] = []
-        for part in (*self.motion.values(), self.controller):
+        for part in (*self.motion.values(), self.torque, self.controller):
             found += [float(b) for b in getattr(part, "breaks", ())]
         return np.unique([b for b in found if 0.0 < b < t_end])
 
-    @cached_property
-    def sampled(self) -> Callable[[float, Array, Array], Array] | None:
-        """The sampled controller as a function called at its sample times."""
+    def sampler(self) -> Callable[[float, Array, Array], Array] | None:
+        """The sampled controller as a function called at its sample times; fresh, because it may have a memory."""
         if self.controller is None or self.sample_time is None:
             return None
         sampler: Callable[[float, Array, Array], Array] = self.controller.sampler()

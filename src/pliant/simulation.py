@@ -157,7 +157,7 @@ def _plain_input(model: Model, given: Any, name: str) -> _Input:
     m = model.n_joints
     if given is None:
         return _Input()
-    if hasattr(given, "expression"):
+    if hasattr(given, "expression") or hasattr(given, "bind"):
         return _Input(traced=given)
     if callable(given):
         return _Input(function=given)
@@ -220,7 +220,8 @@ class _Inputs:
         self.hold, self.callback, self.n_callback = None, None, 0
         controller_time = composed.sample_time
         period = sample_time or controller_time
-        if period is not None and (self.functions or composed.sampled is not None):
+        self.sampler = composed.sampler()
+        if period is not None and (self.functions or self.sampler is not None):
             times = np.arange(0.0, t_end * (1 + 1e-12), period)
             self.hold = Hold(self._sample, times)
         elif self.functions:
@@ -258,8 +259,8 @@ class _Inputs:
     def _sample(self, t: float, x: Array, p: Array) -> None:
         q, qd = self.composed.full_state(t, x)
         value = self.torque(t, q, qd)
-        if self.composed.sampled is not None:
-            value = value + self.composed.sampled(t, q, qd)
+        if self.sampler is not None:
+            value = value + self.sampler(t, q, qd)
         p[: len(value)] = value
         self.held.append((t, value))
 

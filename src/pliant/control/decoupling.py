@@ -1,0 +1,85 @@
+"""Computed torque for a flexible arm: nonlinear decoupling of the joints with the flexible equations eliminated.
+
+    Gamma = (M_rr - M_rf M_ff^-1 M_rf^T) u + h_r + c_r - M_rf M_ff^-1 (h_f + c_f + K q_f)          [TG95] (31)
+    u = qdd_d + G_v (qd_d - qd_r) + G_p (q_d - q_r)                                               [TG95] (32), (33)
+
+makes the joints double integrators, qdd_r = u (35). The elimination is that of the model's own recursion with the joint
+accelerations prescribed, so no matrix is inverted and the cost stays linear in the number of links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+from numpy.typing import ArrayLike
+
+from pliant.control.base import Controller, Law, actuated, gain_matrix, reference_for
+from pliant.control.trajectories import Trajectory
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.model import Model
+
+
+@dataclass(frozen=True)
+class ComputedTorque(Controller):
+    """Nonlinear decoupling of the joints [TG95] (31) with a PD outer loop (32), (33).
+
+    Parameters
+    ----------
+    kp, kv : number, (m,) or (m, m)
+        G_p in 1/s^2 and G_v in 1/s of the joint error equation (34).
+    reference : Trajectory or (m,)
+        Desired joint positions (of the motors, where drives are elastic).
+    estimate : Model, optional
+        What the controller believes the arm to be, with the same coordinates: (48) with an over-estimated stiffness is
+        `estimate=robot.replace({"links.boom.beam.EI_z": 1.1 * EI}).model()`. The arm itself by default.
+    """
+
+    kp: ArrayLike
+    kv: ArrayLike
+    reference: Trajectory | ArrayLike
+    estimate: Model | None = None
+
+    def bind(self, model: Model) -> Law:
+        """Checks gains, reference and estimate against the model."""
+        return _DecouplingLaw(model, self)
+
+
+class _DecouplingLaw(Law):
+    def __init__(self, model: Model, given: ComputedTorque) -> None:
+        super().__init__(model)
+        self.kp = gain_matrix("kp", given.kp, model.n_joints)
+        self.kv = gain_matrix("kv", given.kv, model.n_joints)
+        self.reference = reference_for(model, given.reference)
+        self.estimate = checked_estimate(model, given.estimate)
+        self.breaks = self.reference.breaks
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        """(m, 1) torques Gamma."""
+        r, rd, rdd = self.reference.derivatives(t)
+        rows = actuated(self.model)
+        u = rdd + ca.mtimes(ca.DM(self.kv), rd - qd[rows]) + ca.mtimes(ca.DM(self.kp), r - q[rows])
+        return decoupled(self.estimate, q, qd, u)
+
+
+def decoupled(model: Model, q: Any, qd: Any, u: Any) -> Any:
+    """(m, 1) torques that give the actuated coordinates the accelerations `u`: (31), (48)."""
+    rows = actuated(model)
+    held = {index: u[k] for k, index in enumerate(rows)}
+    qdd = model.equations.accelerations(q, qd, ca.SX.zeros(model.n), held)
+    return model.equations.inverse_dynamics(q, qd, qdd)[rows]
+
+
+def checked_estimate(model: Model, estimate: Model | None) -> Model:
+    """The controller's model of the arm: same coordinates, torques that act on single coordinates, no free symbols."""
+    chosen = model if estimate is None else estimate
+    if chosen.coordinates != model.coordinates:
+        raise ModelError(
+            f"estimate: its coordinates are {', '.join(chosen.coordinates)}, expected {', '.join(model.coordinates)}"
+        )
+    if chosen is not model and chosen.parameters:
+        raise ModelError("estimate: expected a model without parameters; put their values in with robot.replace")
+    if any(not ca.SX(x).is_zero() for link in chosen.chain.links for x in link.lever):
+        raise UnsupportedModel("decoupling needs torques that act on joints alone; use clamped shapes, not pinned ones")
+    return chosen

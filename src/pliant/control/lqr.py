@@ -1,0 +1,219 @@
+"""Linear quadratic regulator about a configuration, from the exact linearisation: continuous or sampled, [TG95] (37)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.control.base import Array, Controller, Law, actuated, gain_matrix
+from pliant.control.decoupling import checked_estimate, decoupled
+from pliant.control.sampling import SampledLaw
+from pliant.control.trajectories import numbers, positive
+from pliant.errors import ModelError
+from pliant.model import Model
+
+INNER = ("torque", "decoupling")
+WEIGHTS = {"joints", "flexible", "joint_rates", "flexible_rates", "rates"}
+
+
+@dataclass(frozen=True)
+class LQR(Controller):
+    """u = u_0 - G (x - x_0) with x = [q; qd] and the gain that minimises the integral of dx^T Q dx + du^T R du.
+
+    Parameters
+    ----------
+    joints : (m,)
+        Joint positions of the configuration; the arm rests there, deflected under gravity.
+    Q : number, (2n,), (2n, 2n) or mapping
+        Weights of the state. A mapping gives `joints`, `flexible` and `rates` (or `joint_rates`, `flexible_rates`).
+    R : number, (m,) or (m, m)
+        Weights of the input.
+    inner : "torque" or "decoupling"
+        What u is: the torques themselves, or the accelerations commanded through the decoupling law (31), as in (37).
+    sample_time, delay : float, optional
+        Sample u that often and hold it, with the discrete gain that minimises the same integral; `delay` is the time
+        between measuring and acting.
+
+    Notes
+    -----
+    Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles.
+    """
+
+    joints: ArrayLike
+    Q: Any
+    R: Any
+    inner: str = "torque"
+    sample_time: float | None = None
+    delay: float = 0.0
+
+    def bind(self, model: Model) -> Law:
+        """Solves the Riccati equation; refuses a pair that cannot be stabilised."""
+        law = _LQRLaw(model, self.inner, self.design(model))
+        return law if self.sample_time is None else SampledLaw(law, self.sample_time, self.delay)
+
+    def design(self, model: Model) -> Design:
+        """Configuration, linear system, gain and poles."""
+        if self.inner not in INNER:
+            raise ModelError(f"inner: got {self.inner!r}, expected one of {', '.join(INNER)}")
+        x0, u0 = rest_state(model, numbers("joints", self.joints, model.n_joints))
+        A, B = system(model, x0, self.inner)
+        Q, R = state_weight(model, self.Q), gain_matrix("R", self.R, model.n_joints)
+        check_weights(Q, R)
+        require_stabilisable(model, A, B, x0[: model.n])
+        if self.sample_time is None:
+            G = regulator(A, B, Q, R)
+            poles = np.linalg.eigvals(A - B @ G)
+        else:
+            G, poles = sampled_regulator(A, B, Q, R, positive("sample_time", self.sample_time))
+        return Design(x0, u0, A, B, G, poles)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A regulator: state `x0` (2n,) and torques `u0` (m,) of the configuration, `A`, `B`, gain `G` (m, 2n), poles.
+
+    Poles are eigenvalues of A - B G, in 1/s; of a sampled regulator, logarithms of the discrete ones over the period.
+    """
+
+    x0: Array
+    u0: Array
+    A: Array
+    B: Array
+    G: Array
+    poles: Any
+
+
+class _LQRLaw(Law):
+    def __init__(self, model: Model, inner: str, design: Design) -> None:
+        super().__init__(model)
+        self.design, self.inner = design, inner
+        if inner == "decoupling":
+            checked_estimate(model, None)
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        """(m, 1) torques."""
+        d = self.design
+        u = -ca.mtimes(ca.DM(d.G), ca.vertcat(q, qd) - ca.DM(d.x0))
+        return decoupled(self.model, q, qd, u) if self.inner == "decoupling" else ca.DM(d.u0) + u
+
+
+def rest_state(model: Model, joints: Array) -> tuple[Array, Array]:
+    """State [q; 0] at static rest with these joint positions, and the torques that hold it."""
+    q = model.equilibrium(joints)
+    return np.concatenate([q, np.zeros(model.n)]), model.holding_torque(q)
+
+
+def system(model: Model, x0: Array, inner: str = "torque") -> tuple[Array, Array]:
+    """A, B about a rest state; for "decoupling" of the loop (35), (36) whose input is the joint acceleration."""
+    A, B, _, _ = model.linearize(x0[: model.n])
+    if inner == "torque":
+        return A, B
+    rows = [model.n + k for k in actuated(model)]
+    inverse = np.linalg.inv(B[rows])
+    A, B = A - B @ inverse @ A[rows], B @ inverse
+    A[rows], B[rows] = 0.0, np.eye(model.n_joints)
+    return A, B
+
+
+def state_weight(model: Model, given: Any) -> Array:
+    """(2n, 2n) weight from a number, 2n numbers, a matrix or a mapping of groups."""
+    n = model.n
+    if isinstance(given, Mapping):
+        unknown = set(given) - WEIGHTS
+        if unknown:
+            raise ModelError(f"Q: unknown {', '.join(sorted(unknown))}, expected {', '.join(sorted(WEIGHTS))}")
+        is_joint = np.array(["." not in name or name.endswith(".motor") for name in model.coordinates])
+        rates = float(given.get("rates", 0.0))
+        position = np.where(is_joint, float(given.get("joints", 0.0)), float(given.get("flexible", 0.0)))
+        rate = np.where(is_joint, float(given.get("joint_rates", rates)), float(given.get("flexible_rates", rates)))
+        return np.diag(np.concatenate([position, rate]))
+    return gain_matrix("Q", given, 2 * n)
+
+
+def check_weights(Q: Array, R: Array) -> None:
+    """Q must be symmetric and positive semi-definite, R positive definite."""
+    for name, W, least in (("Q", Q, 0.0), ("R", R, np.finfo(float).tiny)):
+        if not np.allclose(W, W.T, rtol=1e-12, atol=0.0):
+            raise ModelError(f"{name}: expected a symmetric matrix")
+        smallest = float(np.linalg.eigvalsh(W).min())
+        if smallest < least - 1e-12 * float(np.abs(W).max()) or (least > 0 and smallest <= 0):
+            wanted = "positive definite" if least > 0 else "positive semi-definite"
+            raise ModelError(f"{name}: smallest eigenvalue {smallest:.3g}, expected a {wanted} matrix")
+
+
+def regulator(A: Array, B: Array, Q: Array, R: Array) -> Array:
+    """Gain G = R^-1 B^T P of the continuous regulator."""
+    from scipy.linalg import solve_continuous_are
+
+    try:
+        P = solve_continuous_are(A, B, Q, R)
+    except np.linalg.LinAlgError as error:
+        raise ModelError(
+            f"LQR: no stabilising solution ({error}); weigh every coordinate in Q, or add damping to the links"
+        ) from error
+    return np.asarray(np.linalg.solve(R, B.T @ P))
+
+
+def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> tuple[Array, Any]:
+    """Gain of the held input that minimises the same integral (Van Loan), and the poles as continuous ones."""
+    from scipy.linalg import expm, solve_discrete_are
+
+    n, m = B.shape
+    F = np.block([[A, B], [np.zeros((m, n + m))]])
+    W = np.block([[Q, np.zeros((n, m))], [np.zeros((m, n)), R]])
+    steps = max(0, int(np.ceil(np.log2(max(1.0, float(np.abs(F).sum(1).max()) * period)))))
+    E = expm(np.block([[-F.T, W], [np.zeros_like(F), F]]) * period / 2**steps)
+    Phi = E[n + m :, n + m :]
+    cost = Phi.T @ E[: n + m, n + m :]
+    for _ in range(steps):  # double the period: exponentials of -F^T overflow over a long one
+        cost, Phi = cost + Phi.T @ cost @ Phi, Phi @ Phi
+    Ad, Bd = Phi[:n, :n], Phi[:n, n:]
+    cost = (cost + cost.T) / 2
+    try:
+        P = solve_discrete_are(Ad, Bd, cost[:n, :n], cost[n:, n:], s=cost[:n, n:])
+    except np.linalg.LinAlgError as error:
+        raise ModelError(
+            f"LQR: no stabilising solution for sample_time {period:g} s ({error}); a vibration may repeat "
+            "between samples: change the sample time"
+        ) from error
+    G = np.linalg.solve(cost[n:, n:] + Bd.T @ P @ Bd, Bd.T @ P @ Ad + cost[:n, n:].T)
+    return G, np.log(np.linalg.eigvals(Ad - Bd @ G).astype(complex)) / period
+
+
+def require_stabilisable(model: Model, A: Array, B: Array, q0: Array) -> None:
+    """Raises `ModelError` that names what no torque can reach, if that does not die out by itself."""
+    weakest, direction = uncontrollable(model, A, B, q0)
+    if weakest < 1e-10:
+        name = model.coordinates[int(np.argmax(np.abs(direction)))]
+        raise ModelError(
+            f"the pair (A, B) cannot be stabilised: no torque reaches an undamped motion of {name!r} at this "
+            "configuration; drop those shapes, choose another configuration or give the link damping"
+        )
+
+
+def uncontrollable(model: Model, A: Array, B: Array, q0: Array) -> tuple[float, Array]:
+    """Smallest singular value of [A - s, B] over eigenvalues s that do not decay (Hautus), and its direction in q.
+
+    In coordinates scaled by the inertia and time scaled by the fastest vibration, so that the number has no unit.
+    """
+    n = model.n
+    scale = 1 / np.sqrt(np.diag(model.mass_matrix(q0)))
+    fastest = float(np.sqrt(max(np.abs(np.linalg.eigvals(A[n:, :n])).max(initial=0.0), 1.0)))
+    T = np.concatenate([1 / scale, 1 / (scale * fastest)])
+    As = T[:, None] * A / T[None, :] / fastest
+    Bs = T[:, None] * B
+    Bs = Bs / np.linalg.norm(Bs, axis=0, keepdims=True)
+    weakest, direction = np.inf, np.zeros(n)
+    for s in np.linalg.eigvals(As):
+        if s.real < -1e-9:
+            continue
+        left, values, _ = np.linalg.svd(np.hstack([As - s * np.eye(2 * n), Bs]))
+        if values[-1] < weakest:
+            weakest, w = float(values[-1]), left[:, -1]
+            direction = np.abs(w[:n]) + np.abs(w[n:])
+    return weakest, direction

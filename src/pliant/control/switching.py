@@ -1,0 +1,100 @@
+"""Phases: one controller after another, at given times or when something happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.control.base import Array, Controller, Law
+from pliant.control.trajectories import moment
+from pliant.errors import ModelError
+from pliant.model import Model
+
+Condition = Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Switch(Controller):
+    """Controllers that take turns.
+
+    Parameters
+    ----------
+    phases : sequence of Controller
+    until : sequence of float or condition
+        What ends each phase but the last: a time, or a function g(t, q, qd) in CasADi operations that ends it when it
+        first is >= 0. All phases may end by time or all by conditions, in any mixture.
+
+    Notes
+    -----
+    A phase that has ended does not come back. For conditions this memory is a state of the controller: the time since
+    the condition was first met. An adaptive method finds the moment by its error control; with a fixed step the moment
+    is only known to within the step.
+    """
+
+    phases: Sequence[Controller]
+    until: Sequence[float | Condition]
+
+    def bind(self, model: Model) -> Law:
+        """Binds every phase."""
+        if len(self.phases) < 2 or len(self.until) != len(self.phases) - 1:
+            raise ModelError(
+                f"until: got {len(self.until)} ends for {len(self.phases)} phases, expected at least two phases and "
+                "one end for each but the last"
+            )
+        times = [moment("until", end) for end in self.until if not callable(end)]
+        if any(b <= a for a, b in zip(times, times[1:])):
+            raise ModelError(f"until: got times {times}, expected them to rise")
+        laws = [phase.bind(model) for phase in self.phases]
+        if any(law.sample_time is not None for law in laws):
+            raise ModelError("phases: a sampled controller cannot be a phase; sample the switch: Sampled(Switch(...))")
+        return _SwitchLaw(model, laws, list(self.until))
+
+
+class _SwitchLaw(Law):
+    def __init__(self, model: Model, laws: list[Law], ends: list[float | Condition]) -> None:
+        super().__init__(model)
+        self.laws, self.ends = laws, ends
+        self.breaks = tuple(b for law in laws for b in law.breaks) + tuple(
+            float(end) for end in ends if not callable(end)
+        )
+        self.n_clocks = sum(callable(end) for end in ends)
+        self.n_states = sum(law.n_states for law in laws) + self.n_clocks
+
+    @property
+    def initial_state(self) -> Array:
+        return np.concatenate([*(law.initial_state for law in self.laws), np.zeros(self.n_clocks)])
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        """Torques of the phase at hand; states of the others stand still."""
+        z = ca.SX(0, 1) if z is None else z
+        over, clock_rates = self._ended(t, q, qd, z)
+        tau, rates, first = ca.SX.zeros(self.model.n_joints), [], 0
+        for k, law in enumerate(self.laws):
+            begun = over[k - 1] if k else 1
+            active = ca.logic_and(begun, ca.logic_not(over[k])) if k < len(over) else begun
+            torque, rate = law.with_states(t, q, qd, z[first : first + law.n_states])
+            tau = ca.if_else(active, torque, tau)
+            rates.append(ca.if_else(active, rate, ca.SX.zeros(rate.shape)))
+            first += law.n_states
+        return (tau, ca.vertcat(*rates, *clock_rates)) if self.n_states else tau
+
+    def _ended(self, t: Any, q: Any, qd: Any, z: Any) -> tuple[list[Any], list[Any]]:
+        """Whether each phase but the last is over, and the rates of the clocks that remember conditions."""
+        over: list[Any] = []
+        rates: list[Any] = []
+        clock = self.n_states - self.n_clocks
+        for end in self.ends:
+            before = over[-1] if over else 1
+            if callable(end):
+                passed = z[clock] > 0
+                met = ca.logic_or(passed, ca.logic_and(before, ca.SX(end(t, q, qd)) >= 0))
+                over.append(ca.logic_and(before, passed))
+                rates.append(ca.if_else(met, 1, 0))
+                clock += 1
+            else:
+                over.append(ca.logic_and(before, t >= end))
+        return over, rates

@@ -1,0 +1,283 @@
+"""Desired motions: each gives q, qd, qdd as numbers and its position as a traced expression of time.
+
+A trajectory moves `n` coordinates at once. As the reference of a controller it is used whole; `trajectory[k]` is one
+coordinate, and `trajectory.motion(model)` is what `simulate(..., motion=)` takes. Rates are exact derivatives of the
+expression, so position, rate and acceleration cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.errors import ModelError
+from pliant.model import Model
+
+Array = NDArray[np.float64]
+
+
+class Trajectory:
+    """A motion of `n` coordinates over time; subclasses give `n`, `breaks` and `expression`."""
+
+    n: int
+    breaks: tuple[float, ...] = ()
+    """Times at which a derivative jumps: integration steps end there."""
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) CasADi positions at time `t`."""
+        raise NotImplementedError
+
+    def derivatives(self, t: Any) -> tuple[Any, Any, Any]:
+        """(n, 1) CasADi positions, rates and accelerations at time `t` (any expression)."""
+        time = ca.SX.sym("t")
+        q = ca.SX(self.expression(time))
+        qd = ca.jacobian(q, time)
+        outputs = ca.substitute([q, qd, ca.jacobian(qd, time)], [time], [ca.SX(t)])
+        return outputs[0], outputs[1], outputs[2]
+
+    @cached_property
+    def _function(self) -> Any:
+        t = ca.SX.sym("t")
+        return ca.Function("trajectory", [t], [ca.densify(x) for x in self.derivatives(t)])
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
+        times = np.asarray(t, dtype=float)
+        if times.ndim > 1:
+            raise ModelError(f"t: shape {times.shape}, expected one time or a list of times")
+        values = self._function(times.reshape(1, -1))
+        q, qd, qdd = (np.array(v, dtype=float).T for v in values)
+        return (q, qd, qdd) if times.ndim else (q[0], qd[0], qdd[0])
+
+    def __getitem__(self, index: int) -> Trajectory:
+        return Component(self, range(self.n)[index])
+
+    def __len__(self) -> int:
+        return self.n
+
+    def motion(self, model: Model, joints: Sequence[str] | None = None) -> dict[str, Trajectory]:
+        """Each joint's own trajectory by name, for `simulate(..., motion=)`; all joints in order by default."""
+        names = tuple(model.joints if joints is None else joints)
+        if len(names) != self.n:
+            raise ModelError(f"trajectory: it moves {self.n} coordinates, expected {len(names)} ({', '.join(names)})")
+        return {name: self[k] for k, name in enumerate(names)}
+
+
+class Component(Trajectory):
+    """One coordinate of a trajectory."""
+
+    n = 1
+
+    def __init__(self, whole: Trajectory, index: int) -> None:
+        self.whole, self.index = whole, index
+        self.breaks = whole.breaks
+
+    def expression(self, t: Any) -> Any:
+        """The position of this coordinate."""
+        return self.whole.expression(t)[self.index]
+
+
+def numbers(name: str, value: Any, size: int | None = None) -> Array:
+    """A finite vector of numbers from what the user gave; `size` None takes any length."""
+    try:
+        out = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: got {value!r}, expected numbers") from error
+    if out.ndim != 1 or not np.isfinite(out).all() or (size is not None and out.shape != (size,)):
+        wanted = "a list of" if size is None else str(size)
+        raise ModelError(f"{name}: got {value!r}, expected {wanted} finite numbers")
+    return out
+
+
+def positive(name: str, value: Any) -> float:
+    """A positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not (0 < float(value) < np.inf):
+        raise ModelError(f"{name}: got {value!r}, expected a positive number")
+    return float(value)
+
+
+def moment(name: str, value: Any) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(float(value)):
+        raise ModelError(f"{name}: got {value!r}, expected a finite number")
+    return float(value)
+
+
+class _RestToRest(Trajectory):
+    """`start` + (`goal` - `start`) s(u) with u from 0 to 1 over `duration`, at rest before `begin` and after the end."""
+
+    def __init__(self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0) -> None:
+        self.start = numbers("start", start)
+        self.goal = numbers("goal", goal, len(self.start))
+        self.n = len(self.start)
+        self.duration, self.begin = positive("duration", duration), moment("begin", begin)
+        self.breaks = (self.begin, *(self.begin + self.duration * u for u in self._inner_breaks()), self.end)
+
+    @property
+    def end(self) -> float:
+        """Time of arrival, seconds."""
+        return self.begin + self.duration
+
+    def _inner_breaks(self) -> Iterable[float]:
+        return ()
+
+    def law(self, u: Any) -> Any:
+        """s(u), from 0 to 1 as u goes from 0 to 1."""
+        raise NotImplementedError
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) positions."""
+        u = ca.fmin(ca.fmax((t - self.begin) / self.duration, 0), 1)
+        return ca.DM(self.start) + ca.DM(self.goal - self.start) * self.law(u)
+
+
+class Cycloidal(_RestToRest):
+    """q = q0 + D (u - sin(2 pi u) / (2 pi)): zero rate and acceleration at both ends.
+
+    Parameters
+    ----------
+    start, goal : (n,)
+        Rad or m.
+    duration : float
+        Seconds from start to goal.
+    begin : float
+        Time at which the motion starts.
+    """
+
+    def law(self, u: Any) -> Any:
+        """u - sin(2 pi u) / (2 pi)."""
+        return u - ca.sin(2 * np.pi * u) / (2 * np.pi)
+
+
+class MohanSaha(Cycloidal):
+    """Profile (38) of [MS07], theta_i = (pi / T) t - sin(2 pi t / T) / 2: every joint from 0 to pi, a cycloid."""
+
+    def __init__(self, joints: int = 6, duration: float = 10.0, begin: float = 0.0) -> None:
+        if isinstance(joints, bool) or not isinstance(joints, int) or joints < 1:
+            raise ModelError(f"joints: got {joints!r}, expected a count of at least 1")
+        super().__init__(np.zeros(joints), np.full(joints, np.pi), duration, begin)
+
+
+class Quintic(_RestToRest):
+    """Fifth-order polynomial 10 u^3 - 15 u^4 + 6 u^5: zero rate and acceleration at both ends."""
+
+    def law(self, u: Any) -> Any:
+        """10 u^3 - 15 u^4 + 6 u^5."""
+        return u**3 * (10 + u * (6 * u - 15))
+
+
+class Trapezoidal(_RestToRest):
+    """Constant acceleration, constant rate, constant deceleration; `ramp` is the fraction of each of the two ramps."""
+
+    def __init__(
+        self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0, ramp: float = 0.25
+    ) -> None:
+        self.ramp = positive("ramp", ramp)
+        if self.ramp > 0.5:
+            raise ModelError(f"ramp: got {ramp!r}, expected a fraction of the duration up to 0.5")
+        super().__init__(start, goal, duration, begin)
+
+    def _inner_breaks(self) -> Iterable[float]:
+        return (self.ramp, 1 - self.ramp)
+
+    def law(self, u: Any) -> Any:
+        """Area under the trapezium of unit area whose ramps take `ramp` each."""
+        r, top = self.ramp, 1 / (1 - self.ramp)
+        rising, cruising = top * u**2 / (2 * r), top * (u - r / 2)
+        falling = 1 - top * (1 - u) ** 2 / (2 * r)
+        return ca.if_else(u < r, rising, ca.if_else(u < 1 - r, cruising, falling))
+
+
+class Step(Trajectory):
+    """A jump from `start` to `goal` at `time`: for references of controllers, not for prescribed motion."""
+
+    def __init__(self, start: ArrayLike, goal: ArrayLike, time: float = 0.0) -> None:
+        self.start = numbers("start", start)
+        self.goal = numbers("goal", goal, len(self.start))
+        self.n, self.time = len(self.start), moment("time", time)
+        self.breaks = (self.time,)
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) positions."""
+        return ca.DM(self.start) + ca.DM(self.goal - self.start) * ca.if_else(t >= self.time, 1, 0)
+
+
+class Constant(Trajectory):
+    """A fixed position."""
+
+    def __init__(self, position: ArrayLike) -> None:
+        self.position = numbers("position", position)
+        self.n = len(self.position)
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) positions."""
+        return ca.SX(ca.DM(self.position))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A polynomial in (t - start) that holds from `start` on: `coefficients` (degree + 1, n), constant term first."""
+
+    start: float
+    coefficients: Array
+
+
+class Piecewise(Trajectory):
+    """Polynomials one after another; before the first and after `end` the end positions hold."""
+
+    def __init__(self, pieces: Sequence[Piece], end: float) -> None:
+        if not pieces:
+            raise ModelError("pieces: expected at least one polynomial")
+        self.pieces, self.end = tuple(pieces), float(end)
+        self.n = self.pieces[0].coefficients.shape[1]
+        self.breaks = (*(piece.start for piece in self.pieces), self.end)
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
+        time = ca.fmin(ca.fmax(t, self.pieces[0].start), self.end)
+        start, table = ca.SX(self.pieces[0].start), ca.SX(ca.DM(self.pieces[0].coefficients))
+        for piece in self.pieces[1:]:
+            inside = time >= piece.start
+            start = ca.if_else(inside, piece.start, start)
+            table = ca.if_else(inside, ca.DM(piece.coefficients), table)
+        since, value = time - start, table[-1, :]
+        for k in reversed(range(table.shape[0] - 1)):
+            value = table[k, :] + since * value
+        return value.T
+
+
+class Waypoints(Piecewise):
+    """Spline through `points` (K, n) at `times` (K,).
+
+    Cubic (`order` 3, continuous acceleration, zero end rates) or quintic (`order` 5, zero end rates and accelerations).
+    """
+
+    def __init__(self, times: ArrayLike, points: ArrayLike, order: int = 3) -> None:
+        from scipy.interpolate import make_interp_spline
+
+        at = numbers("times", times)
+        try:
+            through = np.asarray(points, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"points: got {points!r}, expected {len(at)} rows of numbers") from error
+        through = through[:, None] if through.ndim == 1 else through
+        if through.ndim != 2 or len(through) != len(at) or not np.isfinite(through).all():
+            raise ModelError(f"points: shape {through.shape}, expected one finite row for each of the {len(at)} times")
+        if len(at) < 2 or not (np.diff(at) > 0).all():
+            raise ModelError(f"times: got {times!r}, expected at least two strictly rising times")
+        if order not in (3, 5):
+            raise ModelError(f"order: got {order!r}, expected 3 or 5")
+        rest = [(k, np.zeros(through.shape[1])) for k in range(1, (order + 1) // 2)]
+        spline = make_interp_spline(at, through, k=order, bc_type=(rest, rest))
+        factorial = np.cumprod([1, *range(1, order + 1)])
+        pieces = [
+            Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in at[:-1]
+        ]
+        self.times, self.points = at, through
+        super().__init__(pieces, float(at[-1]))
