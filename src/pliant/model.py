@@ -312,8 +312,8 @@ class Model:
             tau = self.bias(q, qd)[rows]
         A21, A22, B2 = self._kernel("linearize")(q, qd, tau, *self._extra(None))
         n, m = self.n, self.n_joints
-        A = np.block([[np.zeros((n, n)), np.eye(n)], [A21, A22]])
-        B = np.vstack([np.zeros((n, m)), B2])
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [np.reshape(A21, (n, n)), np.reshape(A22, (n, n))]])
+        B = np.vstack([np.zeros((n, m)), np.reshape(B2, (n, m))])
         C = np.eye(2 * n) if outputs is None else self._output_matrix(outputs, q, qd)
         return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
 
