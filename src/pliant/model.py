@@ -103,6 +103,7 @@ class Model:
         self._nominal = _nominal_values(robot, self.options)
         self._lock = threading.RLock()
         self._kernels: dict[str, Kernel] = {}
+        self._fast: dict[str, Callable[..., Any]] = {}
         self._equations: Equations = self._trace()
 
     def _trace(self) -> Equations:
@@ -184,19 +185,19 @@ class Model:
 
     def mass_matrix(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Inertia matrix `(..., n, n)`, rotors included."""
-        return np.asarray(self._call("mass_matrix", p, q))
+        return self._call("mass_matrix", p, q)  # type: ignore[no-any-return]
 
     def bias(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Array:
         """`(..., n)`: gravity, elastic, damping, friction and velocity terms."""
-        return np.asarray(self._call("bias", p, q, qd))
+        return self._call("bias", p, q, qd)  # type: ignore[no-any-return]
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Accelerations `(..., n)` under joint torques `(..., n_joints)`."""
-        return np.asarray(self._call("forward_dynamics", p, q, qd, tau))
+        return self._call("forward_dynamics", p, q, qd, tau)  # type: ignore[no-any-return]
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias."""
-        return np.asarray(self._call("inverse_dynamics", p, q, qd, qdd))
+        return self._call("inverse_dynamics", p, q, qd, qdd)  # type: ignore[no-any-return]
 
     def energy(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Energy:
         """Kinetic, gravity and strain energy, in joules."""
@@ -205,11 +206,11 @@ class Model:
 
     def tip_pose(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Pose `(..., 4, 4)` of the distal frame of the last link, in the base."""
-        return np.asarray(self._call("tip_pose", p, q))
+        return self._call("tip_pose", p, q)  # type: ignore[no-any-return]
 
     def jacobian(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Jacobian `(..., 6, n)` [angular; linear] of the distal frame, in base axes."""
-        return np.asarray(self._call("jacobian", p, q))
+        return self._call("jacobian", p, q)  # type: ignore[no-any-return]
 
     @cached_property
     def actuation(self) -> Array:
@@ -249,7 +250,7 @@ class Model:
 
     def stiffness(self, q: ArrayLike) -> Array:
         """Second derivative (n, n) of the potential energy, gravity included."""
-        return np.asarray(self._call("stiffness", None, q))
+        return self._call("stiffness", None, q)  # type: ignore[no-any-return]
 
     def _free(self, locked: bool) -> list[int]:
         held = {link.actuated for link in self.chain.links} if locked else set()
@@ -365,10 +366,13 @@ class Model:
         return (self._nominal if p is None else p,)
 
     def _call(self, name: str, p: ArrayLike | None, *arrays: ArrayLike) -> Any:
-        kernel = self._kernels.get(name) or self._kernel(name)
-        if p is None and not self.options.parameters:
-            return kernel(*arrays)
-        return kernel(*arrays, *self._extra(p))
+        if p is not None or self._nominal.size:
+            arrays = (*arrays, *self._extra(p))
+        fast = self._fast.get(name)
+        if fast is None:
+            fast = self._fast[name] = self._kernel(name).fast
+        result = fast(*arrays)  # one plain state; None asks for the checked path: batches, conversion, errors
+        return self._kernels[name](*arrays) if result is None else result
 
 
 @dataclass(frozen=True)

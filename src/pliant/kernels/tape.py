@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ from pliant.kernels.operations import (
 )
 
 Ints = NDArray[np.int32]
+Columns = tuple[Ints, Ints, Ints, NDArray[np.float64]]
+DIV, INV, MUL = CODES["div"], CODES["inv"], CODES["mul"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class Tape:
         """
         f = _expanded(f)
         keep = tuple(range(f.n_out())) if outputs is None else tuple(outputs)
-        columns, targets = _number_values(f, keep)
+        columns, targets = _share_reciprocals(*_number_values(f, keep))
         op, a, b, constant, targets = _without_dead_code(*columns, targets)
         return cls(
             op=op,
@@ -151,13 +154,17 @@ class _Numbering:
         return number
 
 
+    def columns(self) -> Columns:
+        """Operations, operands and constants as arrays."""
+        op, a, b, constant = zip(*self.rows) if self.rows else ((), (), (), ())
+        ints = (np.array(op, dtype=np.int32), np.array(a, dtype=np.int32), np.array(b, dtype=np.int32))
+        return (*ints, np.array(constant, dtype=np.float64))
+
+
 def _row_major(shape: tuple[int, int], sparsity: ca.Sparsity) -> list[int]:
     """Place of each nonzero (CasADi: column by column) in a dense row-major array."""
     rows, columns = sparsity.get_triplet()
     return [row * shape[1] + column for row, column in zip(rows, columns)]
-
-
-Columns = tuple[Ints, Ints, Ints, NDArray[np.float64]]
 
 
 def _number_values(f: ca.Function, keep: tuple[int, ...]) -> tuple[Columns, Ints]:
@@ -189,9 +196,32 @@ def _number_values(f: ca.Function, keep: tuple[int, ...]) -> tuple[Columns, Ints
                 "Build the function from SX expressions without calls, or evaluate it with backend='vm'."
             )
         slots[target[0]] = value
-    op_, a, b, constant = zip(*numbering.rows) if numbering.rows else ((), (), (), ())
-    columns = tuple(np.array(x, dtype=np.int32) for x in (op_, a, b))
-    return (*columns, np.array(constant, dtype=np.float64)), targets  # type: ignore[return-value]
+    return numbering.columns(), targets
+
+
+def _share_reciprocals(columns: Columns, targets: Ints) -> tuple[Columns, Ints]:
+    """Divisions by one value, where there are several, become one reciprocal and products; by a constant, a product.
+
+    A division costs ten multiplications, and an elimination divides a whole row by its pivot: CasADi writes x * (1/d)
+    back as x / d.
+    """
+    op, a, b, constant = (column.tolist() for column in columns)
+    divisions = Counter(b[i] for i in range(len(op)) if op[i] == DIV)
+    numbering = _Numbering()
+    new: list[int] = []
+    for i in range(len(op)):
+        left, right = (new[a[i]] if a[i] >= 0 and op[i] != INPUT else a[i]), (new[b[i]] if b[i] >= 0 else -1)
+        if op[i] == DIV and op[b[i]] == CONST and _has_reciprocal(constant[b[i]]):
+            new.append(numbering.value(MUL, left, numbering.value(CONST, -1, -1, 1.0 / constant[b[i]])))
+        elif op[i] == DIV and divisions[b[i]] > 1:
+            new.append(numbering.value(MUL, left, numbering.value(INV, right, -1)))
+        else:
+            new.append(numbering.value(op[i], left, right, constant[i]))
+    return numbering.columns(), np.array([new[t] if t >= 0 else -1 for t in targets.tolist()], dtype=np.int32)
+
+
+def _has_reciprocal(number: float) -> bool:
+    return 1e-290 < abs(number) < 1e290
 
 
 def _without_dead_code(
