@@ -62,6 +62,7 @@ def test_auto_takes_the_stiff_method_and_saves_twentyfold():
     assert auto.stats.method == "rodas5p"
     assert "rodas5p" in auto.stats.reason
     assert auto.stats.stiffness.rate == pytest.approx(STIFF_RATE, rel=0.02)
+    assert 0.2 < auto.stats.stiffness.stiff_steps / auto.stats.steps < 5  # an estimate, good to its order of magnitude
     explicit = solve(stiff_chain(), (0, 5), STIFF_START, method="dopri5", **options)
     assert explicit.stats.steps > 20 * auto.stats.steps
     # the swing of the pendulum: two runs at rtol 1e-6 whose errors grow along the orbit

@@ -189,7 +189,6 @@ class _Driver:
             n_positions=state.problem.n_positions,
             stability=tableau.stability,
             order=tableau.order,
-            costly_jacobian=state.callback is not None or state.problem.jacobian is None,
             noise=noise,
         )
 

@@ -23,7 +23,7 @@ class Stiffness:
     index : int
         Coordinate that takes the largest part in that eigenvector.
     visible_rate : float
-        Largest \\|lambda\\| among the modes whose amplitude the tolerance can see.
+        Largest \\|lambda\\| among the modes whose amplitude the tolerance can see, averaged over the span.
     explicit_steps, stiff_steps : float
         Estimated steps over the span.
     gain : float

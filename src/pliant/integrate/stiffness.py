@@ -7,6 +7,7 @@ only the modes that the tolerance can see, at a higher price per step.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from .solution import Stiffness
 
 Floats = npt.NDArray[np.float64]
 CHEAP_STEPS = 5_000  # an explicit run of so many steps ends within a fraction of a second: accuracy is worth more
+VISIBLE = (
+    3.0  # amplitude over tolerance from which a damped method follows a mode: it errs by a third where it does not
+)
 LEAST_GAIN = 3.0  # the estimate of gain is rough; below this the explicit method is the safer choice
 
 
@@ -40,13 +44,18 @@ def measure(
     n_positions: int,
     stability: float,
     order: int,
-    costly_jacobian: bool,
     noise: float = 1.0,
 ) -> Stiffness:
     """Rates of J and the steps that an explicit method of the given order and the stiff method would take.
 
-    A mode is visible when the excitation at hand (f itself, or a unit acceleration of any one coordinate) drives it
-    to more than `noise` times the tolerance, measured on all coordinates but the rates.
+    Parameters
+    ----------
+    J, f, x : (n, n), (n,), (n,)
+        Jacobian, derivative and state at the start.
+    stability, order : float, int
+        Of the explicit method.
+    noise : float
+        Modes below so many times the tolerance do not count.
     """
     n = len(x)
     rates, V = np.linalg.eig(J)
@@ -56,24 +65,41 @@ def measure(
     index = int(np.argmax(np.abs(V[:, fastest] * W[fastest])))  # participation: free of units
     if n_positions <= index < 2 * n_positions:
         index -= n_positions  # a rate and its position move together: name the position
-    driven = np.abs(W)[:, n_positions:].max(axis=1) if n_positions else np.zeros(n)
-    excitation = np.maximum(np.abs(W @ f), driven)
     counted = np.isfinite(atol)
     counted[n_positions : 2 * n_positions] = False
-    weight = atol[counted] + rtol * np.abs(x[counted])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        amplitude = excitation / size
-    reach = (np.abs(V[counted]) / weight[:, None]).max(axis=0) * np.where(size > 0, amplitude, 0.0)
-    dies_soon = -rates.real * span > 200.0  # the transient is over within a small part of the span
-    visible = float(size[(reach > noise) & ~dies_soon].max(initial=10.0 / span))
-    tolerance = min(max(rtol, float(weight.min(initial=1.0))), 1e-2)
-    per_visible = 2.0 * tolerance ** (1.0 / (order + 1))
-    explicit_steps = span * max(float(size[fastest]) / stability, visible / (3.0 * per_visible))
-    stiff_steps = span * visible / (2.0 * tolerance ** (1.0 / 6.0))
-    stages = {5: 6, 8: 12}[order]
-    stiff_cost = 10.0 + (n if costly_jacobian else n / 4)  # in evaluations of f: stages, Jacobian, linear algebra
-    gain = explicit_steps * stages / (stiff_steps * stiff_cost)
+    shares = np.abs(V[counted]) / (atol + rtol * np.abs(x))[counted, None]
+    amplitude = np.sqrt(np.mean(shares**2, axis=0)) * _excitation(W, f, n_positions) / np.maximum(size, 1e-9 / span)
+    lasting = _lasting(amplitude / (VISIBLE * noise), rates, span)
+    mean = np.where(lasting < span, np.sqrt(np.maximum(amplitude, 1.0)), np.maximum(amplitude, 1.0))  # over its decay
+    explicit_steps = _steps(size * mean ** (1 / (order + 1)) / 6, lasting, span, float(size[fastest]) / stability)
+    stiff_steps = _steps(size * mean ** (1 / 6) / 2, lasting, span, 0.0)
+    explicit_cost, stiff_cost = {5: 6, 8: 12}[order], 10 + n  # evaluations of f; a Jacobian costs about n of them
+    gain = explicit_steps * explicit_cost / (stiff_steps * stiff_cost)
+    visible = _steps(size, lasting, span, 0.0) / span
     return Stiffness(float(size[fastest]), index, visible, explicit_steps, stiff_steps, gain)
+
+
+def _excitation(W: npt.NDArray[Any], f: Floats, n_positions: int) -> Floats:
+    """Drive of each mode by f as it is, or by a unit acceleration of any one coordinate, whichever is larger."""
+    driven = np.abs(W)[:, n_positions:].max(axis=1) if n_positions else np.zeros(len(f))
+    return np.asarray(np.maximum(np.abs(W @ f), driven))
+
+
+def _lasting(reach: Floats, rates: npt.NDArray[Any], span: float) -> Floats:
+    """How long each mode stays visible as it decays; `reach` is its first amplitude over the visible one."""
+    decay = np.maximum(-rates.real, 1e-9 / span)
+    return np.asarray(np.minimum(np.log(np.maximum(reach, 1.0)) / decay, span))
+
+
+def _steps(demand: Floats, lasting: Floats, span: float, at_least: float) -> float:
+    """Steps over the span when at each moment the most demanding mode still visible decides; `demand` is in steps/s."""
+    floor = max(20.0 / span, at_least)
+    steps, reached = 0.0, 0.0
+    for k in np.argsort(-demand):
+        if lasting[k] > reached:
+            steps += max(float(demand[k]), floor) * (float(lasting[k]) - reached)
+            reached = float(lasting[k])
+    return steps + floor * (span - reached)
 
 
 def choose(found: Stiffness, explicit: str) -> tuple[str, str]:
@@ -81,7 +107,7 @@ def choose(found: Stiffness, explicit: str) -> tuple[str, str]:
     rate = f"fastest rate {found.rate:.3g} 1/s (coordinate {found.index})"
     if found.explicit_steps <= CHEAP_STEPS:
         return explicit, f"{rate}: about {found.explicit_steps:.2g} explicit steps are cheap"
-    seen = f"fastest rate the tolerance can see {found.visible_rate:.3g} 1/s"
+    seen = f"on average the tolerance can see {found.visible_rate:.3g} 1/s"
     if found.gain < LEAST_GAIN:
         return explicit, f"{rate}, {seen}: an implicit method would gain a factor {found.gain:.2g} only"
     return "rodas5p", (
