@@ -11,3 +11,6 @@ from pliant.control.switching import Switch
 from pliant.control.trajectories import (
     Constant, Cycloidal, MohanSaha, Piecewise, Quintic, Step, Trajectory, Trapezoidal, Waypoints,
 )
+from pliant.control.shaping import Shaped, Shaper, ei, shaper_for, zv, zvd
+from pliant.control.sensors import Accelerometer, Encoder, Measurement, StrainGauge, TipPosition
+from pliant.control.observer import Observer, OutputFeedback

@@ -1,0 +1,170 @@
+"""Closed-loop eigenvalues, exact from the composed equations, at a state or along a motion; vibrations link by link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.composition import compose
+from pliant.control import Controller, Trajectory
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.robot import TipLoad
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+
+def closed_loop_matrix(
+    model: Model, controller: Controller, t: float, q: ArrayLike, qd: ArrayLike | None = None, z: ArrayLike | None = None
+) -> Array:
+    """Jacobian of the closed loop x' = f(t, x), x = [q; qd; z], at a state: exact, no differences.
+
+    `z` are the controller's own states, its initial ones by default. The matrix is (2n + n_z, 2n + n_z).
+    """
+    composed = compose(model, None, controller, {}, (), None, False)
+    if composed.sample_time is not None:
+        raise ModelError("a sampled controller has no closed-loop matrix in continuous time; bind it without sampling")
+    x = composed.start(np.asarray(q, dtype=float), np.zeros(model.n) if qd is None else np.asarray(qd, dtype=float))
+    if z is not None:
+        x[2 * model.n : -1] = np.asarray(z, dtype=float)
+    p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+    J, _ = composed.jacobian(np.array([float(t)]), x, p)
+    size = len(x) - 1  # the last state is the work done, which drives nothing
+    return np.asarray(J).reshape(len(x), len(x))[:size, :size]
+
+
+def closed_loop_eigenvalues(
+    model: Model, controller: Controller, t: float, q: ArrayLike, qd: ArrayLike | None = None, z: ArrayLike | None = None
+) -> Complex:
+    """Eigenvalues (rad/s) of `closed_loop_matrix`, sorted by imaginary then real part."""
+    found = np.linalg.eigvals(closed_loop_matrix(model, controller, t, q, qd, z)).astype(complex)
+    return np.asarray(found[np.lexsort((found.real, found.imag))])
+
+
+@dataclass(frozen=True)
+class EigenvalueHistory:
+    """Eigenvalues (N, k) of the loop at times `t` (N,), and the link each vibration belongs to.
+
+    `links` (N, k) holds, for each eigenvalue, the name of the link with the largest share of its kinetic energy, or ""
+    for motions of joints and controller states.
+    """
+
+    t: Array
+    values: Complex
+    links: NDArray[np.str_]
+
+    def frequencies(self, link: str, count: int | None = None) -> Array:
+        """(N, count) imaginary parts > 0 of the vibrations of a link, rising, in rad/s."""
+        rows = []
+        for values, names in zip(self.values, self.links):
+            rows.append(np.sort(values.imag[(names == link) & (values.imag > 0)]))
+        shortest = min(len(row) for row in rows)
+        return np.array([row[: shortest if count is None else min(count, shortest)] for row in rows])
+
+
+def eigenvalues_along(
+    model: Model, controller: Controller, times: ArrayLike, path: Trajectory | tuple[ArrayLike, ArrayLike]
+) -> EigenvalueHistory:
+    """Closed-loop eigenvalues along a motion, [TG95] Figs. 9 and 10.
+
+    `path` is a joint trajectory (links undeformed) or states `(q, qd)`, each (N, n), such as those of a result.
+    """
+    at = np.atleast_1d(np.asarray(times, dtype=float))
+    q, qd = _states(model, at, path)
+    values, links = [], []
+    for t, position, rate in zip(at, q, qd):
+        found, vectors = np.linalg.eig(closed_loop_matrix(model, controller, float(t), position, rate))
+        order = np.lexsort((found.real, found.imag))
+        values.append(found[order].astype(complex))
+        links.append(_owners(model, position, vectors[: model.n, order]))
+    return EigenvalueHistory(at, np.array(values), np.array(links))
+
+
+def _states(model: Model, at: Array, path: Any) -> tuple[Array, Array]:
+    q, qd = np.zeros((len(at), model.n)), np.zeros((len(at), model.n))
+    if isinstance(path, Trajectory):
+        joints, rates, _ = path(at)
+        if joints.shape[1] != model.n_joints:
+            raise ModelError(f"path: it moves {joints.shape[1]} coordinates, expected {model.n_joints}")
+        q[:, : model.n_joints], qd[:, : model.n_joints] = joints, rates
+        return q, qd
+    q, qd = (np.asarray(x, dtype=float) for x in path)
+    if q.shape != (len(at), model.n) or qd.shape != q.shape:
+        raise ModelError(f"path: shapes {q.shape} and {qd.shape}, expected ({len(at)}, {model.n}) twice")
+    return q, qd
+
+
+def _owners(model: Model, q: Array, vectors: Complex) -> NDArray[np.str_]:
+    """Link with the largest share of the kinetic energy of each vector, taken over amplitudes."""
+    M = model.mass_matrix(q)
+    groups: dict[str, list[int]] = {}
+    for k, name in enumerate(model.coordinates):
+        groups.setdefault("" if "." not in name or name.endswith(".motor") else name.split(".")[0], []).append(k)
+    names = list(groups)
+    shares = []
+    for name in names:
+        rows = groups[name]
+        part = vectors[rows]
+        energy = np.real(np.einsum("ik,ij,jk->k", part.conj(), M[np.ix_(rows, rows)], part))
+        shares.append(energy if name else np.zeros_like(energy))
+    total = np.array(shares)
+    winner = np.array(names)[np.argmax(total, axis=0)]
+    return np.asarray(np.where(total.max(axis=0) > 0, winner, ""))
+
+
+def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: TipLoad | float | None = None) -> Array:
+    """Frequencies (rad/s) of one link alone: clamped at its root, with its boundary load at the tip.
+
+    Parameters
+    ----------
+    q : (n,), optional
+        State: its free length matters for a sliding beam.
+    load : TipLoad or mass, optional
+        What the tip carries; by default the `tip_load` of the link's shapes, else nothing.
+
+    Notes
+    -----
+    From kinetic energy of the link and of the load, T = (M yd^2 + 2 D yd y'd + J y'd^2) / 2, and strain energy over the
+    link's own shapes; so with modes as with elements these are Rayleigh quotients, never below the exact frequencies.
+    """
+    from scipy.linalg import eigh
+
+    place = model.robot.index(link)
+    chain_link = model.chain.links[place]
+    state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
+    skip = 1 if chain_link.joint_index is None and chain_link.actuated is not None else 0  # a free length comes first
+    indices = list(chain_link.body_indices)[skip:]
+    if not indices:
+        raise ModelError(f"links.{link}: it has no shapes and does not vibrate")
+    M, D, J = _load(model.robot.links[place], load)
+    c, p = ca.SX.sym("c", len(chain_link.body_indices)), model.parameter_symbols
+    body = chain_link.body
+    tip = body.tip(c, ca.SX.zeros(c.shape))
+    move, turn = tip.J[:, skip:], tip.W[:, skip:]
+    slope = ca.vertcat(ca.SX.zeros(1, len(indices)), turn[2, :], -turn[1, :])  # y' along the axis of each deflection
+    across = ca.vertcat(ca.SX.zeros(1, len(indices)), move[1, :], move[2, :])
+    mass = body.moments(c, ca.SX.zeros(c.shape)).gram[skip:, skip:]
+    mass = mass + M * ca.mtimes(move.T, move) + J * ca.mtimes(slope.T, slope)
+    mass = mass + D * (ca.mtimes(across.T, slope) + ca.mtimes(slope.T, across))
+    stiffness = ca.hessian(body.strain_energy(c), c)[0][skip:, skip:]
+    at = state[list(chain_link.body_indices)]
+    matrices = ca.Function("link", [c, p], [ca.densify(stiffness), ca.densify(mass)])(at, model.nominal_parameters)
+    K, G = (np.array(x, dtype=float) for x in matrices)
+    return np.asarray(np.sqrt(eigh(K, G, eigvals_only=True)))
+
+
+def _load(link: Any, load: TipLoad | float | None) -> tuple[float, float, float]:
+    """Mass, first moment and moment of inertia at the tip."""
+    if load is None:
+        given = getattr(link.shapes, "tip_load", None)
+        load = given if isinstance(given, TipLoad) else TipLoad()
+    if not isinstance(load, TipLoad):
+        load = TipLoad(mass=float(load))
+    inertia = load.inertia
+    J = float(inertia) if np.ndim(inertia) == 0 else float(np.asarray(inertia)[2])  # type: ignore[arg-type]
+    return float(load.mass), float(load.first_moment), J

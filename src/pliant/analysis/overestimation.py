@@ -1,0 +1,146 @@
+"""What an over-estimated stiffness does to the decoupling controller, [TG95] (48)-(50).
+
+With K^ = K + dK in the control law the loop becomes
+
+    e'' + G_v e' + G_p e = -M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1 dK q_f                              (49)
+    M_ff q_f'' + h_f + c_f + (K - H dK) q_f = -M_rf^T u,   H = M_rf^T M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1   (50)
+
+The paper's Lemma asks that alpha lambda_max(H) < 1 for dK = alpha K. That is where K - H dK becomes singular, and no
+more: e and q_f are coupled through (49), and the coupled loop becomes unstable, oscillating, at a far smaller alpha (at
+any alpha > 0 without structural damping). Both thresholds are reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.control.base import actuated, gain_matrix
+from pliant.control.lqr import rest_state
+from pliant.errors import ModelError
+from pliant.model import Model
+
+Array = NDArray[np.float64]
+SMALLEST = 1e-6
+"""A loop that this relative error already destabilises has the threshold zero."""
+
+
+@dataclass(frozen=True)
+class Overestimation:
+    """The linear loop about a rest configuration, as a function of the relative error `alpha` of the stiffness.
+
+    Attributes
+    ----------
+    H : (f, f)
+        Matrix of (50).
+    bound : float
+        The paper's bound 1 / lambda_max(H).
+    threshold : float
+        Largest alpha (within the search) up to which every eigenvalue of the loop has a real part <= tolerance; 0 where
+        any over-estimation destabilises.
+    """
+
+    M: Array
+    K: Array
+    C: Array
+    Gp: Array
+    Gv: Array
+    joints: tuple[int, ...]
+    flexible: tuple[int, ...]
+    H: Array
+    bound: float
+    threshold: float
+
+    def effective_stiffness(self, alpha: float) -> Array:
+        """K - H dK of (50) for dK = alpha K."""
+        K = self.K[np.ix_(self.flexible, self.flexible)]
+        return np.asarray(K - self.H @ (alpha * K))
+
+    def matrix(self, alpha: float) -> Array:
+        """State matrix of the coupled loop (49), (50) with x = [q; qd]."""
+        return _loop(self.M, self.K, self.C, self.Gp, self.Gv, list(self.joints), list(self.flexible), alpha)
+
+    def growth(self, alpha: float) -> float:
+        """Largest real part (1/s) of the eigenvalues of the loop."""
+        return float(np.linalg.eigvals(self.matrix(alpha)).real.max())
+
+    def table(self, alphas: ArrayLike) -> Array:
+        """(N, 3): alpha, largest real part, smallest real part of the eigenvalues of K - H dK over the stiffest."""
+        rows = []
+        for alpha in np.atleast_1d(np.asarray(alphas, dtype=float)):
+            spread = np.linalg.eigvals(self.effective_stiffness(float(alpha))).real
+            rows.append((alpha, self.growth(float(alpha)), spread.min() / np.abs(spread).max()))
+        return np.array(rows)
+
+
+def overestimation(
+    model: Model, joints: ArrayLike, kp: Any, kv: Any, damping: float = 0.0, largest: float = 1.0
+) -> Overestimation:
+    """The study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kv`.
+
+    `damping` adds stiffness-proportional damping (seconds) to that of the links; thresholds are sought up to `largest`.
+    """
+    given = np.asarray(joints, dtype=float)
+    if given.shape != (model.n_joints,):
+        raise ModelError(f"joints: shape {given.shape}, expected {model.n_joints} numbers ({', '.join(model.joints)})")
+    if damping < 0 or largest <= 0:
+        raise ModelError(f"damping, largest: got {damping!r}, {largest!r}, expected >= 0 and > 0")
+    x0, _ = rest_state(model, given)
+    q, r = x0[: model.n], actuated(model)
+    f = [k for k in range(model.n) if k not in r]
+    if not f:
+        raise ModelError("the arm has no flexible coordinate: its stiffness cannot be over-estimated")
+    M, K = model.mass_matrix(q), model.stiffness(q)
+    C = -M @ model.linearize(q).A[model.n :, model.n :] + damping * K
+    Gp, Gv = gain_matrix("kp", kp, model.n_joints), gain_matrix("kv", kv, model.n_joints)
+    H = _lemma_matrix(M, r, f)
+    bound = 1 / float(np.linalg.eigvals(H).real.max())
+    threshold = _threshold(lambda alpha: _loop(M, K, C, Gp, Gv, r, f, alpha), largest)
+    return Overestimation(M, K, C, Gp, Gv, tuple(r), tuple(f), H, bound, threshold)
+
+
+def _lemma_matrix(M: Array, r: list[int], f: list[int]) -> Array:
+    """H of (50)."""
+    Mrr, Mrf, Mff = M[np.ix_(r, r)], M[np.ix_(r, f)], M[np.ix_(f, f)]
+    carried = Mrf.T @ np.linalg.solve(Mrr, Mrf)
+    return np.asarray(carried @ np.linalg.inv(Mff - carried))
+
+
+def _loop(M: Array, K: Array, C: Array, Gp: Array, Gv: Array, r: list[int], f: list[int], alpha: float) -> Array:
+    """Arm under the law (48): torques that decouple the joints for a stiffness (1 + alpha) K of the links."""
+    n, m = len(M), len(r)
+    Mrf, Mff = M[np.ix_(r, f)], M[np.ix_(f, f)]
+    lever = Mrf @ np.linalg.inv(Mff)
+    inertia = M[np.ix_(r, r)] - lever @ Mrf.T
+    believed = K.copy()
+    believed[np.ix_(f, f)] *= 1 + alpha
+    u = np.zeros((m, 2 * n))
+    u[:, r], u[:, [n + k for k in r]] = -Gp, -Gv
+    forces = np.hstack([believed, C])
+    torque = inertia @ u + forces[r] - lever @ forces[f]
+    S = np.zeros((n, m))
+    S[r, range(m)] = 1
+    lower = np.linalg.solve(M, S @ torque - np.hstack([K, C]))
+    return np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower])
+
+
+def _threshold(loop: Any, largest: float, relative: float = 1e-10) -> float:
+    """Largest alpha up to which no eigenvalue grows, by bisection; real parts below rounding of the loop count as zero."""
+    def grows(alpha: float) -> bool:
+        values = np.linalg.eigvals(loop(alpha))
+        return bool(values.real.max() > relative * np.abs(values).max())
+
+    low, high = 0.0, SMALLEST
+    if grows(low) or grows(high):
+        return 0.0
+    while not grows(high):
+        low, high = high, 2 * high
+        if low >= largest:
+            return largest
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if grows(middle) else (middle, high)
+    return low

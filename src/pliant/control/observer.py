@@ -1,0 +1,240 @@
+"""Kalman observer for the flexible states, from sensors; alone on recorded readings, or in the loop of a regulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.control.base import Controller, Law, Sampler
+from pliant.control.lqr import LQR, Design, rest_state, system
+from pliant.control.sampling import delay_ticks, delayed
+from pliant.control.sensors import Measurement, Sensor
+from pliant.control.trajectories import numbers, positive
+from pliant.errors import ModelError
+from pliant.model import Model
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Steady-state Kalman filter about a rest configuration.
+
+    Parameters
+    ----------
+    joints : (m,)
+        Joint positions of the configuration.
+    sensors : sequence of Sensor
+        Their `noise` is that of the filter; a sensor without noise is taken to have `floor`.
+    process : float
+        Spectral density of unknown torques at the joints, and of unknown forces on the amplitudes (N m per sqrt(Hz)).
+    floor : float
+        Least standard deviation of a reading that the filter assumes.
+    """
+
+    joints: ArrayLike
+    sensors: Sequence[Sensor]
+    process: float = 1.0
+    floor: float = 1e-4
+
+    def design(self, model: Model, sample_time: float | None = None) -> Filter:
+        """Gain of the continuous filter, or of the sampled one."""
+        x0, u0 = rest_state(model, numbers("joints", self.joints, model.n_joints))
+        A, B = system(model, x0)
+        measurement = Measurement(model, self.sensors)
+        C, D, y0 = measurement.matrices(x0, u0)
+        noise = np.maximum(np.maximum(measurement.noise, measurement.quantum / np.sqrt(12)), self.floor)
+        W = positive("process", self.process) ** 2 * _disturbance(model, x0)
+        _require_detectable(model, A, C)
+        if sample_time is None:
+            L = _continuous_gain(A, C, W, noise)
+            return Filter(model, measurement, x0, u0, y0, A, B, C, D, L, None)
+        period = positive("sample_time", sample_time)
+        Ad, Bd, Wd = _discretised(A, B, W, period)
+        L = _discrete_gain(Ad, C, Wd, noise)
+        return Filter(model, measurement, x0, u0, y0, Ad, Bd, C, D, L, period)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """xh' = A xh + B u + L (y - C xh - D u) about (x0, u0, y0); sampled, A and B are discrete and L corrects xh."""
+
+    model: Model
+    measurement: Measurement
+    x0: Array
+    u0: Array
+    y0: Array
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    L: Array
+    period: float | None
+
+    @property
+    def poles(self) -> Any:
+        """Eigenvalues of the estimation error: 1/s, or of one sample."""
+        step = np.eye(len(self.A)) - self.L @ self.C
+        return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C)
+
+    def estimate(self, y: ArrayLike, tau: ArrayLike, start: ArrayLike | None = None) -> Array:
+        """States (N, 2n) from readings (N, k) and torques (N, m) at sample times: the filtered ones, y[k] used."""
+        if self.period is None:
+            raise ModelError("estimate: design the observer with a sample_time to run it on recorded readings")
+        Y, U = np.asarray(y, dtype=float) - self.y0, np.asarray(tau, dtype=float) - self.u0
+        xh = np.zeros(len(self.A)) if start is None else np.asarray(start, dtype=float) - self.x0
+        out = []
+        for reading, u in zip(Y, U):
+            xh = xh + self.L @ (reading - self.C @ xh - self.D @ u)
+            out.append(xh)
+            xh = self.A @ xh + self.B @ u
+        return np.array(out) + self.x0
+
+
+@dataclass(frozen=True)
+class OutputFeedback(Controller):
+    """A regulator that acts on the observer's estimate instead of the true state.
+
+    Without `sample_time` the loop is continuous and traced (sensors ideal); with it, readings have noise and quanta
+    (from `seed`), the filter is discrete and torques are held and act `delay` seconds late.
+    """
+
+    regulator: LQR
+    observer: Observer
+    sample_time: float | None = None
+    delay: float = 0.0
+    seed: int = 0
+
+    def bind(self, model: Model) -> Law:
+        """Designs regulator and filter for this model."""
+        if self.regulator.inner != "torque":
+            raise ModelError("regulator: expected inner='torque'; the decoupling law needs the true state")
+        filtered = self.observer.design(model, self.sample_time)
+        if self.sample_time is None:
+            return _ContinuousFeedback(model, self.regulator.design(model), filtered)
+        sampled = LQR(self.regulator.joints, self.regulator.Q, self.regulator.R, "torque", self.sample_time)
+        return _SampledFeedback(model, sampled.design(model), filtered, self)
+
+
+class _ContinuousFeedback(Law):
+    def __init__(self, model: Model, design: Design, filtered: Filter) -> None:
+        super().__init__(model)
+        self.design, self.filter = design, filtered
+        self.n_states = 2 * model.n
+
+    @property
+    def initial_state(self) -> Array:
+        """The observer starts at the rest configuration."""
+        return self.filter.x0
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        """Torques from the estimate z, and its rate."""
+        d, f = self.design, self.filter
+        tau = ca.DM(d.u0) - ca.mtimes(ca.DM(d.G), z - ca.DM(d.x0))
+        dx, du = z - ca.DM(f.x0), tau - ca.DM(f.u0)
+        surprise = f.measurement.expression(q, qd, tau) - ca.DM(f.y0)
+        surprise = surprise - ca.mtimes(ca.DM(f.C), dx) - ca.mtimes(ca.DM(f.D), du)
+        rate = ca.mtimes(ca.DM(f.A), dx) + ca.mtimes(ca.DM(f.B), du) + ca.mtimes(ca.DM(f.L), surprise)
+        return tau, rate
+
+
+class _SampledFeedback(Law):
+    def __init__(self, model: Model, design: Design, filtered: Filter, given: OutputFeedback) -> None:
+        super().__init__(model)
+        self.design, self.filter, self.seed = design, filtered, given.seed
+        self.ticks, self.late = delay_ticks(positive("sample_time", given.sample_time), given.delay)
+        self.sample_time = float(given.sample_time or 0.0) / self.ticks
+
+    def sampler(self) -> Sampler:
+        """A fresh filter and fresh instruments."""
+        f, d = self.filter, self.design
+        read = f.measurement.reader(self.seed)
+        xh, applied = np.zeros(len(f.A)), np.zeros(self.model.n_joints)
+
+        def compute(t: float, q: Array, qd: Array) -> Array:
+            nonlocal xh, applied
+            surprise = read(q, qd, f.u0 + applied) - f.y0 - f.C @ xh - f.D @ applied
+            xh = xh + f.L @ surprise
+            applied = -d.G @ (xh + f.x0 - d.x0)
+            xh = f.A @ xh + f.B @ applied
+            return np.asarray(f.u0 + applied)
+
+        return delayed(compute, self.model.n_joints, self.ticks, self.late)
+
+
+def _disturbance(model: Model, x0: Array) -> Array:
+    """Unit white forces on every coordinate, as they enter the rates."""
+    inverse = np.linalg.inv(model.mass_matrix(x0[: model.n]))
+    n = model.n
+    W = np.zeros((2 * n, 2 * n))
+    W[n:, n:] = inverse @ inverse.T
+    return W
+
+
+def _continuous_gain(A: Array, C: Array, W: Array, noise: Array) -> Array:
+    from scipy.linalg import solve_continuous_are
+
+    weighed = C / noise[:, None]
+    P = _riccati(solve_continuous_are, A.T, weighed.T, W, np.eye(len(noise)))
+    return np.asarray(P @ weighed.T / noise[None, :])
+
+
+def _discrete_gain(A: Array, C: Array, W: Array, noise: Array) -> Array:
+    from scipy.linalg import solve_discrete_are
+
+    weighed = C / noise[:, None]
+    P = _riccati(solve_discrete_are, A.T, weighed.T, W, np.eye(len(noise)))
+    inverse = np.linalg.inv(weighed @ P @ weighed.T + np.eye(len(noise)))
+    return np.asarray(P @ weighed.T @ inverse / noise[None, :])
+
+
+def _riccati(solver: Any, *matrices: Array) -> Array:
+    try:
+        return np.asarray(solver(*matrices))
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise ModelError(
+            f"observer: the Riccati equation has no reliable solution ({error}); `process` is too large for the noise of "
+            "the sensors: raise `floor` or the noise, or lower `process`"
+        ) from error
+
+
+def _discretised(A: Array, B: Array, W: Array, period: float) -> tuple[Array, Array, Array]:
+    """Zero-order hold and the noise gathered over a sample (Van Loan, by doubling)."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    F = np.block([[A, B], [np.zeros((m, n + m))]])
+    E = expm(F * period)
+    steps = max(0, int(np.ceil(np.log2(max(1.0, float(np.abs(A).sum(1).max()) * period)))))
+    h = period / 2**steps
+    G = expm(np.block([[-A, W], [np.zeros((n, n)), A.T]]) * h)
+    Phi = G[n:, n:].T
+    gathered = Phi @ G[:n, n:]
+    for _ in range(steps):
+        gathered, Phi = gathered + Phi @ gathered @ Phi.T, Phi @ Phi
+    return E[:n, :n], E[:n, n:], (gathered + gathered.T) / 2
+
+
+def _require_detectable(model: Model, A: Array, C: Array) -> None:
+    """Raises `ModelError` that names an undamped motion that no sensor sees."""
+    n = model.n
+    scale = np.concatenate([np.ones(n), np.full(n, max(1.0, float(np.sqrt(np.abs(A[n:, :n]).max()))))])
+    As = A / scale[:, None] * scale[None, :] / scale[-1]
+    Cs = C * scale[None, :]
+    Cs = Cs / np.maximum(np.linalg.norm(Cs, axis=1, keepdims=True), np.finfo(float).tiny)
+    for s in np.linalg.eigvals(As):
+        if s.real < -1e-9:
+            continue
+        _, values, right = np.linalg.svd(np.vstack([As - s * np.eye(2 * n), Cs]))
+        if values[-1] < 1e-10:
+            unseen = np.abs(right[-1, :n]) + np.abs(right[-1, n:])
+            name = model.coordinates[int(np.argmax(unseen))]
+            raise ModelError(
+                f"the sensors do not see an undamped motion of {name!r}; add a sensor that does (an encoder on its "
+                "joint, a strain gauge on its link) or give the link damping"
+            )
