@@ -46,6 +46,18 @@ def test_interrupt_inside_a_python_function():
     assert 0.1 < run.t_end <= 1.0
 
 
+@pytest.mark.parametrize("method", ["adams", "bdf"])
+def test_interrupt_of_multistep_methods(method):
+    def progress(t):
+        if t >= 3.0:
+            raise KeyboardInterrupt
+
+    run = solve(pendulum(), (0, 10), [1.0, 0.0], method=method, progress=progress, outputs=np.linspace(0, 10, 101))
+    assert run.status == "interrupted"
+    assert run.t_end == 3.0
+    assert len(run.t) == len(run.x) == 31
+
+
 def test_progress_rises_to_the_end(monkeypatch):
     monkeypatch.setattr(driver, "CHUNK_SECONDS", 0.01)
     seen: list[float] = []

@@ -449,11 +449,13 @@ def wants_dense(ode, record, t_new):
 
 
 @compiled
-def finish_step(ode, plan, record, step, t, t_new):
+def finish_step(ode, plan, record, step, t, t_new, watch):
     """Events, rows, and the move to (t_new, y); at a break new p. Returns the status of the loop."""
     tally = ode.tally
     h = t_new - t
-    end = find_events(ode, record, step, t, h) if record.events > 0 else 2.0
+    end = 2.0
+    if watch is not None:
+        end = find_events(ode, record, step, t, h)
     if end <= 1.0:
         t_new = t + end * h
         interpolate(ode, step, end)
@@ -646,8 +648,11 @@ def explicit_error(ode, step, method, h):
 
 
 @loop
-def run_explicit(address, budget):
-    """Advance an explicit Runge-Kutta method by at most `budget` attempts."""
+def run_explicit(address, budget, watch):
+    """Advance an explicit Runge-Kutta method by at most `budget` attempts; `watch` is None where there are no events.
+
+    None is a type of its own, so a run without events does not wait for the search for them to be compiled.
+    """
     table = integers(address)
     ode, plan, record, step = unpack(table)
     i = shift(table, HEAD)
@@ -662,7 +667,7 @@ def run_explicit(address, budget):
             return ROOM
         t = ode.clock[T]
         if tally[FRESH] != 0:
-            if record.events > 0:
+            if watch is not None:
                 event_values(ode, record, t, step.x, record.g)
             place(ode, step.x)
             evaluate(ode, t, method.K)
@@ -692,7 +697,7 @@ def run_explicit(address, budget):
             stiff = watch_stiffness(ode, method)
         for k in range(n):
             method.K[k] = method.K[(method.stages - 1) * n + k]
-        status = finish_step(ode, plan, record, step, t, t_new)
+        status = finish_step(ode, plan, record, step, t, t_new, watch)
         if status != RUNNING:
             return status
         if stiff and tally[STEPS] >= tally[CHECK_AT]:
@@ -741,7 +746,7 @@ def rosenbrock_step(ode, step, method, newton, t, t_new):
 
 
 @loop
-def run_rosenbrock(address, budget):
+def run_rosenbrock(address, budget, watch):
     """Advance a Rosenbrock method by at most `budget` attempts."""
     table = integers(address)
     ode, plan, record, step = unpack(table)
@@ -757,8 +762,9 @@ def run_rosenbrock(address, budget):
             return ROOM
         t = ode.clock[T]
         if tally[FRESH] != 0:
-            if tally[FRESH] == 1 and record.events > 0:
-                event_values(ode, record, t, step.x, record.g)
+            if watch is not None:
+                if tally[FRESH] == 1:
+                    event_values(ode, record, t, step.x, record.g)
             jacobian(ode, newton, t, step.x)
             tally[FRESH] = 0
         t_new = next_time(ode, plan, False)
@@ -777,7 +783,7 @@ def run_rosenbrock(address, budget):
             if wants_dense(ode, record, t_new):
                 polynomial(ode, step, method.dense, method.U, method.stages, 1.0)
             tally[FRESH] = 2
-            status = finish_step(ode, plan, record, step, t, t_new)
+            status = finish_step(ode, plan, record, step, t, t_new, watch)
             if status != RUNNING:
                 return status
     return RUNNING
@@ -838,7 +844,7 @@ def hermite(ode, step, newton, t, t_new):
 
 
 @loop
-def run_midpoint(address, budget):
+def run_midpoint(address, budget, watch):
     """Advance the implicit midpoint rule by at most `budget` steps."""
     table = integers(address)
     ode, plan, record, step = unpack(table)
@@ -849,7 +855,7 @@ def run_midpoint(address, budget):
             return ROOM
         t = ode.clock[T]
         if tally[FRESH] != 0:
-            if record.events > 0:
+            if watch is not None:
                 event_values(ode, record, t, step.x, record.g)
             place(ode, step.x)
             evaluate(ode, t, newton.slope)
@@ -873,7 +879,7 @@ def run_midpoint(address, budget):
             return NEWTON
         if wants_dense(ode, record, t_new):
             hermite(ode, step, newton, t, t_new)
-        status = finish_step(ode, plan, record, step, t, t_new)
+        status = finish_step(ode, plan, record, step, t, t_new, watch)
         if status != RUNNING:
             return status
     return RUNNING

@@ -303,7 +303,7 @@ class _Driver:
         crawling = False
         if self.method in ("dopri5", "dop853") and 15 * tally[c.CRAWL] > max(0.2 * tally[c.STEPS], 100):
             found = self._measure(self.method, self.run.t1 - self.run.t0, CRAWL_NOISE)
-            crawling = found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN
+            crawling = bool(found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN)
             self.stiffness = found if crawling or self.stiffness is None else self.stiffness
         return Stats(
             method=self.method,

@@ -26,7 +26,9 @@ class Stepper:
     have grown.
     """
 
-    def __init__(self, loop: Callable[[int, int], int], state: State, plan: Plan, rows: Rows, degree: int) -> None:
+    def __init__(
+        self, loop: Callable[[int, int, int | None], int], state: State, plan: Plan, rows: Rows, degree: int
+    ) -> None:
         self.loop, self.state, self.plan, self.rows = loop, state, plan, rows
         self.atol: Floats = np.empty(0)
         self.jacobian = 0
@@ -35,6 +37,7 @@ class Stepper:
         self.step = (degree, state.x, np.zeros(n), np.zeros(n), np.zeros(degree * n))
         self.table: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self.address = 0
+        self.watch = 1 if rows.events else None  # None: the loop is compiled without the search for events
 
     def refresh(self) -> None:
         """Make the table of the loop: equations, plan, record, step, method."""
@@ -46,7 +49,7 @@ class Stepper:
 
     def advance(self, budget: int) -> int:
         """At most `budget` attempts."""
-        return int(self.loop(self.address, budget))
+        return int(self.loop(self.address, budget, self.watch))
 
 
 def _table(*entries: Any) -> npt.NDArray[np.int64]:

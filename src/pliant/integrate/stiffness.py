@@ -74,7 +74,7 @@ def measure(
     explicit_steps = _steps(size * mean ** (1 / (order + 1)) / 6, lasting, span, float(size[fastest]) / stability)
     stiff_steps = _steps(size * mean ** (1 / 6) / 2, lasting, span, 0.0)
     explicit_cost, stiff_cost = {5: 6, 8: 12}[order], 10 + n  # evaluations of f; a Jacobian costs about n of them
-    gain = explicit_steps * explicit_cost / (stiff_steps * stiff_cost)
+    gain = float(explicit_steps * explicit_cost / (stiff_steps * stiff_cost))
     visible = _steps(size, lasting, span, 0.0) / span
     return Stiffness(float(size[fastest]), index, visible, explicit_steps, stiff_steps, gain)
 
