@@ -9,6 +9,7 @@ machine. The choice depends on the function alone, so that equal input always gi
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +19,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.dynamics import Chain, Equations, build_chain, equations
+from pliant.dynamics import Chain, Equations, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
+from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.kinematics import jacobian, tip_pose
 from pliant.dynamics.stability import check_definite
@@ -51,6 +53,66 @@ class StateSpace(NamedTuple):
     B: Array
     C: Array
     D: Array
+
+
+class Matrices(NamedTuple):
+    """Terms of M qdd + h + c + K q + d = S tau; each has the leading axes of the state.
+
+    `h` are velocity terms, `c` gravity (and, for a sliding beam, how its strain energy changes with length), `K` the
+    stiffness of links and drives, `d` dampers and friction.
+    """
+
+    M: Array
+    h: Array
+    c: Array
+    K: Array
+    d: Array
+
+
+class PartitionedMatrices(NamedTuple):
+    """Terms of [TG95] (26): r are joints and motors, f the N amplitudes; `h`, `c`, `d` are (..., n), `K` (..., N, N).
+
+    `c` is the gradient of the potential energy apart from K q_f: gravity, springs of drives, dV/dl of sliding beams.
+    `d` are dampers and friction, on the left-hand side.
+    """
+
+    M_rr: Array
+    M_rf: Array
+    M_ff: Array
+    h: Array
+    c: Array
+    K: Array
+    d: Array
+
+
+class ScrewMatrices(NamedTuple):
+    """Terms of M qdd + C qd + K q + g + d = S tau, linear in the elastic states, [CE21] (111), (112).
+
+    `g` is gravity, `d` dampers and friction. Where `smallest_eigenvalue` of M is not positive, the deflections have
+    left the range of a linear model.
+    """
+
+    M: Array
+    C: Array
+    K: Array
+    g: Array
+    d: Array
+    smallest_eigenvalue: Array
+
+
+class DenocMatrices(NamedTuple):
+    """Matrices of [MS07], rows of `GIM`, `U`, `D` and columns of `N_d` in the order of `coordinates` (no motors).
+
+    The generalised inertia matrix is GIM = N_d^T N_l^T M N_l N_d (plus reflected rotors) = U diag(D) U^T.
+    """
+
+    N_l: Array
+    N_d: Array
+    M: Array
+    GIM: Array
+    U: Array
+    D: Array
+    coordinates: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -211,6 +273,36 @@ class Model:
     def jacobian(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Jacobian `(..., 6, n)` [angular; linear] of the distal frame, in base axes."""
         return self._call("jacobian", p, q)  # type: ignore[no-any-return]
+
+    def matrices(
+        self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None
+    ) -> Matrices | PartitionedMatrices | ScrewMatrices:
+        """The terms of the equations of motion by name, as the source of the formulation writes them.
+
+        "lagrange" gives the partitioned form M_rr, M_rf, M_ff, h, c, K of [TG95] (26); "dual-screw" M, C, K of [CE21]
+        (112) with the smallest eigenvalue of M (and a warning where it is not positive); all others M, h, c, K. Each
+        has the forces `d` of dampers and friction besides.
+        """
+        values = self._call("matrices", p, q, qd)
+        if self.options.formulation == "lagrange":
+            return PartitionedMatrices(*values)
+        if self.options.formulation != "dual-screw":
+            return Matrices(*values)
+        M, C, K, g, d = values
+        smallest = smallest_eigenvalue(M)
+        if (smallest <= 0).any():
+            warnings.warn(
+                f"matrices: the smallest eigenvalue of M is {smallest.min():.3g}; the inertia matrix of 'dual-screw' "
+                "is linear in the amplitudes and these are too large for it: use another formulation",
+                stacklevel=2,
+            )
+        return ScrewMatrices(M, C, K, g, d, smallest)
+
+    def denoc_matrices(self, q: ArrayLike, p: ArrayLike | None = None) -> DenocMatrices:
+        """N_l, N_d, block-diagonal M, generalised inertia matrix and its U D U^T factors of [MS07], for any model."""
+        names = tuple(self.coordinates[k] for k in matrices.elimination_order(self.chain))
+        N_l, N_d, M, GIM, U, D = self._call("denoc_matrices", p, q)
+        return DenocMatrices(N_l, N_d, M, GIM, U, D, names)
 
     @cached_property
     def actuation(self) -> Array:
@@ -389,6 +481,11 @@ def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
     return [ca.jacobian(qdd, x) for x in (q, qd, tau)]
 
 
+def _matrices(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
+    form = {"lagrange": matrices.partitioned, "dual-screw": matrices.screw}
+    return form.get(e.formulation.name, matrices.general)(e, q, qd)
+
+
 EXPRESSIONS: dict[str, Recipe] = {
     "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)]),
     "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)]),
@@ -399,6 +496,8 @@ EXPRESSIONS: dict[str, Recipe] = {
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
     "stiffness": Recipe(("q",), lambda e, q: [ca.hessian(potential_energy(e.chain, q), q)[0]], "vm"),
     "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
+    "matrices": Recipe(("q", "qd"), _matrices, "vm"),
+    "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
 
