@@ -23,7 +23,8 @@ $(VENV)/installed-%: pyproject.toml
 
 demo: $(VENV)/installed-demo
 	$(BIN)/pliant info two-link
-	$(BIN)/pliant frequencies two-link
+	$(BIN)/pliant simulate examples/scenarios/two-link.yaml --out out/demo
+	@echo "The run is in out/demo: run.nc, run.csv and figures (*.png)."
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

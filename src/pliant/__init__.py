@@ -23,6 +23,7 @@ from pliant.robot import (
     arms,
     load,
 )
+from pliant.scenario import Scenario
 from pliant.simulation import Event, simulate
 
 __version__ = "0.1.0"
@@ -46,6 +47,7 @@ __all__ = [
     "Result",
     "RigidBody",
     "Robot",
+    "Scenario",
     "Section",
     "Shapes",
     "SimulationError",

@@ -1,0 +1,63 @@
+"""The application: one place that turns errors into messages and exit codes.
+
+0 all went well; 1 a run failed; 2 the user's mistake (a wrong file, key, option); 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import pliant
+from pliant.cli.output import say
+from pliant.errors import ModelError, PliantError, UnsupportedModel
+
+FAILED, MISTAKEN, INTERRUPTED = 1, 2, 130
+
+
+class _Commands(TyperGroup):
+    """Commands whose errors become one message on standard error."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+            try:
+                return super().invoke(ctx)
+            except (ModelError, UnsupportedModel) as error:
+                code = MISTAKEN
+                say(f"error: {error}")
+            except PliantError as error:
+                code = FAILED
+                say(f"error: {error}")
+            except KeyboardInterrupt:
+                code = INTERRUPTED
+                say("interrupted")
+        raise typer.Exit(code)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"pliant {pliant.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Robot arms whose links and joints bend: describe, analyse, simulate."""

@@ -1,0 +1,27 @@
+"""`pliant cache`: compiled kernels on disk."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pliant.cli.options import Json
+from pliant.cli.output import megabytes, print_json
+from pliant.kernels import cache
+
+
+def command(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove every kernel from disk.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the cache of compiled kernels, or clear it. It costs nothing but time to build anew."""
+    removed = cache.clear() if clear else None
+    facts = {"location": str(cache.location()), "kernels": cache.entries(), "bytes": cache.size()}
+    if json:
+        print_json(facts if removed is None else {**facts, "removed": removed})
+        return
+    if removed is not None:
+        typer.echo(f"removed {removed} kernels")
+    typer.echo(f"{facts['location']}: {facts['kernels']} kernels, {megabytes(cache.size())}")
+    typer.echo("PLIANT_CACHE_DIR chooses another folder.")

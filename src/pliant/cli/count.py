@@ -1,0 +1,80 @@
+"""`pliant count`: operations of each formulation, counted from the instruction tape.
+
+To set a published count beside ours, append a `Column` to `COLUMNS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import typer
+
+from pliant.cli.options import Flexible, Json, RobotFile, Tip, robot_of
+from pliant.cli.output import print_json, say, table
+from pliant.dynamics import FORMULATIONS
+from pliant.errors import PliantError
+from pliant.robot import Robot
+
+FUNCTIONS = {"mass_matrix": "inertia matrix", "bias": "right-hand side", "forward_dynamics": "forward dynamics"}
+OPERATIONS = {"mul": "mul", "add": "add", "div": "div", "sqrt": "sqrt", "trig": "sin, cos"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A further column: title, and text for a robot, a formulation and a function (None: an empty cell)."""
+
+    title: str
+    text: Callable[[Robot, str, str], str | None]
+
+
+COLUMNS: list[Column] = []
+
+
+def command(
+    file: RobotFile,
+    rotation: Annotated[
+        Literal["exact", "linear"], typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
+    ] = "exact",
+    stiffening: Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")] = False,
+    formulation: Annotated[
+        list[str] | None, typer.Option(help="Only this formulation; may stand several times.", metavar="NAME")
+    ] = None,
+    json: Json = False,
+    flexible: Flexible = None,
+    tip: Tip = None,
+) -> None:
+    """Multiplications, additions and trigonometric calls of each formulation for this arm."""
+    robot = robot_of(file, flexible, tip)
+    counts, refused = {}, {}
+    for name in formulation or FORMULATIONS:
+        try:
+            counts[name] = _counts(robot, name, rotation, stiffening)
+        except PliantError as error:
+            if formulation or len(FORMULATIONS) == 1:
+                raise
+            refused[name] = str(error)
+    if json:
+        print_json(
+            {"name": robot.name, "rotation": rotation, "stiffening": stiffening, "counts": counts, "refused": refused}
+        )
+        return
+    head = ("formulation", "function", *OPERATIONS.values(), *(column.title for column in COLUMNS))
+    rows = [
+        (name, text, *(str(found[function][key]) for key in OPERATIONS), *_further(robot, name, function))
+        for name, found in counts.items()
+        for function, text in FUNCTIONS.items()
+    ]
+    table(head, rows, left=2, title=f"{robot.name}: operations from the tape, rotation {rotation}")
+    for name, reason in refused.items():
+        say(f"{name}: {reason}")
+
+
+def _counts(robot: Robot, formulation: str, rotation: str, stiffening: bool) -> dict[str, dict[str, Any]]:
+    model = robot.model(formulation, rotation=rotation, stiffening=stiffening)
+    return {function: dict(model.operation_count(function)) for function in FUNCTIONS}
+
+
+def _further(robot: Robot, formulation: str, function: str) -> list[str]:
+    return [column.text(robot, formulation, function) or "" for column in COLUMNS]

@@ -1,0 +1,152 @@
+"""`pliant doctor`: is everything here that pliant needs, and what else is there."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+from importlib import metadata
+from typing import Any
+
+import typer
+
+from pliant.cli.options import Json
+from pliant.cli.output import megabytes, print_json
+from pliant.errors import PliantError
+from pliant.kernels import cache
+
+PACKAGES = ("pliant", "numpy", "scipy", "casadi", "llvmlite", "numba", "pydantic", "xarray", "h5netcdf", "matplotlib")
+COMPILERS = ("cc", "gcc", "clang", "cl")
+
+
+def command(json: Json = False) -> None:
+    """Report versions, processor, cache, compiler, GPU and extras, and try a small computation."""
+    facts = examine()
+    if json:
+        print_json(facts)
+    else:
+        for title, text in _lines(facts):
+            typer.echo(f"{title:<12}{text}")
+    if not facts["self_test"]["passed"]:
+        raise PliantError(f"the self-test failed: {facts['self_test']['message']}")
+
+
+def examine() -> dict[str, Any]:
+    """Everything as plain data."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "versions": {name: _version(name) for name in PACKAGES},
+        "processor": _processor(),
+        "cache": _cache(),
+        "compiler": next((path for name in COMPILERS if (path := shutil.which(name))), None),
+        "gpu": _gpu(),
+        "extras": _extras(),
+        "self_test": _self_test(),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _processor() -> dict[str, Any]:
+    import llvmlite.binding as binding
+
+    from pliant.kernels.llvm import machine
+
+    found = machine()
+    return {
+        "cpu": found.cpu,
+        "target": found.triple,
+        "doubles_per_vector": found.width,
+        "fused_multiply_add": found.fma,
+        "cores": _cores(),
+        "llvm": ".".join(str(part) for part in binding.llvm_version_info),
+    }
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cache() -> dict[str, Any]:
+    place = cache.location()
+    nearest = next(folder for folder in (place, *place.parents) if folder.exists())
+    return {
+        "location": str(place),
+        "kernels": cache.entries(),
+        "bytes": cache.size(),
+        "writable": nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK),
+    }
+
+
+def _gpu() -> dict[str, Any]:
+    """What CuPy sees; without CuPy, whether NVIDIA's driver is there."""
+    driver = shutil.which("nvidia-smi") is not None or os.path.exists("/proc/driver/nvidia/version")
+    cupy = next((v for name in ("cupy", "cupy-cuda12x", "cupy-cuda13x") if (v := _version(name))), None)
+    names: list[str] = []
+    if cupy is not None:
+        try:
+            import cupy as cp
+
+            count = cp.cuda.runtime.getDeviceCount()
+            names = [cp.cuda.runtime.getDeviceProperties(k)["name"].decode() for k in range(count)]
+        except Exception as error:  # a broken driver raises almost anything, and is what this command is to report
+            return {"driver": driver, "cupy": cupy, "devices": [], "problem": str(error).splitlines()[0]}
+    return {"driver": driver, "cupy": cupy, "devices": names, "problem": None}
+
+
+def _extras() -> dict[str, bool]:
+    """Each extra of the package, and whether all it asks for is installed."""
+    found: dict[str, bool] = {}
+    for text in metadata.requires("pliant") or []:
+        extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", text)
+        name = re.match(r"[A-Za-z0-9._-]+", text)
+        if extra and name:
+            found[extra[1]] = found.get(extra[1], True) and _version(name[0]) is not None
+    return dict(sorted(found.items()))
+
+
+def _self_test() -> dict[str, Any]:
+    """Accelerations of a bundled arm by the compiled default and by the judge."""
+    import numpy as np
+
+    from pliant.robot import load
+
+    robot = load("two-link")
+    try:
+        state = (np.array([0.3, -0.4, 0.01, -0.02]), np.array([1.0, -2.0, 0.1, 0.2]), np.array([0.5, -0.3]))
+        ours, judge = (robot.model(name).forward_dynamics(*state) for name in ("denoc", "lagrange"))
+    except Exception as error:  # whatever it is, it is the answer of this command
+        return {"passed": False, "message": f"{type(error).__name__}: {error}", "difference": None}
+    difference = float(np.abs(ours - judge).max() / np.abs(judge).max())
+    passed = difference < 1e-9  # the promise of design: formulations agree to 1e-9 relative
+    return {"passed": passed, "message": "" if passed else "formulations disagree", "difference": difference}
+
+
+def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    versions, cpu, store, gpu = facts["versions"], facts["processor"], facts["cache"], facts["gpu"]
+    found = gpu["problem"] or (", ".join(gpu["devices"]) if gpu["devices"] else "none")
+    vectors = f"{cpu['doubles_per_vector']} doubles a vector" + (
+        ", fused multiply-add" if cpu["fused_multiply_add"] else ""
+    )
+    test = facts["self_test"]
+    return [
+        ("pliant", f"{versions['pliant']}, Python {facts['python']} ({sys.executable})"),
+        ("packages", ", ".join(f"{k} {v or 'MISSING'}" for k, v in versions.items() if k != "pliant")),
+        ("platform", facts["platform"]),
+        ("processor", f"{cpu['cpu']}, {cpu['cores']} cores, {vectors}"),
+        ("LLVM", f"{cpu['llvm']}, target {cpu['target']}"),
+        ("cache", f"{store['location']}: {store['kernels']} kernels, {megabytes(store['bytes'])}, "
+                  f"{'writable' if store['writable'] else 'NOT writable: kernels are compiled anew each time'}"),
+        ("compiler", f"{facts['compiler'] or 'none found'} (not needed)"),
+        ("GPU", f"{found}; CuPy {gpu['cupy'] or 'not installed'}"),
+        ("extras", ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in facts["extras"].items())),
+        ("self-test", f"passed, formulations agree to {test['difference']:.0e}" if test["passed"] else "FAILED"),
+    ]  # fmt: skip

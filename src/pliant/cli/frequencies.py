@@ -1,0 +1,103 @@
+"""`pliant frequencies`: of each link by itself, by modes and by elements, and of the whole arm."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Annotated, Any, Literal
+
+import typer
+
+from pliant.cli.options import At, Flexible, Json, RobotFile, Tip, robot_of, state_at
+from pliant.cli.output import number, print_json, table
+from pliant.dynamics.build import _beyond_tips, _is_auto, _tip_load
+from pliant.robot import Robot
+from pliant.shapes.table import FrequencyRow, frequency_table
+
+
+def command(
+    file: RobotFile,
+    at: At = None,
+    rest: Annotated[bool, typer.Option("--rest", help="Let the arm settle under gravity there first.")] = False,
+    joints: Annotated[
+        Literal["locked", "free"],
+        typer.Option(help="Hold the motors (or joints), or let them swing."),
+    ] = "locked",
+    json: Json = False,
+    flexible: Flexible = None,
+    tip: Tip = None,
+) -> None:
+    """Natural frequencies: of each link under its own boundary, then of the arm."""
+    robot = robot_of(file, flexible, tip)
+    model = robot.model()
+    q = state_at(model, at)
+    if rest:
+        q = model.equilibrium(q[: model.n_joints])
+    links = link_tables(robot)
+    arm = model.frequencies(q, joints)
+    if json:
+        print_json(
+            {
+                "name": robot.name,
+                "links": {name: [_row(row) for row in rows] for name, rows in links.items()},
+                "arm": {
+                    "joints": joints,
+                    "q": dict(zip(model.coordinates, q.tolist())),
+                    "hz": arm.tolist(),
+                    "rad_per_s": (2 * pi * arm).tolist(),
+                },
+            }
+        )
+        return
+    for name, rows in links.items():
+        _show_link(robot, name, rows)
+    _show_arm(arm.tolist(), joints, at)
+
+
+def link_tables(robot: Robot) -> dict[str, tuple[FrequencyRow, ...]]:
+    """Rows of every flexible link, with the load beyond its tip where the link asks for that."""
+    found = {}
+    for link, beyond in zip(robot.links, _beyond_tips(robot)):
+        found[link.name] = frequency_table(link, _tip_load(beyond) if _is_auto(link) else None)
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def _row(row: FrequencyRow) -> dict[str, Any]:
+    return {
+        "field": row.field,
+        "number": row.number,
+        "modes_hz": row.modes_hz,
+        "modes_rad_per_s": row.modes,
+        "elements_hz": row.elements_hz,
+        "elements_rad_per_s": row.elements,
+    }
+
+
+def _show_link(robot: Robot, name: str, rows: tuple[FrequencyRow, ...]) -> None:
+    shapes = robot.link(name).shapes
+    boundary = "" if shapes is None else f", {shapes.boundary}, described by {shapes.method}"
+    head = ("field", "number", "modes Hz", "rad/s", "elements Hz", "rad/s", "difference")
+    cells = [
+        (
+            row.field,
+            str(row.number),
+            number(row.modes_hz),
+            number(row.modes),
+            number(row.elements_hz),
+            number(row.elements),
+            "-" if not (row.modes and row.elements) else f"{row.elements / row.modes - 1:+.1e}",
+        )
+        for row in rows
+    ]
+    table(head, cells, title=f"link {name}{boundary}")
+    typer.echo("")
+
+
+def _show_arm(arm: list[float], joints: str, at: str | None) -> None:
+    where = "as described" if at is None else f"at {at}"
+    if not arm:
+        typer.echo(f"The arm has no frequencies with joints {joints}: nothing bends.")
+        return
+    cells = [(str(k + 1), number(value), number(2 * pi * value)) for k, value in enumerate(arm)]
+    table(("arm", "Hz", "rad/s"), cells, title=f"arm {where}, joints {joints}")
+    if min(arm) < 0:
+        typer.echo("A negative frequency marks a direction in which the arm would fall over.")

@@ -1,0 +1,109 @@
+"""`pliant info`: what an arm is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pliant.cli.options import Flexible, Json, Tip, robot_of, state_at
+from pliant.cli.output import number, print_json, say, table
+from pliant.errors import PliantError
+from pliant.robot import Robot, arms, link_mass, load, schema
+
+_SHOWN = 12
+
+
+def command(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="Robot file (YAML or URDF) or bundled arm; without it, the bundled arms."
+        ),
+    ] = None,
+    json: Json = False,
+    as_schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of robot files, for editors.")
+    ] = False,
+    scenario_schema: Annotated[
+        bool, typer.Option("--scenario-schema", help="Print the JSON schema of scenario files.")
+    ] = False,
+    flexible: Flexible = None,
+    tip: Tip = None,
+) -> None:
+    """Show an arm: links, masses, coordinates, frequencies. Without FILE, list the bundled arms."""
+    if as_schema or scenario_schema:
+        from pliant.scenario import schema as schema_of_scenarios
+
+        print_json(schema() if as_schema else schema_of_scenarios())
+    elif file is None:
+        _list(json)
+    else:
+        robot = robot_of(file, flexible, tip)
+        facts = describe(robot)
+        if json:
+            print_json(facts)
+        else:
+            _show(robot, facts)
+
+
+def describe(robot: Robot) -> dict[str, Any]:
+    """Facts about an arm as plain data; `note` says why there are no frequencies, if so."""
+    facts: dict[str, Any] = {
+        "name": robot.name,
+        "gravity": list(robot.gravity),
+        "payload_kg": robot.payload.mass,
+        "mass_kg": sum(link_mass(link) for link in robot.links) + robot.payload.mass,
+        "links": [],
+        "coordinates": None,
+        "frequencies_hz": None,
+        "note": None,
+    }
+    names: tuple[str, ...] = ()
+    try:
+        model = robot.model()
+        names = model.coordinates
+        facts["coordinates"] = list(names)
+        facts["frequencies_hz"] = model.frequencies(state_at(model, None)).tolist()
+    except PliantError as error:
+        facts["note"] = str(error)
+    for link in robot.links:
+        own = [name for name in names if name == link.name or name.startswith(f"{link.name}.")]
+        kind = "beam" if link.beam is not None else "rigid"
+        facts["links"].append(
+            {"name": link.name, "joint": link.joint.type, "body": kind, "mass_kg": link_mass(link), "coordinates": own}
+        )
+    return facts
+
+
+def _show(robot: Robot, facts: dict[str, Any]) -> None:
+    typer.echo(str(robot))
+    names = facts["coordinates"]
+    if names is not None:
+        typer.echo(f"{len(names)} coordinates: {_short(names)}")
+    if facts["frequencies_hz"]:
+        shown = _short([number(value, 4) for value in facts["frequencies_hz"]])
+        typer.echo(f"frequencies, joints locked: {shown} Hz")
+    elif facts["note"] is None:
+        typer.echo("frequencies: none, nothing bends while the joints are locked")
+    if facts["note"] is not None:
+        say(f"warning: this arm cannot be simulated as it is: {facts['note']}")
+
+
+def _short(names: list[str]) -> str:
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" ... and {rest} more" if rest > 0 else "")
+
+
+def _list(json: bool) -> None:
+    found = {name: load(name) for name in arms()}
+    if json:
+        print_json([{"name": name, "title": robot.name, "links": len(robot.links)} for name, robot in found.items()])
+        return
+    rows = [(name, robot.name, str(len(robot.links)), _amplitudes(robot)) for name, robot in found.items()]
+    table(("arm", "title", "links", "amplitudes"), rows, left=2, title="bundled arms")
+    typer.echo("pliant info NAME shows one of them.")
+
+
+def _amplitudes(robot: Robot) -> str:
+    return str(sum(link.shapes.number for link in robot.links if link.shapes is not None))

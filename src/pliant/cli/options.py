@@ -1,0 +1,73 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic_core import PydanticCustomError
+
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.robot import Robot, load
+from pliant.robot.base import angle
+from pliant.robot.faults import suggestion
+from pliant.scenario.inputs import reference_state
+
+RobotFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="Robot file (YAML or URDF), or the name of a bundled arm.")
+]
+Flexible = Annotated[
+    Path | None, typer.Option(help="Side file that makes links of a URDF arm flexible.", metavar="FILE")
+]
+Tip = Annotated[str | None, typer.Option(help="Link at the end of the chain, where a URDF tree has several ends.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+At = Annotated[
+    str | None,
+    typer.Option(
+        help='Where the arm stands: joint positions in order, "0.1,90 deg", or by name, "upper=pi/2,fore=0.1".',
+        metavar="POSITIONS",
+    ),
+]
+
+
+def robot_of(file: str, flexible: Path | None = None, tip: str | None = None) -> Robot:
+    """The robot that the user named."""
+    return load(file, flexible, tip)
+
+
+def state_at(model: Model, text: str | None) -> Any:
+    """(n,) coordinates from the text of `--at`; motors not named follow their joints, all else is as described."""
+    q = reference_state(model)
+    given = _named(model, text) if text is not None and text.strip() else {}
+    for name, value in given.items():
+        q[model.index(name)] = value
+    for name in model.joints:
+        motor = f"{name}.motor"
+        if motor in model.coordinates and motor not in given:
+            q[model.index(motor)] = q[model.index(name)]
+    return q
+
+
+def _named(model: Model, text: str) -> dict[str, float]:
+    entries = [entry.strip() for entry in text.split(",")]
+    if all("=" in entry for entry in entries):
+        pairs = [(name.strip(), value) for name, value in (entry.split("=", 1) for entry in entries)]
+    elif any("=" in entry for entry in entries):
+        raise ModelError(f"--at {text!r}: give either all positions by name or all in order")
+    elif len(entries) != model.n_joints:
+        raise ModelError(
+            f"--at {text!r}: got {len(entries)} positions, expected {model.n_joints} ({', '.join(model.joints)})"
+        )
+    else:
+        pairs = list(zip(model.joints, entries))
+    found = {}
+    for name, value in pairs:
+        if name not in model.coordinates:
+            raise ModelError(f"--at: the arm has no coordinate `{name}`{suggestion(name, model.coordinates)}")
+        try:
+            found[name] = angle(value)
+        except PydanticCustomError:
+            raise ModelError(f"--at: {name}: got {value!r}, expected a position such as 1.2, pi/2 or 90 deg") from None
+    return found

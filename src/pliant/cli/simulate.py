@@ -1,0 +1,138 @@
+"""`pliant simulate`: run a scenario file and write what it asks for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from pliant.cli.application import INTERRUPTED
+from pliant.cli.options import Json
+from pliant.cli.output import number, print_json, say, table
+from pliant.errors import ModelError, SimulationError
+from pliant.results import Result
+from pliant.scenario import Outputs, Scenario
+
+
+def command(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the outputs; out/NAME of the scenario by default.", metavar="DIR")
+    ] = None,
+    json: Json = False,
+    formulation: Annotated[str | None, typer.Option(help="Instead of the scenario's.")] = None,
+    method: Annotated[str | None, typer.Option(help="Instead of the scenario's.")] = None,
+    t_end: Annotated[float | None, typer.Option(help="Duration in seconds, instead of the scenario's.")] = None,
+    step: Annotated[float | None, typer.Option(help="Step in seconds, instead of the scenario's.")] = None,
+    output_step: Annotated[float | None, typer.Option(help="Spacing of the outputs in seconds.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
+) -> None:
+    """Simulate a scenario. Ctrl-C keeps what has been computed and writes it."""
+    chosen = Scenario.load(scenario)
+    given = {"method": method, "duration": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol}
+    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if formulation is not None:
+        changes["model"] = {**chosen.model.model_dump(), "formulation": formulation}
+    if changes:
+        chosen = chosen.replace(**changes)
+    folder = _ready(out if out is not None else Path("out") / scenario.stem)
+    try:
+        result = chosen.run()
+    except SimulationError as error:
+        if error.result is not None and len(error.result):
+            files = _write_data(chosen, error.result, folder)
+            say(f"what had been computed is in {', '.join(map(str, files)) or 'no file: the scenario asks for none'}")
+        raise
+    if result.stats.status == "interrupted":
+        files = _write_data(chosen, result, folder)
+        _report(result, files, json)
+        say(f"interrupted at t = {result.t[-1]:g} s; what had been computed is kept, figures are left out")
+        raise typer.Exit(INTERRUPTED)
+    _report(result, chosen.write(result, folder), json)
+
+
+def summary(result: Result, files: list[Path]) -> dict[str, Any]:
+    """What a program may want to know about a run."""
+    stats = result.stats
+    return {
+        "robot": result.robot.name,
+        "status": stats.status,
+        "message": stats.message,
+        "t_end": float(result.t[-1]),
+        "rows": len(result),
+        "formulation": result.options["formulation"],
+        "method": stats.method,
+        "reason": stats.reason,
+        "steps": stats.steps,
+        "rejected": stats.rejected,
+        "evaluations": stats.evaluations,
+        "wall_s": stats.wall,
+        "energy_balance_j": _largest(result.energy_balance),
+        "power_residual_w": _largest(result.power_residual),
+        "events": [{"t": t, "name": name} for t, name in stats.events],
+        "range": {
+            name: [float(column.min()), float(column.max())] for name, column in zip(result.coordinates, result.q.T)
+        },
+        "tip_end": result.tip[-1].tolist(),
+        "files": [str(path) for path in files],
+    }
+
+
+def _report(result: Result, files: list[Path], json: bool) -> None:
+    facts = summary(result, files)
+    if json:
+        print_json(facts)
+        return
+    how = f"{facts['formulation']} and {facts['method']} in {facts['wall_s']:.2f} s, {facts['steps']} steps"
+    typer.echo(f"{facts['robot']}: {facts['t_end']:g} s by {how}, {facts['status']}")
+    ends = zip(facts["range"].items(), result.q[-1])
+    rows = [(name, number(low), number(high), number(last)) for (name, (low, high)), last in ends]
+    table(("coordinate", "least", "greatest", "at the end"), rows)
+    for event in facts["events"]:
+        typer.echo(f"t = {event['t']:.6g} s: {event['name']}")
+    kinetic = float(result.energy.kinetic.max())
+    typer.echo(f"energy balance within {facts['energy_balance_j']:.1e} J (greatest kinetic energy {kinetic:.4g} J)")
+    for path in files:
+        typer.echo(f"wrote {path}")
+
+
+def _write_data(chosen: Scenario, result: Result, folder: Path) -> list[Path]:
+    """NetCDF and CSV of a broken run; a second Ctrl-C waits until they are whole."""
+    outputs = Outputs(netcdf=chosen.outputs.netcdf or "run.nc", csv=chosen.outputs.csv)
+    with _uninterrupted():
+        return chosen.model_copy(update={"outputs": outputs}).write(result, folder)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # signals reach the main thread only
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ready(folder: Path) -> Path:
+    """Make the folder of outputs before the run, so that a long run does not end in front of a closed door."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ModelError(f"--out {folder}: cannot be made ({error.strerror}); choose another folder") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ModelError(f"--out {folder}: cannot be written to; choose another folder")
+    return folder
+
+
+def _largest(values: Any) -> float:
+    return float(np.abs(values).max(initial=0.0))

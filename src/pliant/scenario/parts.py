@@ -1,0 +1,192 @@
+"""Trajectories and controllers by name: `{type: cycloidal, from: 0, to: 90 deg, duration: 2}`.
+
+A part names an entry of a registry and gives its parameters; the signature of the entry says which keys there are.
+Parts may hold parts: the reference of a controller is a trajectory, a shaped trajectory has a shaper. To offer more, add
+to `REGISTRY`: any class or function of keyword parameters will do.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from pliant.errors import PliantError
+from pliant.robot.base import Description, angle
+from pliant.robot.faults import Place, clash, fault, suggestion
+
+Maker = Callable[..., Any]
+Kind = Literal["trajectory", "controller", "shaper"]
+Trouble = tuple[Place, PydanticCustomError, Any]
+
+REGISTRY: dict[Kind, dict[str, str | Maker]] = {
+    "trajectory": {
+        "constant": "Constant",
+        "cycloidal": "Cycloidal",
+        "mohan-saha": "MohanSaha",
+        "quintic": "Quintic",
+        "shaped": "Shaped",
+        "step": "Step",
+        "trapezoidal": "Trapezoidal",
+        "waypoints": "Waypoints",
+    },
+    "controller": {
+        "computed-torque": "ComputedTorque",
+        "lqr": "LQR",
+        "pd": "PD",
+        "pid": "PID",
+        "sampled": "Sampled",
+        "switch": "Switch",
+    },
+    "shaper": {"ei": "ei", "zv": "zv", "zvd": "zvd"},
+}
+"""Names that scenario files use: a name in `pliant.control`, or a class or function itself."""
+
+_KEYS = {"start": "from", "goal": "to", "begin": "start"}  # words of files for parameters of trajectories
+
+
+class Part(Description):
+    """A part as a file gives it: its kind, its name in the registry and its parameters."""
+
+    kind: Kind
+    type: str
+    parameters: dict[str, Any] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a file; angles are plain numbers."""
+        return {"type": self.type, **{key: _plain(value) for key, value in self.parameters.items()}}
+
+    def make(self) -> Any:
+        """The object itself; raises `PliantError` with the reason if its parameters do not fit."""
+        maker = maker_of(self.kind, self.type)
+        names = {key: name for name, key in _file_keys(maker, self.kind).items()}
+        return maker(**{names[key]: _made(value) for key, value in self.parameters.items()})
+
+
+def maker_of(kind: Kind, name: str) -> Maker:
+    """The class or function behind a name."""
+    entry = REGISTRY[kind][name]
+    if not isinstance(entry, str):
+        return entry
+    from pliant import control
+
+    found: Maker = getattr(control, entry)
+    return found
+
+
+def read_part(value: Any, kind: Kind) -> Part:
+    """A part from a mapping of a file; every wrong key is a fault of its own."""
+    if isinstance(value, Part):
+        return value
+    if not isinstance(value, Mapping):
+        raise fault(f"a mapping with `type` and the parameters of a {kind}")
+    entries = REGISTRY[kind]
+    name = value.get("type")
+    if not isinstance(name, str) or name not in entries:
+        said = "missing key `type`" if "type" not in value else f"no {kind} is called {name!r}"
+        raise clash(said + suggestion(str(name), entries))
+    given = {str(key): entry for key, entry in value.items() if key != "type"}
+    troubles = list(_key_troubles(given, maker_of(kind, name), kind))
+    parameters = {}
+    for key, entry in given.items():
+        try:
+            parameters[key] = _value(entry)
+        except PydanticCustomError as error:
+            troubles.append(((key,), error, entry))
+        except ValidationError as error:
+            troubles += nested(error, key)
+    raise_together(troubles)
+    part = Part(kind=kind, type=name, parameters=parameters)
+    try:
+        part.make()
+    except PliantError as error:
+        raise clash(str(error)) from None
+    except (TypeError, ValueError) as error:
+        raise clash(f"{kind} {name!r} cannot be made of this: {error}") from None
+    return part
+
+
+def raise_together(troubles: list[Trouble]) -> None:
+    """Raise the faults as one error of pydantic, each at its place below the present one."""
+    if troubles:
+        lines = [InitErrorDetails(type=error, loc=place, input=given) for place, error, given in troubles]
+        raise ValidationError.from_exception_data("scenario", lines)
+
+
+def nested(error: ValidationError, *place: int | str) -> list[Trouble]:
+    """The faults of an inner error, below `place`."""
+    found = []
+    for item in error.errors(include_url=False):
+        context = item.get("ctx", {})
+        text = context.get("text") or f"got {item['input']!r}, expected {context.get('expected', item['msg'])}"
+        found.append(((*place, *item["loc"]), clash(str(text)), item["input"]))
+    return found
+
+
+def _file_keys(maker: Maker, kind: Kind) -> dict[str, str]:
+    """Parameter of the maker -> key of the file."""
+    renamed = _KEYS if kind == "trajectory" else {}
+    return {name: renamed.get(name, name.rstrip("_")) for name in inspect.signature(maker).parameters}
+
+
+def _key_troubles(given: Mapping[str, Any], maker: Maker, kind: Kind) -> Iterator[Trouble]:
+    keys = _file_keys(maker, kind)
+    for key in given:
+        if key not in keys.values():
+            yield (key,), clash(f"unknown key `{key}`{suggestion(key, keys.values())}"), given[key]
+    for name, parameter in inspect.signature(maker).parameters.items():
+        if parameter.default is inspect.Parameter.empty and keys[name] not in given:
+            yield (keys[name],), clash(f"missing key `{keys[name]}`"), None
+
+
+def _value(entry: Any) -> Any:
+    """Numbers, texts, lists and mappings; a text that reads as an angle is one, a mapping with `type` is a part."""
+    if isinstance(entry, Mapping):
+        return read_part(entry, _kind(entry)) if "type" in entry else {str(k): _value(v) for k, v in entry.items()}
+    if isinstance(entry, list | tuple):
+        return [_value(item) for item in entry]
+    if isinstance(entry, str):
+        try:
+            return angle(entry)
+        except PydanticCustomError:
+            return entry
+    return entry
+
+
+def _kind(entry: Mapping[str, Any]) -> Kind:
+    """Of which kind an inner part is; one of unknown name is most likely a misspelt trajectory."""
+    return next((kind for kind, names in REGISTRY.items() if entry.get("type") in names), "trajectory")
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, Part):
+        return value.make()
+    if isinstance(value, Mapping):
+        return {key: _made(item) for key, item in value.items()}
+    return [_made(item) for item in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Part):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+_PART = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
+TrajectoryPart = Annotated[
+    Part,
+    PlainValidator(lambda value: read_part(value, "trajectory")),
+    PlainSerializer(lambda part: part.to_dict()),
+    WithJsonSchema(_PART),
+]
+ControllerPart = Annotated[
+    Part,
+    PlainValidator(lambda value: read_part(value, "controller")),
+    PlainSerializer(lambda part: part.to_dict()),
+    WithJsonSchema(_PART),
+]

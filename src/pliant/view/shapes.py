@@ -1,0 +1,72 @@
+"""Shapes in which a link bends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics.build import robot_shapes
+from pliant.errors import ModelError
+from pliant.robot import Robot, beam_properties
+from pliant.shapes import LinkShapes
+from pliant.view.style import WIDTH, Paths, figure, line, zero_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+_LABELS = {"bending_y": "along y", "bending_z": "along z", "torsion": "twist", "axial": "along x"}
+
+
+def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = None) -> Figure:
+    """The first shape functions of a link over its length, one axes a field, with their frequencies.
+
+    Frequencies are those of the link by itself under its own boundary load. Of finite elements the natural modes are
+    drawn, which they stand for.
+    """
+    place = robot.index(link) if isinstance(link, str) else range(len(robot.links))[link]
+    chosen = robot.links[place]
+    shapes = robot_shapes(robot)[place]
+    if shapes is None or chosen.beam is None:
+        raise ModelError(f"links.{chosen.name}: it has no shapes to draw; give it `shapes` with at least one mode")
+    length = float(beam_properties(chosen.beam).length)
+    frequencies = shapes.frequencies(beam_properties(chosen.beam)) / (2 * np.pi)
+    eta = np.linspace(0.0, 1.0, 201)
+
+    def draw(page: Any) -> None:
+        fields = list(dict.fromkeys(shapes.fields))
+        rows = page.subplots(len(fields), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, field in zip(rows, fields):
+            columns = [k for k, name in enumerate(shapes.fields) if name == field]
+            curves = _natural(shapes, field, columns, eta, length)
+            for k in range(min(count, curves.shape[1])):
+                label = f"{k + 1}: {frequencies[columns[k]]:.4g} Hz"
+                axes.plot(eta * length, curves[:, k], label=label, **line(k))
+            axes.set_ylabel(f"{field}\n({_LABELS[field]})")
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            zero_line(axes)
+        rows[-1].set_xlabel("distance from the root (m)")
+        page.align_ylabels(rows)
+
+    return figure(draw, WIDTH, 0.5 + 1.7 * len(set(shapes.fields)), path)
+
+
+def _natural(shapes: LinkShapes, field: str, columns: list[int], eta: Array, length: float) -> Array:
+    """(len(eta), k) shapes by rising frequency, each with unit mean square and a positive tip."""
+    powers = np.array([length ** shapes.powers[k] for k in columns])
+    values = shapes.evaluate(eta)[:, columns] * powers
+    if any(shapes.powers):  # nodal coordinates: their natural modes
+        values = values @ _modes(shapes, field, columns, powers)
+    norm = np.sqrt(np.trapezoid(values**2, eta, axis=0))
+    return np.asarray(values / norm * np.where(values[-1] < 0, -1.0, 1.0))
+
+
+def _modes(shapes: LinkShapes, field: str, columns: list[int], powers: Array) -> Array:
+    from scipy.linalg import eigh
+
+    block = np.ix_(columns, columns)
+    own, scale = shapes.integrals, np.outer(powers, powers)
+    mass = own.spin_gram[0][block] if field == "torsion" else own.gram[block]
+    return np.asarray(eigh(own.stiffness[block] * scale, mass * scale)[1])

@@ -1,0 +1,142 @@
+"""How figures look, and how they reach a file: no global state, no window, the same on every machine."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pliant.errors import ModelError, PliantError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+DPI = 200
+WIDTH = 6.3
+"""Inches: the text width of an A4 page."""
+
+# Colours of Okabe and Ito, which colour-blind readers tell apart, ordered so that neighbours differ in grey as well;
+# the dashes tell lines apart in print without colour.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1, 1.2)))
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib
+    "font.size": 8.5,
+    "axes.labelsize": 8.5,
+    "axes.titlesize": 9.0,
+    "axes.titlelocation": "left",
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "lines.linewidth": 1.2,
+    "lines.dash_capstyle": "butt",
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.use_mathtext": True,
+    "axes.formatter.limits": (-4, 6),
+    "axes.xmargin": 0.0,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "figure.facecolor": "white",
+    "savefig.dpi": DPI,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "pliant",
+    "path.simplify_threshold": 0.2,
+}
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
+
+
+@cache
+def _chart() -> type[Any]:
+    from matplotlib.figure import Figure
+
+    class Chart(Figure):
+        """A figure that shows itself in a notebook, whether pyplot is in use there or not."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", dpi=110)
+            return buffer.getvalue()
+
+    return Chart
+
+
+def figure(draw: Callable[[Any], None], width: float, height: float, path: Paths = None) -> Figure:
+    """A new figure that `draw` fills, written to `path` (or to several) if given; global settings stay as they are."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        made: Figure = _chart()(figsize=(width, height), dpi=110, layout="constrained")
+        spacing: Any = made.get_layout_engine()
+        spacing.set(w_pad=0.06, h_pad=0.06)
+        draw(made)
+        targets = [] if path is None else [path] if isinstance(path, str | os.PathLike) else list(path)
+        for target in targets:
+            _save(made, Path(target))
+    return made
+
+
+def _save(made: Figure, target: Path) -> None:
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise ModelError(
+            f"path: got {str(target)!r}, expected a file name that ends in {', '.join('.' + f for f in FORMATS)}"
+        )
+    metadata = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made.savefig(target, format=kind, dpi=DPI, metadata=metadata)
+    except OSError as error:
+        raise PliantError(f"{target}: the figure could not be written ({error.strerror or error})") from error
+
+
+def line(index: int) -> dict[str, Any]:
+    """Colour and dashes of the line of that number; 28 differ."""
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
+
+
+def time_axis(axes: Axes) -> None:
+    """Label the time; the range is that of the lines."""
+    axes.set_xlabel("time (s)")
+
+
+def zero_line(axes: Axes) -> None:
+    """A faint line at zero, behind everything."""
+    axes.axhline(0.0, color="0.75", linewidth=0.6, zorder=0)
+
+
+def legend(axes: Axes, entries: int) -> None:
+    """Above the axes, in as many columns as fit the width, so that it never hides a line."""
+    if entries > 1:
+        widest = max(len(text) for text in axes.get_legend_handles_labels()[1])
+        page: Any = axes.get_figure()
+        room = page.bbox.width / page.figure.dpi - 0.8
+        columns = max(1, min(entries, int(room / (0.55 + 0.068 * widest))))
+        columns = -(-entries // -(-entries // columns))  # rows of equal length
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+        axes.legend(ncols=columns, columnspacing=1.4, **place)
+
+
+def energy_unit(largest: float) -> tuple[str, float]:
+    """Unit and factor in which an energy of so many joules is read easily."""
+    if largest >= 1e4:
+        return "kJ", 1e-3
+    return ("J", 1.0) if largest >= 1e-2 or largest == 0.0 else ("mJ", 1e3)
+
+
+def length_unit(largest: float) -> tuple[str, float]:
+    """Unit and factor in which a deflection of so many metres is read easily."""
+    if largest >= 0.5:
+        return "m", 1.0
+    return ("mm", 1e3) if largest >= 2e-5 or largest == 0.0 else ("µm", 1e6)
