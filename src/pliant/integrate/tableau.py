@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +82,7 @@ class ExplicitTableau:
             weights = self.dense @ theta ** np.arange(1, self.dense.shape[1] + 1)
             _check(self.name, f"dense order {self.dense_order}", order_defect(weights, A, A, self.dense_order, theta))
 
-    @property
+    @cached_property
     def stability(self) -> float:
         """Radius of the largest half disc Re z <= 0 in which \\|R(z)\\| <= 1, up to 1e-3."""
         s = self.stages - 1
