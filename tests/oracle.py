@@ -1,11 +1,13 @@
 """An independent derivation: positions of material points only, no velocities, no moments, no recursion.
 
-M = sum_k m_k J_k^T J_k over quadrature points of every beam (and six points of every lump), with J the derivative of the
-position in the base. Christoffel symbols give the velocity terms, the gradient of the weight gives gravity. Rotations are exact.
-Beams without rotary inertia only, since points on the axis have none.
+M = sum_k m_k J_k^T J_k over quadrature points of every beam (and six points of every lump), with J the derivative of
+the position in the base. Christoffel symbols give the velocity terms, the gradient of the weight gives gravity.
+Rotations are exact. Beams without rotary inertia only, since points on the axis have none.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import casadi as ca
 import numpy as np
@@ -24,7 +26,7 @@ def material_points(robot: Robot, chain: Chain, q: ca.SX) -> list[tuple[float, c
         if link.beam is not None:
             b = beam_properties(link.beam)
             breaks = np.linspace(0, 1, 1 + (link.shapes.count if link.shapes is not None and link.shapes.count else 1))
-            for left, right in zip(breaks, breaks[1:]):
+            for left, right in itertools.pairwise(breaks):
                 for node, weight in zip(nodes, weights):
                     eta = (left + right) / 2 + (right - left) / 2 * node
                     r, _ = place.link.body.point(chain.body(place.link, q), float(eta))

@@ -24,6 +24,7 @@ from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.kinematics import jacobian, tip_pose
+from pliant.dynamics.sliding_links import check_travel, rest_state
 from pliant.dynamics.stability import check_definite
 from pliant.errors import ModelError, PliantError
 from pliant.kernels import Kernel
@@ -312,27 +313,36 @@ class Model:
 
     # ----------------------------------------------------------------------------- statics, vibration
 
-    def frequencies(self, q: ArrayLike | None = None, joints: str = "locked") -> Array:
+    def frequencies(self, q: ArrayLike | None = None, joints: str = "locked", loads: Sequence[Any] = ()) -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
 
         From the second derivative of the potential energy (gravity included) and the inertia matrix. "locked" holds
         motors where present, else joints; "free" holds nothing, so each free joint adds a zero or a pendulum
-        frequency. An unstable direction (negative stiffness) is returned as a negative number.
+        frequency. An unstable direction (negative stiffness) is returned as a negative number. `loads` of
+        `pliant.loads`, taken at t = 0, stiffen and soften: with stiffening, a compressed beam buckles where its
+        frequency vanishes.
         """
         if joints not in ("locked", "free"):
             raise ModelError(f"joints: got {joints!r}, expected 'locked' or 'free'")
-        squares, _ = self.modes(q, joints)
+        squares, _ = self.modes(q, joints, loads)
         return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
 
-    def modes(self, q: ArrayLike | None = None, joints: str = "locked") -> tuple[Array, Array]:
+    def modes(
+        self, q: ArrayLike | None = None, joints: str = "locked", loads: Sequence[Any] = ()
+    ) -> tuple[Array, Array]:
         """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1."""
         from scipy.linalg import eigh
 
-        state = np.zeros(self.n) if q is None else np.asarray(q, dtype=float)
+        state = rest_state(self.chain) if q is None else np.asarray(q, dtype=float)
         free = self._free(joints == "locked")
         if not free:
             return np.zeros(0), np.zeros((self.n, 0))
-        K, M = self.stiffness(state), self.mass_matrix(state)
+        K, M = self.stiffness(state, loads), self.mass_matrix(state)
+        if np.abs(K - K.T).max() > 1e-9 * np.abs(K).max():
+            raise ModelError(
+                "loads: a load that follows the arm has no potential, and the arm under it no real modes; "
+                "give it in base axes, or ask linearize"
+            )
         squares, vectors = eigh(K[np.ix_(free, free)], M[np.ix_(free, free)])
         shapes = np.zeros((self.n, len(free)))
         shapes[free] = vectors
@@ -340,39 +350,45 @@ class Model:
         squares[np.abs(squares) < 1e-13 * scale] = 0.0  # a rigid-body motion, not a vibration of 1e-7 of the stiffest
         return squares, shapes
 
-    def stiffness(self, q: ArrayLike) -> Array:
-        """Second derivative (n, n) of the potential energy, gravity included."""
+    def stiffness(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
+        """Second derivative (n, n) of the potential energy, gravity included, less the slope of the forces of `loads`."""
+        if loads:
+            return self.stiffness(q) - self._applied(loads)(q)[1]
         return self._call("stiffness", None, q)  # type: ignore[no-any-return]
 
     def _free(self, locked: bool) -> list[int]:
         held = {link.actuated for link in self.chain.links} if locked else set()
         return [k for k in range(self.n) if k not in held]
 
-    def equilibrium(self, joints: ArrayLike) -> Array:
+    def equilibrium(self, joints: ArrayLike, loads: Sequence[Any] = ()) -> Array:
         """Coordinates (n,) at static rest with the joints held at the given positions.
 
-        Amplitudes, and motors of elastic drives, settle under gravity; `holding_torque` of the result keeps the arm
-        there.
+        Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
+        `holding_torque` of the result keeps the arm there.
         """
         given = np.asarray(joints, dtype=float)
         if given.shape != (self.n_joints,) or not np.isfinite(given).all():
             raise ModelError(
                 f"joints: got {joints!r}, expected {self.n_joints} finite numbers ({', '.join(self.joints)})"
             )
+        check_travel(self.chain, np.concatenate([given, np.zeros(self.n - self.n_joints)]))
         elastic = [link for link in self.chain.links if link.drive is not None]
         unknown = list(range(self.n_joints, self.n))
-        motors = {link.drive.index: link.joint_index for link in elastic if link.drive is not None}
+        motors = {link.drive.index: link.shaft for link in elastic if link.drive is not None}
         rows = [motors.get(k, k) for k in unknown]  # a motor is placed by the balance of the joint that it drives
         q = np.concatenate([given, np.zeros(self.n - self.n_joints)])
         for motor, joint in motors.items():
             q[motor] = q[joint]
-        return self._newton(q, unknown, rows) if unknown else q
+        return self._newton(q, unknown, rows, self._applied(loads)) if unknown else q
 
-    def _newton(self, q: Array, unknown: list[int], rows: list[Any]) -> Array:
+    def _newton(
+        self, q: Array, unknown: list[int], rows: list[Any], applied: Callable[[ArrayLike], tuple[Array, Array]]
+    ) -> Array:
         zero = np.zeros(self.n)
         for _ in range(50):
-            residual = self.bias(q, zero)[rows]
-            step = np.linalg.solve(self.stiffness(q)[np.ix_(rows, unknown)], residual)
+            force, slope = applied(q)
+            residual = (self.bias(q, zero) - force)[rows]
+            step = np.linalg.solve((self.stiffness(q) - slope)[np.ix_(rows, unknown)], residual)
             q = q.copy()
             q[unknown] -= step
             if np.abs(step).max() <= 1e-13 * max(1.0, np.abs(q).max()):
@@ -382,9 +398,26 @@ class Model:
             "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
         )
 
-    def holding_torque(self, q: ArrayLike) -> Array:
-        """Torques (n_joints,) that balance the actuated coordinates at rest in `q`."""
+    def _applied(self, loads: Sequence[Any]) -> Callable[[ArrayLike], tuple[Array, Array]]:
+        """q -> generalised forces (n,) of the loads on the arm at rest at t = 0, and their slopes (n, n)."""
+        n = self.n
+        if not loads:
+            return lambda q: (np.zeros(n), np.zeros((n, n)))
+        q, rest = ca.SX.sym("q", n), ca.SX.zeros(n)
+        Q = sum((load.expression(self.chain, ca.SX(0), q, rest) for load in loads), ca.SX.zeros(n))
+        function = ca.Function("applied", [q, self._p], [Q, ca.densify(ca.jacobian(Q, q))])
+
+        def at(state: ArrayLike) -> tuple[Array, Array]:
+            force, slope = function(np.asarray(state, dtype=float), self._nominal)
+            return np.array(force, dtype=float).ravel(), np.array(slope, dtype=float)
+
+        return at
+
+    def holding_torque(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
+        """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`."""
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
+        if loads:
+            return np.asarray((self.bias(q, np.zeros(self.n)) - self._applied(loads)(q)[0])[rows])
         return np.asarray(self.bias(q, np.zeros(self.n))[rows])
 
     def linearize(

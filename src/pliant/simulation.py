@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.composition import TABLE_WIDTH, Composition, Event, compose
+from pliant.dynamics.sliding_links import check_travel, rest_state
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import METHODS, Events, Hold, Samples, Solution, solve
 from pliant.model import Model
@@ -102,7 +103,9 @@ def simulate(
     _check_options(model, t_end, method, output_step, sample_time)
     torque, controller = _plain_input(model, torque, "torque"), _plain_input(model, controller, "controller")
     composed = compose(model, torque.traced, controller.traced, motion or {}, tuple(loads), base, torque.is_table)
-    x0 = composed.start(_state(model, q0, "q0"), _state(model, qd0, "qd0"))
+    q_start = _state(model, q0, "q0")
+    check_travel(model.chain, q_start)
+    x0 = composed.start(q_start, _state(model, qd0, "qd0"))
     inputs = _Inputs(model, composed, [torque, controller], p, sample_time, t_end)
     watch = _watched(model, composed, events, limits)
     with reporter(progress, t_end) as report:
@@ -336,7 +339,7 @@ def _output_times(t_end: float, output_step: float | None) -> Array:
 
 
 def _state(model: Model, given: Any, name: str) -> Array:
-    out = np.zeros(model.n)
+    out = rest_state(model.chain) if name == "q0" else np.zeros(model.n)
     if given is None:
         return out
     if isinstance(given, Mapping):

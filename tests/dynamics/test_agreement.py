@@ -96,7 +96,7 @@ def test_order_of_the_linear_rotation(formulation: str, planes: tuple[str, ...],
         a, b = evaluate(exact, formulation, *state), evaluate(linear, formulation, *state)
         return float(np.abs(a["inertial"] - b["inertial"]).max())
 
-    ratio = error(0.1) / error(0.05)
+    ratio = error(0.02) / error(0.01)
     assert abs(ratio - order) < 0.08 * order  # up to the next power at these deflections
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import subprocess
 import sys
@@ -240,3 +241,14 @@ def test_machine_code_lives_as_long_as_its_kernel():
     del kernels[::2]
     for k, kernel in zip(range(21, 30, 2), kernels):
         np.testing.assert_allclose(kernel(STATE), expected(float(k)), rtol=1e-15)
+
+
+def test_kernels_in_reference_cycles_are_collected_safely():
+    """A garbage collector finalises the members of a cycle in any order."""
+    for k in range(60):
+        x = ca.SX.sym("x", 2)
+        holder = {"kernel": Kernel(ca.Function("f", [x], [ca.sin(x) * k]))}
+        holder["self"] = holder
+        assert holder["kernel"](np.ones(2)).shape == (2,)
+        del holder, x
+    gc.collect()

@@ -91,6 +91,13 @@ class ChainLink:
     lever: tuple[SX, ...] = field(default=())
 
     @property
+    def shaft(self) -> int | None:
+        """Index of the coordinate that the joint, or the sliding of the beam, moves by; None for a fixed joint."""
+        if self.joint_index is not None or self.actuated is None:
+            return self.joint_index
+        return self.body_indices[0]
+
+    @property
     def flexible(self) -> bool:
         """Whether the body has coordinates of its own."""
         return bool(self.body_indices)

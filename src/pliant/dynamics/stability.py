@@ -15,6 +15,7 @@ from pliant.algebra.rotations import SX
 from pliant.dynamics import denoc
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.forces import rotors
+from pliant.dynamics.sliding_links import rest_state, travels
 from pliant.errors import ModelError
 
 SMALLEST = 1e-13
@@ -52,7 +53,9 @@ def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
             raise ModelError(
                 f"links.{link.name}.joint.drive: rotor_inertia is 0; an elastic drive needs rotor_inertia > 0"
             )
-    for state in (np.zeros(chain.n), generic):
+    rest, sliding = rest_state(chain), list(travels(chain))
+    generic[sliding] = rest[sliding]
+    for state in (rest, generic):
         d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
         for k, name in enumerate(chain.coordinates):
             if k not in motors and not d[k] > SMALLEST * diagonal[k]:

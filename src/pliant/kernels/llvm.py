@@ -173,7 +173,8 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
     import llvmlite.binding as binding
 
     _register_library()
-    empty = binding.parse_assembly("", binding.create_context())
+    # The engine's own module lives in the global context: one of its own could be collected before the engine.
+    empty = binding.parse_assembly("", binding.get_global_context())
     engine = binding.create_mcjit_compiler(empty, target.target_machine(2))
     engine.add_object_file(binding.ObjectFileRef.from_data(data))
     engine.finalize_object()

@@ -1,0 +1,81 @@
+"""The house has an order: a package imports only what stands above it, and heavy libraries only when they are used."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "pliant"
+ORDER = (
+    "errors", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics", "model", "control", "loads",
+    "structure",
+    "progress", "results", "composition", "simulation", "batch", "analysis", "export", "identification", "environments",
+    "sweeps", "view", "scenario", "studies", "cli",
+)  # fmt: skip
+KNOW_NO_ROBOT = ("algebra", "kernels", "integrate")
+DOORS = {  # imports inside a method that point downwards, each for a user's convenience
+    ("robot", "model"),  # Robot.model
+    ("results", "view"),  # Result.plot and its kin
+    ("results", "structure"),
+    ("model", "loads"),
+    ("model", "analysis"),
+    ("robot", "view"),
+    ("model", "view"),
+}
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Rooms that a file imports, and whether at the top level."""
+    tree = ast.parse(path.read_text())
+    top = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Module) for node in node.body}
+    found = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:  # from . or .. import
+                parts = path.relative_to(ROOT.parent).with_suffix("").parts[: -node.level]
+                module = ".".join([*parts, module] if module else parts)
+            names = [f"{module}.{alias.name}" if module == "pliant" else module for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            if name.startswith("pliant."):
+                found.append((name.split(".")[1], id(node) in top))
+    return found
+
+
+FILES = [
+    path for path in sorted(ROOT.rglob("*.py")) if path.parent != ROOT or path.stem not in ("__init__", "__main__")
+]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_upwards(path: Path) -> None:
+    own = room(path)
+    assert own in ORDER, f"{own} has no place in the house: add it to ORDER where it belongs"
+    for other, at_top in imports(path):
+        if other == own or other not in ORDER:
+            continue
+        allowed = ORDER.index(other) < ORDER.index(own)
+        if own in ("integrate", "kernels") and other in ("robot", "shapes", "dynamics"):
+            allowed = False
+        if own in ("robot", "shapes", "dynamics") and other in ("kernels", "integrate"):
+            allowed = False  # mechanics emits expressions and knows no machine code
+        assert allowed or (not at_top and (own, other) in DOORS), f"{path.name} imports pliant.{other}"
+
+
+def test_import_is_light() -> None:
+    """`import pliant` loads none of the libraries that cost half a second each."""
+    heavy = ('numba', 'xarray', 'matplotlib', 'scipy.integrate', 'llvmlite')
+    code = f"import sys, pliant; print(*[m for m in {heavy!r} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert found == []
