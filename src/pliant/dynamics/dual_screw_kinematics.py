@@ -137,7 +137,7 @@ def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
     if not isinstance(body, LinearBeam):
         tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
         return tip.R, Shape(ca.SX(3, 1), Dual.of(tip.p), ca.SX(3, 0), ca.SX(3, 0))
-    I, tip = body.shapes.integrals, body.shapes.integrals.tip.tolist()
+    I, tip = body.integrals, body.integrals.tip.tolist()
     turn, shift = body.turn_columns(tip, I.tip_slope.tolist()), body.shift_columns(tip)
     return body.end_rotation, _bend(turn, shift, ca.SX(ca.DM([1, 0, 0])) * body.data.length, c)
 
