@@ -1,0 +1,131 @@
+"""Forces and moments on a section, or spread along a link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.rotations import SX
+from pliant.dynamics.chain import Chain, ChainLink
+from pliant.errors import ModelError
+from pliant.loads.points import (
+    PointWrench,
+    Vector,
+    fixed_length,
+    fraction,
+    from_axes,
+    generalised_forces,
+    link_length,
+    place_of,
+    station_rule,
+    vector,
+)
+
+ZERO = (0.0, 0.0, 0.0)
+
+
+class Load(Protocol):
+    """What `simulate` and the statics of a model ask of a load; anything with this method will do."""
+
+    def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
+        """(n,) generalised forces."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wrench:
+    """Force (N) and moment (N m) on one section of one link.
+
+    Parameters
+    ----------
+    force, moment : vector
+        Three numbers, or a function of t or of (t, q, qd) in CasADi operations.
+    link : str or int, optional
+        Name or number; the last link by default.
+    x : float or "tip" or "middle"
+        Station in metres from the root of the link.
+    axes : "base", "link" or "section"
+        A dead load keeps its direction in the base; a follower load turns with the section. At the tip, the axes of
+        the section are those of the tip frame.
+    """
+
+    force: Vector = ZERO
+    moment: Vector = ZERO
+    link: str | int = -1
+    x: float | str = "tip"
+    axes: str = "base"
+
+    def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
+        """The loaded section; with `beyond` (link, eta), only if it is not nearer to the root of that link."""
+        place = place_of(chain, self.link)
+        eta = fraction(chain.links[place], self.x)
+        if beyond is not None and (place != beyond[0] or eta < beyond[1]):
+            return []
+        f, n = vector("force", self.force, t, q, qd), vector("moment", self.moment, t, q, qd)
+        R = from_axes(chain, place, eta, self.axes, q)
+        return [PointWrench(place, eta, ca.mtimes(R, n), ca.mtimes(R, f))]
+
+    def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
+        """(n,) generalised forces."""
+        return generalised_forces(chain, q, self.points(chain, t, q, qd))
+
+
+@dataclass(frozen=True, eq=False)
+class Distributed:
+    """Force per length (N/m), and moment per length (N), along a link or a part of it.
+
+    Parameters
+    ----------
+    force, moment : vector
+        As in `Wrench`, per metre of the undeformed beam.
+    link : str or int, optional
+        The last link by default.
+    start, end : float or "tip" or "middle"
+        Stations in metres between which the load acts: the whole link by default.
+    axes : "base", "link" or "section"
+    profile : function, optional
+        Factor on the load over x in metres, with NumPy arrays.
+    """
+
+    force: Vector = ZERO
+    moment: Vector = ZERO
+    link: str | int = -1
+    start: float | str = 0.0
+    end: float | str = "tip"
+    axes: str = "base"
+    profile: Callable[[Any], Any] | None = None
+
+    def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
+        """Gauss points of the loaded stretch; with `beyond` (link, eta), of its part from that section outwards."""
+        place = place_of(chain, self.link)
+        link = chain.links[place]
+        low, high = fraction(link, self.start), fraction(link, self.end)
+        if low >= high:
+            raise ModelError(f"start, end: got {self.start!r}, {self.end!r}; expected the start nearer to the root")
+        if beyond is not None:
+            if place != beyond[0] or high <= beyond[1]:
+                return []
+            low = max(low, beyond[1])
+        length, rule = link_length(link), station_rule(link, low, high)
+        weights = rule.weight * self._factor(link, rule.eta)
+        f, n = vector("force", self.force, t, q, qd), vector("moment", self.moment, t, q, qd)
+        found = []
+        for eta, weight in zip(rule.eta.tolist(), weights.tolist()):
+            R = from_axes(chain, place, eta, self.axes, q) * (weight * length)
+            found.append(PointWrench(place, eta, ca.mtimes(R, n), ca.mtimes(R, f)))
+        return found
+
+    def _factor(self, link: ChainLink, eta: np.ndarray) -> np.ndarray:
+        if self.profile is None:
+            return np.ones_like(eta)
+        values = np.asarray(self.profile(eta * fixed_length(link)), dtype=float)
+        if values.shape != eta.shape or not np.isfinite(values).all():
+            raise ModelError(f"profile: shape {values.shape} for {eta.shape} stations; expected one finite number each")
+        return values
+
+    def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
+        """(n,) generalised forces."""
+        return generalised_forces(chain, q, self.points(chain, t, q, qd))
