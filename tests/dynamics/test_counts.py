@@ -1,7 +1,7 @@
 """Tape counts beside the published formulas of the same arm: below them, or on record where not.
 
-Two rigid arms: the *simple* one (slender rods in line, twisted by a right angle at every second joint) and the *general*
-one (Denavit-Hartenberg rows without a zero or a right angle, bodies with full inertia), which the published formulas
+Two rigid arms: the *simple* one (slender rods in line, a right angle at every second joint) and the *general* one
+(Denavit-Hartenberg rows without a zero or a right angle, bodies with full inertia), which the published formulas
 count. Like is compared with like: accelerations from given forces for [MS07]; for [KS09], which counts the forming of
 the equations alone, the whole forward dynamics of `denoc`, solution included.
 """
@@ -18,7 +18,7 @@ from pliant.robot import DH, Beam, Drive, Joint, Link, Lump, Origin, RigidBody, 
 
 CUBIC = "Walker-Orin"
 LOSES_TO_CUBIC = range(3, 11)
-"""General rigid arms for which the O(n^3) method needs fewer sums (and, to n = 8, products): O(n) methods lose there."""
+"""General rigid arms for which the O(n^3) method needs fewer sums (and, to n = 8, products): O(n) loses."""
 
 
 def simple(n: int) -> Chain:

@@ -163,7 +163,7 @@ def _flexible(size: ArmSize) -> list[Count]:
     if "P" in size.joints or not size.n:
         return []
     text = (
-        f"[KS09] n = {size.n}, n_f = {size.n_f}, m = {size.m}: inertia matrix and right-hand side, not solved; no trig"
+        f"[KS09] n = {size.n}, n_f = {size.n_f}, m = {size.m}: I(Theta) and Re formed, not solved; no trig"
     )
     if not size.uniform:
         text += "; m is the fewest amplitudes of a flexible link, so this is a lower bound"
