@@ -27,6 +27,8 @@ from pliant.model import Model
 Array = NDArray[np.float64]
 TABLE_WIDTH = 5
 """Numbers a sampled torque holds per joint: the cubic of the piece at hand, and the time it starts."""
+LARGEST_JACOBIAN = 400_000
+"""Operations of f times states: beyond, an exact Jacobian compiles for more than about ten seconds."""
 KEPT = 16
 """Compositions that a model keeps for the next run."""
 
@@ -95,19 +97,20 @@ class Composition:
         self.n, self.m = model.n, model.n_joints
         self.t = ca.SX.sym("t")
         self.paths = {_prescribed_index(model, name): _path(name, path, self.t) for name, path in motion.items()}
-        self.motion = motion
+        self.motion, self.loads, self.base = motion, loads, base
         self.free = [k for k in range(self.n) if k not in self.paths]
         self.sample_time = getattr(controller, "sample_time", None)
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self._build(torque, loads, base)
-        self.conservative = base is None
 
     # ------------------------------------------------------------------------------------ expressions
 
     def _build(self, torque: Any, loads: tuple[Any, ...], base: Any) -> None:
         n, m, f, t = self.n, self.m, len(self.free), self.t
-        chain = self.model.chain if base is None else replace(self.model.chain, base=base.expression(t))
-        eq = equations(chain, self.model.options.formulation)
+        chain, formulation = self.model.chain, self.model.options.formulation
+        if base is not None:
+            chain = replace(chain, base=_base_motion(base, t, chain.gravity))
+        eq = equations(chain, formulation)
         self.x = ca.SX.sym("x", 2 * f + self.n_states + 1)
         inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if self.has_table else 1))
         self.p = ca.vertcat(inputs, self.model.parameter_symbols)
@@ -127,17 +130,22 @@ class Composition:
             else:
                 command = self.controller.expression(t, q, qd)
             tau = tau + _column(command, m, "controller.expression")
-        extra = sum((load.expression(chain, t, q, qd) for load in loads), ca.SX.zeros(n))
+        extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
         S = chain.actuation()
         qdd = eq.accelerations(q, qd, ca.mtimes(S, tau) + extra, held)
         if held:
             tau = self._needed_torque(eq, q, qd, qdd, tau, extra)
-        power = ca.dot(ca.mtimes(S, tau) + extra - dissipation(chain, q, qd), qd)
+        working = ca.mtimes(S, tau) + extra - dissipation(chain, q, qd)
+        if base is not None:  # energies are those an observer on the base sees, for whom its motion does work
+            at_rest = equations(self.model.chain, formulation)
+            for sign, side in ((1, at_rest), (-1, eq)):
+                working += sign * side.formulation.inertial_forces(side.chain, q, qd)
+        power = ca.dot(working, qd)
         E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", n), qd_symbol := ca.SX.sym("qd", n)))
         gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
         self._residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
         xdot = ca.vertcat(qd[self.free], qdd[self.free], z_rate, power)
-        self._q, self._qd, self._tau, self._xdot = q, qd, tau, xdot
+        self._q, self._qd, self._qdd, self._tau, self._xdot = q, qd, qdd, tau, xdot
 
     def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
         """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
@@ -181,11 +189,19 @@ class Composition:
         return Kernel(self._function("jacobian", [ca.jacobian(self._xdot, self.x), ca.jacobian(self._xdot, self.t)]))
 
     def problem(self) -> Problem:
-        """What the steppers integrate."""
+        """What the steppers integrate; the exact Jacobian is left to differences where it would take long to compile."""
+        size = self.x.shape[0]
+        exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
         return Problem(
-            self.rhs.address, self.x.shape[0], self.p.shape[0], lambda: self.jacobian.address, len(self.free),
+            self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None, len(self.free),
             lambda: self._function("rhs", [self._xdot]), owner=self,
         )  # fmt: skip
+
+    def tolerances(self, atol: float) -> Array:
+        """Absolute tolerance of each state: work is a quadrature and never holds a step back."""
+        out = np.full(self.x.shape[0], float(atol))
+        out[-1] = np.inf
+        return out
 
     def start(self, q0: Array, qd0: Array) -> Array:
         """Initial state; prescribed coordinates start on their paths whatever `q0` says."""
@@ -197,7 +213,7 @@ class Composition:
     def breaks(self, t_end: float) -> Array:
         """Times at which paths or controllers are not smooth: steps end there."""
         found: list[float] = []
-        for part in (*self.motion.values(), self.torque, self.controller):
+        for part in (*self.motion.values(), self.torque, self.controller, *self.loads, self.base):
             found += [float(b) for b in getattr(part, "breaks", ())]
         return np.unique([b for b in found if 0.0 < b < t_end])
 
@@ -264,16 +280,18 @@ class Composition:
 
     @cached_property
     def _torque_kernel(self) -> Kernel:
-        return Kernel(self._function("torques", [self._tau, self._residual]), "vm")
+        return Kernel(self._function("torques", [self._tau, self._residual, self._qdd]), "vm")
 
-    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array]:
-        """(N, m) torques that acted, or that prescribed motion needed, and the power residual (N,) of the formulation.
+    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array]:
+        """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n).
 
         The residual is dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers.
         """
         p = np.hstack([inputs, np.tile(parameters, (len(t), 1))])
-        tau, residual = self._torque_kernel(t[:, None], x, p)
-        return np.asarray(tau).reshape(len(t), self.m), np.asarray(residual).reshape(len(t))
+        tau, residual, qdd = self._torque_kernel(t[:, None], x, p)
+        shapes = (len(t), self.m), (len(t),), (len(t), self.n)
+        tau, residual, qdd = (np.asarray(a).reshape(shape) for a, shape in zip((tau, residual, qdd), shapes))
+        return tau, residual, qdd
 
     def state_name(self, index: int) -> str:
         """Name of a component of the state, for messages."""
@@ -314,6 +332,22 @@ def _path(name: str, path: Any, t: Any) -> Any:
             f"motion[{name!r}]: shape {value.shape}; expected one position (give one trajectory per joint)"
         )
     return value
+
+
+def _load_forces(load: Any, chain: Any, t: Any, q: Any, qd: Any) -> Any:
+    """Generalised forces of a load as a column."""
+    if not hasattr(load, "expression"):
+        raise ModelError(f"loads: got {type(load).__name__}, expected objects of pliant.loads such as Wrench(...)")
+    value = ca.SX(load.expression(chain, t, q, qd))
+    if value.shape != (chain.n, 1):
+        raise ModelError(f"loads: {type(load).__name__}.expression has shape {value.shape}; expected {chain.n} forces")
+    return value
+
+
+def _base_motion(base: Any, t: Any, gravity: Any) -> Any:
+    if not hasattr(base, "expression"):
+        raise ModelError(f"base: got {type(base).__name__}, expected pliant.loads.Base(...) or BasePath(...)")
+    return base.expression(t, gravity)
 
 
 def _column(value: Any, m: int, name: str) -> Any:

@@ -351,7 +351,7 @@ class Model:
         return squares, shapes
 
     def stiffness(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
-        """Second derivative (n, n) of the potential energy, gravity included, less the slope of the forces of `loads`."""
+        """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`."""
         if loads:
             return self.stiffness(q) - self._applied(loads)(q)[1]
         return self._call("stiffness", None, q)  # type: ignore[no-any-return]

@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from pliant.integrate import Solution
+    from pliant.structure import Reaction, Run, SectionForces
 
 Array = NDArray[np.float64]
 FORMAT = 1
@@ -45,6 +47,7 @@ class RunStats:
     wall: float
     crawling: bool = False
     events: tuple[tuple[float, str], ...] = ()
+    loads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,10 @@ class Result:
     tau : (N, n_joints)
         Torques that acted; for prescribed joints, what the motion needed.
     work : (N,)
-        Work done on the arm since the start by torques and loads, less what dampers and friction took, integrated
-        along the run.
+        Work done on the arm since the start by torques, loads and the motion of the base, less what dampers and
+        friction took, integrated along the run.
+    qdd : (N, n), optional
+        Accelerations.
     """
 
     t: Array
@@ -74,11 +79,12 @@ class Result:
     stats: RunStats
     power_residual: Array
     versions: dict[str, str] = field(default_factory=dict)
+    qdd: Array | None = None
 
     @classmethod
     def from_run(
         cls, model: Model, solution: Solution, q: Array, qd: Array, tau: Array, work: Array, parameters: Array,
-        events: tuple[str, ...], residual: Array,
+        events: tuple[str, ...], residual: Array, qdd: Array | None = None, loads: Sequence[Any] = (), base: Any = None,
     ) -> Result:  # fmt: skip
         """From a finished (or broken) integration."""
         s = solution.stats
@@ -86,11 +92,13 @@ class Result:
         stats = RunStats(
             solution.status, solution.message, s.method, s.reason, s.steps, s.rejected, s.rhs, s.jacobians,
             s.factorizations, s.wall, s.crawling, log,
+            tuple(type(part).__name__ for part in (*loads, base) if part is not None),
         )  # fmt: skip
         result = cls(
-            solution.t, q, qd, tau, work, model.robot, asdict(model.options), parameters, stats, residual, _versions()
-        )
-        result.__dict__["model"] = model
+            solution.t, q, qd, tau, work, model.robot, asdict(model.options), parameters, stats, residual, _versions(),
+            qdd,
+        )  # fmt: skip
+        result.__dict__.update(model=model, _acting=(tuple(loads), base))
         return result
 
     # ------------------------------------------------------------------------------------------ names
@@ -170,6 +178,64 @@ class Result:
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
         return shift, turn
 
+    # ---------------------------------------------------------------------------- what the structure feels
+
+    def internal(self, link: str | int, x: float | str = 0.0) -> SectionForces:
+        """Forces and moments inside a beam at station `x` (metres from the root, "tip", "middle"), each over time.
+
+        What the outer part exerts on the inner part, in section axes: `.axial`, `.shear_y`, `.shear_z`, `.torque`,
+        `.moment_y` (-EI_y w''), `.moment_z` (EI_z v''), each (N,). At the root it is minus the reaction of the joint,
+        less the inertia of the hub.
+        """
+        return self._structure().internal(link, x)
+
+    def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
+        """`.force` and `.moment` (N, 3) that a link receives through its joint, about its origin, in link or base axes.
+
+        Along the axis of a joint without friction and rotor, this is its torque.
+        """
+        return self._structure().reaction(joint, axes)
+
+    def curvature(self, link: str | int, x: float | str = 0.0) -> Array:
+        """Twist phi' and curvatures -w'', v'' (N, 3) at a station, 1/m, as the shapes have them."""
+        return self._structure().curvature(link, x)
+
+    def strain(self, link: str | int, x: float | str = 0.0, at: tuple[float, float] | None = None) -> Array:
+        """Strain (N,) along the beam of the fibre at (y, z); without `at`, the largest on the section's outline."""
+        return self._structure().strain(link, x, at)
+
+    def stress(
+        self,
+        link: str | int,
+        x: float | str = 0.0,
+        at: tuple[float, float] | None = None,
+        modulus: float | None = None,
+    ) -> Array:
+        """Stress (N,) in Pa: `strain` times Young's modulus, that of the material by default."""
+        return self._structure().stress(link, x, at, modulus)
+
+    def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
+        """The result with the loads and base motion of its run given again: a file does not keep them."""
+        again = replace(self)
+        again.__dict__["_acting"] = (tuple(loads), base)
+        return again
+
+    def _structure(self) -> Run:
+        from pliant.structure import Run
+
+        acting = self.__dict__.get("_acting")
+        if acting is None:
+            if self.stats.loads:
+                raise ModelError(
+                    f"this run had {', '.join(self.stats.loads)}, which a file does not keep; "
+                    "give them again: result.acting(loads=[...], base=...)"
+                )
+            acting = ((), None)
+        qdd = self.qdd
+        if qdd is None:
+            qdd = self.model.forward_dynamics(self.q, self.qd, self.tau, self._p())
+        return Run(self.model, self.t, self.q, self.qd, qdd, self.parameters, *acting)
+
     # ------------------------------------------------------------------------------------------ files
 
     @cached_property
@@ -196,6 +262,7 @@ class Result:
                 "work": series(self.work, "J", "work done on the arm"),
                 "power_residual": series(self.power_residual, "W", "power residual of the formulation"),
                 "parameters": (("parameter",), self.parameters),
+                **self._accelerations(),
             },
             {
                 "time": ("time", self.t, {"units": "s"}),
@@ -212,6 +279,10 @@ class Result:
                 "versions": json.dumps(self.versions),
             },
         )
+
+    def _accelerations(self) -> dict[str, Any]:
+        text = {"long_name": "accelerations", "units": "rad/s2 or m/s2"}
+        return {} if self.qdd is None else {"qdd": (("time", "coordinate"), self.qdd, text)}
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
@@ -256,9 +327,11 @@ class Result:
                 key: np.asarray(data[key], dtype=float)
                 for key in ("q", "qd", "tau", "work", "power_residual", "parameters")
             }
+            stats["loads"] = tuple(stats.get("loads", ()))
             return cls(
                 np.asarray(data["time"], dtype=float), arrays["q"], arrays["qd"], arrays["tau"], arrays["work"], robot,
                 options, arrays["parameters"], RunStats(**stats), arrays["power_residual"], versions,
+                np.asarray(data["qdd"], dtype=float) if "qdd" in data else None,
             )  # fmt: skip
         except (TypeError, ValueError, KeyError) as error:
             raise ModelError(f"{source}: damaged result file ({error})") from error

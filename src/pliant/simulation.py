@@ -102,7 +102,7 @@ def simulate(
     """
     _check_options(model, t_end, method, output_step, sample_time)
     torque, controller = _plain_input(model, torque, "torque"), _plain_input(model, controller, "controller")
-    composed = compose(model, torque.traced, controller.traced, motion or {}, tuple(loads), base, torque.is_table)
+    composed = compose(model, torque.traced, controller.traced, motion or {}, _listed(loads), base, torque.is_table)
     q_start = _state(model, q0, "q0")
     check_travel(model.chain, q_start)
     x0 = composed.start(q_start, _state(model, qd0, "qd0"))
@@ -110,7 +110,8 @@ def simulate(
     watch = _watched(model, composed, events, limits)
     with reporter(progress, t_end) as report:
         solution = solve(
-            composed.problem(), (0.0, float(t_end)), x0, method=method, rtol=rtol, atol=atol, step=step,
+            composed.problem(), (0.0, float(t_end)), x0, method=method, rtol=rtol,
+            atol=composed.tolerances(atol), step=step,
             outputs=_output_times(t_end, output_step), p=inputs.p, samples=inputs.samples, hold=inputs.hold,
             breaks=composed.breaks(t_end), callback=inputs.callback, n_callback=inputs.n_callback,
             events=watch.kernel if watch else None, progress=report,
@@ -305,9 +306,13 @@ def _watched(model: Model, composed: Composition, events: Sequence[Event], limit
 
 def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch | None, solution: Solution) -> Result:
     q, qd, extra = composed.histories(solution.t, solution.x)
-    tau, residual = composed.torques(solution.t, solution.x, inputs.history(solution.t, q, qd), inputs.parameters)
+    history = inputs.history(solution.t, q, qd)
+    tau, residual, qdd = composed.torques(solution.t, solution.x, history, inputs.parameters)
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
-    result = Result.from_run(model, solution, q, qd, tau, extra[:, -1], inputs.parameters, names, residual)
+    result = Result.from_run(
+        model, solution, q, qd, tau, extra[:, -1], inputs.parameters, names, residual, qdd, composed.loads,
+        composed.base,
+    )  # fmt: skip
     if solution.status == "failed":
         failure = solution.failure
         name = composed.state_name(failure.index) if failure is not None else "?"
@@ -328,6 +333,11 @@ def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch 
             "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
         )  # fmt: skip
     return result
+
+
+def _listed(loads: Any) -> tuple[Any, ...]:
+    """One load or several."""
+    return tuple(loads) if isinstance(loads, list | tuple) else (loads,)
 
 
 def _output_times(t_end: float, output_step: float | None) -> Array:

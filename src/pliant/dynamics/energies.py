@@ -12,11 +12,13 @@ from pliant.dynamics.forces import rotors, strain_energy
 from pliant.dynamics.stiffening import first_order
 
 
-def kinetic_energy(chain: Chain, q: SX, qd: SX) -> SX:
-    """Kinetic energy of links, hubs and loads (rotors apart)."""
-    if chain.stiffening == "first-order":
-        return first_order(chain, kinematics.kinetic_energy, q, qd)
-    return kinematics.kinetic_energy(chain, q, qd)
+def kinetic_energy(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> SX:
+    """Kinetic energy of links, hubs and loads (rotors apart); `base` is the angular and linear velocity of the base."""
+
+    def energy(chain: Chain, q: SX, qd: SX) -> SX:
+        return kinematics.kinetic_energy(chain, q, qd, base)
+
+    return first_order(chain, energy, q, qd) if chain.stiffening == "first-order" else energy(chain, q, qd)
 
 
 def gravity_energy(chain: Chain, q: SX) -> SX:

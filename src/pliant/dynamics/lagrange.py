@@ -10,7 +10,6 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics import kinematics
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.energies import gravity_energy, kinetic_energy
 
@@ -36,7 +35,7 @@ def _velocity_forces(chain: Chain, q: SX, qd: SX) -> SX:
         T = kinetic_energy(chain, q, qd)
         return ca.jtimes(ca.gradient(T, qd), q, qd) - ca.gradient(T, q)
     omega, v = ca.SX.sym("omega_base", 3), ca.SX.sym("v_base", 3)
-    T = kinematics.kinetic_energy(chain, q, qd, (omega, v))
+    T = kinetic_energy(chain, q, qd, (omega, v))
     momentum = ca.gradient(T, qd)
     # in a frame that moves with the base at this instant: v = 0, dv/dt = a
     state, rate = ca.vertcat(q, omega, v), ca.vertcat(qd, base.alpha, base.a)

@@ -60,6 +60,11 @@ def section_rotation(link: ChainLink, c: SX, eta: float) -> SX:
     """(3, 3) rotation from the axes of a section to those of its link; at the tip, from the tip frame."""
     if eta == 1.0:
         return link.body.tip(c, ca.SX.zeros(c.shape)).R.matrix
+    return section_axes(link, c, eta)
+
+
+def section_axes(link: ChainLink, c: SX, eta: float) -> SX:
+    """(3, 3) rotation from the axes of a section itself, without a frame fixed beyond it, to those of its link."""
     return _rotation(link)(link.body.point(c, eta)[1])[0].matrix
 
 
