@@ -20,7 +20,12 @@ Complex = NDArray[np.complex128]
 
 
 def closed_loop_matrix(
-    model: Model, controller: Controller, t: float, q: ArrayLike, qd: ArrayLike | None = None, z: ArrayLike | None = None
+    model: Model,
+    controller: Controller,
+    t: float,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
+    z: ArrayLike | None = None,
 ) -> Array:
     """Jacobian of the closed loop x' = f(t, x), x = [q; qd; z], at a state: exact, no differences.
 
@@ -39,7 +44,12 @@ def closed_loop_matrix(
 
 
 def closed_loop_eigenvalues(
-    model: Model, controller: Controller, t: float, q: ArrayLike, qd: ArrayLike | None = None, z: ArrayLike | None = None
+    model: Model,
+    controller: Controller,
+    t: float,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
+    z: ArrayLike | None = None,
 ) -> Complex:
     """Eigenvalues (rad/s) of `closed_loop_matrix`, sorted by imaginary then real part."""
     found = np.linalg.eigvals(closed_loop_matrix(model, controller, t, q, qd, z)).astype(complex)

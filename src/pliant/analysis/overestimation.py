@@ -3,7 +3,8 @@
 With K^ = K + dK in the control law the loop becomes
 
     e'' + G_v e' + G_p e = -M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1 dK q_f                              (49)
-    M_ff q_f'' + h_f + c_f + (K - H dK) q_f = -M_rf^T u,   H = M_rf^T M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1   (50)
+    M_ff q_f'' + h_f + c_f + (K - H dK) q_f = -M_rf^T u,                                        (50)
+    H = M_rf^T M_rr^-1 M_rf (M_ff - M_rf^T M_rr^-1 M_rf)^-1
 
 The paper's Lemma asks that alpha lambda_max(H) < 1 for dK = alpha K. That is where K - H dK becomes singular, and no
 more: e and q_f are coupled through (49), and the coupled loop becomes unstable, oscillating, at a far smaller alpha (at
@@ -128,7 +129,8 @@ def _loop(M: Array, K: Array, C: Array, Gp: Array, Gv: Array, r: list[int], f: l
 
 
 def _threshold(loop: Any, largest: float, relative: float = 1e-10) -> float:
-    """Largest alpha up to which no eigenvalue grows, by bisection; real parts below rounding of the loop count as zero."""
+    """Largest alpha up to which no eigenvalue grows, by bisection; real parts within rounding count as zero."""
+
     def grows(alpha: float) -> bool:
         values = np.linalg.eigvals(loop(alpha))
         return bool(values.real.max() > relative * np.abs(values).max())

@@ -1,16 +1,108 @@
-"""Trajectories, controllers, shapers, sensors, observers and optimal motions: each gives an expression, none sees a kernel."""
+"""Trajectories, controllers, shapers, sensors, observers, optimal motions: each an expression, none sees a kernel."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 from pliant.control.base import Controller, Law, Limited
 from pliant.control.decoupling import ComputedTorque
 from pliant.control.joint import PD, PID, gravity_torque, natural_gains
-from pliant.control.lqr import LQR
+from pliant.control.kinematics import TipLine, inverse_kinematics
+from pliant.control.lqr import LQR, Design
+from pliant.control.observer import Filter, Observer, OutputFeedback
+from pliant.control.optimal import RestToRest, rest_to_rest
 from pliant.control.sampling import Sampled
+from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
+from pliant.control.shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
 from pliant.control.switching import Switch
 from pliant.control.trajectories import (
-    Constant, Cycloidal, MohanSaha, Piecewise, Quintic, Step, Trajectory, Trapezoidal, Waypoints,
+    Constant,
+    Cycloidal,
+    MohanSaha,
+    Piecewise,
+    Quintic,
+    Step,
+    Trajectory,
+    Trapezoidal,
+    Waypoints,
 )
-from pliant.control.shaping import Shaped, Shaper, ei, shaper_for, zv, zvd
-from pliant.control.sensors import Accelerometer, Encoder, Measurement, StrainGauge, TipPosition
-from pliant.control.observer import Observer, OutputFeedback
+
+TRAJECTORIES: dict[str, Callable[..., Any]] = {
+    "constant": Constant,
+    "cycloidal": Cycloidal,
+    "mohan-saha": MohanSaha,
+    "quintic": Quintic,
+    "shaped": Shaped,
+    "step": Step,
+    "trapezoidal": Trapezoidal,
+    "waypoints": Waypoints,
+}
+"""Trajectories by name, each made from plain data by keyword."""
+
+CONTROLLERS: dict[str, Callable[..., Any]] = {
+    "computed-torque": ComputedTorque,
+    "limited": Limited,
+    "lqr": LQR,
+    "output-feedback": OutputFeedback,
+    "pd": PD,
+    "pid": PID,
+    "sampled": Sampled,
+    "switch": Switch,
+}
+"""Controllers by name, each made from plain data (and trajectories or other controllers) by keyword."""
+
+SENSORS: dict[str, Callable[..., Any]] = {
+    "accelerometer": Accelerometer,
+    "encoder": Encoder,
+    "strain-gauge": StrainGauge,
+    "tip-position": TipPosition,
+}
+"""Sensors by name."""
+
+__all__ = [
+    "CONTROLLERS",
+    "LQR",
+    "PD",
+    "PID",
+    "SENSORS",
+    "SHAPERS",
+    "TRAJECTORIES",
+    "Accelerometer",
+    "ComputedTorque",
+    "Constant",
+    "Controller",
+    "Cycloidal",
+    "Design",
+    "Encoder",
+    "Filter",
+    "Law",
+    "Limited",
+    "Measurement",
+    "MohanSaha",
+    "Observer",
+    "OutputFeedback",
+    "Piecewise",
+    "Quintic",
+    "RestToRest",
+    "Sampled",
+    "Sensor",
+    "Shaped",
+    "Shaper",
+    "Step",
+    "StrainGauge",
+    "Switch",
+    "TipLine",
+    "TipPosition",
+    "Trajectory",
+    "Trapezoidal",
+    "Waypoints",
+    "ei",
+    "gravity_torque",
+    "inverse_kinematics",
+    "natural_gains",
+    "rest_to_rest",
+    "shaper_for",
+    "zv",
+    "zvd",
+]

@@ -1,7 +1,7 @@
 """What every controller is: a frozen description that, bound to a model, gives torques as a traced expression.
 
 `controller.bind(model)` checks sizes against the model and returns a `Law`. A law without states gives
-`expression(t, q, qd)`; one with states (integrals, estimates) gives `expression(t, q, qd, z)` as torques and rates of z.
+`expression(t, q, qd)`; one with states (integrals, estimates) gives `expression(t, q, qd, z)`: torques and rates of z.
 The same law is a plain function of numbers: `law(t, q, qd)`.
 """
 
@@ -108,6 +108,16 @@ def reference_for(model: Model, given: Any) -> Trajectory:
 def actuated(model: Model) -> list[int]:
     """Index of the coordinate on which each torque acts: the motor where there is one, else the joint."""
     return [link.actuated for link in model.chain.links if link.actuated is not None]
+
+
+def resting(model: Model) -> tuple[list[int], list[int]]:
+    """Coordinates that settle at static rest with the joints held, and the rows of the balance that place them.
+
+    Amplitudes have rows of their own; a motor is placed by the balance of the joint that it drives.
+    """
+    motors = {link.drive.index: link.joint_index for link in model.chain.links if link.drive is not None}
+    unknown = list(range(model.n_joints, model.n))
+    return unknown, [int(motors.get(k) or 0) if k in motors else k for k in unknown]
 
 
 def checked_limit(name: str, value: Any, m: int) -> Array:

@@ -126,7 +126,7 @@ def gravity_torque(model: Model, joints: Any) -> Any:
 
 
 def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
-    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, with M_jj of the arm at `q`; `frequency` wn in rad/s."""
+    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s."""
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
     state = np.asarray(q, dtype=float)

@@ -1,4 +1,4 @@
-"""Linear quadratic regulator about a configuration, from the exact linearisation: continuous or sampled, [TG95] (37)."""
+"""Linear quadratic regulator about a configuration, from the exact linearisation: continuous or sampled [TG95] (37)."""
 
 from __future__ import annotations
 

@@ -198,8 +198,8 @@ def _riccati(solver: Any, *matrices: Array) -> Array:
         return np.asarray(solver(*matrices))
     except (np.linalg.LinAlgError, ValueError) as error:
         raise ModelError(
-            f"observer: the Riccati equation has no reliable solution ({error}); `process` is too large for the noise of "
-            "the sensors: raise `floor` or the noise, or lower `process`"
+            f"observer: the Riccati equation has no reliable solution ({error}); `process` is too large for the noise "
+            "of the sensors: raise `floor` or the noise, or lower `process`"
         ) from error
 
 

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Sensor:
-    """`noise` is the standard deviation of one reading, `quantum` the step of its digits (0: none), both in its unit."""
+    """`noise` is the standard deviation of a reading, `quantum` the step of its digits (0: none), both in its unit."""
 
     noise: float = 0.0
     quantum: float = 0.0
@@ -41,7 +41,7 @@ class Sensor:
 
 @dataclass(frozen=True)
 class Encoder(Sensor):
-    """Angle (or position) of a joint, on the "link" side or on the "motor" side of its drive; `rate` reads its speed."""
+    """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed."""
 
     joint: str
     side: str = "motor"
@@ -72,7 +72,7 @@ class StrainGauge(Sensor):
         """v'' or w''."""
         place = model.robot.index(self.link)
         shapes, link = model.link_shapes[place], model.chain.links[place]
-        if shapes is None or link.joint_index is None and link.actuated is not None:
+        if shapes is None or (link.joint_index is None and link.actuated is not None):
             raise ModelError(f"links.{self.link}: a strain gauge needs a flexible beam of fixed length")
         columns = [k for k, name in enumerate(shapes.fields) if name == self.plane]
         if not columns:
@@ -101,7 +101,7 @@ class TipPosition(Sensor):
 
 @dataclass(frozen=True)
 class Accelerometer(Sensor):
-    """Acceleration (m/s^2) of a link's distal end along an axis of its distal frame; gravity reads as -g, as it does."""
+    """Specific force (m/s^2) at a link's distal end along an axis of its distal frame: acceleration less gravity."""
 
     link: str
     axis: int = 1

@@ -97,7 +97,12 @@ SHAPERS = {"zv": zv, "zvd": zvd, "ei": ei}
 
 
 def shaper_for(
-    model: Model, joints: ArrayLike, kind: str = "zvd", modes: int | Sequence[int] = 1, damping: float = 0.0, **options: Any
+    model: Model,
+    joints: ArrayLike,
+    kind: str = "zvd",
+    modes: int | Sequence[int] = 1,
+    damping: float = 0.0,
+    **options: Any,
 ) -> Shaper:
     """A shaper for vibrations of the arm at rest in `joints`, its joints held.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -24,9 +25,9 @@ class Switch(Controller):
     Parameters
     ----------
     phases : sequence of Controller
-    until : sequence of float or condition
-        What ends each phase but the last: a time, or a function g(t, q, qd) in CasADi operations that ends it when it
-        first is >= 0. All phases may end by time or all by conditions, in any mixture.
+    until : sequence of float, condition or mapping
+        What ends each phase but the last: a time; a function g(t, q, qd) in CasADi operations, when it first is >= 0;
+        or `{"coordinate": name, "above": value}` (or "below"), when a coordinate first passes a value.
 
     Notes
     -----
@@ -36,7 +37,7 @@ class Switch(Controller):
     """
 
     phases: Sequence[Controller]
-    until: Sequence[float | Condition]
+    until: Sequence[float | Condition | Mapping[str, Any]]
 
     def bind(self, model: Model) -> Law:
         """Binds every phase."""
@@ -45,13 +46,24 @@ class Switch(Controller):
                 f"until: got {len(self.until)} ends for {len(self.phases)} phases, expected at least two phases and "
                 "one end for each but the last"
             )
-        times = [moment("until", end) for end in self.until if not callable(end)]
-        if any(b <= a for a, b in zip(times, times[1:])):
+        ends = [_passing(model, end) if isinstance(end, Mapping) else end for end in self.until]
+        times = [moment("until", end) for end in ends if not callable(end)]
+        if any(b <= a for a, b in pairwise(times)):
             raise ModelError(f"until: got times {times}, expected them to rise")
         laws = [phase.bind(model) for phase in self.phases]
         if any(law.sample_time is not None for law in laws):
             raise ModelError("phases: a sampled controller cannot be a phase; sample the switch: Sampled(Switch(...))")
-        return _SwitchLaw(model, laws, list(self.until))
+        return _SwitchLaw(model, laws, ends)
+
+
+def _passing(model: Model, given: Mapping[str, Any]) -> Condition:
+    """The condition that a coordinate passes a value."""
+    sides = set(given) - {"coordinate"}
+    if "coordinate" not in given or sides not in ({"above"}, {"below"}):
+        raise ModelError(f"until: got {dict(given)!r}, expected coordinate and above, or coordinate and below")
+    index, side = model.index(str(given["coordinate"])), sides.pop()
+    value = moment(side, given[side])
+    return lambda t, q, qd: q[index] - value if side == "above" else value - q[index]
 
 
 class _SwitchLaw(Law):

@@ -110,7 +110,7 @@ def moment(name: str, value: Any) -> float:
 
 
 class _RestToRest(Trajectory):
-    """`start` + (`goal` - `start`) s(u) with u from 0 to 1 over `duration`, at rest before `begin` and after the end."""
+    """`start` + (`goal` - `start`) s(u), u from 0 to 1 over `duration`, at rest before `begin` and after the end."""
 
     def __init__(self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0) -> None:
         self.start = numbers("start", start)
@@ -276,8 +276,6 @@ class Waypoints(Piecewise):
         rest = [(k, np.zeros(through.shape[1])) for k in range(1, (order + 1) // 2)]
         spline = make_interp_spline(at, through, k=order, bc_type=(rest, rest))
         factorial = np.cumprod([1, *range(1, order + 1)])
-        pieces = [
-            Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in at[:-1]
-        ]
+        pieces = [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in at[:-1]]
         self.times, self.points = at, through
         super().__init__(pieces, float(at[-1]))

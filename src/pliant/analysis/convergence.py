@@ -1,0 +1,98 @@
+"""How a result settles as modes or elements are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ModelError
+from pliant.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """`values` of a quantity for rising `counts`.
+
+    `changes` are differences of neighbours; `limit` is the value extrapolated from the last three counts as a power law
+    in 1/count, and `order` its power (NaN where the last three do not behave like one); `error` is |last - limit|.
+    """
+
+    counts: tuple[int, ...]
+    values: Array
+    limit: float
+    order: float
+
+    @property
+    def changes(self) -> Array:
+        """(len - 1,) value less the one before."""
+        return np.diff(self.values)
+
+    @property
+    def error(self) -> float:
+        """Estimated error of the last value."""
+        return float(abs(self.values[-1] - self.limit))
+
+    def __str__(self) -> str:
+        rows = [f"{count:6d}  {value:.12g}" for count, value in zip(self.counts, self.values)]
+        return "\n".join([" count  value", *rows, f"order {self.order:.2f}, limit {self.limit:.12g}"])
+
+
+def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) -> Robot:
+    """The robot with `count` modes in every field that a link has, or `count` elements; by default on all links."""
+    if count < 1:
+        raise ModelError(f"count: got {count!r}, expected at least 1")
+    data: dict[str, Any] = robot.to_dict()
+    chosen = [link.name for link in robot.links if link.shapes is not None] if links is None else list(links)
+    unknown = [name for name in chosen if name not in {link.name for link in robot.links if link.shapes is not None}]
+    if unknown or not chosen:
+        raise ModelError(f"links: {', '.join(unknown) or 'none'} not flexible; see the robot's `shapes`")
+    for link in data["links"]:
+        if link["name"] in chosen:
+            shapes = link["shapes"]
+            if shapes.get("method") == "elements":
+                shapes["count"] = count
+            else:
+                for name in ("bending_y", "bending_z", "torsion", "axial"):
+                    if shapes.get(name):
+                        shapes[name] = count
+    return Robot.model_validate(data)
+
+
+def convergence(
+    robot: Robot,
+    quantity: Callable[[Robot], float],
+    counts: Sequence[int] = (1, 2, 3, 4, 6, 8),
+    vary: Callable[[Robot, int], Robot] = with_shapes,
+) -> Convergence:
+    """`quantity(robot)`, any number computed from a robot, for rising numbers of shapes."""
+    if len(counts) < 3 or any(b <= a for a, b in pairwise(counts)) or counts[0] < 1:
+        raise ModelError(f"counts: got {tuple(counts)}, expected at least three rising positive counts")
+    values = np.array([float(quantity(vary(robot, count))) for count in counts])
+    limit, order = _power_law(np.array(counts[-3:], dtype=float), values[-3:])
+    return Convergence(tuple(counts), values, limit, order)
+
+
+def _power_law(n: Array, v: Array) -> tuple[float, float]:
+    """v = limit + a n^-p through three points, p by bisection; the last value and NaN where there is no such law."""
+    first, second = v[1] - v[0], v[2] - v[1]
+    if first == 0 or second == 0 or first * second < 0:
+        return float(v[2]), float("nan")
+
+    def miss(p: float) -> float:
+        return float((n[2] ** -p - n[1] ** -p) / (n[1] ** -p - n[0] ** -p) - second / first)
+
+    low, high = 1e-3, 60.0
+    if miss(low) * miss(high) > 0:
+        return float(v[2]), float("nan")
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if miss(low) * miss(middle) > 0 else (low, middle)
+    a = first / (n[1] ** -low - n[0] ** -low)
+    return float(v[2] - a * n[2] ** -low), float(low)

@@ -1,0 +1,116 @@
+"""The linear model and what it tells: frequency response, controllability and observability of modes, participation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.control.sensors import Measurement, Sensor
+from pliant.errors import ModelError, PliantError
+from pliant.model import Model, StateSpace
+
+Array = NDArray[np.float64]
+
+
+def to_control(system: StateSpace, model: Model | None = None) -> Any:
+    """The system as `control.StateSpace` of python-control, with names of states and inputs if the model is given."""
+    try:
+        import control  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise PliantError("to_control: python-control is missing; install it with: pip install control") from error
+    names: dict[str, Any] = {}
+    if model is not None:
+        names = {
+            "inputs": list(model.joints),
+            "states": [*model.coordinates, *(f"{c}.rate" for c in model.coordinates)],
+        }
+    return control.StateSpace(*(np.asarray(x) for x in system), **names)
+
+
+def frequency_response(
+    system: StateSpace | Model,
+    frequencies: ArrayLike,
+    q: ArrayLike | None = None,
+    outputs: Callable[[Any, Any], Any] | None = None,
+) -> NDArray[np.complex128]:
+    """Transfer matrix (N, outputs, inputs) C (i w - A)^-1 B + D at `frequencies` in Hz.
+
+    Of a linear system, or of a model about `q` (rest at zero by default), with `outputs(q, qd)` as for `linearize`.
+    """
+    if isinstance(system, Model):
+        system = system.linearize(np.zeros(system.n) if q is None else q, outputs=outputs)
+    A, B, C, D = system
+    w = 2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float))
+    if not np.isfinite(w).all():
+        raise ModelError("frequencies: expected finite numbers, in Hz")
+    identity = np.eye(len(A))
+    return np.array([C @ np.linalg.solve(s * identity - A, B) + D for s in w])
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Vibrations of the arm about a rest state, each a row of every table.
+
+    Attributes
+    ----------
+    frequencies : (k,) Hz
+    shapes : (n, k)
+        Mode shapes with unit modal mass.
+    control : (k, m)
+        Cosine, in the inertia metric, between the mode and the motion that each torque starts: 0 cannot move it, 1
+        moves nothing else. A torque moves joints, so modes are those with joints free.
+    observe : (k, s) or None
+        How much each reading sees of a unit-energy vibration in the mode, per unit of the reading that sees most.
+    participation : (k, n)
+        Share of each coordinate in the kinetic energy of the mode; rows sum to 1 (shares of coupled coordinates may be
+        negative).
+    coordinates : names of the columns of `participation`
+    """
+
+    frequencies: Array
+    shapes: Array
+    control: Array
+    observe: Array | None
+    participation: Array
+    coordinates: tuple[str, ...]
+
+    def uncontrollable(self, tolerance: float = 1e-9) -> list[int]:
+        """Rows that no torque can move."""
+        return [k for k, row in enumerate(self.control) if np.abs(row).max(initial=0.0) < tolerance]
+
+    def unobservable(self, tolerance: float = 1e-9) -> list[int]:
+        """Rows that no sensor sees."""
+        if self.observe is None:
+            raise ModelError("unobservable: no sensors were given")
+        return [k for k, row in enumerate(self.observe) if np.abs(row).max(initial=0.0) < tolerance]
+
+    def owner(self, mode: int) -> str:
+        """The coordinate with the largest share of a mode."""
+        return self.coordinates[int(np.argmax(self.participation[mode]))]
+
+
+def modes(
+    model: Model, q: ArrayLike | None = None, joints: str = "free", sensors: Sequence[Sensor] | None = None
+) -> Modes:
+    """Frequencies, shapes, controllability, observability and participation of the modes about `q`."""
+    state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
+    squares, Phi = model.modes(state, joints)
+    M, S = model.mass_matrix(state), model.actuation
+    reach = np.linalg.solve(M, S)
+    norm = np.sqrt(np.einsum("im,im->m", S, reach))
+    control = (Phi.T @ S) / norm
+    observe = None
+    if sensors is not None:
+        measurement = Measurement(model, sensors)
+        C, _, _ = measurement.matrices(np.concatenate([state, np.zeros(model.n)]), model.holding_torque(state))
+        w = np.sqrt(np.maximum(squares, 0.0))
+        amplitude = np.where(w > 0, 1 / np.where(w > 0, w, 1.0), 1.0)  # unit energy: amplitude 1/w, rate 1
+        seen = np.hypot(C[:, : model.n] @ Phi * amplitude, C[:, model.n :] @ Phi).T
+        observe = seen / np.maximum(seen.max(axis=0, keepdims=True, initial=0.0), np.finfo(float).tiny)
+    share = (Phi * (M @ Phi)).T
+    hertz = np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi)
+    return Modes(hertz, Phi, control, observe, share, model.coordinates)

@@ -1,0 +1,195 @@
+"""Exact derivatives of results by numbers of the robot: frequencies, static rest, and the outcome of a run.
+
+All take a model made with `parameters=[...]`; the derivative is by those. Nothing here is a difference quotient, but
+for `finite_difference`, which serves any result at all and checks the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.composition import Composition, compose
+from pliant.control.base import resting
+from pliant.dynamics.energies import potential_energy
+from pliant.errors import ModelError, SimulationError
+from pliant.integrate import Problem, solve
+from pliant.kernels import Kernel
+from pliant.model import Model
+from pliant.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Values (k,) and their derivatives (k, P) by the parameters, whose paths are `parameters`."""
+
+    values: Array
+    gradient: Array
+    parameters: tuple[str, ...]
+    nominal: Array
+
+    @property
+    def logarithmic(self) -> Array:
+        """(k, P) relative change of the value per relative change of the parameter."""
+        return np.asarray(self.gradient * self.nominal / self.values[:, None])
+
+    def __getitem__(self, path: str) -> Array:
+        """(k,) derivatives by one parameter."""
+        if path not in self.parameters:
+            raise ModelError(f"parameter: got {path!r}, expected one of {', '.join(self.parameters)}")
+        return np.asarray(self.gradient[:, self.parameters.index(path)])
+
+
+def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str = "locked") -> Sensitivity:
+    """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi."""
+    _require_parameters(model)
+    state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
+    squares, Phi = model.modes(state, joints)
+    x, p, v, s = ca.SX.sym("q", model.n), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")
+    K = ca.hessian(potential_energy(model.chain, x), x)[0]
+    slope = ca.gradient(ca.mtimes([v.T, K - s * model.equations.mass_matrix(x), v]), p)
+    f = ca.Function("slope", [x, p, v, s], [ca.densify(slope)])
+    rows = [np.array(f(state, model.nominal_parameters, Phi[:, k], squares[k])).ravel() for k in range(len(squares))]
+    w = np.sqrt(np.abs(squares))
+    gaps = np.diff(squares) / max(float(np.abs(squares).max(initial=0.0)), np.finfo(float).tiny)
+    if (np.abs(gaps) < 1e-9).any():
+        raise ModelError("frequencies coincide: a repeated frequency has no gradient; change q or split the two planes")
+    scale = np.where(w > 0, 1 / np.where(w > 0, 4 * np.pi * w, 1.0), np.nan)
+    gradient = np.array(rows).reshape(len(squares), -1) * scale[:, None]
+    return Sensitivity(np.sign(squares) * w / (2 * np.pi), gradient, model.parameters, model.nominal_parameters)
+
+
+def rest_sensitivity(model: Model, quantity: Callable[[Any], Any], joints: ArrayLike) -> Sensitivity:
+    """`quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
+
+    By the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
+    """
+    _require_parameters(model)
+    q, p, n, m = model.equilibrium(joints), model.parameter_symbols, model.n, model.n_joints
+    x = ca.SX.sym("q", n)
+    value = ca.vertcat(quantity(x))
+    slope = rest_slope(model, q)
+    f = ca.Function("value", [x, p], [value, ca.densify(ca.jacobian(value, x)), ca.densify(ca.jacobian(value, p))])
+    v, by_q, by_p = (np.array(o, dtype=float) for o in f(q, model.nominal_parameters))
+    return Sensitivity(v.ravel(), by_p + by_q[:, m:] @ slope[m:], model.parameters, model.nominal_parameters)
+
+
+def rest_slope(model: Model, q: ArrayLike) -> Array:
+    """(n, P) derivative of the state of static rest `q` by the parameters, joints held."""
+    n, p = model.n, model.parameter_symbols
+    x = ca.SX.sym("q", n)
+    force = model.equations.bias(x, ca.SX.zeros(n))
+    f = ca.Function("force", [x, p], [ca.densify(ca.jacobian(force, x)), ca.densify(ca.jacobian(force, p))])
+    K, by_p = (np.array(o, dtype=float) for o in f(np.asarray(q, dtype=float), model.nominal_parameters))
+    unknown, rows = resting(model)
+    slope = np.zeros((n, len(model.parameters)))
+    if unknown:
+        slope[unknown] = -np.linalg.solve(K[np.ix_(rows, unknown)], by_p[rows])
+    return slope
+
+
+def run_sensitivity(
+    model: Model,
+    quantity: Callable[[Any, Any, Any], Any],
+    t_end: float,
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    torque: Any = None,
+    controller: Any = None,
+    motion: Mapping[str, Any] | None = None,
+    q0_slope: ArrayLike | None = None,
+    method: str = "auto",
+    rtol: float = 1e-9,
+    atol: float = 1e-11,
+) -> Sensitivity:
+    """`quantity(t, q, qd)`, in CasADi operations, at the end of a run, by forward sensitivity.
+
+    S = dx/dp is integrated beside the state, S' = (df/dx) S + df/dp, with the error control on both. `torque` and
+    `controller` must be traced (or absent). `q0_slope` (n, P) says how the start depends on the parameters
+    (`rest_slope` for a start at rest).
+    """
+    _require_parameters(model)
+    composed = compose(model, torque, controller, motion or {}, (), None, False)
+    if composed.sample_time is not None:
+        raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
+    x0 = composed.start(
+        np.zeros(model.n) if q0 is None else np.asarray(q0, dtype=float),
+        np.zeros(model.n) if qd0 is None else np.asarray(qd0, dtype=float),
+    )
+    N, P = len(x0), len(model.parameters)
+    S0 = np.zeros((N, P))
+    if q0_slope is not None:
+        S0[: len(composed.free)] = np.asarray(q0_slope, dtype=float)[composed.free]
+    problem = _augmented(composed, N, P)
+    p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+    solution = solve(
+        problem, (0.0, float(t_end)), np.concatenate([x0, S0.ravel(order="F")]), method=method, rtol=rtol, atol=atol,
+        outputs=[0.0, float(t_end)], p=p, breaks=composed.breaks(t_end),
+    )  # fmt: skip
+    if solution.status == "failed":
+        raise SimulationError(f"the run broke down: {solution.message}", None)
+    final = solution.x[-1]
+    return _outcome(model, composed, quantity, float(t_end), final[:N], final[N:].reshape(N, P, order="F"), p)
+
+
+def _augmented(composed: Composition, N: int, P: int) -> Problem:
+    """State and sensitivities as one problem."""
+    x, t, p = composed.x, composed.t, composed.p
+    S = ca.SX.sym("S", N, P)
+    inputs = p.shape[0] - P
+    f = composed._xdot
+    rate = ca.mtimes(ca.jacobian(f, x), S) + ca.jacobian(f, p)[:, inputs:]
+    whole, both = ca.vertcat(x, ca.vec(S)), ca.densify(ca.vertcat(f, ca.vec(rate)))
+    traced = ca.Function("sensitivity", [t, whole, p], ca.cse([both]), ["t", "x", "p"], ["xdot"])
+    rhs = Kernel(traced)
+
+    def jacobian() -> int:
+        slopes = [ca.densify(ca.jacobian(both, whole)), ca.densify(ca.jacobian(both, t))]
+        kernel = Kernel(ca.Function("slopes", [t, whole, p], ca.cse(slopes)))
+        kept.append(kernel)
+        return kernel.address
+
+    kept: list[Kernel] = [rhs]
+    return Problem(rhs.address, N * (1 + P), p.shape[0], jacobian, 0, lambda: traced, owner=kept)
+
+
+def _outcome(
+    model: Model, composed: Composition, quantity: Any, t_end: float, x: Array, S: Array, p: Array
+) -> Sensitivity:
+    value = ca.vertcat(quantity(composed.t, composed._q, composed._qd))
+    by_x, by_p = ca.jacobian(value, composed.x), ca.jacobian(value, composed.p)[:, model.n_joints :]
+    f = ca.Function("outcome", [composed.t, composed.x, composed.p], [value, ca.densify(by_x), ca.densify(by_p)])
+    v, Jx, Jp = (np.array(o, dtype=float) for o in f(t_end, x, p))
+    return Sensitivity(v.ravel(), Jp + Jx @ S, model.parameters, model.nominal_parameters)
+
+
+def finite_difference(robot: Robot, path: str, quantity: Callable[[Robot], ArrayLike], step: float = 1e-4) -> Array:
+    """Derivative of any result by a number of the robot: differences of fourth order (third, to one side, at a bound).
+
+    `step` is relative to the value (absolute where the value is zero).
+    """
+    value = robot.paths().get(path)
+    if value is None:
+        raise ModelError(f"path: {path!r} is not a number of this robot; see robot.paths()")
+    h = step * (abs(value) or 1.0)
+
+    def at(offset: float) -> Array:
+        return np.asarray(quantity(robot.replace({path: value + offset})), dtype=float)
+
+    try:
+        robot.replace({path: value - 2 * h})
+    except ModelError:  # a bound of the description, such as no mass below zero: differences to one side
+        return np.asarray((-11 * at(0.0) + 18 * at(h) - 9 * at(2 * h) + 2 * at(3 * h)) / (6 * h))
+    return np.asarray((8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h))
+
+
+def _require_parameters(model: Model) -> None:
+    if not model.parameters:
+        raise ModelError("sensitivity: make the model with robot.model(parameters=['links.upper.beam.EI_z', ...])")
