@@ -7,6 +7,7 @@ expressions.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -69,8 +70,8 @@ class _Coordinates:
 
 
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
-    """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at q =
-    0."""
+    """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at its
+    reference, q = 0 by default."""
     found = zip(robot.links, _beyond_tips(robot))
     return [link_shapes(link, _tip_load(beyond) if _is_auto(link) else None) for link, beyond in found]
 
@@ -101,23 +102,38 @@ def shapes_that_change(robot: Robot, path: str) -> list[str]:
 
 
 def _is_auto(link: Any) -> bool:
-    return link.shapes is not None and link.shapes.tip_load == "auto"
+    return link.shapes is not None and link.shapes.tip_load in ("auto", "track")
 
 
 def _beyond_tips(robot: Any) -> list[Inertia]:
-    """For every link, the inertia at its tip frame of its tip lump and of everything beyond, all coordinates zero."""
-    found = []
+    """For every link, the inertia at its tip frame of its tip lump and of everything beyond, at its reference."""
+    found = inertias_beyond(robot)
+    for i in range(len(robot.links)):
+        shapes = robot.links[i].shapes
+        if shapes is not None and shapes.reference is not None:
+            found[i] = inertias_beyond(robot, shapes.reference, i)[i]
+    return found
+
+
+def inertias_beyond(robot: Any, q: Any = None, first: int = 0) -> list[Inertia]:
+    """For the links from `first` on (and empty ones before), the inertia at the tip frame of the tip lump and of all
+    beyond.
+
+    Beams are straight; the moving joints stand at `q`, numbers or symbols, or all at zero.
+    """
+    place = {i: k for k, i in enumerate(i for i, link in enumerate(robot.links) if link.joint.type != "fixed")}
+    found = [zero() for _ in range(len(robot.links))]
     beyond = zero()
     last = len(robot.links) - 1
-    for i in reversed(range(len(robot.links))):
+    for i in reversed(range(first, last + 1)):
         link = robot.links[i]
         load = _moments(link.tip)
         if i == last:
             load = load.added(_moments(robot.payload))
         beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
-        found.append(beyond)
-        beyond = _rigid_inertia_before(link, beyond)
-    return found[::-1]
+        found[i] = beyond
+        beyond = _rigid_inertia_before(link, beyond, q[place[i]] if q is not None and i in place else None)
+    return found
 
 
 def _tip_load(beyond: Inertia) -> TipLoad:
@@ -126,15 +142,15 @@ def _tip_load(beyond: Inertia) -> TipLoad:
     return TipLoad(mass=float(m[0, 0]), inertia=tuple(np.diag(A).tolist()), first_moment=float(B[2, 1]))
 
 
-def _rigid_inertia_before(link: Any, beyond: Inertia) -> Inertia:
-    """Inertia in the predecessor's tip frame of everything from this link outwards, all coordinates zero."""
-    body = _rigid_body(link)
+def _rigid_inertia_before(link: Any, beyond: Inertia, q: Any = None) -> Inertia:
+    """Inertia in the predecessor's tip frame of everything from this link outwards, its joint at `q` or at zero."""
+    body = _rigid_body(link, q)
     tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
     own = body.inertia.added(_moments(link.joint.hub))
     total = Inertia.rigid(own.m, own.s, own.D) + beyond.rotated(tip.R).shifted(tip.p)
     joint = _joint(link, link)
-    q = ca.SX(link.beam.length if link.beam is not None and link.beam.slides else 0.0)
-    return total.rotated(joint.rotation(q)).shifted(joint.position(ca.SX(0)))
+    moved = ca.SX(0 if q is None or (link.beam is not None and link.beam.slides) else q)
+    return total.rotated(joint.rotation(moved)).shifted(joint.position(moved))
 
 
 def _chain_link(
@@ -202,8 +218,8 @@ def _joint(link: Any, nominal: Any) -> JointMap:
     return JointMap(nominal.joint.type, unit(nominal.joint.axis), constant(ca.blockcat(R)), ca.SX(ca.vertcat(*p)))
 
 
-def _rigid_body(link: Any) -> RigidMap:
-    """The link with its beam, if it has one, held straight."""
+def _rigid_body(link: Any, length: Any = None) -> RigidMap:
+    """The link with its beam, if it has one, held straight; a beam that slides at a free `length`."""
     end = constant(ca.blockcat(tip_rotation(link)))
     if link.beam is None:
         body = link.rigid
@@ -213,7 +229,8 @@ def _rigid_body(link: Any) -> RigidMap:
         )  # fmt: skip
     data = _beam_data(link)
     if link.beam.slides:
-        return sliding_beam(link, link, data, None, "exact", end).held()
+        beam = sliding_beam(link, link, data, None, "exact", end)
+        return (beam if length is None else replace(beam, rest_length=length)).held()
     L, mu = data.length, data.mass_per_length * data.length
     mass, first, second, spin = _beam_integrals(link.beam)
     j = ca.vertcat(*(value * L * weight for value, weight in zip((data.polar_inertia, *data.rotary), spin)))
@@ -234,14 +251,21 @@ def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
 
 def _beam_data(link: Any) -> BeamData:
     b = beam_properties(link.beam)
-    zeta = link.shapes.damping if link.shapes is not None else 0.0
-    return BeamData(b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta)
+    zeta, alpha, beta = 0.0, 0.0, 0.0
+    if link.shapes is not None:
+        zeta, (alpha, beta) = link.shapes.damping, (link.shapes.rayleigh[k] for k in range(2))
+        beta = beta + link.shapes.kelvin_voigt  # stress E (strain + time strain rate) damps by time times stiffness
+    return BeamData(
+        b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta)
+    )
 
 
 def _beam(
     link: Any, nominal: Any, shapes: LinkShapes, rotation: str, stiffening: bool | str, hub: Moments
 ) -> tuple[Body, Moments | None]:
     """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
+    if nominal.shapes.tip_load == "track":
+        raise UnsupportedModel(f"links.{nominal.name}.shapes.tip_load: track is not supported yet; use auto, reference")
     end = constant(ca.blockcat(tip_rotation(link)))
     root = None
     if nominal.shapes.boundary == "pinned":

@@ -76,6 +76,14 @@ class Robot(Description):
         double = sorted({name for name in names if names.count(name) > 1})
         if double:
             raise clash(f"links need different names; `{double[0]}` stands {names.count(double[0])} times")
+        moving = sum(link.joint.moves for link in self.links)
+        for link in self.links:
+            reference = None if link.shapes is None else link.shapes.reference
+            if reference is not None and len(reference) != moving:
+                raise clash(
+                    f"`shapes.reference` of link `{link.name}` has {len(reference)} positions; "
+                    f"expected one for each of the {moving} moving joints"
+                )
         return self
 
     def link(self, name: str) -> Link:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from pliant.robot.base import Description, NonNegative, Number, non_negative, sequence
+from pliant.robot.base import Angle, Description, NonNegative, Number, non_negative, sequence
 from pliant.robot.faults import clash, fault
 
 FIELDS = ("bending_y", "bending_z", "torsion", "axial")
@@ -37,11 +37,24 @@ def _inertia(value: Any) -> Any:
     return tuple(non_negative(entry) for entry in entries)
 
 
+def _pair(value: Any) -> list[Any]:
+    entries = sequence(value, "two numbers [alpha, beta]")
+    if len(entries) != 2:
+        raise fault("two numbers [alpha, beta]")
+    return entries
+
+
+def _positions(value: Any) -> list[Any]:
+    return sequence(value, "a list of joint positions, one for each moving joint")
+
+
 _COUNT = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_MODES}, {"type": "boolean"}]}
 _WHOLE = {"type": "integer", "minimum": 1, "maximum": MOST_ELEMENTS}
 _INERTIA = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}]}
 Count = Annotated[int | bool, BeforeValidator(_count), WithJsonSchema(_COUNT)]
 Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema(_WHOLE)]
+Pair = Annotated[tuple[NonNegative, NonNegative], BeforeValidator(_pair)]
+Positions = Annotated[tuple[Angle, ...], BeforeValidator(_positions)]
 TipInertia = Annotated[float | tuple[float, float, float], BeforeValidator(_inertia), WithJsonSchema(_INERTIA)]
 
 
@@ -71,14 +84,16 @@ def _which_load(value: Any) -> str:
 
 
 TipLoadOrAuto = Annotated[
-    Annotated[TipLoad, Tag("<load>")] | Annotated[Literal["auto"], Tag("<auto>")], Discriminator(_which_load)
+    Annotated[TipLoad, Tag("<load>")] | Annotated[Literal["auto", "track"], Tag("<auto>")], Discriminator(_which_load)
 ]
 
 
 class Shapes(Description):
     """Shape functions of one beam.
 
-    With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch.
+    With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch. `damping` gives
+    every mode of the link a ratio; `rayleigh` adds alpha times its mass and beta times its stiffness; `kelvin_voigt` is
+    the time of a material with stress E (strain + time strain rate), which works like beta.
     """
 
     method: Literal["modes", "elements"] = "modes"
@@ -88,9 +103,16 @@ class Shapes(Description):
     torsion: Count = 0
     axial: Count = 0
     damping: NonNegative = Field(0.0, description="modal damping ratio")
+    rayleigh: Pair = Field((0.0, 0.0), description="[alpha, beta]: 1/s on the mass of the link, s on its stiffness")
+    kelvin_voigt: NonNegative = Field(0.0, description="s, viscosity of the material over its modulus")
     count: Whole | None = Field(None, description="number of finite elements")
     reduce: Whole | None = Field(None, description="keep so many Craig-Bampton modes of each field")
-    tip_load: TipLoadOrAuto | None = Field(None, description="of clamped-mass; auto: what sits beyond this link")
+    tip_load: TipLoadOrAuto | None = Field(
+        None, description="of clamped-mass; auto: what sits beyond this link; track: the same, followed with the motion"
+    )
+    reference: Positions | None = Field(
+        None, description="positions of all moving joints, rad or m, at which auto looks; all zero by default"
+    )
     normalise: Literal["unit", "tip"] = "unit"
 
     @model_validator(mode="before")
@@ -121,6 +143,10 @@ class Shapes(Description):
             self._check_elements()
         if (self.boundary == "clamped-mass") != (self.tip_load is not None):
             raise clash("`boundary: clamped-mass` and `tip_load` (auto, or mass, inertia, first_moment) go together")
+        if self.reference is not None and self.tip_load != "auto":
+            raise clash("`reference` is the configuration at which `tip_load: auto` looks; remove it, or use auto")
+        if self.tip_load == "track" and self.method != "modes":
+            raise clash("`tip_load: track` belongs to `method: modes`; elements need no boundary load, use auto")
         return self
 
     def _check_modes(self) -> None:

@@ -69,10 +69,10 @@ def _boundary_load(link: Any, tip_load: Any) -> Any:
     if link.shapes.boundary != "clamped-mass":
         return None
     load = link.shapes.tip_load if tip_load is None else tip_load
-    if load is None or load == "auto":
+    if load is None or isinstance(load, str):
         raise ModelError(
             f"link {link.name}: clamped-mass with tip_load {load!r}, expected mass, inertia and first_moment; "
-            "give numbers, or let the model resolve `auto`"
+            "give numbers, or let the model resolve `auto` and `track`"
         )
     return load
 
