@@ -1,4 +1,11 @@
-"""Pliant: robot arms whose links and joints bend."""
+"""Pliant: robot arms whose links and joints bend.
+
+What describes and computes an arm is imported at once; the rest of the house on first use, so that `import pliant`
+stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
@@ -23,10 +30,26 @@ from pliant.robot import (
     arms,
     load,
 )
-from pliant.scenario import Scenario
 from pliant.simulation import Event, simulate
 
+if TYPE_CHECKING:
+    from pliant import analysis, control, loads
+    from pliant.scenario import Scenario
+
 __version__ = "0.1.0"
+
+_LATER = {"Scenario": "pliant.scenario", "simulate_batch": "pliant.batch", "identify": "pliant.identification"}
+_ROOMS = ("analysis", "control", "loads", "view", "studies", "environments", "sweeps", "export")
+
+
+def __getattr__(name: str) -> Any:
+    """Imports on first use what is not needed to describe, compute and run one arm."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    if name in _ROOMS:
+        return import_module(f"pliant.{name}")
+    raise AttributeError(f"module 'pliant' has no attribute {name!r}")
+
 
 __all__ = [
     "DH",
@@ -53,7 +76,10 @@ __all__ = [
     "SimulationError",
     "TipLoad",
     "UnsupportedModel",
+    "analysis",
     "arms",
+    "control",
     "load",
+    "loads",
     "simulate",
 ]
