@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,26 @@ class RunStats:
     loads: tuple[str, ...] = ()
 
 
+class Readings:
+    """Torques (N, m), power residual (N,) and accelerations (N, n) of a run, evaluated when first asked for."""
+
+    def __init__(self, compute: Callable[[], tuple[Array, Array, Array | None]]) -> None:
+        self._compute = compute
+
+    @classmethod
+    def of(cls, *values: Any) -> Readings:
+        """Readings that are already numbers."""
+        return cls(lambda: (values[0], values[1], values[2]))
+
+    @cached_property
+    def values(self) -> tuple[Array, Array, Array | None]:
+        """The three arrays."""
+        return self._compute()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Readings.of, self.values
+
+
 @dataclass(frozen=True)
 class Result:
     """States and torques over time, and everything that follows from them.
@@ -59,32 +79,28 @@ class Result:
     t : (N,) seconds
     q, qd : (N, n)
         Coordinates and rates in the order of `coordinates`.
-    tau : (N, n_joints)
-        Torques that acted; for prescribed joints, what the motion needed.
     work : (N,)
         Work done on the arm since the start by torques, loads and the motion of the base, less what dampers and
         friction took, integrated along the run.
-    qdd : (N, n), optional
-        Accelerations.
+    readings : Readings
+        Torques, power residual and accelerations, evaluated when first asked for.
     """
 
     t: Array
     q: Array
     qd: Array
-    tau: Array
     work: Array
     robot: Robot
     options: dict[str, Any]
     parameters: Array
     stats: RunStats
-    power_residual: Array
+    readings: Readings = field(repr=False)
     versions: dict[str, str] = field(default_factory=dict)
-    qdd: Array | None = None
 
     @classmethod
     def from_run(
-        cls, model: Model, solution: Solution, q: Array, qd: Array, tau: Array, work: Array, parameters: Array,
-        events: tuple[str, ...], residual: Array, qdd: Array | None = None, loads: Sequence[Any] = (), base: Any = None,
+        cls, model: Model, solution: Solution, q: Array, qd: Array, work: Array, parameters: Array,
+        events: tuple[str, ...], readings: Readings, loads: Sequence[Any] = (), base: Any = None,
     ) -> Result:  # fmt: skip
         """From a finished (or broken) integration."""
         s = solution.stats
@@ -95,11 +111,25 @@ class Result:
             tuple(type(part).__name__ for part in (*loads, base) if part is not None),
         )  # fmt: skip
         result = cls(
-            solution.t, q, qd, tau, work, model.robot, asdict(model.options), parameters, stats, residual, _versions(),
-            qdd,
-        )  # fmt: skip
+            solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, _versions()
+        )
         result.__dict__.update(model=model, _acting=(tuple(loads), base))
         return result
+
+    @property
+    def tau(self) -> Array:
+        """(N, n_joints) torques that acted; for prescribed joints, what the motion needed."""
+        return self.readings.values[0]
+
+    @property
+    def power_residual(self) -> Array:
+        """(N,) dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers."""
+        return self.readings.values[1]
+
+    @property
+    def qdd(self) -> Array | None:
+        """(N, n) accelerations."""
+        return self.readings.values[2]
 
     # ------------------------------------------------------------------------------------------ names
 
@@ -328,10 +358,11 @@ class Result:
                 for key in ("q", "qd", "tau", "work", "power_residual", "parameters")
             }
             stats["loads"] = tuple(stats.get("loads", ()))
+            qdd = np.asarray(data["qdd"], dtype=float) if "qdd" in data else None
             return cls(
-                np.asarray(data["time"], dtype=float), arrays["q"], arrays["qd"], arrays["tau"], arrays["work"], robot,
-                options, arrays["parameters"], RunStats(**stats), arrays["power_residual"], versions,
-                np.asarray(data["qdd"], dtype=float) if "qdd" in data else None,
+                np.asarray(data["time"], dtype=float), arrays["q"], arrays["qd"], arrays["work"], robot, options,
+                arrays["parameters"], RunStats(**stats), Readings.of(arrays["tau"], arrays["power_residual"], qdd),
+                versions,
             )  # fmt: skip
         except (TypeError, ValueError, KeyError) as error:
             raise ModelError(f"{source}: damaged result file ({error})") from error
@@ -408,6 +439,7 @@ def _straight(link: Any, c: Any) -> Any:
     return rest
 
 
+@cache
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 

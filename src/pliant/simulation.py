@@ -21,7 +21,7 @@ from pliant.errors import ModelError, SimulationError
 from pliant.integrate import METHODS, Events, Hold, Samples, Solution, solve
 from pliant.model import Model
 from pliant.progress import reporter
-from pliant.results import Result
+from pliant.results import Readings, Result
 
 Array = NDArray[np.float64]
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
@@ -307,12 +307,11 @@ def _watched(model: Model, composed: Composition, events: Sequence[Event], limit
 def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch | None, solution: Solution) -> Result:
     q, qd, extra = composed.histories(solution.t, solution.x)
     history = inputs.history(solution.t, q, qd)
-    tau, residual, qdd = composed.torques(solution.t, solution.x, history, inputs.parameters)
+    readings = Readings(lambda: composed.torques(solution.t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
     result = Result.from_run(
-        model, solution, q, qd, tau, extra[:, -1], inputs.parameters, names, residual, qdd, composed.loads,
-        composed.base,
-    )  # fmt: skip
+        model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base
+    )
     if solution.status == "failed":
         failure = solution.failure
         name = composed.state_name(failure.index) if failure is not None else "?"
