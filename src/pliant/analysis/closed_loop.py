@@ -9,9 +9,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.composition import compose
+from pliant.composition import Composition, compose
 from pliant.control import Controller, Trajectory
 from pliant.errors import ModelError
+from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.robot import TipLoad
 
@@ -31,16 +32,30 @@ def closed_loop_matrix(
 
     `z` are the controller's own states, its initial ones by default. The matrix is (2n + n_z, 2n + n_z).
     """
-    composed = compose(model, None, controller, {}, (), None, False)
-    if composed.sample_time is not None:
-        raise ModelError("a sampled controller has no closed-loop matrix in continuous time; bind it without sampling")
-    x = composed.start(np.asarray(q, dtype=float), np.zeros(model.n) if qd is None else np.asarray(qd, dtype=float))
-    if z is not None:
-        x[2 * model.n : -1] = np.asarray(z, dtype=float)
-    p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
-    J, _ = composed.jacobian(np.array([float(t)]), x, p)
-    size = len(x) - 1  # the last state is the work done, which drives nothing
-    return np.asarray(J).reshape(len(x), len(x))[:size, :size]
+    return _Loop(model, controller).matrix(t, q, np.zeros(model.n) if qd is None else qd, z)
+
+
+class _Loop:
+    """The composed closed loop and its Jacobian, which the virtual machine runs: it is large and asked seldom."""
+
+    def __init__(self, model: Model, controller: Controller) -> None:
+        self.composed = compose(model, None, controller, {}, (), None, False)
+        if self.composed.sample_time is not None:
+            raise ModelError(
+                "a sampled controller has no closed-loop matrix in continuous time; bind it without sampling"
+            )
+        self.jacobian = Kernel(self.composed.jacobian.function, "vm")
+        self.p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+        self.n = model.n
+
+    def matrix(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
+        """d f / d x at a state."""
+        x = self.composed.start(np.asarray(q, dtype=float), np.asarray(qd, dtype=float))
+        if z is not None:
+            x[2 * self.n : -1] = np.asarray(z, dtype=float)
+        J, _ = self.jacobian(np.array([float(t)]), x, self.p)
+        size = len(x) - 1  # the last state is the work done, which drives nothing
+        return np.asarray(J).reshape(len(x), len(x))[:size, :size]
 
 
 def closed_loop_eigenvalues(
@@ -72,7 +87,8 @@ class EigenvalueHistory:
         """(N, count) imaginary parts > 0 of the vibrations of a link, rising, in rad/s."""
         rows = []
         for values, names in zip(self.values, self.links):
-            rows.append(np.sort(values.imag[(names == link) & (values.imag > 0)]))
+            vibrates = values.imag > 1e-3 * np.abs(values)  # pairs, not the rounding of a double real root
+            rows.append(np.sort(values.imag[(names == link) & vibrates]))
         shortest = min(len(row) for row in rows)
         return np.array([row[: shortest if count is None else min(count, shortest)] for row in rows])
 
@@ -86,9 +102,10 @@ def eigenvalues_along(
     """
     at = np.atleast_1d(np.asarray(times, dtype=float))
     q, qd = _states(model, at, path)
+    loop = _Loop(model, controller)
     values, links = [], []
     for t, position, rate in zip(at, q, qd):
-        found, vectors = np.linalg.eig(closed_loop_matrix(model, controller, float(t), position, rate))
+        found, vectors = np.linalg.eig(loop.matrix(float(t), position, rate))
         order = np.lexsort((found.real, found.imag))
         values.append(found[order].astype(complex))
         links.append(_owners(model, position, vectors[: model.n, order]))
@@ -110,7 +127,7 @@ def _states(model: Model, at: Array, path: Any) -> tuple[Array, Array]:
 
 
 def _owners(model: Model, q: Array, vectors: Complex) -> NDArray[np.str_]:
-    """Link with the largest share of the kinetic energy of each vector, taken over amplitudes."""
+    """Link whose amplitudes have the largest share of the kinetic energy of each vector, "" where joints have it."""
     M = model.mass_matrix(q)
     groups: dict[str, list[int]] = {}
     for k, name in enumerate(model.coordinates):
@@ -120,11 +137,8 @@ def _owners(model: Model, q: Array, vectors: Complex) -> NDArray[np.str_]:
     for name in names:
         rows = groups[name]
         part = vectors[rows]
-        energy = np.real(np.einsum("ik,ij,jk->k", part.conj(), M[np.ix_(rows, rows)], part))
-        shares.append(energy if name else np.zeros_like(energy))
-    total = np.array(shares)
-    winner = np.array(names)[np.argmax(total, axis=0)]
-    return np.asarray(np.where(total.max(axis=0) > 0, winner, ""))
+        shares.append(np.real(np.einsum("ik,ij,jk->k", part.conj(), M[np.ix_(rows, rows)], part)))
+    return np.asarray(np.array(names)[np.argmax(np.array(shares), axis=0)])
 
 
 def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: TipLoad | float | None = None) -> Array:

@@ -279,3 +279,31 @@ class Waypoints(Piecewise):
         pieces = [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in at[:-1]]
         self.times, self.points = at, through
         super().__init__(pieces, float(at[-1]))
+
+
+class Phases(Trajectory):
+    """Trajectories one after another: the first from the start, each of the others from its time in `times` on.
+
+    It is as smooth as its parts are where they meet; each should begin where the one before has come to rest.
+    """
+
+    def __init__(self, parts: Sequence[Trajectory], times: ArrayLike) -> None:
+        at = numbers("times", times) if len(parts) > 1 else np.zeros(0)
+        if not parts or len(at) != len(parts) - 1 or not (np.diff(at) > 0).all():
+            raise ModelError(
+                f"times: got {times!r} for {len(parts)} parts, expected a rising time for each but the first"
+            )
+        if len({part.n for part in parts}) != 1:
+            raise ModelError(
+                f"parts: they move {[part.n for part in parts]} coordinates, expected the same number each"
+            )
+        self.parts, self.times, self.n = tuple(parts), at, parts[0].n
+        own = [b for part in parts for b in part.breaks]
+        self.breaks = tuple(sorted({float(b) for b in (*own, *at)}))
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) positions."""
+        value = ca.SX(self.parts[0].expression(t))
+        for part, start in zip(self.parts[1:], self.times):
+            value = ca.if_else(t >= float(start), part.expression(t), value)
+        return value
