@@ -469,7 +469,9 @@ class Model:
             with self._lock:
                 kernel = self._kernels.get(name)
                 if kernel is None:
-                    kernel = self._kernels[name] = Kernel(self._function(name), backend=EXPRESSIONS[name].backend)
+                    function, backend = self._function(name), EXPRESSIONS[name].backend
+                    kernel = Kernel(function, backend, out_shapes=self._out_shapes(name, function))
+                    self._kernels[name] = kernel
         return kernel
 
     def _function(self, name: str) -> Any:
@@ -482,6 +484,12 @@ class Model:
         if self.parameters:
             given, names = [*given, self._p], [*names, "p"]
         return ca.Function(name, given, outputs, names, [f"{name}_{k}" for k in range(len(outputs))])
+
+    def _out_shapes(self, name: str, function: Any) -> list[tuple[int, ...]]:
+        """A column is a vector, unless it is a matrix of an arm that has but one coordinate."""
+        square = MATRICES.get(name, MATRICES.get(f"{name} {self.options.formulation}", ()))
+        sizes = [function.size_out(k) for k in range(function.n_out())]
+        return [size if k in square or size[1] != 1 else size[:1] for k, size in enumerate(sizes)]
 
     def _extra(self, p: ArrayLike | None) -> tuple[ArrayLike, ...]:
         if not self.parameters:
@@ -533,6 +541,12 @@ EXPRESSIONS: dict[str, Recipe] = {
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
+MATRICES = {
+    "mass_matrix": (0,), "jacobian": (0,), "stiffness": (0,), "denoc_matrices": range(5),
+    "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2), "matrices denoc": (0, 3),
+    "matrices gibbs-appell": (0, 3), "matrices recursive-lagrange": (0, 3),
+}  # fmt: skip
+"""Outputs that are matrices, also where they have a single column."""
 
 
 def _nominal_values(robot: Robot, options: Options) -> Array:

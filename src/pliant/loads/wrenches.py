@@ -112,10 +112,12 @@ class Distributed:
         length, rule = link_length(link), station_rule(link, low, high)
         weights = rule.weight * self._factor(link, rule.eta)
         f, n = vector("force", self.force, t, q, qd), vector("moment", self.moment, t, q, qd)
+        R = from_axes(chain, place, 0.0, self.axes, q)
         found = []
         for eta, weight in zip(rule.eta.tolist(), weights.tolist()):
-            R = from_axes(chain, place, eta, self.axes, q) * (weight * length)
-            found.append(PointWrench(place, eta, ca.mtimes(R, n), ca.mtimes(R, f)))
+            if self.axes == "section":
+                R = from_axes(chain, place, eta, self.axes, q)
+            found.append(PointWrench(place, eta, ca.mtimes(R, n) * weight * length, ca.mtimes(R, f) * weight * length))
         return found
 
     def _factor(self, link: ChainLink, eta: np.ndarray) -> np.ndarray:
