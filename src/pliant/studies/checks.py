@@ -1,0 +1,131 @@
+"""A claim of a paper, what we find, and the verdict that follows from the two: never written by hand.
+
+Two kinds stand side by side. *Claims* of a paper are reproduced, reproduced in order of magnitude, not reproduced, or
+only reported where the paper gives nothing to compare with. *Requirements* are ours (energy is conserved, two ways to
+one number agree) and hold or do not hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+REPRODUCED = "reproduced"
+ROUGHLY = "reproduced in order of magnitude"
+NOT_REPRODUCED = "not reproduced"
+REPORTED = "reported"
+HOLDS = "holds"
+FAILS = "does not hold"
+VERDICTS = (REPRODUCED, ROUGHLY, NOT_REPRODUCED, REPORTED, HOLDS, FAILS)
+
+HALF_A_DECADE = 10**0.5
+"""Two numbers within this factor are of the same order of magnitude."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of `checks.json`.
+
+    Attributes
+    ----------
+    id : str
+        Short name, unique in its study.
+    claim : str
+        What is said, in one sentence.
+    where : str
+        Where the paper says it, or which of our requirements it is.
+    published, ours : numbers, lists, mappings or text
+    tolerance : number or text
+        What may lie between them.
+    reason : str
+        Why that much and not more.
+    verdict : str
+        One of `VERDICTS`.
+    text : str
+        A paragraph for the reader: what was done, what came out, what it means.
+    """
+
+    id: str
+    claim: str
+    where: str
+    published: Any
+    ours: Any
+    tolerance: Any
+    reason: str
+    verdict: str
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {key: plain(value) for key, value in asdict(self).items()}
+
+
+def compared(
+    id: str,
+    claim: str,
+    where: str,
+    published: Any,
+    ours: Any,
+    relative: float,
+    reason: str,
+    text: str,
+    rough: bool = False,
+) -> Check:
+    """A published number (or list) against ours; `rough` admits the order of magnitude as a lesser verdict."""
+    theirs, mine = np.asarray(published, dtype=float), np.asarray(ours, dtype=float)
+    verdict = NOT_REPRODUCED
+    if np.isfinite(mine).all() and (np.abs(mine - theirs) <= relative * np.abs(theirs)).all():
+        verdict = REPRODUCED
+    elif rough and same_order(theirs, mine):
+        verdict = ROUGHLY
+    return Check(id, claim, where, published, ours, f"{relative:g} relative", reason, verdict, text)
+
+
+def same_order(theirs: Any, mine: Any) -> bool:
+    """Whether all numbers lie within half a decade of each other."""
+    ratio = np.abs(np.asarray(mine, dtype=float) / np.asarray(theirs, dtype=float))
+    return bool(((ratio >= 1 / HALF_A_DECADE) & (ratio <= HALF_A_DECADE)).all())
+
+
+def claimed(
+    id: str, claim: str, where: str, published: Any, ours: Any, true: bool, tolerance: Any, reason: str, text: str
+) -> Check:
+    """A statement of the paper that our numbers bear out or do not."""
+    verdict = REPRODUCED if true else NOT_REPRODUCED
+    return Check(id, claim, where, published, ours, tolerance, reason, verdict, text)
+
+
+def reported(id: str, claim: str, where: str, ours: Any, text: str, published: Any = None) -> Check:
+    """Our number for something that the paper shows or says without a value that could be compared."""
+    return Check(id, claim, where, published, ours, "none", "no published value to compare with", REPORTED, text)
+
+
+def required(
+    id: str, claim: str, where: str, ours: Any, limit: Any, true: bool, reason: str, text: str, published: Any = None
+) -> Check:
+    """A requirement of ours."""
+    return Check(id, claim, where, published, ours, limit, reason, HOLDS if true else FAILS, text)
+
+
+def below(id: str, claim: str, where: str, ours: float, limit: float, reason: str, text: str) -> Check:
+    """A requirement that a number stays at or below a limit."""
+    return required(id, claim, where, float(ours), limit, bool(ours <= limit), reason, text)
+
+
+def plain(value: Any) -> Any:
+    """The value in types that JSON and YAML know; a number that is not finite becomes text."""
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else str(value)
+    return value

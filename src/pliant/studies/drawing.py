@@ -1,0 +1,62 @@
+"""Lines and axes that all studies share, so that a reader tells two models apart in grey print as well.
+
+The model under study is a broad solid line; what it is held against is thin, black and dashed, and lies on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.view.style import COLOURS, DASHES, legend, time_axis, zero_line
+
+FIRST: dict[str, Any] = {"color": "#56A5D8", "linestyle": "-", "linewidth": 2.2}
+SECOND: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 0.9}
+THIRD: dict[str, Any] = {"color": "#B04A00", "linestyle": (0, (1, 1.3)), "linewidth": 1.3}
+MANY: tuple[dict[str, Any], ...] = tuple(
+    {"color": colour, "linestyle": dash, "linewidth": width}
+    for colour, dash, width in (
+        ("#8FC1E3", "-", 2.2),
+        (COLOURS[1], DASHES[1], 1.2),
+        (COLOURS[2], DASHES[2], 1.1),
+        ("black", DASHES[3], 1.1),
+    )
+)
+"""Up to four lines in one axes: they differ in width, dashes and darkness."""
+
+
+def history(axes: Any, times: Any, lines: Sequence[tuple[Any, str, dict[str, Any]]], ylabel: str) -> None:
+    """Lines (values, label, style) over a common time, or each over its own where `times` is a list of them."""
+    for k, (values, label, style) in enumerate(lines):
+        axes.plot(times[k] if isinstance(times, list) else times, values, label=label, **style)
+    axes.set_ylabel(ylabel)
+
+
+def finish(rows: Any, entries: int, zero: bool = False) -> None:
+    """Legend above the first axes, time below the last, labels aligned."""
+    axes = list(rows.flat) if hasattr(rows, "flat") else [rows]
+    legend(axes[0], entries)
+    for one in axes:
+        if zero:
+            zero_line(one)
+    time_axis(axes[-1])
+
+
+def grid(page: Any, rows: int, columns: int, **options: Any) -> Any:
+    """Axes over a common time, labelled at the bottom."""
+    made = page.subplots(rows, columns, sharex=True, squeeze=False, **options)
+    for one in made[-1]:
+        time_axis(one)
+    return made
+
+
+def letter(axes: Any, text: str) -> None:
+    """Name of a panel, inside its upper right corner."""
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+    axes.text(0.99, 0.97, text, transform=axes.transAxes, va="top", ha="right", fontsize=8.5, bbox=box)
+
+
+def shared_legend(page: Any, axes: Any) -> None:
+    """One legend for a page of panels, on top and outside."""
+    handles, labels = axes.get_legend_handles_labels()
+    page.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)

@@ -1,0 +1,155 @@
+"""Figures 4-15 of [KS09], what convergence looks like, and the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.dynamics.published import korayem_shafei as published
+from pliant.results import Result
+from pliant.studies.drawing import FIRST, MANY, SECOND, finish, history, letter
+from pliant.studies.korayem_shafei.checks import peak
+from pliant.studies.korayem_shafei.runs import LINKS, Runs
+from pliant.studies.study import Figure, Table
+from pliant.view.style import legend, time_axis
+
+LABELS = ("modes (one a link, Gibbs-Appell)", "finite elements (converged)")
+Quantity = Callable[[Result], Any]
+
+
+def illustrate(runs: Runs) -> list[Figure]:
+    """One for each figure of the paper, and ours on convergence."""
+    found = []
+    for number, (text, label, quantity) in enumerate(_quantities(), start=4):
+        fast = number >= 8
+        caption = f"Fig. {number} of the paper: {text}; one clamped-free mode a link against finite elements"
+        caption += ", the first second." if fast else "."
+        found.append(Figure(f"fig{number:02d}", caption, _draw(runs, label, quantity, 1.0 if fast else np.inf), 2.3))
+    return [*found, _truncation(runs), _stiffening(runs)]
+
+
+def _quantities() -> list[tuple[str, str, Quantity]]:
+    ordinal = {"upper": "first", "fore": "second"}
+    symbols = iter("u3 u4 w3 w4 u5 u6 w5 w6".split())
+    found: list[tuple[str, str, Quantity]] = [
+        ("angular displacement of the first joint", "$\\theta_1$ (deg)", lambda r: np.degrees(r.q[:, 0])),
+        ("angular displacement of the second joint", "$\\theta_2$ (deg)", lambda r: np.degrees(r.q[:, 1])),
+        ("X position of the end effector", "X (m)", lambda r: r.tip[:, 0]),
+        ("Y position of the end effector", "Y (m)", lambda r: r.tip[:, 1]),
+    ]
+    for link in LINKS:
+        for what, unit in (("flexural displacement", "mm"), ("angular displacement", "mrad")):
+            for place, station in (("in the middle", "middle"), ("at the end", "tip")):
+                symbol = next(symbols)
+                label = f"${symbol[0]}_{symbol[1]}$ ({unit})"
+                found.append((f"{what} {place} of the {ordinal[link]} link", label, _station(link, station, unit)))
+    return found
+
+
+def _station(link: str, station: str, unit: str) -> Quantity:
+    if unit == "mm":
+        return lambda run: 1e3 * run.deflection(link, station)[:, 1]
+    return lambda run: 1e3 * run.rotation(link, station)[:, 2]
+
+
+def _draw(runs: Runs, label: str, quantity: Quantity, until: float) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        axes = page.subplots()
+        for run, text, style in zip((runs.modes, runs.elements), LABELS, (FIRST, SECOND)):
+            rows = run.t <= until
+            axes.plot(run.t[rows], quantity(run)[rows], label=text, **style)
+        axes.set_ylabel(label)
+        finish(axes, 2)
+
+    return draw
+
+
+def _truncation(runs: Runs) -> Figure:
+    """End deflection of the upper link by more and better shapes."""
+    names = ("1 mode", "2 modes", "3 modes", "3 loaded modes")
+    texts = ("1 clamped-free mode", "2 clamped-free modes", "3 clamped-free modes", "3 clamped-mass modes")
+
+    def draw(page: Any) -> None:
+        rows = page.subplots(4, 1, sharex=True, sharey=True)
+        for axes, name, text in zip(rows, names, texts):
+            for run, label, style in zip((runs.histories[name], runs.elements), ("modes", "finite elements"),
+                                         (FIRST, SECOND)):  # fmt: skip
+                some = run.t <= 0.5
+                axes.plot(run.t[some], 1e3 * run.deflection("upper")[some, 1], label=label, **style)
+            letter(axes, text)
+            axes.set_ylabel("$u_4$ (mm)")
+        legend(rows[0], 2)
+        time_axis(rows[-1])
+
+    return Figure("convergence", "What convergence looks like: end deflection of the first link over the first half "
+                  "second, more modes and better ones against finite elements. One mode misses the frequency, two the "
+                  "details.", draw, 5.6)  # fmt: skip
+
+
+def _stiffening(runs: Runs) -> Figure:
+    lines = [("3 modes", "3 modes, without stiffening"), ("3 modes stiffened", "3 modes, with stiffening")]
+    if "elements stiffened" in runs.histories:
+        lines += [("elements", "elements, without"), ("elements stiffened", "elements, with")]
+
+    def draw(page: Any) -> None:
+        rows = page.subplots(2, 1, sharex=True)
+        for axes, link in zip(rows, LINKS):
+            for (name, label), style in zip(lines, MANY):
+                run = runs.histories[name]
+                some = (run.t >= 1.5) & (run.t <= 2.0)
+                history(axes, run.t[some], [(1e3 * run.deflection(link)[some, 1], label, style)], f"{link} (mm)")
+        legend(rows[0], len(lines))
+        time_axis(rows[-1])
+
+    return Figure("stiffening", "End deflections of both links between 1.5 and 2 s, with and without stiffening: the "
+                  "weight that the links carry raises the frequencies by a fraction of a percent, which has grown "
+                  "into a phase by then. No number of modes makes up for it.", draw, 3.8)  # fmt: skip
+
+
+def tabulate(runs: Runs) -> list[Table]:
+    """Counts, frequencies side by side, peaks."""
+    return [_steps(), _table_2(runs), _frequencies(runs), _peaks(runs)]
+
+
+def _steps() -> Table:
+    sizes = ((2, 2, 1), (3, 2, 2), (6, 6, 2))
+    rows: list[list[Any]] = [
+        [step, *(published.products_by_step(*size)[step] for size in sizes)] for step in range(1, 11)
+    ]
+    rows.append(["sum", *(sum(published.products_by_step(*size).values()) for size in sizes)])
+    rows.append(["Table 2", *(published.gibbs_appell(*size).products for size in sizes)])
+    head = ("step", *(f"n, n_f, m = {size}" for size in sizes))
+    return Table("Table 1 of the paper: products by step", head, rows)
+
+
+def _table_2(runs: Runs) -> Table:
+    rows: list[list[Any]] = []
+    for size, tape in runs.tapes.items():
+        for name, formula in (("Book, published", published.book), ("Gibbs-Appell, published", published.gibbs_appell)):
+            operations = formula(*size)
+            rows.append([str(size), name, operations.products, operations.sums, "forming"])
+        for name, count in tape.items():
+            rows.append([str(size), f"{name}, our tape", count.products + (count.divisions or 0), count.sums,
+                         count.function])  # fmt: skip
+    return Table("Table 2 of the paper: operations, and the same from our tapes", ("n, n_f, m", "method", "products",
+                 "sums", "counts"), rows, "Divisions count as products. The tapes belong to one arm of that size, "
+                 "whose numbers and zeros they use.")  # fmt: skip
+
+
+def _frequencies(runs: Runs) -> Table:
+    rows = [[name, *(values[k] if k < len(values) else None for k in range(6))]
+            for name, values in runs.frequencies.items()]  # fmt: skip
+    return Table("Frequencies of the hanging arm, joints free (Hz)", ("shapes", "1", "2", "3", "4", "5", "6"), rows,
+                 "1 and 2 are the double pendulum. 'loaded' are clamped-mass modes shaped by what hangs on the link.")  # fmt: skip
+
+
+def _peaks(runs: Runs) -> Table:
+    rows = []
+    for name, run in runs.histories.items():
+        some = run.t <= 2.0 + 1e-9
+        apart = np.abs(run.q[some, :2] - runs.elements.q[some, :2]).max()
+        rows.append([name, run.model.n, *(peak(run, link, 2.0) for link in LINKS), apart])
+    return Table("Peaks over the first 2 s", ("shapes", "coordinates", "upper link (mm)", "fore link (mm)",
+                 "joint angles off the elements (rad)"), rows)  # fmt: skip

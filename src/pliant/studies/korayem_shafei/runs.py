@@ -1,0 +1,145 @@
+"""Parameters and runs of [KS09]: the swing of the two-link arm with every kind of shape, and the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics import build_chain, counts
+from pliant.model import Model
+from pliant.results import Result
+from pliant.robot import Beam, Joint, Link, Origin, Robot, Shapes, load
+from pliant.simulation import simulate
+from pliant.studies.study import Tell
+
+GIVEN = {
+    "lengths L1, L2": "1 m",
+    "E": "2e11 N/m^2",
+    "I_z": "5e-9 m^4 (EI = 1000 N m^2)",
+    "mass per length": "5 kg/m",
+    "start": "theta1 = -90 deg, theta2 = 5 deg, all rates and deflections zero",
+    "shapes": "one clamped-free mode a link",
+}
+CHOSEN = (
+    ("gravity", "9.81 m/s^2 along -Y with theta1 measured from X: the arm hangs with a kink of 5 deg"),
+    ("torques", "none: the arm swings freely"),
+    ("duration", "5 s (quick: 2 s)"),
+    ("number of elements of the compared paper", "8 cubic elements a link (quick: 4)"),
+    (
+        "the curves of Figs. 4-15",
+        "not available as numbers: amplitudes found here are ours, checked against an independent Lagrangian",
+    ),
+    (
+        "tip load of the clamped-mass variant",
+        "our addition: what hangs on each link in the reference configuration, as a point mass and inertia",
+    ),
+)
+START = (-np.pi / 2, np.radians(5.0))
+LINKS = ("upper", "fore")
+HANGING = (-np.pi / 2, 0.0)
+
+
+@dataclass
+class Runs:
+    """What was run: histories by name, frequencies of the hanging arm, counts."""
+
+    settings: dict[str, Any]
+    histories: dict[str, Result] = field(default_factory=dict)
+    frequencies: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    tapes: dict[tuple[int, int, int], dict[str, counts.Count]] = field(default_factory=dict)
+
+    @property
+    def modes(self) -> Result:
+        """The paper's model: one clamped-free mode a link, Gibbs-Appell."""
+        return self.histories["1 mode"]
+
+    @property
+    def elements(self) -> Result:
+        """Converged finite elements of the same arm, without stiffening as in the paper."""
+        return self.histories["elements"]
+
+
+def perform(quick: bool, tell: Tell) -> Runs:
+    """Every run of the study."""
+    settings = {
+        "duration": 2.0 if quick else 5.0,
+        "elements": 4 if quick else 8,
+        "fields": 2 if quick else 3,
+        "rtol": 1e-9,
+        "output_step": 1e-3,
+        "counted arms (n, n_f, m)": [(2, 2, 1), (3, 2, 2)] if quick else [(2, 2, 1), (3, 2, 2), (6, 6, 2), (6, 6, 3)],
+    }
+    runs = Runs(settings)
+    elements = Shapes(method="elements", count=settings["elements"], bending_y=True)
+    loaded = {"boundary": "clamped-mass", "tip_load": "auto"}
+    cases: list[tuple[str, Shapes, bool | str, str]] = [
+        ("1 mode", Shapes(bending_y=1), False, "gibbs-appell"),
+        ("2 modes", Shapes(bending_y=2), False, "gibbs-appell"),
+        ("3 modes", Shapes(bending_y=3), False, "gibbs-appell"),
+        ("3 loaded modes", Shapes(bending_y=3, **loaded), False, "gibbs-appell"),
+        ("elements", elements, False, "denoc"),
+        ("3 modes stiffened", Shapes(bending_y=3), True, "denoc"),
+    ]
+    if not quick:
+        cases += [
+            ("1 loaded mode", Shapes(bending_y=1, **loaded), False, "gibbs-appell"),
+            ("2 loaded modes", Shapes(bending_y=2, **loaded), False, "gibbs-appell"),
+            ("3 loaded modes stiffened", Shapes(bending_y=3, **loaded), True, "denoc"),
+            ("elements stiffened", Shapes(method="elements", count=4, bending_y=True), True, "denoc"),
+        ]
+    for name, shapes, stiffening, formulation in cases:
+        tell(f"swing, {name}")
+        long = "elements stiffened" not in name
+        _swing(runs, name, shapes, stiffening, formulation, settings["duration"] if long else 2.0)
+    for size in settings["counted arms (n, n_f, m)"]:
+        tell(f"counting {size}")
+        runs.tapes[size] = tapes(*size)
+    return runs
+
+
+def _swing(
+    runs: Runs, name: str, shapes: Shapes, stiffening: bool | str, formulation: str, duration: float
+) -> None:
+    robot = load("two-link")
+    model = robot.replace({f"links.{link}.shapes": shapes for link in LINKS}).model(formulation, stiffening=stiffening)
+    s = runs.settings
+    runs.histories[name] = simulate(
+        model, duration, pose(model, START), rtol=s["rtol"], output_step=s["output_step"], progress=False
+    )
+    runs.frequencies[name] = model.frequencies(pose(model, HANGING), "free")
+
+
+def pose(model: Model, joints: Sequence[float]) -> NDArray[np.float64]:
+    """Coordinates of the undeformed arm."""
+    return np.concatenate([joints, np.zeros(model.n - len(joints))])
+
+
+def counted_arm(n: int, n_f: int, m: int) -> Robot:
+    """`n` links, the outer `n_f` with `m` shapes over bending in two planes and torsion, each turned by 90 deg."""
+    fields = dict(zip(("bending_y", "bending_z", "torsion"), [1] * m))
+    beam = Beam(length=1.0, mass_per_length=5.0, EI_y=1000, EI_z=900, GJ=800, EA=1e7, polar_inertia=0.01)
+    return Robot(
+        name=f"{n} links, {n_f} flexible, {m} shapes",
+        links=[
+            Link(
+                name=f"link{k}",
+                joint=Joint(origin=Origin(rpy=("pi/2" if k % 2 else 0.0, 0.0, 0.0))),
+                beam=beam,
+                shapes=Shapes(**fields) if k >= n - n_f else None,
+            )
+            for k in range(n)
+        ],
+    )
+
+
+def tapes(n: int, n_f: int, m: int) -> dict[str, counts.Count]:
+    """Operations of our Gibbs-Appell (forming the equations) and of the O(n) recursion (solving them too)."""
+    chain = build_chain(counted_arm(n, n_f, m))
+    return {
+        "gibbs-appell": counts.tape_count(chain, "gibbs-appell", "forming"),
+        "denoc": counts.tape_count(chain, "denoc", "forward dynamics"),
+    }

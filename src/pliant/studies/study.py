@@ -1,0 +1,135 @@
+"""What a study is: parameters, a run that gives an outcome, and the folder that the outcome is written to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.results import Result
+from pliant.studies.checks import Check, plain
+from pliant.view.style import WIDTH
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Tell = Callable[[str], None]
+"""Called with a few words before each step of a study."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper: file name, caption, and what draws it on an empty page."""
+
+    name: str
+    caption: str
+    draw: Callable[[Any], None]
+    height: float = 2.6
+    width: float = WIDTH
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of numbers and text; a note says how to read it."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study found: checks, figures, tables, and histories by name (runs or plain arrays)."""
+
+    checks: Sequence[Check]
+    figures: Sequence[Figure]
+    tables: Sequence[Table]
+    results: Mapping[str, Result | Mapping[str, Any]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A paper to reproduce.
+
+    Attributes
+    ----------
+    name, title, source : str
+        Name on the command line, title of the report, and the paper.
+    summary : str
+        A paragraph: what the paper did and what is done here.
+    given : mapping
+        Numbers that the paper states.
+    chosen : sequence of (what the paper does not state, our choice and why)
+    steps : (quick, full)
+        How often a run tells of its progress.
+    run : function of (quick, tell)
+    """
+
+    name: str
+    title: str
+    source: str
+    summary: str
+    given: Mapping[str, Any]
+    chosen: Sequence[tuple[str, str]]
+    steps: tuple[int, int]
+    run: Callable[[bool, Tell], Outcome]
+
+
+def write_parameters(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
+    """What went in: the paper's numbers, our choices, our settings, and every robot that was run."""
+    import yaml
+
+    robots = {name: run.robot.to_dict() for name, run in outcome.results.items() if isinstance(run, Result)}
+    distinct: dict[str, Any] = {}
+    for name, robot in robots.items():
+        same = next((other for other, known in distinct.items() if known == robot), None)
+        distinct[name] = f"the robot of {same}" if same else robot
+    data = {
+        "format": 1,
+        "study": study.name,
+        "source": study.source,
+        "quick": quick,
+        "given": study.given,
+        "chosen": [{"not stated": what, "our choice": choice} for what, choice in study.chosen],
+        "settings": outcome.settings,
+        "robots": distinct,
+    }
+    path.write_text(yaml.safe_dump(plain(data), sort_keys=False, allow_unicode=True, width=110), encoding="utf-8")
+
+
+def write_checks(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
+    """Every claim with its verdict."""
+    entries = [check.to_dict() for check in outcome.checks]
+    names = [entry["id"] for entry in entries]
+    if len(set(names)) != len(names):
+        raise ValueError(f"{study.name}: two checks share an id")
+    data = {"format": 1, "study": study.name, "source": study.source, "quick": quick, "checks": entries}
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def write_results(outcome: Outcome, path: Path) -> None:
+    """All histories in one NetCDF file, a group for each; a run's group is what `Result.save` writes."""
+    path.unlink(missing_ok=True)
+    mode = "w"
+    for name, result in outcome.results.items():
+        data = result.dataset if isinstance(result, Result) else _dataset(result)
+        data.to_netcdf(path, group=name.replace(" ", "_"), mode=mode, engine="h5netcdf")
+        mode = "a"
+
+
+def _dataset(arrays: Mapping[str, Any]) -> xr.Dataset:
+    """Arrays by name; the first axes of equal length share a dimension."""
+    import xarray as xr
+
+    variables = {}
+    for name, values in arrays.items():
+        array = np.asarray(values)
+        first = [f"rows_{array.shape[0]}"] if array.ndim else []
+        variables[name] = (first + [f"{name}_{k}" for k in range(1, array.ndim)], array)
+    return xr.Dataset(variables)
