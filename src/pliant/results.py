@@ -385,6 +385,12 @@ class Result:
 
         return plot(self, *what, **options)
 
+    def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write the run as one page with the arm in 3-D and plots: see `pliant.view.to_html`."""
+        from pliant.view import to_html
+
+        return to_html(self, path, title)
+
 
 class _replacing:
     """A temporary path beside the target that takes its place when, and only when, writing it has succeeded."""

@@ -1,0 +1,169 @@
+"""A run as one HTML file: the arm in three dimensions, plots, parameters and statistics; no server, no network."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import PliantError
+from pliant.results import Result
+from pliant.view.scene import Array, Scene, SceneLink, frame_rows, scene_of
+from pliant.view.series import Panel, panels
+
+FRAMES = 600
+"""Frames of the moving arm at most; the page interpolates between them."""
+ROWS = 1500
+"""Points of a line of a plot at most."""
+
+
+def to_html(result: Result, path: str | os.PathLike[str], title: str | None = None) -> Path:
+    """Write a run as a page that any browser opens, from disk and without a network.
+
+    Parameters
+    ----------
+    result : Result
+    path : str or path
+    title : str, optional
+        The name of the robot by default.
+    """
+    target = Path(path)
+    text = page(result, title)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PliantError(f"{target}: the page could not be written ({error.strerror or error})") from error
+    return target
+
+
+def page(result: Result, title: str | None = None) -> str:
+    """The text of the page."""
+    name = title or result.robot.name
+    parts = {
+        "TITLE": html.escape(name),
+        "UPLOT_CSS": asset("uplot.css"),
+        "STYLE": asset("style.css"),
+        "VENDOR": asset("vendor.min.js"),
+        "VIEWER": asset("viewer.js"),
+        "DATA": _embedded(page_data(result, name)),
+    }
+    return re.sub("@@([A-Z_]+)@@", lambda mark: parts[mark[1]], asset("page.html"))
+
+
+def asset(name: str) -> str:
+    """A file of the page."""
+    return (files("pliant.view") / "web" / name).read_text(encoding="utf-8")
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def page_data(result: Result, title: str) -> dict[str, Any]:
+    """Everything that the page shows, as plain data; arrays are base64 of float32, or of int16 with a scale."""
+    scene = scene_of(result, FRAMES)
+    o = result.options
+    return {
+        "title": title,
+        "subtitle": f"{result.t[-1]:g} s by {o['formulation']} and {result.stats.method}, {result.stats.status}",
+        "note": _note(result, scene),
+        "t": _floats(scene.t),
+        "up": scene.up.tolist(),
+        "reach": scene.reach,
+        "strain": scene.largest_strain,
+        "payload": scene.payload,
+        "links": [_link(link, result) for link in scene.links],
+        "plots": [_plot(panel, result) for panel in panels(result)],
+        "facts": facts(result),
+    }
+
+
+def _note(result: Result, scene: Scene) -> str:
+    unsized = [link.name for link in result.robot.links if link.beam is not None and link.beam.section is None]
+    if unsized:
+        return "links without a section are drawn with a radius of 1 % of the reach, and their strain is that of it"
+    return "slender links are drawn thicker than they are" if scene.thickened else ""
+
+
+def _link(link: SceneLink, result: Result) -> dict[str, Any]:
+    beam = result.robot.link(link.name).beam
+    return {
+        "name": link.name,
+        "kind": link.kind,
+        "slides": bool(beam is not None and beam.slides),
+        "bends": link.flexible,
+        "axis": link.axis.tolist(),
+        "origin": link.origin[:3, 3].tolist(),
+        "rotation": link.origin[:3, :3].ravel().tolist(),
+        "end": link.end.ravel().tolist(),
+        "stations": link.straight.shape[1],
+        "joint": _floats(link.joint),
+        "motor": _floats(link.motor),
+        "straight": _scaled(_thrifty(link.straight)),
+        "shift": _scaled(link.shift),
+        "turn": _scaled(link.turn),
+        "strain": _scaled(link.strain),
+        "half": link.half.ravel().tolist(),
+        "round": link.round,
+    }
+
+
+def _thrifty(values: Array) -> Array:
+    """One frame where all are alike."""
+    return values[:1] if (values == values[:1]).all() else values
+
+
+def _plot(panel: Panel, result: Result) -> dict[str, Any]:
+    rows = frame_rows(result.t, ROWS)
+    return {
+        "tab": panel.tab,
+        "title": panel.title,
+        "unit": panel.unit,
+        "t": _floats(result.t[rows]),
+        "series": [{"name": name, "y": _floats(values[rows])} for name, values in panel.series.items()],
+    }
+
+
+def _floats(values: Array) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+
+
+def _scaled(values: Array) -> dict[str, Any]:
+    """int16 with one scale: 3e-5 of the largest, far below what can be seen."""
+    scale = float(np.abs(values).max(initial=0.0)) / 32767 or 1.0
+    return {"scale": scale, "data": base64.b64encode(np.round(values / scale).astype("<i2").tobytes()).decode()}
+
+
+def facts(result: Result) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Titled tables: how the run went, the model, every number of the robot that is not zero, versions."""
+    s, o = result.stats, result.options
+    balance = float(np.abs(result.energy_balance).max(initial=0.0))
+    run = [
+        ("status", f"{s.status}{': ' + s.message if s.message else ''}"),
+        ("duration", f"{result.t[-1]:g} s, {len(result)} rows"),
+        ("method", f"{s.method}{f' ({s.reason})' if s.reason else ''}"),
+        ("steps", f"{s.steps} ({s.rejected} rejected)"),
+        ("evaluations", f"{s.evaluations}" + (f", {s.jacobians} Jacobians" if s.jacobians else "")),
+        ("wall time", f"{s.wall:.3g} s"),
+        ("energy balance", f"within {balance:.2g} J"),
+        *((f"event at {t:.6g} s", name) for t, name in s.events),
+    ]
+    model = [(name, str(o[name])) for name in ("formulation", "rotation", "stiffening")]
+    model.append(("coordinates", ", ".join(result.coordinates)))
+    model += [(name, f"{value:.6g}") for name, value in zip(o["parameters"], result.parameters)]
+    robot = [(path, f"{value:.6g}") for path, value in result.robot.paths().items() if value]
+    return [
+        ("Run", run),
+        ("Model", model),
+        ("Robot, SI units (what is not listed is zero)", robot),
+        ("Versions", list(result.versions.items())),
+    ]

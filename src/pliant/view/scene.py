@@ -1,0 +1,318 @@
+"""The arm as a moving drawing: centre lines, sections and strain of every link over time, in numbers.
+
+Deformation is kept apart from rigid motion, so that a picture may magnify it or leave it out: each link has its joint
+motion, the shape of its straight body, and what its amplitudes add to it. `Scene.lines` puts them together. The page,
+the viewer and the movies all draw from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics.chain import ChainLink
+from pliant.errors import ModelError
+from pliant.kernels import Kernel
+from pliant.model import Model
+from pliant.results import Result
+from pliant.robot import Link
+
+Array = NDArray[np.float64]
+STATIONS = 25
+"""Stations along a link that bends."""
+SLIMMEST = 0.005
+"""Least radius of a drawn link, as a part of the reach of the arm: thinner ones would not be seen."""
+
+
+@dataclass(frozen=True)
+class SceneLink:
+    """One link over F frames at S stations, in its own axes.
+
+    Attributes
+    ----------
+    name, kind : str
+        Of its joint: "revolute", "prismatic" or "fixed".
+    axis : (3,)
+    origin : (4, 4)
+        Pose of the joint in the tip frame of the link before.
+    end : (3, 3)
+        Fixed turn of the tip frame against the end section.
+    joint, motor : (F,)
+        Positions; `motor` is where the rigid arm's joint would stand.
+    straight : (F, S, 3) or (1, S, 3)
+        Stations of the undeformed axis.
+    shift, turn : (F, S, 3) or (1, S, 3)
+        Displacement of the axis and rotation vector of the section.
+    strain : (F, S) or (1, S)
+        Largest bending strain of the section.
+    half : (S, 2)
+        Half width and half height of the drawn section.
+    round : bool
+        Whether the section is a circle, else a rectangle.
+    """
+
+    name: str
+    kind: str
+    axis: Array
+    origin: Array
+    end: Array
+    joint: Array
+    motor: Array
+    straight: Array
+    shift: Array
+    turn: Array
+    strain: Array
+    half: Array
+    round: bool
+
+    @property
+    def flexible(self) -> bool:
+        """Whether it has a deformation of its own."""
+        return len(self.half) > 2
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), joint frame and tip frame (F, 4, 4)."""
+
+    link: SceneLink
+    points: Array
+    sections: Array
+    joint: Array
+    tip: Array
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An arm over time.
+
+    Attributes
+    ----------
+    t : (F,)
+    links : tuple of SceneLink
+    up : (3,)
+        Against gravity; z without it.
+    reach : float
+        Length of the stretched arm, which sizes everything that has no size of its own.
+    thickened : bool
+        Whether some link is drawn thicker than it is.
+    payload : float
+        Mass in kg.
+    """
+
+    t: Array
+    links: tuple[SceneLink, ...]
+    up: Array
+    reach: float
+    thickened: bool
+    payload: float
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def lines(self, magnification: float = 1.0) -> Iterator[Placed]:
+        """Links from the base outwards with deformations times `magnification`; 0 is the rigid arm."""
+        pose = np.broadcast_to(np.eye(4), (len(self), 4, 4))
+        for link in self.links:
+            value = link.motor + magnification * (link.joint - link.motor)
+            root = pose @ link.origin @ _moved(link, value)
+            R, p = root[:, :3, :3], root[:, :3, 3]
+            local = link.straight + magnification * link.shift
+            points = np.einsum("fij,fsj->fsi", R, np.broadcast_to(local, (len(self), *local.shape[1:]))) + p[:, None]
+            sections = R[:, None] @ exponentials(magnification * link.turn)
+            tip = np.array(root)
+            tip[:, :3, :3] = sections[:, -1] @ link.end
+            tip[:, :3, 3] = points[:, -1]
+            yield Placed(link, points, sections, root, tip)
+            pose = tip
+
+    @property
+    def largest_strain(self) -> float:
+        """Over all links and times."""
+        return max((float(link.strain.max()) for link in self.links if link.strain.size), default=0.0)
+
+
+def scene_of(result: Result, frames: int | None = None) -> Scene:
+    """The scene of a run, at `frames` of its rows evenly spaced in time, or at all of them."""
+    if not len(result):
+        raise ModelError("the result has no rows; nothing can be drawn")
+    rows = frame_rows(result.t, frames)
+    return make_scene(result.model, result.t[rows], result.q[rows], result.parameters)
+
+
+def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
+    """Rows of a result that stand for evenly spaced frames, first and last among them."""
+    if frames is None or frames >= len(t):
+        return np.arange(len(t))
+    wanted = np.linspace(t[0], t[-1], max(frames, 2))
+    after = np.clip(np.searchsorted(t, wanted), 1, len(t) - 1)
+    return np.unique(np.where(wanted - t[after - 1] < t[after] - wanted, after - 1, after))
+
+
+def make_scene(model: Model, t: Array, q: Array, p: Array | None = None) -> Scene:
+    """The scene of states `q` (F, n) at times `t`."""
+    values = model.nominal_parameters if p is None else np.asarray(p, dtype=float)
+    deformed = _deformation(model, np.atleast_2d(q), values)
+    length = [float(np.linalg.norm(part.straight[0, -1] - part.straight[0, 0])) for part in deformed]
+    offsets = [float(np.linalg.norm(part.origin[:3, 3])) for part in deformed]
+    reach = sum(length) + sum(offsets) or 1.0
+    links = [
+        _link(model, k, part, np.atleast_2d(q), reach)
+        for k, part in enumerate(deformed)
+    ]  # fmt: skip
+    gravity = np.asarray(model.robot.gravity, dtype=float)
+    pull = float(np.linalg.norm(gravity))
+    up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])
+    sizes = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in model.robot.links if link.beam is not None]
+    slim = any(size < SLIMMEST * reach for size in sizes)
+    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(model.robot.payload.mass))
+
+
+@dataclass(frozen=True)
+class _Deformed:
+    """What the kernel gives for one link."""
+
+    origin: Array
+    end: Array
+    straight: Array
+    shift: Array
+    turn: Array
+
+
+_KERNELS: WeakKeyDictionary[Model, tuple[Kernel, Any]] = WeakKeyDictionary()
+
+
+def _kernels(model: Model) -> tuple[Kernel, Any]:
+    """Displacements, rotations and straight stations of all links as one kernel, and what does not move; made once."""
+    if model not in _KERNELS:
+        q, moving, fixed = ca.SX.sym("q", model.n), [], []
+        for link in model.chain.links:
+            c = model.chain.body(link, q)
+            stations = np.linspace(0.0, 1.0, STATIONS if link.flexible else 2)
+            bent = [link.body.point(c, float(eta)) for eta in stations]
+            axis, turn = ca.vertcat(*(b[0] for b in bent)), ca.vertcat(*(ca.SX(b[1]) for b in bent))
+            rest = _straight(link, c)
+            straight = ca.substitute(axis, c, rest) if link.flexible else axis
+            moving += [axis - straight, turn, straight]
+            tip = link.body.tip(rest, ca.SX.zeros(c.shape))
+            fixed += [link.joint.origin_rotation.matrix, link.joint.origin, tip.R.matrix]
+        p = model.parameter_symbols
+        function = ca.Function("scene", [q, p], [ca.densify(ca.SX(x)) for x in moving])
+        _KERNELS[model] = (
+            Kernel(function, "vm"),
+            ca.Function("fixed", [q, p], [ca.densify(ca.SX(x)) for x in fixed]),
+        )
+    return _KERNELS[model]
+
+
+def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
+    """Stations, displacements and rotations of all links at all states."""
+    moving, fixed = _kernels(model)
+    shapes = [np.asarray(x).reshape(len(q), -1, 3) for x in moving(q, np.tile(p, (len(q), 1)))]
+    numbers = [np.array(x, dtype=float) for x in fixed(q[0], p)]
+    found = []
+    for k in range(len(model.chain.links)):
+        shift, turn, straight = shapes[3 * k : 3 * k + 3]
+        origin = np.eye(4)
+        origin[:3, :3], origin[:3, 3] = numbers[3 * k], numbers[3 * k + 1].ravel()
+        found.append(_Deformed(origin, numbers[3 * k + 2], straight, shift, turn))
+    return found
+
+
+def _straight(link: ChainLink, c: Any) -> Any:
+    """Body coordinates of the undeformed link: a sliding beam keeps its free length."""
+    rest = ca.SX.zeros(c.shape)
+    if link.joint_index is None and link.actuated is not None and c.shape[0]:
+        rest[0] = c[0]
+    return rest
+
+
+def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float) -> SceneLink:
+    chain_link, link = model.chain.links[place], model.robot.links[place]
+    index = chain_link.joint_index
+    joint = q[:, index] if index is not None else np.zeros(len(q))
+    motor = q[:, chain_link.drive.index] if chain_link.drive is not None and index is not None else joint
+    straight, shift, turn = part.straight, part.shift, part.turn
+    if not chain_link.flexible:
+        straight, shift, turn = straight[:1], shift[:1], turn[:1]
+    eta = np.linspace(0.0, 1.0, straight.shape[1])
+    true, is_round = _true_half(link, eta)
+    half = drawn_half(true, reach)
+    strain = _strain(straight, turn, true if true.max() > 0 else half)
+    if link.beam is not None and link.beam.slides and link.beam.total_length is not None:
+        behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
+        straight, shift, turn, strain, half = behind
+    return SceneLink(
+        link.name, chain_link.joint.kind, np.asarray(chain_link.joint.axis, dtype=float), part.origin, part.end,
+        joint, motor, straight, shift, turn, strain, half, is_round,
+    )  # fmt: skip
+
+
+def _with_sleeve(straight: Array, shift: Array, turn: Array, strain: Array, half: Array, total: float) -> Any:
+    """A sliding beam with its material inside the sleeve: one station more, behind the mouth."""
+    behind = straight[:, :1] + (straight[:, -1:, :1] - straight[:, :1, :1] - total) * np.array([1.0, 0.0, 0.0])
+    none = np.zeros_like(behind)
+    return (
+        np.concatenate([behind, straight], axis=1), np.concatenate([none, shift], axis=1),
+        np.concatenate([none, turn], axis=1), np.concatenate([none[..., 0], strain], axis=1),
+        np.concatenate([half[:1], half]),
+    )  # fmt: skip
+
+
+def _true_half(link: Link, eta: Array) -> tuple[Array, bool]:
+    """(S, 2) half width and height of the link's own section, zero where it has none, and whether it is round."""
+    section = None if link.beam is None else link.beam.section
+    if section is None:
+        return np.zeros((len(eta), 2)), True
+
+    def size(name: str) -> Array:
+        value = getattr(section, name)
+        column = np.interp(eta, section.x or (), value) if isinstance(value, tuple) else np.full(len(eta), float(value))
+        return np.asarray(column) / 2
+
+    names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(section.shape, ("width", "height"))
+    return np.column_stack([size(name) for name in names]), section.shape in ("rod", "tube")
+
+
+def drawn_half(true: Array, reach: float) -> Array:
+    """Half sizes to draw: the true ones, enlarged where the link would be too slim to be seen."""
+    least, widest = SLIMMEST * reach, float(true.max())
+    if widest == 0.0:
+        return np.full_like(true, 2 * least)
+    return np.asarray(true * max(1.0, least / widest))
+
+
+def _strain(straight: Array, turn: Array, half: Array) -> Array:
+    """Largest bending strain |v''| y + |w''| z of each section, from the slopes by differences along the axis."""
+    if turn.shape[1] < 3:
+        return np.zeros(turn.shape[:2])
+    x = straight[..., 0]
+    eta = np.linspace(0.0, 1.0, turn.shape[1])
+    length = (x[:, -1] - x[:, 0])[:, None, None]
+    bent = np.gradient(turn, eta, axis=1, edge_order=2)[..., 1:] / length
+    return np.asarray(np.hypot(bent[..., 1] * half[:, 0], bent[..., 0] * half[:, 1]))
+
+
+def _moved(link: SceneLink, value: Array) -> Array:
+    """(F, 4, 4) motion of the joint."""
+    out = np.tile(np.eye(4), (len(value), 1, 1))
+    if link.kind == "revolute":
+        out[:, :3, :3] = exponentials(link.axis * value[:, None])
+    elif link.kind == "prismatic":
+        out[:, :3, 3] = link.axis * value[:, None]
+    return out
+
+
+def exponentials(theta: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
+    angle = np.linalg.norm(theta, axis=-1)[..., None, None]
+    K = np.zeros((*theta.shape[:-1], 3, 3))
+    K[..., 2, 1], K[..., 0, 2], K[..., 1, 0] = theta[..., 0], theta[..., 1], theta[..., 2]
+    K = K - np.swapaxes(K, -1, -2)
+    return np.asarray(np.eye(3) + np.sinc(angle / np.pi) * K + np.sinc(angle / (2 * np.pi)) ** 2 / 2 * (K @ K))

@@ -1,0 +1,494 @@
+"use strict";
+/* The arm of a run in three dimensions, with plots that share its time. Data: see pliant/view/html.py. */
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+
+  // ------------------------------------------------------------------------------------------ numbers of the run
+
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+  const floats = (text) => new Float32Array(bytes(text));
+  const scaled = ({ scale, data }) => Float32Array.from(new Int16Array(bytes(data)), (v) => v * scale);
+
+  const t = floats(data.t);
+  const frames = t.length;
+  const links = data.links.map((link) => ({
+    ...link,
+    joint: floats(link.joint), motor: floats(link.motor),
+    straight: scaled(link.straight), shift: scaled(link.shift), turn: scaled(link.turn), strain: scaled(link.strain),
+  }));
+
+  // ------------------------------------------------------------------------------- 3 x 3 matrices, rows first
+
+  const product = (A, B) => {
+    const C = new Array(9);
+    for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++)
+      C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+    return C;
+  };
+  const apply = (A, x) => [
+    A[0] * x[0] + A[1] * x[1] + A[2] * x[2], A[3] * x[0] + A[4] * x[1] + A[5] * x[2], A[6] * x[0] + A[7] * x[1] + A[8] * x[2],
+  ];
+  const add = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+  const minus = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+  const times = (s, a) => [s * a[0], s * a[1], s * a[2]];
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+  const unit = (a) => times(1 / (Math.hypot(...a) || 1), a);
+  const exponential = ([x, y, z]) => { // Rodrigues
+    const s = Math.hypot(x, y, z);
+    const a = s > 1e-8 ? Math.sin(s) / s : 1, b = s > 1e-8 ? (1 - Math.cos(s)) / (s * s) : 0.5;
+    return [
+      1 - b * (y * y + z * z), b * x * y - a * z, b * x * z + a * y,
+      b * x * y + a * z, 1 - b * (x * x + z * z), b * y * z - a * x,
+      b * x * z - a * y, b * y * z + a * x, 1 - b * (x * x + y * y),
+    ];
+  };
+
+  // --------------------------------------------------------------------------------------------- where the arm is
+
+  const mixed = (values, size, frame, f, k) => { // one entry of an (F, size) array at a time between two frames
+    if (values.length === size) return values[k];
+    const next = Math.min(frame + 1, frames - 1);
+    return values[frame * size + k] * (1 - f) + values[next * size + k] * f;
+  };
+
+  /** Links at a time between frames: points, section matrices, strain, joint frame; deformation times `magnification`. */
+  function pose(place, magnification) {
+    const frame = Math.min(Math.floor(place), frames - 1), f = place - frame;
+    let R = [1, 0, 0, 0, 1, 0, 0, 0, 1], p = [0, 0, 0];
+    return links.map((link) => {
+      const motor = mixed(link.motor, 1, frame, f, 0);
+      const q = motor + magnification * (mixed(link.joint, 1, frame, f, 0) - motor);
+      p = add(p, apply(R, link.origin));
+      R = product(R, link.rotation);
+      if (link.kind === "revolute") R = product(R, exponential(times(q, link.axis)));
+      if (link.kind === "prismatic") p = add(p, apply(R, times(q, link.axis)));
+      const root = { R, p }, points = [], sections = [], strain = [], n = link.stations;
+      const entry = (values, s, d) => mixed(values, 3 * n, frame, f, 3 * s + d);
+      for (let s = 0; s < n; s++) {
+        const at = [0, 1, 2].map((d) => entry(link.straight, s, d) + magnification * entry(link.shift, s, d));
+        const theta = [0, 1, 2].map((d) => magnification * entry(link.turn, s, d));
+        points.push(add(p, apply(R, at)));
+        sections.push(product(R, exponential(theta)));
+        strain.push(mixed(link.strain, n, frame, f, s));
+      }
+      p = points[n - 1];
+      R = product(sections[n - 1], link.end);
+      return { link, root, points, sections, strain, tip: { R, p } };
+    });
+  }
+
+  // ------------------------------------------------------------------------------------------------------- colours
+
+  const STOPS = [[0.36, 0.49, 0.62], [0.20, 0.60, 0.66], [0.55, 0.75, 0.35], [0.96, 0.78, 0.20], [0.84, 0.24, 0.12]];
+  function colour(part) {
+    const x = Math.min(Math.max(part, 0), 1) * (STOPS.length - 1), k = Math.min(Math.floor(x), STOPS.length - 2);
+    return STOPS[k].map((v, i) => v + (STOPS[k + 1][i] - v) * (x - k));
+  }
+  const css = (c) => `rgb(${c.map((v) => Math.round(255 * v)).join(",")})`;
+  $("bar").style.background = `linear-gradient(90deg, ${STOPS.map(css).join(",")})`;
+  const strainText = (s) => s >= 0.01 ? `${(100 * s).toPrecision(3)} %` : `${+(1e6 * s).toPrecision(3)} µε`;
+  $("barmax").textContent = data.strain > 0 ? strainText(data.strain) : "";
+  $("legend").hidden = !(data.strain > 0);
+
+  // --------------------------------------------------------------------------------------------------------- tubes
+
+  const RING = 20;
+  /** Points of a section and their normals, in units of its half sizes; flat faces have their corners twice. */
+  function outline(round) {
+    if (round) return Array.from({ length: RING }, (_, k) => {
+      const a = 2 * Math.PI * k / RING;
+      return { y: Math.cos(a), z: Math.sin(a), ny: Math.cos(a), nz: Math.sin(a) };
+    });
+    const corners = [[1, -1], [1, 1], [-1, 1], [-1, -1]], normals = [[1, 0], [0, 1], [-1, 0], [0, -1]];
+    return normals.flatMap(([ny, nz], k) => [corners[k], corners[(k + 1) % 4]].map(([y, z]) => ({ y, z, ny, nz })));
+  }
+
+  class Tube {
+    constructor(link, material) {
+      this.link = link;
+      this.ring = outline(link.round);
+      const n = link.stations, m = this.ring.length;
+      this.count = n * m + 2 * m;
+      const geometry = this.geometry = new VENDOR.BufferGeometry();
+      for (const name of ["position", "normal", "color"])
+        geometry.setAttribute(name, new VENDOR.BufferAttribute(new Float32Array(3 * this.count), 3));
+      const index = [];
+      for (let s = 0; s < n - 1; s++) for (let k = 0; k < m; k += link.round ? 1 : 2) {
+        const j = (k + 1) % m, a = s * m + k, b = s * m + j, c = a + m, d = b + m;
+        index.push(a, c, b, b, c, d);
+      }
+      for (const [start, flip] of [[n * m, true], [n * m + m, false]]) for (let k = 1; k < m - 1; k++)
+        index.push(start, start + (flip ? k + 1 : k), start + (flip ? k : k + 1));
+      geometry.setIndex(index);
+      this.mesh = new VENDOR.Mesh(geometry, material);
+      this.mesh.frustumCulled = false;
+    }
+
+    update({ points, sections, strain }) {
+      const { position, normal, color } = this.geometry.attributes, m = this.ring.length, n = points.length;
+      const put = (v, at, n3, c) => { position.setXYZ(v, ...at); normal.setXYZ(v, ...n3); color.setXYZ(v, ...c); };
+      for (let s = 0; s < n; s++) {
+        const x = unit(minus(points[Math.min(s + 1, n - 1)], points[Math.max(s - 1, 0)]));
+        const R = sections[s];
+        let y = [R[1], R[4], R[7]];
+        if (Math.abs(dot(y, x)) > 0.9) y = [R[2], R[5], R[8]];
+        y = unit(minus(y, times(dot(x, y), x)));
+        const z = cross(x, y), [hy, hz] = [this.link.half[2 * s], this.link.half[2 * s + 1]];
+        const shown = data.strain > 0 && this.link.bends ? colour(strain[s] / data.strain) : [0.70, 0.74, 0.78];
+        const c = shown.map((v) => v ** 2.2); // the renderer wants linear light
+        this.ring.forEach(({ y: a, z: b, ny, nz }, k) => {
+          const at = add(points[s], add(times(a * hy, y), times(b * hz, z)));
+          put(s * m + k, at, add(times(ny, y), times(nz, z)), c);
+          if (s === 0) put(n * m + k, at, times(-1, x), c);
+          if (s === n - 1) put(n * m + m + k, at, x, c);
+        });
+      }
+      for (const a of [position, normal, color]) a.needsUpdate = true;
+    }
+  }
+
+  // --------------------------------------------------------------------------------------------------------- stage
+
+  const state = { place: 0, playing: false, magnification: 1, speed: 1 };
+  let stage = null;
+
+  /** Two directions square to `up`. */
+  function level(up) {
+    const other = Math.abs(up[2]) > 0.9 ? [1, 0, 0] : Math.abs(up[1]) > 0.9 ? [1, 0, 0] : [0, 0, 1];
+    const a = unit(minus(other, times(dot(other, up), up)));
+    return [a, cross(up, a)];
+  }
+
+  function makeStage() {
+    const { Scene, PerspectiveCamera, WebGLRenderer, OrbitControls, Mesh, MeshStandardMaterial, Vector3 } = VENDOR;
+    const canvas = $("view");
+    const renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+    renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    const scene = new Scene(), camera = new PerspectiveCamera(35, 1, data.reach / 200, data.reach * 60);
+    camera.up.set(...data.up);
+    const controls = new OrbitControls(camera, canvas);
+    controls.addEventListener("change", draw);
+    const sun = new VENDOR.DirectionalLight(0xffffff, 2.2), fill = new VENDOR.DirectionalLight(0xffffff, 0.9);
+    const [a, b] = level(data.up);
+    sun.position.set(...add(times(2.2, data.up), add(times(1.2, a), times(-1, b))));
+    fill.position.set(...add(times(0.4, data.up), add(times(-1.5, a), times(1, b))));
+    scene.add(new VENDOR.HemisphereLight(0xffffff, 0xc8d2dc, 2.3), sun, fill);
+
+    const solid = new MeshStandardMaterial({ vertexColors: true, roughness: 0.45, metalness: 0.05 });
+    const ghostly = new MeshStandardMaterial({ color: 0x7f8fa0, transparent: true, opacity: 0.28, depthWrite: false });
+    const steel = new MeshStandardMaterial({ color: 0x3a4653, roughness: 0.5, metalness: 0.3 });
+    const orange = new MeshStandardMaterial({ color: 0xd9822b, roughness: 0.5 });
+    const tubes = links.map((link) => new Tube(link, solid)), ghosts = links.map((link) => new Tube(link, ghostly));
+    const ghost = new VENDOR.Group();
+    tubes.forEach((tube) => scene.add(tube.mesh));
+    ghosts.forEach((tube) => ghost.add(tube.mesh));
+    scene.add(ghost);
+    const size = (k) => Math.max(1.25 * Math.max(...links[k].half), data.reach * 0.011);
+    const joints = links.map((link, k) => {
+      const r = size(k), box = link.kind !== "revolute";
+      const mesh = new Mesh(box ? new VENDOR.BoxGeometry(2 * r, 2 * r, 2 * r) : new VENDOR.CylinderGeometry(r, r, 2.5 * r, 28), steel);
+      mesh.visible = link.kind !== "fixed" || link.slides;
+      scene.add(mesh);
+      return mesh;
+    });
+    const load = new Mesh(new VENDOR.SphereGeometry(data.reach * 0.022, 28, 18), orange);
+    load.visible = data.payload > 0;
+    scene.add(load);
+    const plate = data.reach * 0.0125 + size(0) * 0.9; // of the foot, below the base, or above it where the arm hangs
+    const foot = new Mesh(new VENDOR.CylinderGeometry(data.reach * 0.03, data.reach * 0.045, data.reach * 0.025, 36), steel);
+    const upright = new VENDOR.Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(...data.up));
+    scene.add(foot);
+    const path = new VENDOR.Line(new VENDOR.BufferGeometry(), new VENDOR.LineBasicMaterial({ color: 0xd55e00 }));
+    path.frustumCulled = false;
+    scene.add(path);
+    const triad = new VENDOR.AxesHelper(data.reach * 0.18);
+    triad.visible = false;
+    triad.material.depthTest = false;
+    triad.renderOrder = 2;
+    scene.add(triad);
+
+    // Everything that the arm touches, for the floor and the cameras.
+    let low = [0, 0, 0], high = [0, 0, 0];
+    for (let f = 0; f < frames; f += Math.max(1, Math.floor(frames / 60)))
+      for (const placed of pose(f, 1)) for (const point of placed.points) {
+        low = low.map((v, d) => Math.min(v, point[d]));
+        high = high.map((v, d) => Math.max(v, point[d]));
+      }
+    const centre = times(0.5, add(low, high)), radius = Math.max(0.5 * Math.hypot(...minus(high, low)), 0.3 * data.reach);
+    const hangs = dot(centre, data.up) < -0.15 * data.reach;
+    foot.quaternion.copy(upright);
+    if (hangs) foot.rotateX(Math.PI);
+    foot.position.set(...times(hangs ? plate : -plate, data.up));
+    const floor = new VENDOR.GridHelper(4 * data.reach, 40, 0xa9b6c2, 0xd3dbe3);
+    floor.material.transparent = true;
+    floor.material.opacity = 0.55;
+    floor.quaternion.copy(upright);
+    const deepest = Math.min(...[low, high].flatMap((v) => [0, 1, 2].map((d) => data.up[d] * v[d] * (Math.abs(data.up[d]) > 0.5 ? 1 : 0))));
+    floor.position.set(...times(Math.min(deepest - 0.03 * data.reach, -plate - 0.0125 * data.reach), data.up));
+    scene.add(floor);
+    return { renderer, scene, camera, controls, tubes, ghosts, ghost, joints, load, path, triad, floor, centre, radius, span: minus(high, low) };
+  }
+
+  const CAMERAS = {
+    home() {
+      const span = stage.span, thin = span.indexOf(Math.min(...span)), up = data.up, [a, b] = level(up);
+      const flat = span[thin] < 0.04 * data.reach;
+      const across = [0, 1, 2].map((d) => (d === thin ? 1 : 0));
+      if (flat && Math.abs(dot(across, up)) < 0.5) return add(across, add(times(0.18, up), times(0.22, cross(up, across))));
+      if (flat) return add(times(1.1, up), times(-0.9, b));
+      return add(times(0.55, up), add(times(0.75, a), times(-1, b)));
+    },
+    front: () => times(-1, level(data.up)[1]),
+    side: () => level(data.up)[0],
+    top: () => add(data.up, times(-0.001, level(data.up)[1])),
+  };
+
+  function look(name) {
+    if (!stage) return;
+    const { camera, controls, centre, radius } = stage;
+    const distance = 0.98 * radius / Math.sin(Math.PI * camera.fov / 360) / Math.min(1, camera.aspect);
+    controls.target.set(...centre);
+    camera.position.set(...add(centre, times(distance, unit(CAMERAS[name]()))));
+    controls.update();
+    draw();
+  }
+
+  let drawn = false;
+  function draw() {
+    if (stage && !drawn) { drawn = true; requestAnimationFrame(() => { drawn = false; stage.renderer.render(stage.scene, stage.camera); }); }
+  }
+
+  const toQuaternion = (R) => new VENDOR.Quaternion().setFromRotationMatrix(
+    new VENDOR.Matrix4().set(R[0], R[1], R[2], 0, R[3], R[4], R[5], 0, R[6], R[7], R[8], 0, 0, 0, 0, 1));
+
+  function arrange() {
+    if (!stage) return;
+    const placed = pose(state.place, state.magnification);
+    placed.forEach((part, k) => {
+      stage.tubes[k].update(part);
+      const mesh = stage.joints[k];
+      mesh.position.set(...part.root.p);
+      const along = new VENDOR.Quaternion().setFromUnitVectors(new VENDOR.Vector3(0, 1, 0), new VENDOR.Vector3(...part.link.axis));
+      mesh.quaternion.copy(toQuaternion(part.root.R)).multiply(along);
+    });
+    if (stage.ghost.visible) pose(state.place, 0).forEach((part, k) => stage.ghosts[k].update(part));
+    const tip = placed[placed.length - 1].tip;
+    stage.load.position.set(...tip.p);
+    stage.triad.position.set(...tip.p);
+    stage.triad.quaternion.copy(toQuaternion(tip.R));
+    stage.path.geometry.setDrawRange(0, Math.max(2, Math.floor(state.place) + 1));
+    draw();
+  }
+
+  function layTrail() {
+    if (!stage) return;
+    const points = new Float32Array(3 * frames);
+    for (let f = 0; f < frames; f++) { const placed = pose(f, state.magnification); points.set(placed[placed.length - 1].tip.p, 3 * f); }
+    stage.path.geometry.setAttribute("position", new VENDOR.BufferAttribute(points, 3));
+  }
+
+  function fit() {
+    if (!stage) return;
+    const { clientWidth: w, clientHeight: h } = $("stage");
+    stage.renderer.setSize(w, h, false);
+    stage.camera.aspect = w / Math.max(h, 1);
+    stage.camera.updateProjectionMatrix();
+    draw();
+  }
+
+  // --------------------------------------------------------------------------------------------------------- plots
+
+  const INKS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#666666"];
+  const charts = [];
+  const readable = (v) => (v == null ? "–" : Math.abs(v) >= 1e5 || (v !== 0 && Math.abs(v) < 1e-3) ? v.toExponential(2) : v.toPrecision(4));
+
+  function makeChart(plot, holder) {
+    const x = Array.from(floats(plot.t)), sync = VENDOR.uPlot.sync("pliant");
+    const style = getComputedStyle(document.documentElement);
+    const axis = { stroke: style.getPropertyValue("--soft"), grid: { stroke: style.getPropertyValue("--line"), width: 1 }, ticks: { show: false }, font: "11px sans-serif" };
+    const head = document.createElement("h2");
+    head.append(plot.title, " ");
+    const unitText = document.createElement("span");
+    unitText.className = "unit";
+    unitText.textContent = plot.unit;
+    head.append(unitText);
+    const box = document.createElement("div");
+    holder.append(head, box);
+    const zoom = (u) => {
+      const { min, max } = u.scales.x;
+      for (const other of charts) if (other.uplot !== u && (other.uplot.scales.x.min !== min || other.uplot.scales.x.max !== max)) other.uplot.setScale("x", { min, max });
+    };
+    const chart = new VENDOR.uPlot({
+      width: Math.max(260, holder.clientWidth - 20), height: 150,
+      scales: { x: { time: false } },
+      cursor: { sync: { key: sync.key, setSeries: false }, drag: { x: true, y: false }, points: { size: 5 } },
+      legend: { live: true },
+      axes: [{ ...axis, size: 26 }, { ...axis, size: 58, space: 24, values: (u, v) => v.map((w) => (w === 0 ? "0" : Math.abs(w) >= 1e5 || Math.abs(w) < 1e-3 ? w.toExponential(0) : String(+w.toPrecision(4)))) }],
+      series: [{ label: "t (s)", value: (u, v) => readable(v) }, ...plot.series.map((s, k) => ({
+        label: s.name, stroke: INKS[k % INKS.length], width: 1.3, value: (u, v) => readable(v), points: { show: false },
+      }))],
+      hooks: { setScale: [(u, key) => { if (key === "x") { zoom(u); mark(); } }] },
+    }, [x, ...plot.series.map((s) => Array.from(floats(s.y)))], box);
+    const line = document.createElement("div");
+    line.className = "cursor";
+    chart.over.append(line);
+    let pressed = null;
+    chart.over.addEventListener("mousedown", (e) => { pressed = e.clientX; });
+    chart.over.addEventListener("mouseup", (e) => { // a click, not a drag, seeks
+      if (pressed !== null && Math.abs(e.clientX - pressed) < 3) seek(chart.posToVal(e.offsetX, "x"));
+      pressed = null;
+    });
+    charts.push({ uplot: chart, line, holder });
+  }
+
+  function mark() {
+    for (const { uplot, line } of charts) {
+      const left = uplot.valToPos(now(), "x");
+      line.style.left = `${left}px`;
+      line.hidden = !(left >= 0 && left <= uplot.over.clientWidth);
+      if (!(uplot.cursor.left >= 0)) uplot.setLegend({ idx: uplot.valToIdx(now()) }, false); // no mouse there: values of now
+    }
+  }
+
+  const groups = {};
+  function makeTabs() {
+    const names = [...new Set(data.plots.map((p) => p.tab)), "run"];
+    for (const name of names) {
+      const button = document.createElement("button");
+      button.textContent = name;
+      button.setAttribute("role", "tab");
+      button.dataset.tab = name;
+      button.onclick = () => show(name);
+      $("tabs").append(button);
+    }
+    show(names[0]);
+  }
+
+  function show(name) {
+    for (const button of $("tabs").children) button.setAttribute("aria-selected", String(button.dataset.tab === name));
+    $("facts").hidden = name !== "run";
+    $("plots").hidden = name === "run";
+    if (name === "run") return;
+    for (const [key, holder] of Object.entries(groups)) holder.hidden = key !== name;
+    if (!groups[name]) {
+      const holder = groups[name] = document.createElement("div");
+      $("plots").append(holder);
+      data.plots.filter((p) => p.tab === name).forEach((p) => makeChart(p, holder));
+    }
+    mark();
+  }
+
+  function makeFacts() {
+    for (const [title, rows] of data.facts) {
+      const head = document.createElement("h2"), table = document.createElement("table");
+      head.textContent = title;
+      for (const row of rows) {
+        const line = table.insertRow();
+        for (const cell of row) line.insertCell().textContent = cell;
+      }
+      $("facts").append(head, table);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------ controls
+
+  const now = () => {
+    const k = Math.min(Math.floor(state.place), frames - 1), next = Math.min(k + 1, frames - 1);
+    return t[k] + (t[next] - t[k]) * (state.place - k);
+  };
+  function placeOf(time) {
+    let a = 0, b = frames - 1;
+    while (b - a > 1) { const m = (a + b) >> 1; if (t[m] <= time) a = m; else b = m; }
+    return b === a ? 0 : a + Math.min(Math.max((time - t[a]) / (t[b] - t[a]), 0), 1);
+  }
+  function seek(time) {
+    state.place = placeOf(Math.min(Math.max(time, t[0]), t[frames - 1]));
+    $("time").value = now();
+    $("clock").textContent = `${now().toFixed(3)} s`;
+    arrange();
+    mark();
+  }
+  let before = null;
+  function tick(stamp) {
+    if (!state.playing) { before = null; return; }
+    if (before !== null) {
+      let next = now() + state.speed * Math.min((stamp - before) / 1000, 0.25);
+      if (next >= t[frames - 1]) next = t[0];
+      seek(next);
+    }
+    before = stamp;
+    requestAnimationFrame(tick);
+  }
+  function play(on) {
+    state.playing = on;
+    $("play").textContent = on ? "❚❚" : "▶";
+    $("play").setAttribute("aria-label", on ? "stop" : "play");
+    if (on) requestAnimationFrame(tick);
+  }
+  const shownTimes = (m) => `${m < 10 ? +m.toFixed(1) : Math.round(m)}`;
+  function magnify(value) {
+    state.magnification = value;
+    $("times").textContent = shownTimes(value);
+    $("magnify").value = Math.log10(Math.max(value, 1));
+    layTrail();
+    arrange();
+  }
+
+  function connect() {
+    $("title").textContent = data.title;
+    $("subtitle").textContent = data.subtitle;
+    $("note").textContent = data.note;
+    document.title = data.title;
+    Object.assign($("time"), { min: t[0], max: t[frames - 1], value: t[0] });
+    $("time").oninput = (e) => { seek(+e.target.value); };
+    $("play").onclick = () => play(!state.playing);
+    for (const s of [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4]) $("speed").add(new Option(`${s} ×`, s, false, s === 1));
+    $("speed").onchange = (e) => { state.speed = +e.target.value; };
+    // The slider is logarithmic from 1; what the arm is without deflection, its ghost shows.
+    $("magnify").oninput = (e) => magnify(10 ** +e.target.value);
+    $("magnify").ondblclick = () => { $("magnify").value = 0; magnify(1); };
+    for (const name of Object.keys(CAMERAS)) {
+      const button = document.createElement("button");
+      button.textContent = name;
+      button.dataset.camera = name;
+      button.onclick = () => look(name);
+      $("cameras").append(button);
+    }
+    $("ghost").onchange = (e) => { if (stage) { stage.ghost.visible = e.target.checked; arrange(); } };
+    $("trail").onchange = (e) => { if (stage) { stage.path.visible = e.target.checked; draw(); } };
+    $("axes").onchange = (e) => { if (stage) { stage.triad.visible = e.target.checked; draw(); } };
+    document.addEventListener("keydown", (e) => {
+      if (e.target.matches("input, select, button")) return;
+      if (e.key === " ") { e.preventDefault(); play(!state.playing); }
+      if (e.key === "ArrowRight") seek(t[Math.min(Math.floor(state.place) + 1, frames - 1)]);
+      if (e.key === "ArrowLeft") seek(t[Math.max(Math.ceil(state.place) - 1, 0)]);
+    });
+    addEventListener("resize", () => {
+      fit();
+      for (const { uplot, holder } of charts) if (holder.clientWidth) uplot.setSize({ width: Math.max(260, holder.clientWidth - 20), height: 150 });
+      mark();
+    });
+  }
+
+  connect();
+  makeFacts();
+  try {
+    stage = makeStage();
+  } catch (error) {
+    $("nogl").hidden = false;
+    console.warn(`no 3-D view: ${error.message}`);
+  }
+  makeTabs();
+  fit();
+  look("home");
+  magnify(1);
+  seek(t[0]);
+
+  // For programs that look at the page.
+  globalThis.pliantView = {
+    ready: true, state, seek, play, magnify, look, drawn: () => stage !== null,
+    tip: (m = state.magnification) => { const placed = pose(state.place, m); return placed[placed.length - 1].tip.p; },
+  };
+})();

@@ -1,0 +1,151 @@
+"""The page of a run, opened by a real browser from disk."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.view.html import facts, page, to_html
+
+from .conftest import Tab
+
+
+@pytest.fixture(scope="module")
+def run_page(swing: pliant.Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return swing.to_html(tmp_path_factory.mktemp("page") / "run.html")
+
+
+@pytest.fixture(scope="module")
+def opened(tab: Tab, run_page: Path) -> Tab:
+    tab.page.goto(run_page.as_uri())
+    tab.until("globalThis.pliantView && pliantView.ready")
+    return tab
+
+
+def seen(tab: Tab) -> np.ndarray:
+    tab.page.wait_for_timeout(150)  # the next animation frame, drawn in software
+    return tab.picture("#view")
+
+
+def changed(one: np.ndarray, two: np.ndarray) -> int:
+    """Pixels that differ by more than the noise of smoothing."""
+    return int((np.abs(one - two).max(axis=2) > 40).sum())
+
+
+def test_scene_draws_and_moves(opened: Tab) -> None:
+    """Saturated pixels are the arm; another time moves it; nothing but the file is loaded, nothing goes wrong."""
+    opened.page.evaluate("pliantView.seek(0.0)")
+    first = seen(opened)
+    assert ((first.max(axis=2) - first.min(axis=2)) > 60).sum() > 300
+    opened.page.evaluate("pliantView.seek(0.5)")
+    assert changed(first, seen(opened)) > 1000
+    assert opened.page.evaluate("pliantView.drawn()")
+    assert all(url.startswith(("file:", "blob:", "data:")) for url in opened.requests)
+    assert opened.troubles == []
+
+
+@pytest.mark.parametrize("row", [0, 300, 1000])
+def test_page_and_model_agree_on_the_tip(opened: Tab, swing: pliant.Result, row: int) -> None:
+    """The page composes joints and deflections itself: float32 angles and 16-bit deflections leave 1e-5 m."""
+    opened.page.evaluate(f"pliantView.seek({swing.t[row]})")
+    opened.page.evaluate("pliantView.magnify(1)")
+    nearest = np.abs(swing.tip - opened.page.evaluate("pliantView.tip()")).max(axis=1).argmin()
+    # 600 frames of 1001 rows: between frames the page interpolates linearly, 2e-4 m at this speed
+    np.testing.assert_allclose(opened.page.evaluate("pliantView.tip()"), swing.tip[row], atol=3e-4)
+    assert abs(int(nearest) - row) <= 1
+
+
+def test_controls(opened: Tab) -> None:
+    """Play, scrub, speed, magnification, cameras, ghost and tabs."""
+    page = opened.page
+    page.select_option("#speed", "4")
+    page.click("#play")
+    opened.until("pliantView.state.place > 5")
+    page.click("#play")
+    place = page.evaluate("pliantView.state.place")
+    page.wait_for_timeout(150)
+    assert page.evaluate("pliantView.state.place") == place
+    page.locator("#time").fill("1.0")
+    assert page.inner_text("#clock") == "1.000 s"
+    plain = seen(opened)
+    page.locator("#magnify").fill("1")
+    assert page.inner_text("#times") == "10"
+    assert changed(plain, seen(opened)) > 1000
+    page.locator("#magnify").fill("0")
+    with_ghost = seen(opened)
+    page.click("#ghost")
+    assert changed(with_ghost, seen(opened)) > 100
+    before = seen(opened)
+    page.click("[data-camera=top]")
+    assert changed(before, seen(opened)) > 500
+    page.click("[data-tab=energy]")
+    assert page.locator("#plots h2:visible").all_inner_texts()[0].startswith("energy")
+    page.click("[data-tab=run]")
+    assert "dop853" in page.inner_text("#facts")
+    assert "links.upper.beam.EI_z" in page.inner_text("#facts")
+    assert opened.troubles == []
+
+
+def test_plots_seek_and_zoom_together(opened: Tab) -> None:
+    """A click moves the arm to that time; dragging in one plot zooms all of them."""
+    page = opened.page
+    page.click("[data-tab=motion]")
+    area = page.locator(".u-over").first.bounding_box()
+    assert area is not None
+    page.mouse.click(area["x"] + 0.4 * area["width"], area["y"] + 30)
+    assert float(page.inner_text("#clock").split()[0]) == pytest.approx(0.8, abs=0.02)  # one pixel is 6 ms
+    page.mouse.move(area["x"] + 0.25 * area["width"], area["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(area["x"] + 0.50 * area["width"], area["y"] + 30, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(100)
+    shown = "[...document.querySelectorAll('.cursor')].filter((e) => e.offsetParent)"
+    lefts = page.evaluate(f"{shown}.map((e) => parseFloat(e.style.left) / e.parentElement.clientWidth)")
+    assert len(lefts) == 3
+    np.testing.assert_allclose(lefts, 0.6, atol=0.03)  # 0.8 s in the new stretch from 0.5 to 1.0 s
+    assert opened.troubles == []
+
+
+def test_size_of_ten_seconds_of_four_links(tmp_path: Path) -> None:
+    """Under 5 MB, whatever the number of rows."""
+    model = pliant.load("crane-4dof").model()
+    q0 = model.equilibrium([0, 0.5, 2.0, 0.5])
+    short = pliant.simulate(model, 0.02, q0, output_step=1e-5)
+    result = replace(short, t=500 * short.t)  # what is written does not depend on how fast the arm moves
+    assert len(result) == 2001
+    assert to_html(result, tmp_path / "run.html").stat().st_size < 5e6
+
+
+def test_names_cannot_leave_their_place() -> None:
+    """A title of markup is text, and cannot end the script that holds the data."""
+    result = pliant.simulate(pliant.load("spin-up").model(), 0.1)
+    text = page(result, "</script><script>alert(1)</script> @@DATA@@")
+    assert "<script>alert" not in text
+    held = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert held is not None
+    assert json.loads(held.group(1))["title"].startswith("</script>")
+
+
+def test_notices_of_the_libraries_are_kept() -> None:
+    text = page(pliant.simulate(pliant.load("spin-up").model(), 0.1))
+    assert "three.js authors" in text
+    assert "Leon Sorokin" in text
+    assert text.count("Permission is hereby granted") >= 2
+
+
+def test_facts_say_how_the_run_went(swing: pliant.Result) -> None:
+    tables = dict(facts(swing))
+    assert dict(tables["Run"])["status"].startswith("finished")
+    assert dict(tables["Model"])["formulation"] == "denoc"
+
+
+def test_folder_that_cannot_be_written(swing: pliant.Result, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(pliant.PliantError, match="could not be written"):
+        swing.to_html(tmp_path / "file" / "run.html")
