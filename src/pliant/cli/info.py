@@ -17,9 +17,7 @@ _SHOWN = 12
 def command(
     file: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FILE]", help="Robot file (YAML or URDF) or bundled arm; without it, the bundled arms."
-        ),
+        typer.Argument(metavar="FILE", help="Robot file (YAML or URDF) or bundled arm; without it, the bundled arms."),
     ] = None,
     json: Json = False,
     as_schema: Annotated[

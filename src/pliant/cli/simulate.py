@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,9 +18,12 @@ import typer
 from pliant.cli.application import INTERRUPTED
 from pliant.cli.options import Json
 from pliant.cli.output import number, print_json, say, table
-from pliant.errors import ModelError, SimulationError
+from pliant.errors import ModelError, PliantError, SimulationError
 from pliant.results import Result
 from pliant.scenario import Outputs, Scenario
+
+LOG_SECONDS = 5.0
+"""Between lines of progress in a log."""
 
 
 def command(
@@ -34,6 +39,9 @@ def command(
     output_step: Annotated[float | None, typer.Option(help="Spacing of the outputs in seconds.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="A bar in a terminal by default; lines in a log.")
+    ] = None,
 ) -> None:
     """Simulate a scenario. Ctrl-C keeps what has been computed and writes it."""
     chosen = Scenario.load(scenario)
@@ -45,11 +53,9 @@ def command(
         chosen = chosen.replace(**changes)
     folder = _ready(out if out is not None else Path("out") / scenario.stem)
     try:
-        result = chosen.run()
+        result = chosen.run(_progress(progress))
     except SimulationError as error:
-        if error.result is not None and len(error.result):
-            files = _write_data(chosen, error.result, folder)
-            say(f"what had been computed is in {', '.join(map(str, files)) or 'no file: the scenario asks for none'}")
+        _keep(chosen, error.result, folder)
         raise
     if result.stats.status == "interrupted":
         files = _write_data(chosen, result, folder)
@@ -57,6 +63,21 @@ def command(
         say(f"interrupted at t = {result.t[-1]:g} s; what had been computed is kept, figures are left out")
         raise typer.Exit(INTERRUPTED)
     _report(result, chosen.write(result, folder), json)
+
+
+def _progress(asked: bool | None) -> bool | Callable[[float], None] | None:
+    """What `simulate` takes: in a terminal a bar, in a log, if asked for, a line every few seconds."""
+    if not asked or sys.stderr.isatty():
+        return asked
+    last = -np.inf
+
+    def line(fraction: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LOG_SECONDS:
+            last = time.monotonic()
+            say(f"{100 * fraction:.3g} % done")
+
+    return line
 
 
 def summary(result: Result, files: list[Path]) -> dict[str, Any]:
@@ -102,6 +123,18 @@ def _report(result: Result, files: list[Path], json: bool) -> None:
     typer.echo(f"energy balance within {facts['energy_balance_j']:.1e} J (greatest kinetic energy {kinetic:.4g} J)")
     for path in files:
         typer.echo(f"wrote {path}")
+
+
+def _keep(chosen: Scenario, result: Result | None, folder: Path) -> None:
+    """Write what a broken run had computed; that it cannot be written must not hide why the run broke."""
+    if result is None or not len(result):
+        return
+    try:
+        files = _write_data(chosen, result, folder)
+    except PliantError as error:
+        say(f"warning: what had been computed could not be written: {error}")
+    else:
+        say(f"what had been computed is in {', '.join(map(str, files))}")
 
 
 def _write_data(chosen: Scenario, result: Result, folder: Path) -> list[Path]:

@@ -260,7 +260,7 @@ class Scenario(Description):
         """
         source = Path(path)
         if not source.exists():
-            raise ModelError(f"{source}: no such scenario file")
+            raise ModelError(f"{source}: no such file; a scenario file names a robot, a duration and what drives it")
         try:
             data, lines = read_yaml(read_text(source))
         except ModelError as error:

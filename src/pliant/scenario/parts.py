@@ -1,8 +1,8 @@
 """Trajectories and controllers by name: `{type: cycloidal, from: 0, to: 90 deg, duration: 2}`.
 
 A part names an entry of a registry and gives its parameters; the signature of the entry says which keys there are.
-Parts may hold parts: the reference of a controller is a trajectory, a shaped trajectory has a shaper. To offer more, add
-to `REGISTRY`: any class or function of keyword parameters will do.
+Parts may hold parts: the reference of a controller is a trajectory, a shaped trajectory has a shaper. To offer more,
+add to the tables of `pliant.control`: any class or function of keyword parameters will do.
 """
 
 from __future__ import annotations
@@ -14,36 +14,22 @@ from typing import Annotated, Any, Literal
 from pydantic import PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant import control
 from pliant.errors import PliantError
 from pliant.robot.base import Description, angle
 from pliant.robot.faults import Place, clash, fault, suggestion
 
 Maker = Callable[..., Any]
-Kind = Literal["trajectory", "controller", "shaper"]
+Kind = Literal["trajectory", "controller", "shaper", "sensor"]
 Trouble = tuple[Place, PydanticCustomError, Any]
 
-REGISTRY: dict[Kind, dict[str, str | Maker]] = {
-    "trajectory": {
-        "constant": "Constant",
-        "cycloidal": "Cycloidal",
-        "mohan-saha": "MohanSaha",
-        "quintic": "Quintic",
-        "shaped": "Shaped",
-        "step": "Step",
-        "trapezoidal": "Trapezoidal",
-        "waypoints": "Waypoints",
-    },
-    "controller": {
-        "computed-torque": "ComputedTorque",
-        "lqr": "LQR",
-        "pd": "PD",
-        "pid": "PID",
-        "sampled": "Sampled",
-        "switch": "Switch",
-    },
-    "shaper": {"ei": "ei", "zv": "zv", "zvd": "zvd"},
+REGISTRY: dict[Kind, dict[str, Maker]] = {
+    "trajectory": control.TRAJECTORIES,
+    "controller": control.CONTROLLERS,
+    "shaper": control.SHAPERS,
+    "sensor": control.SENSORS,
 }
-"""Names that scenario files use: a name in `pliant.control`, or a class or function itself."""
+"""What scenario files may name; these are the tables of `pliant.control` themselves."""
 
 _KEYS = {"start": "from", "goal": "to", "begin": "start"}  # words of files for parameters of trajectories
 
@@ -61,20 +47,9 @@ class Part(Description):
 
     def make(self) -> Any:
         """The object itself; raises `PliantError` with the reason if its parameters do not fit."""
-        maker = maker_of(self.kind, self.type)
+        maker = REGISTRY[self.kind][self.type]
         names = {key: name for name, key in _file_keys(maker, self.kind).items()}
         return maker(**{names[key]: _made(value) for key, value in self.parameters.items()})
-
-
-def maker_of(kind: Kind, name: str) -> Maker:
-    """The class or function behind a name."""
-    entry = REGISTRY[kind][name]
-    if not isinstance(entry, str):
-        return entry
-    from pliant import control
-
-    found: Maker = getattr(control, entry)
-    return found
 
 
 def read_part(value: Any, kind: Kind) -> Part:
@@ -89,7 +64,7 @@ def read_part(value: Any, kind: Kind) -> Part:
         said = "missing key `type`" if "type" not in value else f"no {kind} is called {name!r}"
         raise clash(said + suggestion(str(name), entries))
     given = {str(key): entry for key, entry in value.items() if key != "type"}
-    troubles = list(_key_troubles(given, maker_of(kind, name), kind))
+    troubles = list(_key_troubles(given, entries[name], kind))
     parameters = {}
     for key, entry in given.items():
         try:
@@ -134,11 +109,14 @@ def _file_keys(maker: Maker, kind: Kind) -> dict[str, str]:
 
 def _key_troubles(given: Mapping[str, Any], maker: Maker, kind: Kind) -> Iterator[Trouble]:
     keys = _file_keys(maker, kind)
+    meant = ""
     for key in given:
         if key not in keys.values():
-            yield (key,), clash(f"unknown key `{key}`{suggestion(key, keys.values())}"), given[key]
+            near = suggestion(key, keys.values())
+            meant += near
+            yield (key,), clash(f"unknown key `{key}`{near}"), given[key]
     for name, parameter in inspect.signature(maker).parameters.items():
-        if parameter.default is inspect.Parameter.empty and keys[name] not in given:
+        if parameter.default is inspect.Parameter.empty and keys[name] not in given and f"`{keys[name]}`?" not in meant:
             yield (keys[name],), clash(f"missing key `{keys[name]}`"), None
 
 

@@ -1,0 +1,122 @@
+"""Commands that describe an arm: info, frequencies, count."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.cli import count
+
+from .conftest import Run
+
+
+def test_info_shows_links_coordinates_and_frequencies(run: Run) -> None:
+    result = run("info", "two-link")
+    assert result.exit_code == 0
+    assert "upper" in result.stdout
+    assert "4 coordinates: upper, fore, upper.bending_y.1, fore.bending_y.1" in result.stdout
+    assert "2.13, 16.37 Hz" in result.stdout
+    assert result.stderr == ""
+
+
+def test_info_as_json_agrees_with_the_library(run: Run) -> None:
+    facts = json.loads(run("info", "two-link", "--json").stdout)
+    model = pliant.load("two-link").model()
+    assert facts["coordinates"] == list(model.coordinates)
+    assert facts["mass_kg"] == pytest.approx(10.0, rel=1e-14)  # two links of 1 m and 5 kg/m
+    assert facts["frequencies_hz"] == pytest.approx(
+        model.frequencies().tolist(), rel=1e-12
+    )  # same calls, printed in full
+    assert facts["links"][0]["coordinates"] == ["upper", "upper.bending_y.1"]
+
+
+def test_info_lists_the_bundled_arms(run: Run) -> None:
+    assert [entry["name"] for entry in json.loads(run("info", "--json").stdout)] == pliant.arms()
+    assert "two-link elastic arm" in run("info").stdout
+
+
+@pytest.mark.parametrize(("option", "key"), [("--schema", "links"), ("--scenario-schema", "duration")])
+def test_schemas_are_json(run: Run, option: str, key: str) -> None:
+    assert key in json.loads(run("info", option).stdout)["properties"]
+
+
+def test_info_describes_an_arm_that_cannot_be_simulated(run: Run, tmp_path: Path) -> None:
+    """A joint that moves no mass is a sound description; only its equations are singular."""
+    file = tmp_path / "arm.yaml"
+    file.write_text("name: light\nlinks: [{name: a, rigid: {mass: 0, inertia: [0, 0, 0], tip: [1, 0, 0]}}]\n")
+    result = run("info", file)
+    assert result.exit_code == 0
+    assert "light" in result.stdout
+    assert "cannot be simulated" in result.stderr
+    assert json.loads(run("info", file, "--json").stdout)["frequencies_hz"] is None
+
+
+def test_frequencies_of_links_and_arm(run: Run) -> None:
+    facts = json.loads(run("frequencies", "two-link", "--json").stdout)
+    row = facts["links"]["upper"][0]
+    exact = 1.8751040687119611**2 * math.sqrt(1000 / 5)  # clamped-free, EI 1000, 5 kg/m, 1 m
+    assert row["modes_rad_per_s"] == pytest.approx(exact, rel=1e-12)
+    assert row["modes_hz"] == pytest.approx(exact / (2 * math.pi), rel=1e-12)
+    assert row["elements_hz"] == pytest.approx(row["modes_hz"], rel=1e-6)  # 16 elements: error about (beta h)^4 / 720
+    assert facts["arm"]["hz"] == pytest.approx(pliant.load("two-link").model().frequencies().tolist(), rel=1e-12)
+
+
+def test_frequencies_elsewhere(run: Run) -> None:
+    """By order and by name, with joints free: gravity makes two pendulum frequencies of the hanging arm."""
+    model = pliant.load("two-link").model()
+    hanging = np.array([-np.pi / 2, 0.0, 0.0, 0.0])
+    expected = model.frequencies(hanging, "free")
+    for at in ("-90 deg, 0", "upper=-pi/2", "upper=-90 deg,fore=0"):
+        facts = json.loads(run("frequencies", "two-link", f"--at={at}", "--joints", "free", "--json").stdout)
+        assert facts["arm"]["hz"] == pytest.approx(expected.tolist(), rel=1e-9)  # -pi/2 typed and computed alike
+
+
+def test_frequencies_table_and_automatic_tip_load(run: Run) -> None:
+    """The jib of the crane has `tip_load: auto`: its payload of 300 kg must be seen by the table."""
+    result = run("frequencies", "boom")
+    assert result.exit_code == 0
+    assert "link jib, clamped-mass" in result.stdout
+    facts = json.loads(run("frequencies", "boom", "--json").stdout)
+    row = facts["links"]["jib"][0]
+    assert row["modes_hz"] == pytest.approx(row["elements_hz"], rel=1e-6)  # both under the same load, or 5 times apart
+
+
+def test_frequencies_of_a_rigid_arm(run: Run) -> None:
+    result = run("frequencies", "puma")
+    assert result.exit_code == 0
+    assert "nothing bends" in result.stdout
+
+
+def test_motors_follow_their_joints(run: Run) -> None:
+    """A joint moved without its motor would wind up the drive and shift nothing but the frequencies' place."""
+    at = json.loads(run("frequencies", "lab-arm", "--at", "upper=0.5", "--json").stdout)["arm"]["q"]
+    assert at["upper"] == at["upper.motor"] == 0.5
+
+
+def test_count_lists_every_formulation(run: Run) -> None:
+    facts = json.loads(run("count", "two-link", "--json").stdout)
+    assert set(facts["counts"]) | set(facts["refused"]) == set(pliant.FORMULATIONS)
+    model = pliant.load("two-link").model()
+    assert facts["counts"]["denoc"]["forward_dynamics"] == dict(model.operation_count("forward_dynamics"))
+    table = run("count", "two-link").stdout
+    assert "forward dynamics" in table
+    assert "sin, cos" in table
+
+
+def test_count_says_who_refuses(run: Run) -> None:
+    result = run("count", "two-link", "--stiffening", "--formulation", "dual-screw")
+    assert result.exit_code == 2
+    assert "stiffening" in result.stderr
+
+
+def test_count_takes_further_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    column = count.Column("published", lambda robot, name, function: "123" if name == "denoc" else None)
+    monkeypatch.setattr(count, "COLUMNS", [column])
+    lines = run("count", "two-link").stdout.splitlines()
+    assert lines[1].endswith("published")
+    assert [line.endswith("123") for line in lines[3:6]] == [True] * 3

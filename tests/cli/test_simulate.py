@@ -1,0 +1,177 @@
+"""`pliant simulate`: runs, overrides, outputs, mistakes, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+
+from .conftest import Run
+
+Write = Callable[..., Path]
+SHORT = """
+    format: 1
+    robot: two-link
+    initial: {q: {upper: -90 deg, fore: 5 deg}}
+    duration: 0.05
+    method: dop853
+"""
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.yaml"))
+
+
+def test_a_run_leaves_its_files(run: Run, scenario: Write) -> None:
+    file = scenario(SHORT + "    outputs: {netcdf: a.nc, csv: a.csv, figures: [joints, energy], formats: [png, svg]}\n")
+    result = run("simulate", file, "--out", "there")
+    assert result.exit_code == 0, result.stderr
+    names = {"a.nc", "a.csv", "joints.png", "joints.svg", "energy.png", "energy.svg"}
+    assert {path.name for path in Path("there").iterdir()} == names
+    loaded = pliant.Result.load("there/a.nc")
+    assert loaded.stats.status == "finished"
+    assert loaded.t[-1] == 0.05
+    assert Path("there/a.csv").read_text().startswith("time,upper,fore,")
+    for name in names:
+        assert str(Path("there") / name) in result.stdout
+
+
+def test_the_summary_for_programs(run: Run, scenario: Write) -> None:
+    result = run("simulate", scenario(SHORT), "--json", "--t-end", "0.02", "--method", "rk4", "--step", "1e-4")
+    facts = json.loads(result.stdout)
+    assert facts["status"] == "finished"
+    assert (facts["t_end"], facts["method"], facts["steps"]) == (0.02, "rk4", 200)
+    assert facts["files"] == [str(Path("out") / "case" / "run.nc")]
+    assert facts["range"]["upper"][0] <= -np.pi / 2 <= facts["range"]["upper"][1]
+
+
+def test_overrides_are_checked_like_the_file(run: Run, scenario: Write) -> None:
+    for option, value, said in (
+        ("--method", "dopp853", "did you mean `dop853`?"),
+        ("--t-end", "-1", "expected a number above 0"),
+        ("--formulation", "denocs", "did you mean `denoc`?"),
+    ):
+        result = run("simulate", scenario(SHORT), option, value)
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
+def test_formulation_may_be_chosen(run: Run, scenario: Write) -> None:
+    facts = json.loads(run("simulate", scenario(SHORT), "--formulation", "lagrange", "--json").stdout)
+    assert facts["formulation"] == "lagrange"
+
+
+def test_a_break_down_keeps_what_was_computed(run: Run, scenario: Write) -> None:
+    """The sliding link of the RRP arm runs out of its travel: exit code 1, and a file up to that moment."""
+    result = run("simulate", scenario("robot: rrp\ninitial: {qd: {slide: 1}}\nduration: 5\n"))
+    assert result.exit_code == 1
+    assert "end of its travel" in result.stderr
+    kept = pliant.Result.load("out/case/run.nc")
+    assert 0 < kept.t[-1] < 5
+
+
+def test_a_blow_up_is_a_failure_not_a_mistake(run: Run, scenario: Write) -> None:
+    """A fixed step far beyond stability: the message names the coordinate that went first."""
+    result = run("simulate", scenario(SHORT.replace("0.05", "20").replace("dop853", "rk4") + "    step: 0.05\n"))
+    assert result.exit_code == 1
+    assert "the run broke down" in result.stderr
+    assert "bending_y" in result.stderr
+
+
+def test_a_warning_is_a_line(run: Run, scenario: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    import warnings
+
+    from pliant.scenario import Scenario
+
+    real = Scenario.run
+
+    def warned(self: Scenario, progress: object = None) -> object:
+        warnings.warn("a stiff coordinate", stacklevel=1)
+        return real(self, progress)
+
+    monkeypatch.setattr(Scenario, "run", warned)
+    result = run("simulate", scenario(SHORT))
+    assert result.exit_code == 0
+    assert "warning: a stiff coordinate\n" in result.stderr
+
+
+def test_an_output_folder_that_cannot_be(run: Run, scenario: Write, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for folder in ("file", "file/below"):
+        result = run("simulate", scenario(SHORT), "--out", folder)
+        assert result.exit_code == 2
+        assert "choose another folder" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom permissions bind")
+def test_an_output_folder_without_permission(run: Run, scenario: Write, tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    result = run("simulate", scenario(SHORT), "--out", "closed")
+    assert result.exit_code == 2
+
+
+def test_progress_in_a_log(run: Run, scenario: Write) -> None:
+    result = run("simulate", scenario(SHORT), "--progress", "--json")
+    assert "% done" in result.stderr
+    json.loads(result.stdout)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to a child process is a matter of POSIX")
+@pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
+def test_ctrl_c_leaves_a_readable_partial_result(scenario: Write, tmp_path: Path, again: bool) -> None:
+    """A real process is interrupted in the middle of a run of minutes; an impatient second Ctrl-C does no harm."""
+    file = scenario(SHORT.replace("0.05", "1e4") + "    output_step: 0.1\n")
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from pliant.cli import main; main()", "simulate", str(file), "--progress"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    )
+    try:
+        assert child.stderr is not None
+        assert "% done" in child.stderr.readline()  # the run has begun
+        time.sleep(1.0)  # some hundred simulated seconds, or a few on a busy machine; the rows are 0.1 s apart
+        child.send_signal(signal.SIGINT)
+        if again:
+            folder = tmp_path / "out" / "case"
+            while child.poll() is None and not any(folder.glob("*.part")):
+                pass
+            child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode == 130, err
+    assert "interrupted at t =" in err
+    assert "Traceback" not in err
+    kept = pliant.Result.load(tmp_path / "out" / "case" / "run.nc")
+    assert kept.stats.status == "interrupted"
+    assert 0 < kept.t[-1] < 1e4
+    assert np.isfinite(kept.q).all()
+    assert "interrupted" in out
+
+
+def test_ctrl_c_before_the_run_begins(run: Run, scenario: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pliant.scenario.description.simulate", interrupted)
+    result = run("simulate", scenario(SHORT))
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted\n"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_sound(run: Run, path: Path) -> None:
+    """Every example is read whole and runs for a moment; its figures are drawn by `make demo` and the gallery."""
+    chosen = pliant.Scenario.load(path)
+    short = chosen.replace(duration=0.02, outputs={}, output_step=None)
+    assert short.run().stats.status == "finished"

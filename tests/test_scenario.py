@@ -1,0 +1,249 @@
+"""Scenario files: what they mean, how they are refused, and that they survive a round trip."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.errors import ModelError
+from pliant.scenario import Outputs, Scenario, schema
+
+BASE = {"robot": "two-link", "duration": 0.02, "method": "dop853"}
+ROBOT = "name: one\nlinks: [{name: arm, beam: {length: 1, mass_per_length: 2, EI_z: 50}, shapes: {bending_y: 1}}]\n"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "case.yaml"
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return path
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(ModelError) as caught:
+        Scenario.load(written(folder, text))
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------------------- meaning
+
+
+def test_a_run_is_the_call_it_stands_for() -> None:
+    scenario = Scenario(**BASE, initial={"q": {"upper": "-90 deg", "fore": 0.1}}, torque={"fore": 0.5})
+    result = scenario.run()
+    model = pliant.load("two-link").model()
+    same = pliant.simulate(model, 0.02, [-np.pi / 2, 0.1, 0, 0], torque=[0.0, 0.5], method="dop853")
+    assert np.array_equal(result.q, same.q)  # the same kernel, steps and input: equal bits
+    assert np.array_equal(result.tau, same.tau)
+
+
+def test_the_robot_is_found_beside_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "arms").mkdir()
+    (tmp_path / "arms" / "one.yaml").write_text(ROBOT)
+    monkeypatch.chdir("/")
+    scenario = Scenario.load(written(tmp_path, "robot: arms/one.yaml\nduration: 1\n"))
+    assert scenario.robot == pliant.load(tmp_path / "arms" / "one.yaml")
+
+
+def test_the_robot_may_stand_in_the_scenario(tmp_path: Path) -> None:
+    text = "duration: 1\nrobot:\n" + textwrap.indent(ROBOT, "  ")
+    assert Scenario.load(written(tmp_path, text)).robot.links[0].name == "arm"
+
+
+@pytest.mark.parametrize("given", [[0.1, 0.2], {"upper": 0.1, "fore": 0.2}, [0.1, 0.2, 0.0, 0.0]])
+def test_states_by_list_and_by_name(given: object) -> None:
+    q, qd = Scenario(**BASE, initial={"q": given, "qd": given}).start()
+    assert q.tolist() == qd.tolist() == [0.1, 0.2, 0.0, 0.0]
+
+
+def test_equilibrium_is_at_rest() -> None:
+    scenario = Scenario(**BASE, initial={"q": {"fore": 0.3}, "equilibrium": True})
+    q, _ = scenario.start()
+    assert np.array_equal(q, scenario.built.equilibrium([0.0, 0.3]))
+    assert np.abs(q[2:]).min() > 1e-4  # a horizontal metre of 5 kg/m and EI 1000 sags by millimetres
+
+
+def test_motors_start_where_their_joints_do() -> None:
+    scenario = Scenario(robot="lab-arm", duration=1, initial={"q": {"upper": 0.4}})
+    q = dict(zip(scenario.built.coordinates, scenario.start()[0]))
+    assert q["upper.motor"] == q["upper"] == 0.4
+    assert q["fore.motor"] == 0.0
+
+
+def test_a_sliding_beam_starts_as_described() -> None:
+    scenario = Scenario(robot="rrp", duration=1)
+    place = scenario.built.index("slide")
+    assert scenario.start()[0][place] == scenario.robot.link("slide").beam.length > 0
+
+
+def test_samples_are_linear_in_between() -> None:
+    torque = {"times": [0, 0.01, 0.02], "values": {"fore": [0, 1, 0]}}
+    result = Scenario(**BASE, torque=torque, output_step=0.005).run()
+    assert result.tau[:, 1].tolist() == pytest.approx([0, 0.5, 1, 0.5, 0], abs=1e-12)  # rounding of the slope
+    assert not result.tau[:, 0].any()
+
+
+def test_motion_prescribes_a_joint() -> None:
+    motion = {"upper": {"type": "cycloidal", "from": 0, "to": "90 deg", "duration": 0.01, "start": 0.005}}
+    result = Scenario(**BASE, motion=motion, output_step=0.005).run()
+    expected = [0, 0, np.pi / 4, np.pi / 2, np.pi / 2]  # at rest until 5 ms, half-way at 10 ms, there at 15 ms
+    assert result["upper"].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_controller_with_a_reference() -> None:
+    reference = {"type": "quintic", "from": [0, 0], "to": ["90 deg", 0], "duration": 1}
+    controller = {"type": "pd", "kp": [100, 50], "kd": [10, 5], "reference": reference}
+    scenario = Scenario(**BASE, controller=controller)
+    result = scenario.run()
+    assert np.abs(result.tau).max() > 0
+    same = pliant.simulate(
+        pliant.load("two-link").model(),
+        0.02,
+        controller=pliant.control.PD([100, 50], [10, 5], pliant.control.Quintic([0, 0], [np.pi / 2, 0], 1.0)),
+        method="dop853",
+    )
+    assert np.array_equal(result.q, same.q)  # the same expression, hence the same kernel
+
+
+def test_outputs_are_written(tmp_path: Path) -> None:
+    scenario = Scenario(**BASE, outputs={"csv": "sub/a.csv", "figures": "joints"})
+    paths = scenario.write(scenario.run(), tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in paths] == ["run.nc", "sub/a.csv", "joints.png"]
+    assert all(path.stat().st_size > 100 for path in paths)
+
+
+# --------------------------------------------------------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("duraton: 5", "unknown key `duraton` (line 4), did you mean `duration`?"),
+        ("initial: {qq: 1}", "unknown key `qq` in initial (line 4), did you mean `q`?"),
+        (
+            "initial: {q: {uper: 3}}",
+            "initial.q.uper (line 4): the arm has no coordinate of this name, did you mean `upper`?",
+        ),
+        ("initial: {q: {upper: 4 degg}}", "initial.q.upper (line 4): got '4 degg', expected an angle"),
+        ("initial: {q: [1, 2, 3]}", "expected 2 or 4 numbers"),
+        ("initial: {equilibrium: 3}", "expected true or false"),
+        ("model: {formulation: denocs}", "did you mean `denoc`?"),
+        ("model: {rotatoin: exact}", "did you mean `rotation`?"),
+        ("model: {formulation: dual-screw, stiffening: true}", "stiffening"),
+        ("method: dopp853", "did you mean `dop853`?"),
+        ("method: rk4", "missing key `step`"),
+        ("rtol: 0", "expected a number above 0"),
+        ("step: '1e-3'", "write it without quotes"),
+        ("torque: {foree: 2}", "torque.foree (line 4): the arm has no joint of this name, did you mean `fore`?"),
+        ("torque: {upper: 90 deg}", "expected a number"),
+        ("torque: [1]", "expected 2 numbers"),
+        (
+            "torque: {times: [0, 1], value: {upper: [0, 1]}}",
+            "unknown key `value` in torque (line 4), did you mean `values`?",
+        ),
+        ("torque: {times: [0, 1], values: {upper: [0]}}", "`values.upper` has 1 numbers for 2 times"),
+        ("torque: {times: [1, 0], values: {upper: [0, 0]}}", "rising"),
+        ("torque: {times: [0, 1], values: {uper: [0, 1]}}", "did you mean `upper`?"),
+        ("motion: {uper: {type: constant, position: 0}}", "did you mean `upper`?"),
+        ("motion: {upper: {type: cycliodal}}", "did you mean `cycloidal`?"),
+        ("motion: {upper: {from: 0}}", "missing key `type`"),
+        ("motion: {upper: {type: constant, positon: 0}}", "did you mean `position`?"),
+        ("motion: {upper: {type: cycloidal, from: 0, to: 1, duration: -1}}", "positive"),
+        ("motion: {upper: {type: constant, position: [0, 1]}}", "it moves 2 coordinates, expected one"),
+        ("controller: {type: comuted-torque}", "did you mean `computed-torque`?"),
+        ("controller: {type: pd, kp: [1, 2, 3], kd: 1, reference: [0, 0]}", "controller (line 4): kp"),
+        ("controller: {type: pd, kp: 1, kd: 1, reference: {type: quintc}}", "did you mean `quintic`?"),
+        ("outputs: {figures: [joint]}", "did you mean `joints`?"),
+        ("outputs: {formats: [jpg]}", "one of png, svg, pdf"),
+        ("outputs: {netcdf: ../x.nc}", "inside the folder of outputs"),
+        ("outputs: {csv: /etc/x.csv}", "inside the folder of outputs"),
+        ("format: 2", "reads format 1"),
+    ],
+)
+def test_faults_are_named(tmp_path: Path, line: str, said: str) -> None:
+    text = refused(tmp_path, f"# a scenario\nrobot: two-link\nduration: 1\n{line}\n")
+    assert said in text
+    assert text.startswith("case.yaml: ")
+
+
+def test_a_misspelt_key_is_one_fault(tmp_path: Path) -> None:
+    """The right spelling is not reported as missing as well."""
+    text = refused(tmp_path, "robot: two-link\nduration: 1\nmotion: {upper: {type: constant, positon: 0}}\n")
+    assert "missing" not in text
+    assert "faults" not in text
+
+
+def test_several_faults_come_together(tmp_path: Path) -> None:
+    text = refused(tmp_path, "robot: two-lnk\nduration: -1\nmethod: x\ninitial: {q: {upper: north}}\n")
+    assert "4 faults" in text
+
+
+def test_faults_of_an_inline_robot_have_their_place(tmp_path: Path) -> None:
+    text = refused(tmp_path, "duration: 1\nrobot:\n" + textwrap.indent(ROBOT.replace("length", "lenght"), "  "))
+    assert "unknown key `lenght` in robot.links[0].beam (line 4), did you mean `length`?" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b"- a\n", "mapping"),
+        (b"\x00\x01", "binary"),
+        (b"robot: {", "not valid YAML"),
+        (b"robot: \xff\n", "UTF-8"),
+        (b"duration: 1\n", "missing key `robot`"),
+    ],
+)
+def test_files_that_are_no_scenario(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=said):
+        Scenario.load(path)
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no such file"):
+        Scenario.load(tmp_path / "none.yaml")
+    with pytest.raises(ModelError, match="cannot be read"):
+        Scenario.load(tmp_path)
+    with pytest.raises(ModelError, match="cannot be written"):
+        Scenario(**BASE).save(tmp_path / "no" / "folder.yaml")
+
+
+# ----------------------------------------------------------------------------------------------------------- round trip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"initial": {"q": {"upper": "-90 deg"}, "qd": [1, 2], "equilibrium": True}, "name": "a title"},
+        {"torque": {"times": [0, 1], "values": {"fore": [0, 1.5]}}, "model": {"stiffening": True}},
+        {"torque": [1, 2], "outputs": {"netcdf": None, "figures": ["tip"]}, "rtol": 1e-6},
+        {"motion": {"upper": {"type": "quintic", "from": 0, "to": "pi/2", "duration": 1}}},
+        {"controller": {"type": "pd", "kp": 1, "kd": [1, 2], "reference": {"type": "constant", "position": [0, 1]}}},
+    ],
+)
+def test_saved_and_loaded_scenarios_are_equal(tmp_path: Path, changes: dict[str, object]) -> None:
+    scenario = Scenario(**{**BASE, **changes})
+    scenario.save(tmp_path / "saved.yaml")
+    loaded = Scenario.load(tmp_path / "saved.yaml")
+    assert loaded == scenario
+    assert "format: 1" in (tmp_path / "saved.yaml").read_text()
+
+
+def test_replace_checks_anew() -> None:
+    scenario = Scenario(**BASE)
+    assert scenario.replace(duration=2.0).duration == 2.0
+    assert scenario.duration == 0.02
+    with pytest.raises(ModelError, match="above 0"):
+        scenario.replace(duration=-1)
+
+
+def test_the_schema_names_every_key() -> None:
+    properties = schema()["properties"]
+    assert set(properties) == {"format", *Scenario.model_fields}
+    assert set(schema()["$defs"]["Outputs"]["properties"]) == set(Outputs.model_fields)

@@ -1,0 +1,197 @@
+"""Figures of runs: what they show, where they go, and that they leave the world as it was."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.errors import ModelError, PliantError
+from pliant.results import Result
+from pliant.view import FIGURES, compare, mode_shapes, plot
+from pliant.view.spectrum import amplitudes, tip_deflection
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    model = pliant.load("two-link").model()
+    return pliant.simulate(model, 0.5, [-np.pi / 2, 0.1, 0, 0], method="dop853", output_step=0.001)
+
+
+@pytest.fixture(scope="module")
+def driven() -> Result:
+    """Five joints or fewer, elastic drives, bending in two planes."""
+    model = pliant.load("lab-arm").model()
+    return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_drawn_with_units(result: Result, driven: Result, name: str, tmp_path: Path) -> None:
+    for run in (result, driven):
+        figure = plot(run, name, path=[tmp_path / f"{name}.png", tmp_path / f"{name}.svg"])
+        assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert (tmp_path / f"{name}.svg").read_text().startswith("<?xml")
+        for axes in figure.axes:
+            assert "(" in axes.get_ylabel(), "an axis without a unit"
+            assert axes.lines, "empty axes"
+        assert "(" in figure.axes[-1].get_xlabel()
+
+
+def test_png_has_200_dots_an_inch(result: Result, tmp_path: Path) -> None:
+    from PIL import Image
+
+    figure = plot(result, "energy", path=tmp_path / "energy.png")
+    width, height = figure.get_size_inches()
+    assert Image.open(tmp_path / "energy.png").size == (int(width * 200), int(height * 200))
+
+
+def test_joints_are_in_degrees(result: Result) -> None:
+    upper, fore = plot(result, "joints").axes
+    assert upper.get_ylabel() == "upper\nangle (deg)"
+    assert np.array_equal(upper.lines[0].get_ydata(), np.degrees(result["upper"]))
+    assert np.allclose(fore.lines[0].get_ydata(), np.degrees(result["fore"]), rtol=1e-15)
+
+
+def test_deflections_are_of_end_and_middle_in_millimetres(result: Result) -> None:
+    axes = plot(result, "deflections").axes[1]
+    end, middle = (line.get_ydata() for line in axes.lines[:2])
+    assert axes.get_ylabel() == "fore\ndeflection (mm)"
+    assert np.array_equal(end, 1e3 * result.deflection("fore", "tip")[:, 1])
+    assert np.array_equal(middle, 1e3 * result.deflection("fore", "middle")[:, 1])
+
+
+def test_energies_and_their_balance(result: Result) -> None:
+    upper, lower = plot(result, "energy").axes
+    drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in upper.lines}
+    total = drawn["kinetic"] + drawn["gravity"] + drawn["strain"]
+    assert np.allclose(drawn["total"], total, atol=1e-12 * np.abs(total).max() + 1e-15)
+    assert drawn["gravity"][0] == 0.0
+    assert np.array_equal(lower.lines[0].get_ydata(), result.energy_balance)
+
+
+def test_lines_are_told_apart_without_colour(driven: Result) -> None:
+    for name in ("deflections", "energy"):
+        for axes in plot(driven, name).axes:
+            named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+            dashes = [str(line.get_linestyle()) + str(line._dash_pattern) for line in named]
+            assert len(set(dashes)) == len(dashes)
+
+
+def test_an_overview_and_pages_of_several(result: Result) -> None:
+    assert len(plot(result).axes) == 7  # two joints, one path, two links, two of energy
+    assert len(plot(result, "joints", "torques", "path").axes) == 5
+    assert len(result.plot("tip").axes) == 3
+
+
+def test_wind_up_of_drives_is_shown(driven: Result) -> None:
+    axes = plot(driven, "joints").axes[-1]
+    assert axes.get_ylabel() == "wind-up (deg)"
+    assert np.allclose(axes.lines[0].get_ydata(), np.degrees(driven["base.motor"] - driven["base"]), rtol=1e-12)
+
+
+def test_a_spectrum_has_the_height_of_a_sine() -> None:
+    t = np.linspace(0, 4, 2001)
+    values = np.column_stack([0.003 * np.sin(2 * np.pi * 5 * t), 0 * t, 2.0 + 0.1 * t])
+    f, height = amplitudes(t, values)
+    peak = int(np.argmax(height))
+    assert f[peak] == pytest.approx(5.0, abs=0.25)  # the spacing of the lines
+    assert height[peak] == pytest.approx(0.003, rel=0.01)  # what leaks from a window of 20 periods
+
+
+def test_the_spectrum_peaks_where_the_arm_vibrates_and_marks_it(result: Result) -> None:
+    f, height = amplitudes(result.t, tip_deflection(result))
+    own = result.model.frequencies(result.q[-1], "free")
+    above = f > 10.0  # the pendulum motions are slower
+    peak = f[above][np.argmax(height[above])]
+    assert np.abs(own - peak).min() < 2 * f[1]  # lines are 2 Hz apart
+    marks = [line.get_xdata()[0] for line in plot(result, "spectrum").axes[0].lines[1:]]
+    assert {round(value, 6) for value in own if value > 0} <= {round(float(value), 6) for value in marks}
+
+
+def test_tip_deflection_of_a_bent_link() -> None:
+    """Of one link it is what the link's own end does, turned into base axes."""
+    robot = pliant.load("spin-up")
+    run = pliant.simulate(robot.model(), 0.01, {"arm": 0.3, "arm.bending_y.1": 0.02}, method="dop853")
+    own = run.deflection("arm", "tip")
+    c, s = np.cos(run["arm"]), np.sin(run["arm"])
+    turned = np.column_stack([-s * own[:, 1], c * own[:, 1]])
+    assert np.allclose(tip_deflection(run)[:, :2], turned, atol=1e-14)
+
+
+def test_mistakes(result: Result, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="did you mean `joints`"):
+        plot(result, "joint")
+    with pytest.raises(ModelError, match=r"ends in \.png"):
+        plot(result, "joints", path=tmp_path / "x.jpeg")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PliantError, match="could not be written"):
+        plot(result, "joints", path=tmp_path / "file" / "x.png")
+    with pytest.raises(ModelError, match="no shapes"):
+        mode_shapes(pliant.load("puma"), 0)
+    with pytest.raises(ModelError, match="its joints are"):
+        compare(result, pliant.simulate(pliant.load("spin-up").model(), 0.01))
+
+
+def test_a_run_cut_off_at_once_can_be_drawn() -> None:
+    run = pliant.simulate(pliant.load("two-link").model(), 1e-3, output_step=1e-3)
+    for name in FIGURES:
+        plot(run, name)
+
+
+def test_rigid_arms_have_no_deflections() -> None:
+    run = pliant.simulate(pliant.load("puma").model(), 0.01)
+    texts = [text.get_text() for text in plot(run, "deflections").axes[0].texts]
+    assert texts == ["no link of this arm bends"]
+    for name in FIGURES:
+        plot(run, name)
+
+
+def test_comparison(result: Result) -> None:
+    other = pliant.simulate(pliant.load("two-link").model("lagrange"), 0.3, result.q[0], method="dop853")
+    figure = compare(result, other)
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["denoc", "lagrange"]
+    apart = figure.axes[-1].lines[0].get_ydata()
+    assert np.max(apart) < 1.0  # micrometres: two formulations of one arm, the second interpolated linearly
+    assert len(apart) == 301  # as far as both runs reach
+
+
+@pytest.mark.parametrize(("arm", "link"), [("boom", "boom"), ("boom", "jib"), ("two-link", "upper")])
+def test_mode_shapes(arm: str, link: str) -> None:
+    """Clamped at the root, positive at the tip, mode k with k - 1 nodes; frequencies in the legend."""
+    robot = pliant.load(arm)
+    for axes in mode_shapes(robot, link).axes:
+        curves = [line for line in axes.lines if len(line.get_xdata()) > 2]
+        for k, line in enumerate(curves):
+            values = np.asarray(line.get_ydata())
+            assert abs(values[0]) < 1e-12
+            assert values[-1] > 0
+            assert np.count_nonzero(np.diff(np.sign(values[2:]))) == k
+        assert "Hz" in axes.get_legend().get_texts()[0].get_text()
+
+
+def test_nothing_global_changes_and_nothing_pops_up() -> None:
+    """Drawing neither loads pyplot nor touches its settings; importing the view does not load matplotlib."""
+    code = """
+import sys, pliant, pliant.view
+assert "matplotlib" not in sys.modules
+import matplotlib
+def settings():
+    return {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != "backend"}  # to ask for it loads pyplot
+before = settings()
+run = pliant.simulate(pliant.load("two-link").model(), 0.01)
+figure = run.plot()
+assert settings() == before
+assert "matplotlib.pyplot" not in sys.modules
+assert figure._repr_png_()[:4] == b"\\x89PNG"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_svg_is_the_same_every_time(result: Result, tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg"):
+        plot(result, "joints", path=tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
