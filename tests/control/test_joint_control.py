@@ -61,7 +61,9 @@ def test_the_loop_closes_on_motors() -> None:
     assert actuated(model) == [2, 3]
     goal = np.array([0.2, -0.3])
     kp, kd = natural_gains(model, goal, 8.0)
-    result = pliant.simulate(model, 4.0, q0=model.equilibrium([0, 0]), controller=PD(kp, kd, Cycloidal([0, 0], goal, 1.0)))
+    result = pliant.simulate(
+        model, 4.0, q0=model.equilibrium([0, 0]), controller=PD(kp, kd, Cycloidal([0, 0], goal, 1.0))
+    )
     # the motor's reference leads by the wind-up of its spring, so the joint itself arrives (up to the sag's torque)
     assert np.abs(result.q[-1, :2] - goal).max() < 0.25 * np.abs(result.q[-1, 2:4] - result.q[-1, :2]).max()
     assert np.abs(result.q[-1, 2:4] - result.q[-1, :2]).max() > 2e-3
@@ -88,7 +90,9 @@ def test_a_delay_acts_as_late_as_it_says(two_link) -> None:
     law = Sampled(controller, 0.01, delay=0.015).bind(two_link)
     assert law.sample_time == pytest.approx(0.005)
     q0 = two_link.equilibrium([-1.5, 0])
-    result = pliant.simulate(two_link, 0.05, q0=q0, controller=Sampled(controller, 0.01, delay=0.015), output_step=0.001)
+    result = pliant.simulate(
+        two_link, 0.05, q0=q0, controller=Sampled(controller, 0.01, delay=0.015), output_step=0.001
+    )
     np.testing.assert_array_equal(result.tau[result.t < 0.0149], 0)
     first = controller.bind(two_link)(0.0, q0, np.zeros(4))
     during = (result.t > 0.0151) & (result.t < 0.0249)

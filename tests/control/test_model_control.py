@@ -80,7 +80,9 @@ def test_linear_system_against_differences(two_link) -> None:
 def test_lqr_damps_the_vibration(two_link) -> None:
     goal = [0.0, 0.5]
     rest = two_link.equilibrium(goal)
-    result = pliant.simulate(two_link, 2.0, q0=rest + [0.05, -0.05, 0.01, 0], controller=LQR(goal, WEIGHTS, 1e-2))
+    result = pliant.simulate(
+        two_link, 2.0, q0=rest + np.array([0.05, -0.05, 0.01, 0]), controller=LQR(goal, WEIGHTS, 1e-2)
+    )
     assert np.abs(result.q[-1] - rest).max() < 2e-3
     assert np.abs(result.q[:, 2] - rest[2]).max() > 5e-3
 
@@ -95,7 +97,7 @@ def test_sampled_lqr_tends_to_the_continuous_one(two_link) -> None:
     # the gain of a held input differs in first order of the period
     assert gaps[0] > 1.7 * gaps[1] > 1.7**2 * gaps[2] > 0
     rest = continuous.x0[:4]
-    start = rest + [0.02, -0.02, 0, 0]
+    start = rest + np.array([0.02, -0.02, 0, 0])
     exact = pliant.simulate(two_link, 0.5, q0=start, controller=LQR([0.0, 0.5], WEIGHTS, 1e-1)).q[-1]
     held = pliant.simulate(two_link, 0.5, q0=start, controller=LQR([0.0, 0.5], WEIGHTS, 1e-1, sample_time=1e-4)).q[-1]
     assert np.abs(held - exact).max() < 0.02 * np.abs(start - rest).max()

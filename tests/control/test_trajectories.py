@@ -1,4 +1,4 @@
-"""Trajectories: rest at both ends, rates that are derivatives, numbers that equal expressions, errors before running."""
+"""Trajectories: rest at both ends, rates that are derivatives, numbers that equal expressions, early errors."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def test_waypoints_pass_through_and_rest(order: int) -> None:
     if order == 5:
         np.testing.assert_allclose(qdd[[0, -1]], 0, atol=1e-9)
     before, after = trajectory(np.array(times[1:3]) - 1e-9), trajectory(np.array(times[1:3]) + 1e-9)
-    np.testing.assert_allclose(before[2], after[2], atol=1e-4)  # continuous acceleration: third derivative 1e4 times 2e-9
+    np.testing.assert_allclose(
+        before[2], after[2], atol=1e-4
+    )  # continuous acceleration: third derivative 1e4 times 2e-9
 
 
 def test_step_and_parts() -> None:

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.composition import Composition, compose
+from pliant.composition import compose
 from pliant.control import Controller, Trajectory
 from pliant.errors import ModelError
 from pliant.kernels import Kernel

@@ -20,8 +20,10 @@ def to_control(system: StateSpace, model: Model | None = None) -> Any:
     """The system as `control.StateSpace` of python-control, with names of states and inputs if the model is given."""
     try:
         import control  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise PliantError("to_control: python-control is missing; install it with: pip install control") from error
+    except ImportError:
+        control = None
+    if not hasattr(control, "StateSpace"):  # nor is some other thing of that name
+        raise PliantError("to_control: python-control is missing; install it with: pip install control")
     names: dict[str, Any] = {}
     if model is not None:
         names = {

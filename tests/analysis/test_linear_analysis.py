@@ -1,0 +1,157 @@
+"""Closed-loop matrices, frequency response, modes: against differences, simulation and closed forms."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.analysis import (
+    closed_loop_eigenvalues,
+    closed_loop_matrix,
+    eigenvalues_along,
+    frequency_response,
+    link_frequencies,
+    modes,
+    to_control,
+)
+from pliant.control import LQR, PD, PID, ComputedTorque, Cycloidal, Encoder, Sampled, StrainGauge
+from pliant.robot import TipLoad
+
+
+@pytest.fixture(scope="module")
+def arm() -> pliant.Model:
+    return pliant.load("two-link").model()
+
+
+@pytest.mark.parametrize("controller", [PD(300, 60, [0.2, 0.4]), PID(300, 100, 60, [0.2, 0.4])], ids=["pd", "pid"])
+def test_closed_loop_matrix_against_differences(arm, controller) -> None:
+    law = controller.bind(arm)
+    rng = np.random.default_rng(2)
+    x = np.concatenate([rng.normal(size=8) * [1, 1, 0.02, 0.02, 1, 1, 0.1, 0.1], np.full(law.n_states, 0.1)])
+
+    def rate(x: np.ndarray) -> np.ndarray:
+        q, qd, z = x[:4], x[4:8], x[8:]
+        tau, zd = law.step(0.3, q, qd, z)
+        return np.concatenate([qd, arm.forward_dynamics(q, qd, tau), zd])
+
+    h, found = 1e-4, []
+    for e in np.eye(len(x)):  # fourth order: truncation h^4, rounding 1e-16/h of accelerations up to 1e4
+        found.append((rate(x - 2 * h * e) - 8 * rate(x - h * e) + 8 * rate(x + h * e) - rate(x + 2 * h * e)) / (12 * h))
+    A = closed_loop_matrix(arm, controller, 0.3, x[:4], x[4:8], x[8:] if law.n_states else None)
+    np.testing.assert_allclose(A, np.array(found).T, atol=1e-7 * np.abs(A).max())
+
+
+def test_lqr_poles_are_closed_loop_eigenvalues(arm) -> None:
+    controller = LQR([0.0, 0.5], 1.0, 1e-2)
+    design = controller.design(arm)
+    found = closed_loop_eigenvalues(arm, controller, 0.0, design.x0[:4])
+    np.testing.assert_allclose(np.sort(found.real), np.sort(design.poles.real), atol=1e-7 * np.abs(found).max())
+
+
+def test_eigenvalues_along_a_path(arm) -> None:
+    path = Cycloidal([-1.5, 0.0], [0.0, 1.0], 1.0)
+    controller = ComputedTorque(400, 40, path)
+    history = eigenvalues_along(arm, controller, [0.0, 0.5, 1.0], path)
+    assert history.values.shape == (3, 8)
+    rest = arm.equilibrium([0.0, 1.0])
+    settled = eigenvalues_along(arm, controller, [1.0], (rest[None], np.zeros((1, 4)))).values[0]
+    # at rest the decoupled loop vibrates as the arm does with its joints locked; its joints are critically damped
+    np.testing.assert_allclose(np.sort(settled.imag[settled.imag > 1]), 2 * np.pi * arm.frequencies(rest), rtol=1e-9)
+    assert (np.abs(settled + 20) < 1e-3).sum() == 4
+    assert set(np.unique(history.links)) <= {"", "upper", "fore"}
+    assert history.frequencies("upper", 1).shape == (3, 1)
+    with pytest.raises(pliant.ModelError, match="path: it moves 1"):
+        eigenvalues_along(arm, PD(1, 1, [0, 0]), [0.0], path[0])
+    with pytest.raises(pliant.ModelError, match="sampled controller"):
+        closed_loop_matrix(arm, Sampled(PD(1, 1, [0, 0]), 0.1), 0.0, np.zeros(4))
+
+
+def test_frequency_response_is_what_a_sine_does(arm) -> None:
+    import casadi as ca
+
+    rest = arm.equilibrium([-np.pi / 2, 0.0])  # hanging: stable
+    damped = pliant.Robot.model_validate(_with_friction()).model()
+    hertz, amplitude = 3.0, 0.01
+    G = frequency_response(damped, [hertz], rest)[0]
+
+    class Sine:
+        def expression(self, t, q, qd):
+            return ca.vertcat(amplitude * ca.sin(2 * np.pi * hertz * t), 0)
+
+    result = pliant.simulate(damped, 8.0, q0=rest, torque=Sine(), output_step=1 / 300)
+    late = result.t > 6.0  # friction has taken the transient: exp(-3 * 6)
+    wave = np.exp(-2j * np.pi * hertz * result.t[late][:-1])
+    measured = 2j * (wave[:, None] * (result.q[late][:-1] - rest)).mean(axis=0) / amplitude
+    np.testing.assert_allclose(measured, G[:4, 0], atol=2e-3 * np.abs(G[:4, 0]).max())
+
+
+def _with_friction() -> dict:
+    robot = pliant.load("two-link").to_dict()
+    for link in robot["links"]:
+        link["joint"] = {"friction": {"viscous": 20.0}}
+        link["shapes"] |= {"damping": 0.05}
+    return robot
+
+
+def test_modes_of_a_spatial_arm() -> None:
+    robot = pliant.load("two-link").to_dict() | {"gravity": [0, 0, 0]}
+    for link in robot["links"]:
+        link["shapes"] |= {"bending_z": 1}
+    model = pliant.Robot.model_validate(robot).model()
+    q = np.array([0.2, 0.7, 0, 0, 0, 0])
+    sensors = [Encoder("upper"), StrainGauge("upper")]
+    found = modes(model, q, sensors=sensors)
+    np.testing.assert_allclose(found.participation.sum(axis=1), 1, atol=1e-10)
+    np.testing.assert_allclose(found.frequencies, model.frequencies(q, "free"), atol=1e-9)
+    aside = [k for k in range(6) if found.owner(k).split(".")[1:2] == ["bending_z"]]
+    assert len(aside) == 2
+    assert found.uncontrollable() == aside
+    assert set(aside) <= set(found.unobservable())
+    blind = modes(model, q)
+    with pytest.raises(pliant.ModelError, match="no sensors"):
+        blind.unobservable()
+
+
+def test_control_cosines_span_the_torque(arm) -> None:
+    # with all modes the cosines of one torque are the coordinates of a unit vector
+    found = modes(arm, [0.1, 0.6, 0, 0])
+    np.testing.assert_allclose((found.control**2).sum(axis=0), 1, atol=1e-10)
+
+
+def test_link_frequencies_of_a_loaded_beam() -> None:
+    model = pliant.load("crane-4dof").model()
+    # steel tube 50/40 mm: clamped-mass 9.133, 70.48 Hz (1.8 m with 3.56 kg), 4.726, 53.08 Hz (2 m with 13.55 kg)
+    for link, expected in (("outer", [9.133, 70.48]), ("inner", [4.726, 53.08])):
+        found = link_frequencies(model, link) / (2 * np.pi)
+        np.testing.assert_allclose(found[[0, 2]], expected, rtol=2e-3)  # the shapes carry the sections' rotary inertia
+    heavier = link_frequencies(model, "outer", load=TipLoad(mass=3.56, inertia=0.5, first_moment=0.4))
+    assert heavier[0] < link_frequencies(model, "outer")[0]
+    with pytest.raises(pliant.ModelError, match="does not vibrate"):
+        link_frequencies(model, "tool")
+
+
+def test_python_control(arm, monkeypatch) -> None:
+    system = arm.linearize(np.zeros(4))
+    monkeypatch.setitem(sys.modules, "control", None)
+    with pytest.raises(pliant.PliantError, match="pip install control"):
+        to_control(system)
+    double = types.ModuleType("control")
+    double.StateSpace = lambda *matrices, **names: (matrices, names)
+    monkeypatch.setitem(sys.modules, "control", double)
+    matrices, names = to_control(system, arm)
+    np.testing.assert_array_equal(matrices[0], system.A)
+    assert names["inputs"] == ["upper", "fore"]
+    assert len(names["states"]) == 8
+
+
+def test_python_control_itself(arm) -> None:
+    control = pytest.importorskip("control")
+    if not hasattr(control, "StateSpace"):
+        pytest.skip("python-control is not installed")
+    converted = to_control(arm.linearize(np.zeros(4)), arm)
+    assert isinstance(converted, control.StateSpace)
+    assert converted.ninputs == 2

@@ -1,0 +1,143 @@
+"""Exact sensitivities against finite differences, and convergence against theory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.analysis import (
+    convergence,
+    finite_difference,
+    frequency_sensitivity,
+    rest_sensitivity,
+    rest_slope,
+    run_sensitivity,
+    with_shapes,
+)
+from pliant.control import PD, Cycloidal
+from pliant.dynamics.kinematics import tip_pose
+
+PATHS = ["links.upper.beam.EI_z", "links.fore.beam.mass_per_length", "payload.mass", "links.upper.beam.length"]
+JOINTS = [0.3, 0.5]
+
+
+@pytest.fixture(scope="module")
+def robot() -> pliant.Robot:
+    return pliant.load("two-link")
+
+
+@pytest.fixture(scope="module")
+def model(robot) -> pliant.Model:
+    return robot.model(parameters=PATHS)
+
+
+def tip(model):
+    return lambda q: tip_pose(model.chain, q)[:2, 3]
+
+
+def differences(robot, quantity, paths=PATHS) -> np.ndarray:
+    # fourth order with relative step 1e-4 (third, one-sided, for the payload of zero): error about 1e-9 relative
+    return np.array([finite_difference(robot, path, quantity) for path in paths]).T
+
+
+FAST_AND_ALL = [[0, 2], pytest.param([0, 1, 2, 3], marks=pytest.mark.full)]
+
+
+@pytest.mark.parametrize("chosen", FAST_AND_ALL)
+def test_frequencies(robot, model, chosen) -> None:
+    q = np.array([*JOINTS, 0, 0])
+    found = frequency_sensitivity(model, q)
+    expected = differences(robot, lambda r: r.model().frequencies(q), [PATHS[k] for k in chosen])
+    np.testing.assert_allclose(found.gradient[:, chosen], expected, rtol=1e-6)
+    np.testing.assert_allclose(found.values, model.frequencies(q), rtol=1e-12)
+    # stiffness and density alone scale a frequency by their square root, if all links change: here one of two does
+    assert (found.logarithmic[:, 0] > 0).all()
+    assert (found.logarithmic[:, 0] < 0.5).all()
+    np.testing.assert_array_equal(found["payload.mass"], found.gradient[:, 2])
+
+
+@pytest.mark.parametrize("chosen", FAST_AND_ALL)
+def test_static_rest(robot, model, chosen) -> None:
+    found = rest_sensitivity(model, tip(model), JOINTS)
+
+    def quantity(r):
+        m = r.model()
+        return m.tip_pose(m.equilibrium(JOINTS))[:2, 3]
+
+    expected = differences(robot, quantity, [PATHS[k] for k in chosen])
+    np.testing.assert_allclose(found.gradient[:, chosen], expected, atol=1e-8)
+
+
+def test_outcome_of_a_run(robot, model) -> None:
+    reference = Cycloidal(JOINTS, [0.6, 0.1], 0.3)
+    start = model.equilibrium(JOINTS)
+    found = run_sensitivity(
+        model, lambda t, q, qd: tip_pose(model.chain, q)[:2, 3], 0.35, q0=start, q0_slope=rest_slope(model, start),
+        controller=PD(300, 60, reference),
+    )  # fmt: skip
+
+    def quantity(r):
+        m = r.model()
+        controller = PD(300, 60, reference)
+        run = pliant.simulate(m, 0.35, q0=m.equilibrium(JOINTS), controller=controller, rtol=1e-11, atol=1e-13)
+        return run.tip[-1, :2]
+
+    path = PATHS[0]
+    # a difference of two runs at rtol 1e-11 over a relative step of 1e-3: 1e-8 of the value per relative change
+    expected = finite_difference(robot, path, quantity, step=1e-3)
+    np.testing.assert_allclose(found[path], expected, rtol=1e-5)
+    np.testing.assert_allclose(found.values, quantity(robot), atol=1e-8)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("path", PATHS)
+def test_outcome_of_a_prescribed_motion(robot, model, path: str) -> None:
+    motion = Cycloidal(JOINTS, [0.6, 0.1], 0.3).motion(model)
+    found = run_sensitivity(model, lambda t, q, qd: q[2:], 0.35, q0=[*JOINTS, 0, 0], motion=motion)
+
+    def quantity(r):
+        m = r.model()
+        return pliant.simulate(m, 0.35, q0=[*JOINTS, 0, 0], motion=motion, rtol=1e-11, atol=1e-13).q[-1, 2:]
+
+    expected = finite_difference(robot, path, quantity, step=1e-3)
+    np.testing.assert_allclose(found[path], expected, rtol=1e-4, atol=1e-7 * np.abs(expected).max())
+
+
+def test_convergence_of_modes_is_first_order_where_links_follow(robot) -> None:
+    def lowest(r):
+        m = r.model()
+        return m.frequencies([*JOINTS, *np.zeros(m.n - 2)])[0]
+
+    found = convergence(robot, lowest, (1, 2, 3, 4, 6))
+    assert (found.changes < 0).all()  # Rayleigh-Ritz: more shapes, lower frequencies
+    assert 0.8 < found.order < 1.6  # clamped-free modes never meet the moment of the outer link
+    assert found.limit < found.values[-1]
+    assert found.error == pytest.approx(found.values[-1] - found.limit)
+    assert "order" in str(found)
+
+
+def test_convergence_of_elements_is_fourth_order() -> None:
+    beam = pliant.Beam(length=1.0, mass_per_length=0.331, EI_y=1165.4916, EI_z=1165.4916)
+    shapes = pliant.Shapes(method="elements", count=1, bending_y=True)
+    single = pliant.Robot(name="one", gravity=(0, 0, 0), links=[pliant.Link(name="a", beam=beam, shapes=shapes)])
+    found = convergence(single, lambda r: r.model().frequencies()[0], (4, 8, 12))
+    assert found.order == pytest.approx(4, abs=0.1)  # cubic elements
+    assert 2 * np.pi * found.limit == pytest.approx(208.637, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: convergence(r, lambda x: 1.0, (1, 2)), "counts: got"),
+        (lambda r: convergence(r, lambda x: 1.0, (3, 2, 1)), "counts: got"),
+        (lambda r: with_shapes(r, 0), "count: got 0"),
+        (lambda r: with_shapes(r, 2, ["elbow"]), "links: elbow not flexible"),
+        (lambda r: finite_difference(r, "links.9.mass", lambda x: 1.0), "is not a number of this robot"),
+        (lambda r: frequency_sensitivity(r.model()), "make the model with"),
+        (lambda r: rest_sensitivity(r.model(), lambda q: q, JOINTS), "make the model with"),
+    ],
+)
+def test_bad_input(robot, call, message: str) -> None:
+    with pytest.raises(pliant.ModelError, match=message):
+        call(robot)
