@@ -198,13 +198,11 @@ class Result:
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
         place = self.robot.index(link) if isinstance(link, str) else range(len(self.robot.links))[link]
-        chain_link = self.model.chain.links[place]
         eta = _fraction(self.robot.links[place], x)
-        q, p = ca.SX.sym("q", self.model.n), self.model.parameter_symbols
-        c = self.model.chain.body(chain_link, q)
-        r, theta = chain_link.body.point(c, eta)
-        straight, _ = chain_link.body.point(_straight(chain_link, c), eta)
-        kernel = Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")
+        kernels = self.model.__dict__.setdefault("_stations", {})  # runs of one model share them
+        kernel = kernels.get((place, eta))
+        if kernel is None:
+            kernel = kernels[place, eta] = _station_kernel(self.model, place, eta)
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
         return shift, turn
 
@@ -435,6 +433,16 @@ def _fraction(link: Any, x: float | str) -> float:
     if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
         raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.name!r}")
     return min(float(x) / length, 1.0) if length else 0.0
+
+
+def _station_kernel(model: Model, place: int, eta: float) -> Kernel:
+    """(q, p) -> displacement and rotation of a station of a link, in its own root frame."""
+    link = model.chain.links[place]
+    q, p = ca.SX.sym("q", model.n), model.parameter_symbols
+    c = model.chain.body(link, q)
+    r, theta = link.body.point(c, eta)
+    straight, _ = link.body.point(_straight(link, c), eta)
+    return Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")
 
 
 def _straight(link: Any, c: Any) -> Any:
