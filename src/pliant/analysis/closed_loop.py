@@ -159,31 +159,38 @@ def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: 
     from scipy.linalg import eigh
 
     place = model.robot.index(link)
-    chain_link = model.chain.links[place]
     state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
-    skip = 1 if chain_link.joint_index is None and chain_link.actuated is not None else 0  # a free length comes first
-    indices = list(chain_link.body_indices)[skip:]
-    if not indices:
-        raise ModelError(f"links.{link}: it has no shapes and does not vibrate")
-    M, D, J = _load(model.robot.links[place], load)
-    c, p = ca.SX.sym("c", len(chain_link.body_indices)), model.parameter_symbols
-    body = chain_link.body
-    tip = body.tip(c, ca.SX.zeros(c.shape))
-    move, turn = tip.J[:, skip:], tip.W[:, skip:]
-    slope = ca.vertcat(ca.SX.zeros(1, len(indices)), turn[2, :], -turn[1, :])  # y' along the axis of each deflection
-    across = ca.vertcat(ca.SX.zeros(1, len(indices)), move[1, :], move[2, :])
-    mass = body.moments(c, ca.SX.zeros(c.shape)).gram[skip:, skip:]
-    mass = mass + M * ca.mtimes(move.T, move) + J * ca.mtimes(slope.T, slope)
-    mass = mass + D * (ca.mtimes(across.T, slope) + ca.mtimes(slope.T, across))
-    stiffness = ca.hessian(body.strain_energy(c), c)[0][skip:, skip:]
-    at = state[list(chain_link.body_indices)]
-    matrices = ca.Function("link", [c, p], [ca.densify(stiffness), ca.densify(mass)])(at, model.nominal_parameters)
-    K, G = (np.array(x, dtype=float) for x in matrices)
-    return np.asarray(np.sqrt(eigh(K, G, eigvals_only=True)))
+    matrices: dict[int, Any] = model.__dict__.setdefault("_link_vibrations", {})
+    if place not in matrices:
+        matrices[place] = _link_matrices(model, place)
+    c = state[list(model.chain.links[place].body_indices)]
+    found = matrices[place](c, model.nominal_parameters, _load(model.robot.links[place], load))
+    K, M = (np.array(x, dtype=float) for x in found)
+    return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)))
+
+
+def _link_matrices(model: Model, place: int) -> Any:
+    """Stiffness and mass of one link over its own shapes, with a load (M, D, J) at its tip."""
+    link = model.chain.links[place]
+    skip = 1 if link.joint_index is None and link.actuated is not None else 0  # a free length comes first
+    size = len(link.body_indices) - skip
+    if size <= 0:
+        raise ModelError(f"links.{link.name}: it has no shapes and does not vibrate")
+    c, load = ca.SX.sym("c", len(link.body_indices)), ca.SX.sym("load", 3)
+    still = ca.SX.zeros(c.shape)
+    tip = link.body.tip(c, still)
+    zero = ca.SX.zeros(1, size)
+    y = ca.vertcat(zero, tip.J[1:, skip:])
+    slope = ca.vertcat(zero, tip.W[2, skip:], -tip.W[1, skip:])  # y' along the axis of each deflection
+    mass = link.body.moments(c, still).gram[skip:, skip:] + load[0] * ca.mtimes(tip.J[:, skip:].T, tip.J[:, skip:])
+    mass += load[1] * (ca.mtimes(y.T, slope) + ca.mtimes(slope.T, y)) + load[2] * ca.mtimes(slope.T, slope)
+    stiffness = ca.hessian(link.body.strain_energy(c), c)[0][skip:, skip:]
+    outputs = [ca.densify(stiffness), ca.densify(mass)]
+    return ca.Function("link", [c, model.parameter_symbols, load], outputs)
 
 
 def _load(link: Any, load: TipLoad | float | None) -> tuple[float, float, float]:
-    """Mass, first moment and moment of inertia at the tip."""
+    """Mass M, first moment D and moment of inertia J at the tip."""
     if load is None:
         given = getattr(link.shapes, "tip_load", None)
         load = given if isinstance(given, TipLoad) else TipLoad()
