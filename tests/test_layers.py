@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
     "errors", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics", "model", "control", "loads",
     "structure",
-    "progress", "results", "composition", "simulation", "batch", "analysis", "export", "identification", "environments",
-    "sweeps", "view", "scenario", "studies", "cli",
+    "progress", "results", "composition", "simulation", "batch", "analysis", "export", "view", "scenario",
+    "identification", "sweeps", "environments", "studies", "cli",
 )  # fmt: skip
 KNOW_NO_ROBOT = ("algebra", "kernels", "integrate")
 DOORS = {  # imports inside a method that point downwards, each for a user's convenience

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
+from pliant.identification import Identification, Recording, identify
 from pliant.model import Model
 from pliant.results import Result
 from pliant.robot import (
@@ -58,6 +59,7 @@ __all__ = [
     "Drive",
     "Event",
     "Friction",
+    "Identification",
     "Joint",
     "Limits",
     "Link",
@@ -67,6 +69,7 @@ __all__ = [
     "ModelError",
     "Origin",
     "PliantError",
+    "Recording",
     "Result",
     "RigidBody",
     "Robot",
@@ -78,6 +81,7 @@ __all__ = [
     "UnsupportedModel",
     "analysis",
     "arms",
+    "identify",
     "control",
     "load",
     "loads",

@@ -1,0 +1,43 @@
+"""`pliant identify`: fit an arm to measured runs."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pliant.cli.folders import fresh_folder
+from pliant.cli.options import Json
+from pliant.cli.output import print_json
+
+
+def command(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (YAML): robot, parameters, runs.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the outputs; out/NAME of the study by default.", metavar="DIR")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
+    json: Json = False,
+) -> None:
+    """Fit numbers of an arm (stiffness, damping, payload, friction) to measured runs in CSV files.
+
+    Leaves the fitted arm (arm.yaml), the estimates with errors (estimates.json) and residual plots (residuals.png).
+    """
+    from pliant.identification.study import IdentificationStudy
+
+    chosen = IdentificationStudy.load(study)
+    folder = fresh_folder(out if out is not None else Path("out") / study.stem, force)
+    found = chosen.run()
+    facts = found.to_dict()
+    found.robot.save(folder / "arm.yaml")
+    (folder / "estimates.json").write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    found.plot(folder / "residuals.png")
+    if json:
+        print_json(facts)
+        return
+    typer.echo(f"{found.robot.name}: {len(found.channels)} channels, {found.evaluations} runs of the model")
+    typer.echo(str(found))
+    for name in ("arm.yaml", "estimates.json", "residuals.png"):
+        typer.echo(f"wrote {folder / name}")

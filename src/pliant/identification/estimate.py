@@ -1,0 +1,175 @@
+"""What a fit tells: estimates, how sure they are, what the data cannot tell apart, and what is left over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ModelError
+from pliant.robot import Robot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """A direction in the space of the fitted numbers along which the data says (almost) nothing.
+
+    `weights` are relative changes: moving all named numbers together by these leaves the readings as they are.
+    `deviation` is how far, as a fraction of the values, the data lets one move (inf: as far as one likes).
+    """
+
+    weights: Mapping[str, float]
+    deviation: float
+
+    def __str__(self) -> str:
+        names = list(self.weights)
+        if len(names) == 1:
+            return f"{names[0]}: the data does not depend on it"
+        shown = ", ".join(f"{name} {weight:+.2f}" for name, weight in self.weights.items())
+        how = "at all" if np.isinf(self.deviation) else f"better than {100 * self.deviation:.3g} %"
+        return f"{' and '.join(names)} cannot be told apart {how} (relative changes {shown} cancel)"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Readings of one channel of one recording, what the fitted arm gives, and the noise found or given."""
+
+    recording: str
+    name: str
+    t: Array
+    measured: Array
+    fitted: Array
+    noise: float
+
+    @property
+    def residual(self) -> Array:
+        """Measured less fitted."""
+        return np.asarray(self.measured - self.fitted)
+
+
+@dataclass(frozen=True)
+class Identification:
+    """The outcome of `identify`.
+
+    Attributes
+    ----------
+    parameters : names of all fitted numbers: paths of the robot, then unknown start values
+    estimates, standard_errors : (K,)
+    covariance, correlation : (K, K)
+    start : (K,) values at which the fit began
+    unresolved : what the data cannot tell apart; empty if all is well. Errors of the numbers involved are inf.
+    channels : readings, fit and noise of each channel
+    chi2 : sum of squared residuals in units of their noise, per degree of freedom; about 1 if the noise was given
+        rightly and the model is able to follow
+    at_bound : names of numbers that ended on a bound, for which the errors do not hold
+    """
+
+    robot: Robot
+    parameters: tuple[str, ...]
+    estimates: Array
+    covariance: Array
+    start: Array
+    unresolved: tuple[Unresolved, ...]
+    singular_values: Array
+    channels: tuple[Channel, ...]
+    chi2: float
+    freedom: int
+    at_bound: tuple[str, ...]
+    evaluations: int
+    message: str
+    notes: tuple[str, ...] = field(default=())
+
+    def __getitem__(self, name: str) -> float:
+        """Estimate by name."""
+        return float(self.estimates[self._index(name)])
+
+    def _index(self, name: str) -> int:
+        if name not in self.parameters:
+            raise ModelError(f"parameter: got {name!r}, expected one of {', '.join(self.parameters)}")
+        return self.parameters.index(name)
+
+    @property
+    def standard_errors(self) -> Array:
+        """(K,) standard deviations of the estimates."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def correlation(self) -> Array:
+        """(K, K); NaN for numbers without a finite error."""
+        error = self.standard_errors
+        with np.errstate(invalid="ignore"):
+            out = self.covariance / np.outer(error, error)
+        np.fill_diagonal(out, 1.0)
+        return np.asarray(out)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Estimates by name."""
+        return dict(zip(self.parameters, self.estimates.tolist()))
+
+    def intervals(self, level: float = 0.95, simultaneous: bool = False) -> Array:
+        """(K, 2) confidence intervals of each number; `simultaneous` ones hold all at once (Bonferroni)."""
+        from scipy.special import stdtrit
+
+        tail = (1.0 - level) / (2.0 * (len(self.parameters) if simultaneous else 1))
+        half = float(stdtrit(self.freedom, 1.0 - tail)) * self.standard_errors
+        return np.column_stack([self.estimates - half, self.estimates + half])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; infinite errors are None."""
+        finite = np.isfinite(self.standard_errors)
+        intervals = self.intervals()
+        return {
+            "format": 1,
+            "robot": self.robot.name,
+            "parameters": {
+                name: {
+                    "estimate": float(self.estimates[k]),
+                    "standard_error": float(self.standard_errors[k]) if finite[k] else None,
+                    "interval_95": intervals[k].tolist() if finite[k] else None,
+                    "start": float(self.start[k]),
+                }
+                for k, name in enumerate(self.parameters)
+            },
+            "correlation": [[None if np.isnan(v) else v for v in row] for row in self.correlation.tolist()],
+            "unresolved": [
+                {"weights": dict(u.weights), "deviation": None if np.isinf(u.deviation) else u.deviation}
+                for u in self.unresolved
+            ],
+            "noise": {f"{c.recording}: {c.name}": c.noise for c in self.channels},
+            "chi2": self.chi2,
+            "at_bound": list(self.at_bound),
+            "notes": list(self.notes),
+            "evaluations": self.evaluations,
+            "message": self.message,
+        }
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.parameters)
+        lines = [f"{'parameter':{width}}  {'estimate':>12}  {'95 % interval':>28}  {'error':>8}"]
+        for name, value, error, (low, high) in zip(
+            self.parameters, self.estimates, self.standard_errors, self.intervals()
+        ):
+            known = np.isfinite(error)
+            span = f"[{low:.6g}, {high:.6g}]" if known else "not known"
+            relative = f"{100 * error / abs(value):.2g} %" if known and value else "-"
+            lines.append(f"{name:{width}}  {value:12.6g}  {span:>28}  {relative:>8}")
+        lines += [f"the data cannot tell: {item}" for item in self.unresolved]
+        lines += [f"{name} ended on its bound: its error does not hold" for name in self.at_bound]
+        lines += list(self.notes)
+        return "\n".join(lines)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Figure of measured and fitted readings with the residuals below, channel by channel."""
+        from pliant.identification.figures import residuals
+
+        return residuals(self, path)

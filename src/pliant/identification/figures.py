@@ -1,0 +1,37 @@
+"""Residual plots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pliant.identification.estimate import Channel, Identification
+from pliant.view.style import COLOURS, WIDTH, Paths, figure, time_axis, zero_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_CHANNELS = 12
+
+
+def residuals(found: Identification, path: Paths = None) -> Figure:
+    """Measured and fitted over time, residuals with a band of two standard deviations; the first 12 channels."""
+    shown = found.channels[:MOST_CHANNELS]
+
+    def draw(page: Any) -> None:
+        axes = page.subplots(len(shown), 2, squeeze=False, sharex="row")
+        for (left, right), channel in zip(axes, shown):
+            _draw(left, right, channel)
+        for axis in axes[-1]:
+            time_axis(axis)
+
+    return figure(draw, 1.4 * WIDTH, 0.5 + 1.5 * len(shown), path)
+
+
+def _draw(left: Any, right: Any, channel: Channel) -> None:
+    left.plot(channel.t, channel.measured, ".", color="0.6", markersize=2)
+    left.plot(channel.t, channel.fitted, color=COLOURS[0])
+    left.set_title(f"{channel.recording}: {channel.name} (dots measured, line fitted)")
+    right.axhspan(-2 * channel.noise, 2 * channel.noise, color="0.92", zorder=0)
+    zero_line(right)
+    right.plot(channel.t, channel.residual, ".", color=COLOURS[1], markersize=2)
+    right.set_title("residual, band of two standard deviations")

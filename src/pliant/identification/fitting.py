@@ -1,0 +1,237 @@
+"""`identify`: least squares over recordings with exact slopes, in stages of growing length.
+
+A vibration that is a little too fast runs out of phase after some periods, and the sum of squares then has a valley
+at every period. The fit therefore begins with the first part of each recording and goes on from there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ModelError, SimulationError
+from pliant.identification.estimate import Channel, Identification
+from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
+from pliant.identification.recording import Recording
+from pliant.identification.residuals import LOSSES, Residuals
+from pliant.identification.response import Response
+from pliant.identification.unknowns import Unknowns, check_paths, unknowns
+from pliant.model import Model
+from pliant.robot import Robot
+
+Array = NDArray[np.float64]
+ROUNDS = 4
+"""Times that the noise is estimated anew."""
+SCATTER = 0.2
+"""Relative deviation of further starts."""
+EARLY = 1e-3
+"""Relative change of the sum of squares at which an early stage is good enough."""
+RIDGE = 0.1
+"""Weight of the start in early stages, so that what a short record does not tell stays where it is."""
+
+
+def identify(
+    model: Model | Robot,
+    data: Recording | Sequence[Recording],
+    parameters: Sequence[str],
+    *,
+    start: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    prior: Mapping[str, tuple[float, float]] | None = None,
+    loss: str = "linear",
+    loss_scale: float = 2.0,
+    stages: Sequence[float] = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0),
+    restarts: int = 0,
+    clocks: str = "check",
+    method: str = "auto",
+    rtol: float = 1e-7,
+    atol: float = 1e-9,
+) -> Identification:
+    """Fit numbers of an arm to measured runs.
+
+    Parameters
+    ----------
+    model : Model or Robot
+        A model lends its formulation and switches, a robot stands for its default model; their values are where the fit
+        begins.
+    data : Recording or sequence of them
+    parameters : sequence of str
+        Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`).
+    start, bounds, prior : mapping from names, optional
+        Where the fit begins; (lowest, highest); (mean, standard deviation) of what is known beforehand. Bounds of the
+        description itself (no negative mass) hold by default.
+    loss : str
+        "linear" (normal noise), or "soft_l1", "huber", "cauchy" against outliers.
+    loss_scale : float
+        Residual, in standard deviations, from which a robust loss takes effect.
+    stages : sequence of float
+        Fractions of the recordings that are fitted one after the other, the last one 1.
+    restarts : int
+        Further fits from starts scattered by a fifth, of which the best counts: against valleys beside the right one.
+    clocks : "check" or "ignore"
+        Whether to refuse readings that a shift in time would explain: the sensors' clock is then not that of the run.
+    method, rtol, atol : as in `pliant.simulate`
+
+    Returns
+    -------
+    Identification
+        With a warning if the data cannot tell some numbers apart.
+
+    Raises
+    ------
+    ModelError
+        Unknown parameters or channels, bad readings, clocks that differ.
+    """
+    recordings = [data] if isinstance(data, Recording) else list(data)
+    _check(recordings, loss, loss_scale, stages, clocks)
+    built = _model(model, parameters)
+    responses = [Response(built, recording, method, rtol, atol) for recording in recordings]
+    fitted = unknowns(
+        built.robot, parameters, start or {}, bounds or {}, prior or {}, _starts(responses, built.nominal_parameters)
+    )
+    residuals = Residuals(responses, fitted, loss, loss_scale)
+    values, message = _best(residuals, fitted, stages, restarts)
+    return _outcome(built.robot, residuals, fitted, values, message, clocks)
+
+
+def _check(recordings: list[Recording], loss: str, loss_scale: float, stages: Sequence[float], clocks: str) -> None:
+    if not recordings or not all(isinstance(recording, Recording) for recording in recordings):
+        raise ModelError("data: expected a Recording or a list of them; see pliant.identification.Recording")
+    if loss not in LOSSES:
+        raise ModelError(f"loss: got {loss!r}, expected one of {', '.join(LOSSES)}")
+    if not (np.isfinite(loss_scale) and loss_scale > 0):
+        raise ModelError(f"loss_scale: got {loss_scale!r}, expected a number above 0")
+    if not stages or list(stages) != sorted(stages) or not stages[0] > 0 or stages[-1] != 1:
+        raise ModelError(f"stages: got {stages!r}, expected rising fractions that end with 1")
+    if clocks not in ("check", "ignore"):
+        raise ModelError(f"clocks: got {clocks!r}, expected 'check' or 'ignore'")
+
+
+def _model(given: Model | Robot, parameters: Sequence[str]) -> Model:
+    robot = given.robot if isinstance(given, Model) else given
+    check_paths(robot, parameters)
+    if isinstance(given, Model) and given.parameters == tuple(parameters):
+        return given
+    if isinstance(given, Robot):
+        return Model(given, parameters=tuple(parameters))
+    o = given.options
+    return Model(robot, o.formulation, o.rotation, o.stiffening, tuple(parameters), o.shapes)
+
+
+def _starts(responses: list[Response], p: Array) -> list[tuple[str, float]]:
+    """Names and first values of the unknown start values."""
+    found = []
+    for k, response in enumerate(responses):
+        title = response.recording.name or f"run {k + 1}"
+        values = response.start_values(p)
+        found += [(f"{title}: {name}", float(v)) for name, v in zip(response.recording.free_start, values)]
+    return found
+
+
+def _best(residuals: Residuals, fitted: Unknowns, stages: Sequence[float], restarts: int) -> tuple[Array, str]:
+    """The best of several fits, judged by the likelihood, in which the noise they found counts as well."""
+    rng, first = np.random.default_rng(0), fitted.start / fitted.scale
+    low, high = fitted.lower / fitted.scale, fitted.upper / fitted.scale
+    best: tuple[float, Any, Array, str] | None = None
+    for attempt in range(1 + restarts):
+        scattered = first + SCATTER * rng.normal(size=len(first)) * (attempt > 0)
+        try:
+            u, message = _staged(residuals, np.clip(scattered, low, high), fitted, stages)
+        except SimulationError:
+            if attempt == 0 and not restarts:
+                raise
+            continue
+        cost = residuals.likelihood_cost(u)
+        if best is None or cost < best[0]:
+            best = cost, residuals.noise_found(), u, message
+    if best is None:
+        raise SimulationError(
+            f"identify: none of {1 + restarts} starts led to an optimum; give a better start or bounds"
+        )
+    residuals.window(1.0)
+    residuals.set_noise(best[1])
+    return best[2], best[3]
+
+
+def _staged(residuals: Residuals, u: Array, fitted: Unknowns, stages: Sequence[float]) -> tuple[Array, str]:
+    """Scaled values u at the optimum, stage by stage; on the whole record the noise is found along with them."""
+    residuals.set_noise(None)
+    for fraction in stages[:-1]:
+        residuals.window(fraction)
+        u, _ = _solve(residuals, fitted, u, RIDGE, EARLY)
+    residuals.window(1.0)
+    message = ""
+    for _ in range(ROUNDS):
+        u, message = _solve(residuals, fitted, u)
+        if residuals.update_noise(u) < 0.01:
+            break
+    return u, message
+
+
+def _solve(
+    residuals: Residuals, fitted: Unknowns, u: Array, ridge: float = 0.0, tolerance: float = 1e-9
+) -> tuple[Array, str]:
+    from scipy.optimize import least_squares
+
+    residuals.ridge(ridge, u)
+    residuals.must_run(u)
+    low, high = fitted.lower / fitted.scale, fitted.upper / fitted.scale
+    found = least_squares(
+        residuals.values, np.clip(u, low, high), residuals.slopes, bounds=(low, high), x_scale="jac",
+        loss=residuals.rho, ftol=tolerance, xtol=tolerance, gtol=None, max_nfev=100,
+    )  # fmt: skip
+    if found.status == 0:
+        raise SimulationError(
+            "identify: no optimum after 100 evaluations; start nearer to the truth, fit fewer parameters, or give bounds"
+        )
+    return np.asarray(found.x), str(found.message)
+
+
+def _outcome(
+    robot: Robot, residuals: Residuals, fitted: Unknowns, u: Array, message: str, clocks: str
+) -> Identification:
+    residuals.ridge(0.0, u)
+    data, J = residuals.weighted(u)
+    values = u * fitted.scale
+    relative = np.maximum(np.abs(values), fitted.scale)  # what has gone to zero is judged by where it began
+    relative[fitted.P :] = fitted.scale[fitted.P :]
+    unresolved, spectrum = unresolved_directions(J[: len(data)] * (relative / fitted.scale), fitted.names)
+    C = covariance(residuals, u, unresolved, fitted) * np.outer(fitted.scale, fitted.scale)
+    freedom = max(1, len(data) - len(u))
+    channels = tuple(
+        Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u)
+    )  # fmt: skip
+    edge = 1e-6 * fitted.scale
+    bound = (values - fitted.lower <= edge) | (fitted.upper - values <= edge)
+    known = {path: float(v) for path, v in zip(fitted.names[: fitted.P], values)}
+    found = Identification(
+        robot.replace(known), fitted.names, values, C, fitted.start, unresolved, spectrum, channels,
+        float(data @ data) / freedom, freedom, tuple(n for n, b in zip(fitted.names, bound) if b),
+        residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)),
+    )  # fmt: skip
+    for item in unresolved:
+        warnings.warn(
+            f"identify: {item}; fix one of them, give a prior, or measure a motion that excites them", stacklevel=3
+        )
+    return found
+
+
+def _clock_notes(residuals: Residuals, u: Array, clocks: str) -> list[str]:
+    """Readings that a shift in time explains: refused where it matters, noted where it is small."""
+    notes = []
+    for title, offset, error, explained in clock_offsets(residuals, u):
+        step = residuals.sample_step(title)
+        text = (
+            f"{title}: a clock that is {offset:.3g} s (± {error:.1g} s) late explains {100 * explained:.0f} % of the "
+        )
+        if clocks == "check" and abs(offset) > step and explained > 0.5:
+            raise ModelError(
+                f"{text}residuals: the readings are not on the clock of the torques; shift them, or pass clocks='ignore'"
+            )
+        if abs(offset) > 0.2 * step and explained > 0.1:
+            notes.append(text + "residuals")
+    return notes

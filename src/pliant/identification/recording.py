@@ -1,0 +1,181 @@
+"""What was measured in one run of a real arm: times, readings by channel, how the run began and what drove it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.errors import ModelError
+
+Array = NDArray[np.float64]
+LATE_START = 10.0
+"""A clock that begins later than this many durations after zero is not that of the run."""
+
+
+@dataclass(frozen=True)
+class Strain:
+    """A strain gauge along the beam of `link`, at `x` metres from its root ("middle", "tip"), on the fibre (y, z)."""
+
+    link: str
+    x: float | str = 0.0
+    at: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One measured run.
+
+    Parameters
+    ----------
+    t : (N,) seconds
+        Since the start of the run, at which `q0`, `qd0` hold; strictly rising.
+    readings : mapping from channel to (N,) values, or to a pair (times, values) where a sensor has its own clock rate
+        Channels: a coordinate (`upper`, `upper.motor`), its rate (`upper.rate`), `tip.x`, `tip.y`, `tip.z`, the torque
+        of a joint whose motion is prescribed (`upper.torque`), or a key of `sensors`.
+    noise : float or mapping from channel to float, optional
+        Standard deviation of a reading. Channels without one get it from the residuals of the fit.
+    q0, qd0 : as in `pliant.simulate`
+    equilibrium : bool
+        Amplitudes and motors start at static rest, which moves with the parameters; `q0` then gives the joints.
+    free_start : sequence of str
+        Coordinates (`upper.bending_y.1`) or rates (`upper.rate`) whose start is not known and fitted as well.
+    torque, controller, motion, loads, base : as in `pliant.simulate`, but for functions in Python, which have no slope
+    sensors : mapping, optional
+        Further channels: a `Strain`, or a function of (t, q, qd) in CasADi operations that returns one value.
+    name : str
+    """
+
+    t: ArrayLike
+    readings: Mapping[str, Any]
+    noise: float | Mapping[str, float] | None = None
+    q0: Any = None
+    qd0: Any = None
+    equilibrium: bool = False
+    free_start: Sequence[str] = ()
+    torque: Any = None
+    controller: Any = None
+    motion: Mapping[str, Any] = field(default_factory=dict)
+    loads: Sequence[Any] = ()
+    base: Any = None
+    sensors: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.readings:
+            raise ModelError(f"{self._title}: no readings; give at least one channel, such as {{'upper': [...]}}")
+        own = _clock(self._title, "t", self.t)
+        series: dict[str, tuple[Array, Array]] = {}
+        for channel, given in self.readings.items():
+            pair = isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1
+            times = _clock(self._title, channel, given[0]) if pair else own
+            series[channel] = times, _values(self._title, channel, given[1] if pair else given, times)
+        object.__setattr__(self, "t", own)
+        object.__setattr__(self, "series", series)
+        self._check_clocks()
+        self._check_noise()
+
+    @property
+    def _title(self) -> str:
+        return f"recording {self.name!r}" if self.name else "recording"
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of what was read, in the order given."""
+        return tuple(self.readings)
+
+    @property
+    def t_end(self) -> float:
+        """Time of the last reading."""
+        return max(float(times[-1]) for times, _ in self._series.values())
+
+    @property
+    def _series(self) -> dict[str, tuple[Array, Array]]:
+        found: dict[str, tuple[Array, Array]] = self.__dict__["series"]
+        return found
+
+    def times(self, until: float = np.inf) -> Array:
+        """(M,) all times at which anything was read."""
+        every = np.unique(np.concatenate([times for times, _ in self._series.values()]))
+        return np.asarray(every[every <= until])
+
+    def reading(self, channel: str, until: float = np.inf) -> tuple[Array, Array]:
+        """Times and values (N,) of a channel."""
+        times, values = self._series[channel]
+        return times[times <= until], values[times <= until]
+
+    def sigma(self, channel: str) -> float | None:
+        """Standard deviation of a reading where it was given."""
+        if self.noise is None or isinstance(self.noise, float | int):
+            return None if self.noise is None else float(self.noise)
+        return self.noise.get(channel)
+
+    def _check_clocks(self) -> None:
+        """Sensors and inputs must share the clock of the run."""
+        end = self.t_end
+        for channel, (times, _) in self._series.items():
+            span = max(float(times[-1] - times[0]), float(np.finfo(float).tiny))
+            if times[0] < 0.0 or times[0] > LATE_START * span:
+                raise ModelError(
+                    f"{self._title}: the clock of {channel!r} runs from {times[0]:.9g} to {times[-1]:.9g} s, which is "
+                    "not the clock of the run (0 at its start); subtract the time of the start"
+                )
+        if isinstance(self.torque, tuple) and np.ndim(self.torque[0]) == 1 and np.size(self.torque[0]) > 1:
+            clock = _clock(self._title, "torque", self.torque[0])
+            slack = 2.0 * float(np.diff(clock).max())
+            if clock[0] > slack or clock[-1] < end - slack:
+                raise ModelError(
+                    f"{self._title}: torques run from {clock[0]:.9g} to {clock[-1]:.9g} s and readings to {end:.9g} s; "
+                    "the clocks are not the same, or the torques do not cover the run"
+                )
+
+    def _check_noise(self) -> None:
+        if isinstance(self.noise, Mapping):
+            unknown = sorted(set(self.noise) - set(self.readings))
+            if unknown:
+                raise ModelError(
+                    f"{self._title}: noise of {', '.join(unknown)}, which were not read; "
+                    f"expected channels among {', '.join(self.readings)}"
+                )
+        for channel in self.readings:
+            value = self.sigma(channel)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise ModelError(f"{self._title}: noise of {channel!r} is {value!r}, expected a number above 0")
+
+
+def _clock(title: str, name: str, given: Any) -> Array:
+    times = np.asarray(given, dtype=float)
+    if times.ndim != 1 or len(times) < 2:
+        raise ModelError(f"{title}: times of {name!r} have shape {times.shape}, expected (N,) with N >= 2")
+    if not np.isfinite(times).all():
+        raise ModelError(f"{title}: times of {name!r} are not finite at row {int(np.argmin(np.isfinite(times)))}")
+    steps = np.diff(times)
+    if not (steps > 0).all():
+        row = int(np.argmax(steps <= 0)) + 1
+        raise ModelError(
+            f"{title}: the clock of {name!r} goes from {times[row - 1]:.9g} to {times[row]:.9g} s at row {row}; times "
+            "must rise strictly: were two clocks mixed, or rows written twice?"
+        )
+    return times
+
+
+def _values(title: str, channel: str, given: Any, times: Array) -> Array:
+    values = np.asarray(given, dtype=float)
+    if values.shape != times.shape:
+        raise ModelError(
+            f"{title}: {channel!r} has shape {values.shape} for {len(times)} times; give one value for each time, or "
+            "the pair (times, values) if the sensor has a clock of its own"
+        )
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise ModelError(
+            f"{title}: {channel!r} is {values[row]} at row {row} (t = {times[row]:.6g} s); leave such rows out: give "
+            "the pair (times, values) for this channel"
+        )
+    return values
+
+
+__all__ = ["Recording", "Strain"]

@@ -1,0 +1,216 @@
+"""What a recording's sensors would read for given parameters, with exact slopes: forward sensitivities.
+
+The variational equations S' = (df/dx) S + df/du are traced beside the state and compiled as one kernel, with one
+column for each fitted number u (parameters of the robot, then unknown values of the start), each scaled by its
+typical size so that all columns have the size of a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.composition import LARGEST_JACOBIAN, compose
+from pliant.control.base import resting
+from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.identification.channels import readings
+from pliant.identification.recording import Recording
+from pliant.integrate import Problem, solve
+from pliant.kernels import Kernel
+from pliant.model import Model
+from pliant.simulation import _Inputs, _listed, _plain_input, _state
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Readings y (N, C) at the times t (N,), slopes (N, C, K) by the scaled numbers, and rates dy/dt (N, C)."""
+
+    t: Array
+    y: Array
+    slope: Array
+    rate: Array
+
+
+class Response:
+    """One recording of one model as a function of P parameters and F unknown values of its start."""
+
+    def __init__(self, model: Model, recording: Recording, method: str, rtol: float, atol: float) -> None:
+        self.model, self.recording = model, recording
+        self.method, self.rtol, self.atol = method, rtol, atol
+        torque = _plain_input(model, recording.torque, "torque")
+        controller = _plain_input(model, recording.controller, "controller")
+        self._given = [torque, controller]
+        if torque.function or controller.function:
+            raise UnsupportedModel(
+                f"recording {recording.name!r}: a Python function as torque has no exact slope; give what acted as "
+                "samples (times, values), or an object with .expression"
+            )
+        self.composed = compose(
+            model, torque.traced, controller.traced, recording.motion, _listed(recording.loads), recording.base,
+            torque.is_table or controller.is_table,
+        )  # fmt: skip
+        if self.composed.sample_time is not None:
+            raise UnsupportedModel(
+                f"recording {recording.name!r}: a sampled controller has no slope; give the torques that acted as samples"
+            )
+        self.P = len(model.parameters)
+        self.free = tuple(self._start_index(name) for name in recording.free_start)
+        self.N = self.composed.x.shape[0] - 1  # without the work, on which nothing depends
+        self._kept: dict[Any, Any] = self.composed.__dict__.setdefault("_responses", {})
+        sensors = tuple((name, recording.sensors[name]) for name in recording.channels if name in recording.sensors)
+        self._key = (recording.channels, sensors, self.K)
+        self.y = self._once("y", lambda: readings(self.composed, recording))
+
+    @property
+    def K(self) -> int:
+        """Columns of the slopes."""
+        return self.P + len(self.free)
+
+    def _start_index(self, name: str) -> int:
+        """Place of an unknown start value in the state."""
+        composed, rate = self.composed, name.endswith(".rate")
+        index = self.model.index(name.removesuffix(".rate"))
+        if index not in composed.free:
+            raise ModelError(f"free_start: {name!r} is prescribed by the motion; leave it out")
+        return composed.free.index(index) + (len(composed.free) if rate else 0)
+
+    # ------------------------------------------------------------------------------------------- tracing
+
+    def _once(self, what: str, make: Callable[[], Any]) -> Any:
+        """What is traced is kept with the composition, for the next recording with the same sensors."""
+        key = (what, self.K) if what == "problem" else (what, *self._key)
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def _directions(self) -> tuple[Any, Any, Any]:
+        """State with sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
+        c, P, K = self.composed, self.P, self.K
+        S, scale = ca.SX.sym("S", self.N, K), ca.SX.sym("scale", P)
+        below = ca.SX.zeros(c.p.shape[0], K)
+        for k in range(P):
+            below[c.p.shape[0] - P + k, k] = scale[k]
+        seeds = ca.vertcat(S, ca.SX.zeros(1, K), below)
+        whole = ca.vertcat(c.x[: self.N], ca.vec(S))
+        return whole, ca.vertcat(c.p, scale), seeds
+
+    @cached_property
+    def _problem(self) -> Problem:
+        found: Problem = self._once("problem", self._trace_problem)
+        return found
+
+    def _trace_problem(self) -> Problem:
+        c = self.composed
+        whole, p, seeds = self._directions()
+        f = c._xdot[: self.N]
+        slopes = ca.jtimes(f, ca.vertcat(c.x, c.p), seeds)
+        both = ca.densify(ca.vertcat(f, ca.vec(slopes)))
+        traced = ca.Function("variational", [c.t, whole, p], ca.cse([both]), ["t", "x", "p"], ["xdot"])
+        rhs = Kernel(traced)
+        kept: list[Kernel] = [rhs]
+        size = whole.shape[0]
+
+        def jacobian() -> int:
+            outputs = [ca.densify(ca.jacobian(both, whole)), ca.densify(ca.jacobian(both, c.t))]
+            kept.append(Kernel(ca.Function("variational_slopes", [c.t, whole, p], ca.cse(outputs))))
+            return kept[-1].address
+
+        exact = traced.n_instructions() * size < LARGEST_JACOBIAN
+        return Problem(
+            rhs.address, size, p.shape[0], jacobian if exact else None, 0, lambda: traced, owner=kept
+        )  # fmt: skip
+
+    @cached_property
+    def _reader(self) -> Kernel:
+        found: Kernel = self._once("reader", self._trace_reader)
+        return found
+
+    def _trace_reader(self) -> Kernel:
+        """y, dy/du by column, and dy/dt, of a state with sensitivities."""
+        c = self.composed
+        whole, p, seeds = self._directions()
+        slope = ca.jtimes(self.y, ca.vertcat(c.x, c.p), seeds)
+        rate = ca.jtimes(self.y, c.x, c._xdot) + ca.jacobian(self.y, c.t)
+        return Kernel(ca.Function("readings", [c.t, whole, p], ca.cse([ca.densify(e) for e in (self.y, slope, rate)])))
+
+    @cached_property
+    def _rest_function(self) -> Any:
+        n, q = self.model.n, ca.SX.sym("q", self.model.n)
+        force = self.model.equations.bias(q, ca.SX.zeros(n))
+        p = self.model.parameter_symbols
+        return ca.Function("rest", [q, p], [force, *(ca.densify(ca.jacobian(force, v)) for v in (q, p))])
+
+    # ------------------------------------------------------------------------------------------- running
+
+    def start_values(self, p: Array) -> Array:
+        """(F,) values that the recording itself gives to the unknown part of the start."""
+        return np.asarray(self._start(p)[0][list(self.free)])
+
+    def _start(self, p: Array) -> tuple[Array, Array]:
+        """State (N,) and its slope (N, P) by the parameters at the start."""
+        r, model = self.recording, self.model
+        q, slope = _state(model, r.q0, "q0"), np.zeros((model.n, self.P))
+        if r.equilibrium:
+            q, slope = self._rest(q, p)
+        x = self.composed.start(q, _state(model, r.qd0, "qd0"))[: self.N]
+        out = np.zeros((self.N, self.P))
+        out[: len(self.composed.free)] = slope[self.composed.free]
+        return x, out
+
+    def _rest(self, q: Array, p: Array) -> tuple[Array, Array]:
+        """Static rest with the joints as in `q`, and its slope: dq/dp = -K^-1 d(force)/dp."""
+        unknown, rows = resting(self.model)
+        slope = np.zeros((self.model.n, self.P))
+        q = np.concatenate([q[: self.model.n_joints], np.zeros(self.model.n - self.model.n_joints)])
+        for motor in (name for name in self.model.coordinates if name.endswith(".motor")):
+            q[self.model.index(motor)] = q[self.model.index(motor.removesuffix(".motor"))]
+        for _ in range(50):
+            force, by_q, by_p = (np.array(o, dtype=float) for o in self._rest_function(q, p))
+            if not unknown:
+                return q, slope
+            K = by_q[np.ix_(rows, unknown)]
+            step = np.linalg.solve(K, force[rows, 0])
+            q[unknown] -= step
+            if np.abs(step).max() <= 1e-12 * max(1.0, float(np.abs(q).max())):
+                slope[unknown] = -np.linalg.solve(K, by_p[rows])
+                return q, slope
+        raise SimulationError(f"recording {self.recording.name!r}: the arm finds no static rest with these parameters")
+
+    def predict(self, parameters: Array, start: Array, scale: Array, until: float = np.inf) -> Prediction:
+        """Readings and slopes; raises `SimulationError` where the run breaks down."""
+        x0, by_p = self._start(parameters)
+        S0 = np.hstack([by_p * scale[: self.P], np.zeros((self.N, len(self.free)))])
+        for k, place in enumerate(self.free):
+            x0[place] = start[k]
+            S0[place] = 0.0
+            S0[place, self.P + k] = scale[self.P + k]
+        times = self.recording.times(until)
+        end = float(times[-1])
+        inputs = _Inputs(self.model, self.composed, self._given, parameters, None, end)
+        p = np.concatenate([inputs.p, scale[: self.P]])
+        outputs = times if times[0] > 0.0 else times[1:]
+        tolerance = np.full(self.N * (1 + self.K), self.atol)
+        tolerance[self.N :] *= 1e3  # a slope steers the fit and need not be as exact as a state
+        solution = solve(
+            self._problem, (0.0, end), np.concatenate([x0, S0.ravel(order="F")]), method=self.method, rtol=self.rtol,
+            atol=tolerance, outputs=outputs, p=p, samples=inputs.samples, breaks=self.composed.breaks(end),
+        )  # fmt: skip
+        if solution.status != "finished":
+            raise SimulationError(f"recording {self.recording.name!r}: the run {solution.status}: {solution.message}")
+        self.method = solution.stats.method  # what "auto" found holds for the runs that follow
+        x = solution.x if times[0] > 0.0 else np.vstack([np.concatenate([x0, S0.ravel(order="F")]), solution.x])
+        q, qd, _ = self.composed.histories(times, np.hstack([x[:, : self.N], np.zeros((len(times), 1))]))
+        rows = np.hstack([inputs.history(times, q, qd), np.tile(p[-2 * self.P :], (len(times), 1))])
+        y, slope, rate = self._reader(times[:, None], x, rows)
+        C = self.y.shape[0]
+        shapes = (len(times), C), (len(times), C, self.K), (len(times), C)
+        y, slope, rate = (np.asarray(a).reshape(shape) for a, shape in zip((y, slope, rate), shapes))
+        return Prediction(times, y, slope, rate)

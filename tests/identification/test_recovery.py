@@ -1,0 +1,91 @@
+"""Four numbers of the two-link arm come back from noisy readings, within the errors that the fit itself states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant
+
+from .conftest import FOUR, START, measure, model, perturbed
+
+
+def trial(seed: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Relative errors, whether each number lies in its own interval, and whether all lie in the simultaneous ones."""
+    truth = perturbed(seed)
+    found = pliant.identify(model(), measure(truth, seed), FOUR, start=START)
+    assert not found.unresolved
+    low, high = found.intervals().T
+    low_all, high_all = found.intervals(simultaneous=True).T
+    errors = np.abs(found.estimates / truth - 1)
+    return errors, (low <= truth) & (truth <= high), bool(((low_all <= truth) & (truth <= high_all)).all())
+
+
+def test_a_handful() -> None:
+    """Within 1 % at 1 % noise; of 3 x 4 intervals at most 3 miss (the chance of more is 2e-4)."""
+    outcomes = [trial(seed) for seed in range(3)]
+    assert max(errors.max() for errors, _, _ in outcomes) < 0.01
+    assert sum((~inside).sum() for _, inside, _ in outcomes) <= 3
+
+
+@pytest.mark.full
+def test_a_hundred() -> None:
+    """Each number is in its 95 % interval in at least 90 of 100 trials, and so are all four in the simultaneous ones."""
+    outcomes = [trial(seed) for seed in range(100)]
+    inside = np.array([o[1] for o in outcomes]).sum(axis=0)
+    together = sum(o[2] for o in outcomes)
+    worst = max(o[0].max() for o in outcomes)
+    print(f"inside {inside}, together {together}, largest error {worst:.2%}")
+    assert inside.min() >= 90
+    assert together >= 90
+    assert worst < 0.01
+
+
+def test_known_noise_is_judged(recording: pliant.Recording) -> None:
+    """With the right noise chi2 is about 1 (deviation sqrt(2/2400) = 3 %), with a tenth of it about 100."""
+    sizes = {name: 0.01 * float(np.std(recording.readings[name])) for name in recording.channels}
+    for factor, expected in ((1.0, 1.0), (0.1, 100.0)):
+        noise = {name: factor * size for name, size in sizes.items()}
+        given = pliant.Recording(
+            recording.t, recording.readings, noise, recording.q0, torque=recording.torque, sensors=recording.sensors
+        )
+        found = pliant.identify(model(), given, FOUR, start=START)
+        assert found.chi2 == pytest.approx(expected, rel=0.15)
+
+
+def test_outliers() -> None:
+    """One reading in fifty is nonsense: a robust loss stays within 1 %, squares do not."""
+    truth = perturbed(5)
+    clean = measure(truth, 5)
+    rng = np.random.default_rng(5)
+    spoilt = {}
+    for name, values in clean.readings.items():
+        bad = rng.random(len(values)) < 0.02
+        spoilt[name] = np.where(bad, values + 2 * np.std(values), values)
+    given = pliant.Recording(clean.t, spoilt, q0=clean.q0, torque=clean.torque, sensors=clean.sensors)
+    robust = pliant.identify(model(), given, FOUR, start=START, loss="cauchy")
+    plain = pliant.identify(model(), given, FOUR, start=START)
+    errors = [np.abs(found.estimates / truth - 1).max() for found in (robust, plain)]
+    assert errors[0] < 0.01 < errors[1]
+
+
+def test_start_and_rest_are_fitted_too() -> None:
+    """A lumped drive and an unknown start of one joint; the arm begins at rest under its own weight."""
+    robot = pliant.load("two-link").replace({"payload.mass": 1.0})
+    paths = ("links.upper.beam.EI_z", "payload.mass")
+    truth = np.array([800.0, 1.3])
+    real = robot.replace(dict(zip(paths, truth))).model()
+    q0 = real.equilibrium([0.2, 0.5])
+    run = pliant.simulate(real, 0.6, q0, qd0={"fore": 0.35}, output_step=0.005)
+    rng = np.random.default_rng(1)
+    readings = {
+        name: y + 1e-3 * rng.normal(size=len(y)) for name, y in (("upper", run["upper"]), ("tip.y", run.tip[:, 1]))
+    }
+    given = pliant.Recording(
+        run.t, readings, 1e-3, q0={"upper": 0.2, "fore": 0.5}, equilibrium=True, free_start=["fore.rate"], name="drop"
+    )
+    found = pliant.identify(robot, given, paths)
+    assert found.parameters == (*paths, "drop: fore.rate")
+    z = (found.estimates - [*truth, 0.35]) / found.standard_errors
+    assert np.abs(z).max() < 4
+    assert found["payload.mass"] == pytest.approx(1.3, rel=0.01)

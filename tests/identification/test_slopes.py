@@ -1,0 +1,58 @@
+"""Slopes of predicted readings against differences, for every kind of channel and unknown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.identification import Recording, Strain
+from pliant.identification.response import Response
+
+PATHS = ("links.upper.beam.EI_z", "payload.mass", "links.fore.beam.length", "links.upper.shapes.damping")
+
+
+def response(equilibrium: bool) -> Response:
+    robot = pliant.load("two-link").replace({"payload.mass": 0.5, "links.upper.shapes.damping": 0.02})
+    t = np.linspace(0.01, 0.3, 30)
+    channels = ("upper", "fore.rate", "upper.bending_y.1", "tip.x", "tip.y", "gauge", "own")
+    recording = Recording(
+        t, {name: np.zeros(30) for name in channels}, q0={"upper": 0.3, "fore": 0.2}, equilibrium=equilibrium,
+        free_start=("fore", "upper.bending_y.1.rate"), torque=(np.array([0.0, 0.1, 0.4]), np.eye(3)[:, :2] * 20),
+        sensors={"gauge": Strain("upper", 0.1, (0.01, 0.0)), "own": lambda t, q, qd: q[0] * qd[1] + t},
+    )  # fmt: skip
+    return Response(robot.model(parameters=PATHS), recording, "dop853", 1e-11, 1e-13)
+
+
+@pytest.mark.parametrize("equilibrium", [False, True])
+def test_slopes_are_exact(equilibrium: bool) -> None:
+    """Central differences with h = 1e-5 of the value: truncation h^2 of the third derivative, rounding 1e-11 / h."""
+    made = response(equilibrium)
+    p, start = made.model.nominal_parameters, np.array([0.2, 0.0])
+    scale = np.array([*p, 0.01, 0.01])
+    exact = made.predict(p, start, scale).slope
+    u = np.concatenate([p, start]) / scale
+    for k in range(len(u)):
+        ends = []
+        for sign in (1, -1):
+            v = u.copy()
+            v[k] += sign * 1e-5
+            ends.append(made.predict(v[:4] * scale[:4], v[4:] * scale[4:], scale).y)
+        difference = (ends[0] - ends[1]) / 2e-5
+        largest = np.abs(difference).max(axis=0)
+        assert (np.abs(exact[:, :, k] - difference).max(axis=0) <= 2e-5 * largest + 1e-9).all()
+
+
+def test_readings_are_those_of_a_run() -> None:
+    made = response(False)
+    r = made.recording
+    run = pliant.simulate(
+        made.model, 0.3, r.q0, torque=r.torque, output_step=0.01, rtol=1e-11, atol=1e-13, method="dop853"
+    )
+    y = made.predict(made.model.nominal_parameters, np.array([0.2, 0.0]), np.ones(6)).y
+    expected = np.column_stack([
+        run["upper"], run.qd[:, 1], run["upper.bending_y.1"], run.tip[:, :2], run.strain("upper", 0.1, (0.01, 0.0)),
+        run["upper"] * run.qd[:, 1] + run.t,
+    ])[1:]  # fmt: skip
+    # two runs of tolerance 1e-11 with different steps
+    assert np.abs(y - expected).max(axis=0) / np.abs(expected).max(axis=0) == pytest.approx(0.0, abs=1e-7)

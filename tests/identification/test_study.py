@@ -1,0 +1,85 @@
+"""`pliant identify STUDY.yaml`: from CSV files to a fitted arm, and what it says to mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import pliant
+from pliant.cli import app
+
+STUDY = """
+format: 1
+robot: two-link
+parameters:
+  links.upper.beam.EI_z: {start: 1100}
+  payload.mass: {start: 0.3, bounds: [0, 2]}
+runs:
+  - data: swing.csv
+    columns: {upper: encoder, tip.x: tip.x, gauge: strain}
+    sensors: {gauge: {strain: upper, x: 0.05, at: [0.01, 0]}}
+    torque: {upper: motor}
+    initial: {q: {upper: -1.0, fore: 0.3}}
+"""
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    real = pliant.load("two-link").replace({"links.upper.beam.EI_z": 950.0, "payload.mass": 0.4}).model()
+    rng = np.random.default_rng(0)
+    t = np.linspace(0, 0.5, 101)
+    motor = 20 * np.sin(9 * t)
+    result = pliant.simulate(
+        real, 0.5, {"upper": -1.0, "fore": 0.3}, torque=(t, np.column_stack([motor, 0 * t])), output_step=0.005
+    )
+    readings = (result["upper"], result.tip[:, 0], result.strain("upper", 0.05, (0.01, 0.0)))
+    columns = [y + 0.002 * np.std(y) * rng.normal(size=len(y)) for y in readings]
+    table = np.column_stack([t, motor, *columns])
+    np.savetxt("swing.csv", table, delimiter=",", header="time,motor,encoder,tip.x,strain", comments="")
+    Path("study.yaml").write_text(STUDY)
+    return lambda *arguments: CliRunner().invoke(app, ["identify", *arguments])
+
+
+def test_a_fitted_arm(run: Run) -> None:
+    result = run("study.yaml", "--json")
+    assert result.exit_code == 0, result.stderr
+    facts = json.loads(result.stdout)["parameters"]
+    assert facts["links.upper.beam.EI_z"]["estimate"] == pytest.approx(950, rel=0.01)
+    fitted = pliant.load("out/study/arm.yaml")
+    assert fitted.payload.mass == pytest.approx(0.4, rel=0.01)
+    assert json.loads(Path("out/study/estimates.json").read_text())["unresolved"] == []
+    assert Path("out/study/residuals.png").stat().st_size > 10_000
+    before = Path("out/study/arm.yaml").read_bytes()
+    again = run("study.yaml")
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+    assert Path("out/study/arm.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("tip.x: tip.x", "tip.x: camera", "no column `camera`"),
+        ("tip.x: tip.x", "tip: tip.x", "no channel `tip`"),
+        ("payload.mass:", "payload.mas:", "did you mean `payload.mass`"),
+        ("swing.csv", "swings.csv", "cannot be read"),
+        ("columns:", "colums:", "did you mean `columns`"),
+        ("{upper: motor}", "{uper: motor}", "torque of uper"),
+        ("fore: 0.3", "elbow: 0.3", "no coordinate of this name"),
+        ("format: 1", "format: 9", "cannot be read"),
+    ],
+)
+def test_mistakes(run: Run, old: str, new: str, said: str) -> None:
+    Path("study.yaml").write_text(STUDY.replace(old, new))
+    result = run("study.yaml")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not Path("out/study/arm.yaml").exists()
