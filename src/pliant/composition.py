@@ -154,8 +154,8 @@ class Composition:
         q[self.free], qd[self.free] = x[:f], x[f : 2 * f]
         for index, path in self.paths.items():
             rate = ca.jacobian(path, self.t)
-            q[index], qd[index], held[index] = path, rate, ca.jacobian(rate, self.t)
-        return q, qd, held
+            q[index], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
+        return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
 
     def _needed_torque(self, eq: Any, q: Any, qd: Any, qdd: Any, tau: Any, extra: Any) -> Any:
         """Torques with, for prescribed coordinates, what their motion needs."""

@@ -1,0 +1,160 @@
+"""What the structure feels: statics by hand, reactions against torques, two ways to the same root moment, stress."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import pliant
+from arms import random_robot, random_state
+from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
+from pliant import Beam, Link, Lump, Result, Robot, Section, Shapes
+from pliant.loads import Base, Distributed, Wrench
+
+ELEMENTS = Shapes(method="elements", count=2, bending_y=True, bending_z=True)
+
+
+def at_rest(robot: Robot, loads: list[Any]) -> Result:
+    """A run that stays at its equilibrium."""
+    model = robot.model()
+    q0 = model.equilibrium(np.zeros(model.n_joints), loads)
+    held = {name: (lambda t: 0 * t) for name in model.joints}
+    return pliant.simulate(model, 0.01, q0, motion=held, loads=loads, method="dop853", output_step=0.005)
+
+
+@pytest.mark.parametrize("shapes", [modes(2), ELEMENTS])
+def test_statics_by_hand(shapes: Shapes) -> None:
+    """Weight along the beam, a payload and a force in the middle: shear and moment of the textbook at every station."""
+    g, m, F = 9.81, 0.3, 2.0
+    robot = cantilever(shapes, gravity=(0, -g, 0)).replace({"payload": Lump(mass=m)})
+    run = at_rest(robot, [Wrench(force=(0, F, 0), x=1.2, axes="link")])
+    for x in (0.0, 0.5, 1.1, 1.3, LENGTH):
+        forces, left, beyond = run.internal("arm", x), LENGTH - x, max(1.2 - x, 0.0)
+        # in the axes of the bent section: the cosine of its slope stands in for the small difference
+        assert forces.shear_y == pytest.approx(-g * (MU * left + m) + F * (x <= 1.2), rel=1e-2)
+        moment = -g * (MU * left**2 / 2 + m * left) + F * beyond
+        assert forces.moment_z == pytest.approx(moment, rel=1e-3, abs=1e-9)
+        assert np.abs(forces.moment_y).max() < 1e-12
+    root = run.internal("arm", 0.0)
+    assert root.moment_z == pytest.approx(-g * (MU * LENGTH**2 / 2 + m * LENGTH) + F * 1.2, rel=2e-4)  # second order
+    reaction = run.reaction("arm")  # the run itself rests to its tolerance
+    assert reaction.moment == pytest.approx(-root.moment, abs=1e-9)
+    assert reaction.force == pytest.approx(-root.force, abs=1e-9)
+    assert reaction.moment[:, 2] == pytest.approx(run.tau[:, 0], abs=1e-9)
+    assert run.reaction("arm", axes="base").force[:, 1] == pytest.approx(g * (MU * LENGTH + m) - F, rel=1e-6)
+
+
+def test_internal_moment_of_elements_is_stiffness_times_curvature() -> None:
+    """Under a tip force elements are exact, so that EI v'' is the moment everywhere."""
+    run = at_rest(cantilever(ELEMENTS), [Wrench(force=(0, 1e-3, 2e-3))])
+    for x in (0.0, 0.7, 1.9):
+        forces, curvature = run.internal("arm", x), run.curvature("arm", x)
+        assert forces.moment_z == pytest.approx(EI_Z * curvature[:, 2], rel=1e-5)  # up to squares of the slope
+        assert forces.moment_y == pytest.approx(EI_Y * curvature[:, 1], rel=1e-5)
+        assert forces.moment_z == pytest.approx(1e-3 * (LENGTH - x), rel=1e-5)
+        assert forces.moment_y == pytest.approx(-2e-3 * (LENGTH - x), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("seed", "stiffening"),
+    [(1, True), (5, False), *(pytest.param(k, True, marks=pytest.mark.full) for k in (0, *range(2, 12)))],
+)
+def test_reactions_of_a_moving_arm(seed: int, stiffening: bool) -> None:
+    """Along its axis a joint carries its torque; at the root of a beam points give what the moments give."""
+    robot = random_robot(seed, 2, drives=seed % 2 == 0)
+    model = robot.model(stiffening=stiffening)
+    q, qd, tau = random_state(robot, model.n, model.n_joints, seed)
+    loads = [
+        Wrench(force=(1, 2, 3), moment=(0.1, 0.2, 0.3)),
+        Wrench(force=lambda t: (ca.sin(t), 0, 1), link=0, x="middle", axes="link"),
+        Distributed(force=(0, 0, -2), link=0, axes="section"),
+    ]
+    base = Base(acceleration=(1, 0, 0), angular_velocity=(0.1, 0.2, 0.3))
+    run = pliant.simulate(model, 0.01, q, qd, tau, loads=loads, base=base, method="dop853", output_step=0.005)
+    for link, described in zip(model.chain.links, robot.links):
+        reaction = run.reaction(link.name)
+        scale = max(np.abs(reaction.moment).max(), np.abs(reaction.force).max())
+        if link.joint_index is not None:
+            carried = reaction.moment if described.joint.type == "revolute" else reaction.force
+            along = carried @ np.array(described.joint.axis)
+            assert along == pytest.approx(shaft(run, link, described), abs=1e-10 * scale)
+        if link.flexible:
+            root = run.internal(link.name, 0.0)
+            if link.hub is None:
+                assert root.moment == pytest.approx(-reaction.moment, abs=1e-10 * scale)
+                assert root.force == pytest.approx(-reaction.force, abs=1e-10 * scale)
+
+
+def shaft(run: Result, link: Any, described: Any) -> np.ndarray:
+    """Torque that reaches the link, from what is known of the drive."""
+    k = link.joint_index
+    friction = described.joint.friction.viscous * run.qd[:, k]
+    if link.drive is None:
+        return np.asarray(run.tau[:, k] - friction)
+    motor, drive = link.drive.index, described.joint.drive
+    twist, rate = run.q[:, motor] - run.q[:, k], run.qd[:, motor] - run.qd[:, k]
+    return np.asarray(drive.stiffness * twist + drive.damping * rate - friction)
+
+
+def test_strain_and_stress_of_sections() -> None:
+    """M c / I at the outer fibre of tube and box, and at a fibre of one's choice."""
+    force = (0.0, 30.0, 40.0)
+    for section, radius in (
+        (Section(shape="tube", outer_diameter=0.05, inner_diameter=0.04), 0.025),
+        (Section(shape="box", width=0.06, height=0.04, thickness=0.004), None),
+    ):
+        beam = Beam(length=1.0, material="steel", section=section)
+        shapes = Shapes(method="elements", count=1, bending_y=True, bending_z=True)
+        robot = Robot(name="s", gravity=(0, 0, 0), links=[Link(name="arm", beam=beam, shapes=shapes)])
+        run = at_rest(robot, [Wrench(force=force)])
+        E = beam.material.E
+        p = pliant.robot.beam_properties(beam)
+        y, z = 30.0 * 0.6 / p.EI_z, 40.0 * 0.6 / p.EI_y  # curvatures at x = 0.4
+        largest = radius * np.hypot(y, z) if radius else 0.03 * y + 0.02 * z
+        assert run.strain("arm", 0.4) == pytest.approx(largest, rel=1e-2)
+        assert run.stress("arm", 0.4) == pytest.approx(E * largest, rel=1e-2)
+        assert run.strain("arm", 0.4, at=(0.01, -0.02)) == pytest.approx(-0.01 * y + 0.02 * z, rel=1e-2)
+
+
+def test_axial_force_of_a_spinning_beam() -> None:
+    """Tension mu w^2 (L^2 - x^2)/2 + m w^2 L, without any axial shape."""
+    w, m = 3.0, 0.2
+    robot = cantilever(modes(1)).replace({"payload": Lump(mass=m)})
+    model = robot.model(stiffening=True)
+    run = pliant.simulate(model, 0.01, motion={"arm": lambda t: w * t}, method="dop853", output_step=0.005)
+    for x in (0.0, 0.8, LENGTH):
+        tension = MU * w**2 * (LENGTH**2 - x**2) / 2 + m * w**2 * LENGTH
+        assert run.internal("arm", x).axial == pytest.approx(tension, rel=1e-6)
+        assert run.strain("arm", x, at=(0.0, 0.0)) == pytest.approx(tension / 1e5, rel=1e-6)
+
+
+def test_results_from_files(tmp_path: Path) -> None:
+    load = Wrench(force=(0, 1, 0))
+    run = pliant.simulate(cantilever(modes(1)).model(), 0.1, loads=[load], method="dop853", output_step=0.05)
+    again = Result.load(run.save(tmp_path / "run.nc"))
+    with pytest.raises(pliant.ModelError, match=r"Wrench.*acting"):
+        again.internal("arm")
+    known = again.acting([load])
+    assert np.abs(known.internal("arm").moment - run.internal("arm").moment).max() == 0.0
+
+
+def test_bad_questions() -> None:
+    run = pliant.simulate(pliant.load("two-link").model(), 0.01, method="dop853", output_step=0.005)
+    name = run.robot.links[0].name
+    for ask, words in (
+        (lambda: run.internal("nowhere"), ("nowhere", name)),
+        (lambda: run.internal(name, 99.0), ("99", "between 0 and")),
+        (lambda: run.strain(name), ("section", "at=(y, z)")),
+        (lambda: run.stress(name, at=(0, 0)), ("material", "modulus")),
+        (lambda: run.reaction(name, axes="tip"), ("tip", "base")),
+    ):
+        with pytest.raises(pliant.ModelError) as caught:
+            ask()
+        assert all(word in str(caught.value) for word in words)
+    rigid = pliant.simulate(pliant.load("puma").model(), 0.01, method="dop853", output_step=0.005)
+    with pytest.raises(pliant.UnsupportedModel, match=r"rigid.*reaction"):
+        rigid.internal(0)
