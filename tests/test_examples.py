@@ -1,0 +1,31 @@
+"""Every example runs, is short, says its number and asserts it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+def test_there_are_enough() -> None:
+    assert len(EXAMPLES) >= 12
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = path.read_text()
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "an example begins with its idea"
+    assert len(text.splitlines()) < 80
+    assert any(isinstance(node, ast.Assert) for node in ast.walk(tree)), "an example asserts its number"
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out.strip(), "an example prints its number"
+    assert os.listdir(tmp_path) == [], "an example leaves nothing behind"
