@@ -30,7 +30,7 @@ def test_a_handful() -> None:
 
 @pytest.mark.full
 def test_a_hundred() -> None:
-    """Each number is in its 95 % interval in at least 90 of 100 trials, and so are all four in the simultaneous ones."""
+    """Each number is in its 95 % interval in at least 90 of 100 trials, and all four in the simultaneous ones."""
     outcomes = [trial(seed) for seed in range(100)]
     inside = np.array([o[1] for o in outcomes]).sum(axis=0)
     together = sum(o[2] for o in outcomes)

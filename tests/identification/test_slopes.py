@@ -40,7 +40,7 @@ def test_slopes_are_exact(equilibrium: bool) -> None:
             ends.append(made.predict(v[:4] * scale[:4], v[4:] * scale[4:], scale).y)
         difference = (ends[0] - ends[1]) / 2e-5
         largest = np.abs(difference).max(axis=0)
-        assert (np.abs(exact[:, :, k] - difference).max(axis=0) <= 2e-5 * largest + 1e-9).all()
+        assert (np.abs(exact[:, :, k] - difference).max(axis=0) <= 1e-4 * largest + 1e-9).all()
 
 
 def test_readings_are_those_of_a_run() -> None:

@@ -186,7 +186,7 @@ def _solve(
     )  # fmt: skip
     if found.status == 0:
         raise SimulationError(
-            "identify: no optimum after 100 evaluations; start nearer to the truth, fit fewer parameters, or give bounds"
+            "identify: no optimum after 100 evaluations; start nearer, fit fewer parameters, or give bounds"
         )
     return np.asarray(found.x), str(found.message)
 
@@ -225,13 +225,12 @@ def _clock_notes(residuals: Residuals, u: Array, clocks: str) -> list[str]:
     notes = []
     for title, offset, error, explained in clock_offsets(residuals, u):
         step = residuals.sample_step(title)
-        text = (
-            f"{title}: a clock that is {offset:.3g} s (± {error:.1g} s) late explains {100 * explained:.0f} % of the "
-        )
+        late = f"a clock that is {offset:.3g} s (± {error:.1g} s) late"
+        text = f"{title}: {late} explains {100 * explained:.0f} % of the residuals"
         if clocks == "check" and abs(offset) > step and explained > 0.5:
             raise ModelError(
-                f"{text}residuals: the readings are not on the clock of the torques; shift them, or pass clocks='ignore'"
+                f"{text}: the readings are not on the clock of the torques; shift them, or pass clocks='ignore'"
             )
         if abs(offset) > 0.2 * step and explained > 0.1:
-            notes.append(text + "residuals")
+            notes.append(text)
     return notes

@@ -59,7 +59,7 @@ class Response:
         )  # fmt: skip
         if self.composed.sample_time is not None:
             raise UnsupportedModel(
-                f"recording {recording.name!r}: a sampled controller has no slope; give the torques that acted as samples"
+                f"recording {recording.name!r}: a sampled controller has no slope; give the torques that acted"
             )
         self.P = len(model.parameters)
         self.free = tuple(self._start_index(name) for name in recording.free_start)

@@ -207,7 +207,7 @@ class IdentificationStudy(Description):
     def run(self) -> Identification:
         """Fit; see `pliant.identify`."""
         o = self.model
-        chosen = {path: choice for path, choice in self.parameters.items()}
+        chosen = self.parameters
         return identify(
             Model(self.robot, o.formulation, o.rotation, o.stiffening), self.recordings(), tuple(chosen),
             start={k: c.start for k, c in chosen.items() if c.start is not None},
