@@ -69,9 +69,9 @@ def test_least_effort_is_less_than_a_cycloid(two_link, least_effort) -> None:
 
 @pytest.mark.full
 def test_least_time(two_link, least_effort) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     fast = rest_to_rest(two_link, START, GOAL, torque_limit=LIMIT, objective="time")
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
     assert fast.duration < 0.7 < least_effort.duration
     # at almost every moment some torque is at its limit
     assert (np.abs(fast.tau) > 0.98 * np.array(LIMIT)).any(axis=1).mean() > 0.8
