@@ -15,18 +15,16 @@ from pliant.control.optimal import RestToRest, rest_to_rest
 from pliant.control.sampling import Sampled
 from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
 from pliant.control.shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
+from pliant.control.splines import Phases, Piecewise, Waypoints
 from pliant.control.switching import Switch
 from pliant.control.trajectories import (
     Constant,
     Cycloidal,
     MohanSaha,
-    Phases,
-    Piecewise,
     Quintic,
     Step,
     Trajectory,
     Trapezoidal,
-    Waypoints,
 )
 
 TRAJECTORIES: dict[str, Callable[..., Any]] = {

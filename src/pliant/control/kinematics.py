@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.control.base import resting
-from pliant.control.trajectories import Cycloidal, Piece, Piecewise, Quintic, Trajectory, numbers, positive
+from pliant.control.splines import Piece, Piecewise
+from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
 

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.control.base import actuated, checked_limit
 from pliant.control.decoupling import checked_estimate
-from pliant.control.trajectories import Piece, Piecewise, numbers, positive
+from pliant.control.splines import Piece, Piecewise
+from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model
 

@@ -1,0 +1,103 @@
+"""Trajectories made of others: polynomials piece by piece, splines through waypoints, one motion after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.control.trajectories import Array, Trajectory, numbers
+from pliant.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A polynomial in (t - start) that holds from `start` on: `coefficients` (degree + 1, n), constant term first."""
+
+    start: float
+    coefficients: Array
+
+
+class Piecewise(Trajectory):
+    """Polynomials one after another; before the first and after `end` the end positions hold."""
+
+    def __init__(self, pieces: Sequence[Piece], end: float) -> None:
+        if not pieces:
+            raise ModelError("pieces: expected at least one polynomial")
+        self.pieces, self.end = tuple(pieces), float(end)
+        self.n = self.pieces[0].coefficients.shape[1]
+        self.breaks = (*(piece.start for piece in self.pieces), self.end)
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
+        time = ca.fmin(ca.fmax(t, self.pieces[0].start), self.end)
+        start, table = ca.SX(self.pieces[0].start), ca.SX(ca.DM(self.pieces[0].coefficients))
+        for piece in self.pieces[1:]:
+            inside = time >= piece.start
+            start = ca.if_else(inside, piece.start, start)
+            table = ca.if_else(inside, ca.DM(piece.coefficients), table)
+        since, value = time - start, table[-1, :]
+        for k in reversed(range(table.shape[0] - 1)):
+            value = table[k, :] + since * value
+        return value.T
+
+
+class Waypoints(Piecewise):
+    """Spline through `points` (K, n) at `times` (K,).
+
+    Cubic (`order` 3, continuous acceleration, zero end rates) or quintic (`order` 5, zero end rates and accelerations).
+    """
+
+    def __init__(self, times: ArrayLike, points: ArrayLike, order: int = 3) -> None:
+        from scipy.interpolate import make_interp_spline
+
+        at = numbers("times", times)
+        try:
+            through = np.asarray(points, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"points: got {points!r}, expected {len(at)} rows of numbers") from error
+        through = through[:, None] if through.ndim == 1 else through
+        if through.ndim != 2 or len(through) != len(at) or not np.isfinite(through).all():
+            raise ModelError(f"points: shape {through.shape}, expected one finite row for each of the {len(at)} times")
+        if len(at) < 2 or not (np.diff(at) > 0).all():
+            raise ModelError(f"times: got {times!r}, expected at least two strictly rising times")
+        if order not in (3, 5):
+            raise ModelError(f"order: got {order!r}, expected 3 or 5")
+        rest = [(k, np.zeros(through.shape[1])) for k in range(1, (order + 1) // 2)]
+        spline = make_interp_spline(at, through, k=order, bc_type=(rest, rest))
+        factorial = np.cumprod([1, *range(1, order + 1)])
+        pieces = [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in at[:-1]]
+        self.times, self.points = at, through
+        super().__init__(pieces, float(at[-1]))
+
+
+class Phases(Trajectory):
+    """Trajectories one after another: the first from the start, each of the others from its time in `times` on.
+
+    It is as smooth as its parts are where they meet; each should begin where the one before has come to rest.
+    """
+
+    def __init__(self, parts: Sequence[Trajectory], times: ArrayLike) -> None:
+        at = numbers("times", times) if len(parts) > 1 else np.zeros(0)
+        if not parts or len(at) != len(parts) - 1 or not (np.diff(at) > 0).all():
+            raise ModelError(
+                f"times: got {times!r} for {len(parts)} parts, expected a rising time for each but the first"
+            )
+        if len({part.n for part in parts}) != 1:
+            raise ModelError(
+                f"parts: they move {[part.n for part in parts]} coordinates, expected the same number each"
+            )
+        self.parts, self.times, self.n = tuple(parts), at, parts[0].n
+        own = [b for part in parts for b in part.breaks]
+        self.breaks = tuple(sorted({float(b) for b in (*own, *at)}))
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) positions."""
+        value = ca.SX(self.parts[0].expression(t))
+        for part, start in zip(self.parts[1:], self.times):
+            value = ca.if_else(t >= float(start), part.expression(t), value)
+        return value
