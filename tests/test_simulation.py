@@ -243,3 +243,17 @@ def test_models_with_parameters_run_at_given_values() -> None:
     rebuilt = robot.replace({path: 2000.0}).model()
     assert np.abs(stiff.q - simulate(rebuilt, 0.3, start(rebuilt)).q).max() < 1e-9
     assert np.allclose(stiff.energy.total, stiff.energy.total[0], rtol=1e-6)
+
+
+def test_hopeless_torque_ends_with_an_error() -> None:
+    model = two_link()
+    with pytest.raises(SimulationError, match="first to go"):
+        simulate(model, 5.0, start(model), torque=[1e150, 0.0], method="dop853")
+
+
+def test_partial_result_of_a_blow_up_can_be_saved(tmp_path) -> None:
+    model = two_link()
+    with pytest.raises(SimulationError) as caught:
+        simulate(model, 5.0, start(model), method="rk4", step=0.05)
+    path = caught.value.result.save(tmp_path / "partial.nc")
+    assert np.isfinite(pliant.Result.load(path).q).all()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -305,6 +305,9 @@ def _watched(model: Model, composed: Composition, events: Sequence[Event], limit
 
 
 def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch | None, solution: Solution) -> Result:
+    if solution.status == "failed":  # what went off the scale is told in the message, not kept
+        good = np.isfinite(solution.x).all(axis=1)
+        solution = replace(solution, t=solution.t[good], x=solution.x[good])
     q, qd, extra = composed.histories(solution.t, solution.x)
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(solution.t, solution.x, history, inputs.parameters))

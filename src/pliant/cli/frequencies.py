@@ -9,7 +9,7 @@ import typer
 
 from pliant.cli.options import At, Flexible, Json, RobotFile, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, table
-from pliant.dynamics.build import _beyond_tips, _is_auto, _tip_load
+from pliant.dynamics.build import tip_loads
 from pliant.robot import Robot
 from pliant.shapes.table import FrequencyRow, frequency_table
 
@@ -56,8 +56,8 @@ def command(
 def link_tables(robot: Robot) -> dict[str, tuple[FrequencyRow, ...]]:
     """Rows of every flexible link, with the load beyond its tip where the link asks for that."""
     found = {}
-    for link, beyond in zip(robot.links, _beyond_tips(robot)):
-        found[link.name] = frequency_table(link, _tip_load(beyond) if _is_auto(link) else None)
+    for link, load in zip(robot.links, tip_loads(robot)):
+        found[link.name] = frequency_table(link, load)
     return {name: rows for name, rows in found.items() if rows}
 
 

@@ -72,8 +72,14 @@ class _Coordinates:
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
     """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at its
     reference, q = 0 by default."""
+    return [link_shapes(link, load) for link, load in zip(robot.links, tip_loads(robot))]
+
+
+def tip_loads(robot: Robot) -> list[TipLoad | None]:
+    """What shapes the functions of each link: the numbers that `tip_load: auto` stands for, None where it is not
+    asked."""
     found = zip(robot.links, _beyond_tips(robot))
-    return [link_shapes(link, _tip_load(beyond) if _is_auto(link) else None) for link, beyond in found]
+    return [_tip_load(beyond) if _is_auto(link) else None for link, beyond in found]
 
 
 def shapes_that_change(robot: Robot, path: str) -> list[str]:

@@ -19,6 +19,8 @@ from .stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, mea
 from .sundials import MULTISTEP, solve_sundials
 
 CHUNK_SECONDS = 0.15
+#: A step this small a part of the span would take 1e13 like it: a breakdown, not patience.
+HOPELESS = 1e-13
 CRAWL_NOISE = 30.0  # a crawling explicit run shakes the stiff modes by its own error, about the tolerance
 NEVER = np.iinfo(np.int64).max
 
@@ -142,7 +144,8 @@ class _Driver:
         m = state.problem.n_positions
         if not np.array_equal(slope[:m], run.x0[m : 2 * m]):
             raise ModelError(f"n_positions = {m}: the first {m} derivatives must be exactly the next {m} states")
-        state.clock[c.H_MIN] = 4 * np.spacing(max(abs(run.t0), abs(run.t1)))
+        span = run.t1 - run.t0
+        state.clock[c.H_MIN] = max(4 * np.spacing(max(abs(run.t0), abs(run.t1))), HOPELESS * span)
         state.clock[c.H_MAX] = run.step or np.inf
         state.tally[c.CHECK_AT] = NEVER
         if self.method == "auto":
@@ -161,7 +164,11 @@ class _Driver:
             weight[m : 2 * m] = np.inf
 
         def norm(v: Floats) -> float:
-            return float(np.sqrt(np.mean((v / weight) ** 2)))
+            scaled = np.abs(v / weight)
+            largest = scaled.max()  # taken out of the squares, which would overflow on absurd rates
+            if not 0 < largest < np.inf:
+                return float(largest)
+            return float(largest * np.sqrt(np.mean((scaled / largest) ** 2)))
 
         d0, d1 = norm(run.x0), norm(slope)
         h0 = 1e-6 if min(d0, d1) < 1e-5 else 0.01 * d0 / d1
