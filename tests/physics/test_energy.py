@@ -38,8 +38,8 @@ def pinned() -> Robot:
 
 
 def single_modes() -> Robot:
-    """For the first-order model, whose inertia matrix loses definiteness where many modes bend far."""
-    beam = Beam(length=1.0, mass_per_length=2.0, EI_y=60.0, EI_z=80.0)
+    """For the first-order model, whose inertia matrix loses definiteness where a link that carries others bends far."""
+    beam = Beam(length=1.0, mass_per_length=2.0, EI_y=2e4, EI_z=3e4)
     links = [Link(name=name, beam=beam, shapes=Shapes(bending_y=1, bending_z=1)) for name in ("a", "b")]
     return Robot(name="single modes", gravity=(0, -9.81, 0), links=links, payload=Lump(mass=0.5))
 
@@ -55,8 +55,8 @@ COMBINATIONS: dict[str, tuple[Robot, dict[str, Any]]] = {
 
 
 def start(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Joints anywhere and moving, springs of drives nearly relaxed, deflections of millimetres."""
-    q, qd, _ = random_state(model.robot, model.n, model.n_joints, seed, deflection=0.002)
+    """Joints anywhere and moving, springs of drives nearly relaxed, small deflections."""
+    q, qd, _ = random_state(model.robot, model.n, model.n_joints, seed, deflection=0.001)
     for link in model.chain.links:
         if link.drive is not None:
             q[link.drive.index] += q[link.joint_index]
