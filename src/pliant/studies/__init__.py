@@ -59,6 +59,7 @@ def reproduce(
 
 
 def _run(one: Study, folder: Path, quick: bool, tell: Callable[[str, str], Any] | None) -> list[Check]:
+    from pliant.studies.drawing import plainly
     from pliant.studies.report import report
     from pliant.studies.study import write_checks, write_parameters, write_results
     from pliant.view.style import figure
@@ -74,7 +75,7 @@ def _run(one: Study, folder: Path, quick: bool, tell: Callable[[str, str], Any] 
     for drawn in outcome.figures:
         if tell:
             tell(one.name, f"drawing {drawn.name}")
-        figure(drawn.draw, drawn.width, drawn.height, [folder / f"{drawn.name}.{kind}" for kind in ("png", "svg")])
+        figure(plainly(drawn.draw), drawn.width, drawn.height, [folder / f"{drawn.name}.{kind}" for kind in ("png", "svg")])
     _write(folder / "report.html", report(one, outcome, folder, quick))
     return list(outcome.checks)
 

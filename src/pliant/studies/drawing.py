@@ -60,3 +60,27 @@ def shared_legend(page: Any, axes: Any) -> None:
     """One legend for a page of panels, on top and outside."""
     handles, labels = axes.get_legend_handles_labels()
     page.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+
+
+def skeleton(model: Any, q: Any, p: Any = None) -> Any:
+    """(N, points, 3) corners of the arm in the base: where each link begins and ends."""
+    import casadi as ca
+    import numpy as np
+
+    from pliant.dynamics.kinematics import placements
+
+    state, values = ca.SX.sym("q", model.n), model.nominal_parameters if p is None else p
+    corners = [x for place in placements(model.chain, state) for x in (place.p, place.p_tip)]
+    function = ca.Function("corners", [state, model.parameter_symbols], [ca.densify(ca.horzcat(*corners))])
+    return np.array([np.array(function(row, values)).T for row in q])
+
+
+def plainly(draw: Any) -> Any:
+    """The same drawing with tick labels as plain text, which is quick to set."""
+    import matplotlib
+
+    def quick(page: Any) -> None:
+        with matplotlib.rc_context({"axes.formatter.use_mathtext": False}):
+            draw(page)
+
+    return quick

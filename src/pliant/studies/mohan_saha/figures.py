@@ -1,0 +1,203 @@
+"""Figures 4-9 of [MS07], the eigenvalue that explains them, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.dynamics.published import mohan_saha as published
+from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, shared_legend
+from pliant.studies.mohan_saha.checks import TABLE_3, acceptable, error, power_of
+from pliant.studies.mohan_saha.runs import ALGORITHMS, Runs, desired
+from pliant.studies.study import Figure, Table
+from pliant.view.style import legend, time_axis, zero_line
+
+END = 7.0
+"""Figures of diverged angles end here (s): later the arm tumbles."""
+
+
+def illustrate(runs: Runs) -> list[Figure]:
+    """One for each figure of the paper, and the eigenvalue."""
+    return [
+        Figure("fig04", "Fig. 4 of the paper: joint torques for the desired motion.", _torques(runs), 4.4),
+        Figure("fig05", "Fig. 5 of the paper: desired and simulated joint angles, recursive algorithm; simulated "
+               "angles leave the desired ones after 5.9 s.", _angles(runs), 4.6),
+        Figure("fig06", "Fig. 6 of the paper: distance of the simulated joint angles from the desired ones, both "
+               "algorithms, on a logarithmic scale: straight lines are exponential growth.", _errors(runs), 4.6),
+        Figure("fig07", "Fig. 7 of the paper: acceleration of joint 3, recursive and non-recursive.",
+               _acceleration(runs), 3.6),
+        Figure("fig08", "Fig. 8 of the paper: desired and simulated power.", _power(runs), 2.8),
+        Figure("fig09", "Fig. 9 of the paper: time of one evaluation of the forward dynamics against the number of "
+               "links, and products counted on the tape.", _cost(runs), 2.9),
+        Figure("eigenvalue", "Why the motion is left: largest real part of the eigenvalues of the error dynamics along "
+               "the desired motion, and the joint error with either hub.", _eigenvalue(runs), 4.2),
+    ]  # fmt: skip
+
+
+def _torques(runs: Runs) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        run = runs.run("about z", "recursive")
+        made = grid(page, 3, 2)
+        for k, axes in enumerate(made.flat):
+            axes.plot(run.t, run.tau[:, k], color="black", linewidth=1.2)
+            zero_line(axes)
+            axes.set_ylabel(f"$\\tau_{k + 1}$ (N m)")
+
+    return draw
+
+
+def _angles(runs: Runs) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        run = runs.run("about z", "recursive")
+        shown = run.t <= END
+        path = desired()(run.t)[0]
+        made = grid(page, 3, 2)
+        for k, axes in enumerate(made.flat):
+            axes.plot(run.t, np.degrees(path[:, k]), label="desired", **FIRST)
+            axes.plot(run.t[shown], np.degrees(run.q[shown, k]), label="simulated", **SECOND)
+            axes.set_ylim(-60, 240)
+            axes.set_ylabel(f"$\\theta_{k + 1}$ (deg)")
+        shared_legend(page, made[0, 0])
+
+    return draw
+
+
+def _errors(runs: Runs) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        made = grid(page, 3, 2, sharey=True)
+        for k, axes in enumerate(made.flat):
+            for (name, style) in zip(ALGORITHMS, (FIRST, SECOND)):
+                run = runs.run("about z", name)
+                shown = (run.t <= END) & (run.t > 0)
+                size = np.maximum(np.abs(error(run)[shown, k]), 1e-16)
+                axes.semilogy(run.t[shown], size, label=name, **style)
+            axes.axhline(0.01, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
+            axes.set_ylabel(f"$|e_{k + 1}|$ (rad)")
+        made[0, 0].set_ylim(1e-13, 30)
+        shared_legend(page, made[0, 0])
+
+    return draw
+
+
+def _acceleration(runs: Runs) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        rows = page.subplots(2, 1, sharex=True)
+        for axes, name in zip(rows, ALGORITHMS):
+            run = runs.run("about z", name)
+            shown = run.t <= END
+            assert run.qdd is not None
+            axes.plot(run.t, desired()(run.t)[2][:, 2], label="desired", **FIRST)
+            axes.plot(run.t[shown], run.qdd[shown, 2], label="simulated", **SECOND)
+            axes.set_ylim(-3, 3)
+            axes.set_ylabel("$\\ddot\\theta_3$ (rad/s²)")
+            axes.set_title(name)
+        legend(rows[0], 2)
+        rows[0].set_title("")
+        rows[0].text(0.01, 0.95, "recursive", transform=rows[0].transAxes, va="top")
+        rows[1].set_title("")
+        rows[1].text(0.01, 0.95, "non-recursive", transform=rows[1].transAxes, va="top")
+        time_axis(rows[-1])
+
+    return draw
+
+
+def _power(runs: Runs) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        axes = page.subplots()
+        run = runs.run("about z", "recursive")
+        wanted = power_of(run)
+        axes.plot(run.t, wanted, label="desired", **FIRST)
+        for name, style in zip(ALGORITHMS, (SECOND, THIRD)):
+            one = runs.run("about z", name)
+            shown = one.t <= END
+            power = np.einsum("tj,tj->t", one.tau, one.qd)
+            axes.plot(one.t[shown], power[shown], label=f"simulated, {name}", **style)
+        span = float(np.ptp(wanted))
+        axes.set_ylim(wanted.min() - 0.4 * span, wanted.max() + 0.4 * span)
+        axes.set_ylabel("power (W)")
+        time_axis(axes)
+        legend(axes, 3)
+
+    return draw
+
+
+def _cost(runs: Runs) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        left, right = page.subplots(1, 2)
+        sizes = list(runs.times)
+        for name, style, marker in (("recursive", FIRST, "o"), ("non-recursive", SECOND, "s")):
+            left.plot(sizes, [1e6 * runs.times[n][name] for n in sizes], marker=marker, markersize=3.5, label=name,
+                      **style)  # fmt: skip
+            counted = [n for n in runs.counts if name in runs.counts[n]]
+            right.loglog(counted, [runs.counts[n][name].products for n in counted], marker=marker, markersize=3.5,
+                         label=name, **style)  # fmt: skip
+        right.loglog(list(runs.counts), [published.proposed(n).products for n in runs.counts], label="173 n − 128",
+                     **THIRD)  # fmt: skip
+        left.set_ylabel("time of one evaluation (µs)")
+        left.set_ylim(bottom=0)
+        right.set_ylabel("products")
+        for axes in (left, right):
+            axes.set_xlabel("number of links n")
+            axes.margins(x=0.05)
+            axes.legend(loc="upper left")
+
+    return draw
+
+
+def _eigenvalue(runs: Runs) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        top, bottom = page.subplots(2, 1, sharex=True)
+        for hub, style in (("about z", SECOND), ("isotropic", FIRST)):
+            table = runs.growth[hub]
+            top.plot(table[:, 0], table[:, 1], label=f"hub inertia {hub}", **style)
+            run = runs.run(hub, "recursive")
+            size = np.maximum(np.abs(error(run)).max(axis=1), 1e-16)
+            shown = (run.t > 0) & (run.t <= 9.0)
+            bottom.semilogy(run.t[shown], size[shown], **style)
+        top.set_ylabel("largest real part (1/s)")
+        bottom.set_ylabel("largest joint error (rad)")
+        legend(top, 2)
+        time_axis(bottom)
+
+    return draw
+
+
+def tabulate(runs: Runs) -> list[Table]:
+    """Tables 1 and 3, the step study, times."""
+    return [_table_1(), _table_3(runs), _steps(runs), _times(runs)]
+
+
+def _table_1() -> Table:
+    rows = []
+    for name, formula in published.METHODS.items():
+        printed = published.PRINTED[name]
+        ours = (None, None, None) if name == "Walker-Orin" else tuple(
+            published.crossover(name, rule) for rule in (published.fewer_products, published.fewer_in_total,
+                                                         published.fewer_of_each))  # fmt: skip
+        rows.append([name, formula(6).products, formula(6).sums, printed.n_star, ours[0], printed.n_plus, *ours[1:]])
+    return Table("Table 1 of the paper: operations and crossovers", ("method", "products, n = 6", "sums, n = 6",
+                 "n* printed", "n* by the formulas", "n+ printed", "n+ in total", "n+ of each"), rows)  # fmt: skip
+
+
+def _table_3(runs: Runs) -> Table:
+    rows: list[list[Any]] = []
+    for name in ALGORITHMS:
+        rows.append([f"{name}, printed", *TABLE_3[name]])
+        for limit in (0.001, 0.01, 0.1):
+            rows.append([f"{name}, ours, {limit:g} rad", *acceptable(runs.run("about z", name), limit)])
+    return Table("Table 3 of the paper: acceptable durations (s)", ("algorithm", *(f"theta {k}" for k in range(1, 7))),
+                 rows, "Hub inertia about z. The end of the run stands where a joint never left.")  # fmt: skip
+
+
+def _steps(runs: Runs) -> Table:
+    rows = [[step, name, run.stats.steps, run.stats.evaluations, run.stats.wall, min(acceptable(run))]
+            for step, pair in runs.steps.items() for name, run in pair.items()]  # fmt: skip
+    return Table("Step-size study, 6 s of motion", ("largest step (s)", "algorithm", "steps", "evaluations",
+                 "time (s)", "first joint leaves (s)"), rows)  # fmt: skip
+
+
+def _times(runs: Runs) -> Table:
+    rows = [[n, *(1e6 * pair[name] for name in ALGORITHMS)] for n, pair in runs.times.items()]
+    return Table("Time of one evaluation (µs)", ("n", *ALGORITHMS), rows)
