@@ -308,6 +308,9 @@ def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch 
     if solution.status == "failed":  # what went off the scale is told in the message, not kept
         good = np.isfinite(solution.x).all(axis=1)
         solution = replace(solution, t=solution.t[good], x=solution.x[good])
+    elif solution.t_end > solution.t[-1]:  # an event or Ctrl-C between two rows: its state closes the history
+        t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
+        solution = replace(solution, t=t, x=x)
     q, qd, extra = composed.histories(solution.t, solution.x)
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(solution.t, solution.x, history, inputs.parameters))
