@@ -1,0 +1,44 @@
+"""Makes the first page of the API from `pliant.__all__`: a name that is public is on the page."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from mkdocs.structure.files import File
+
+import pliant
+
+GROUPS = {
+    "Describe": (
+        "load", "arms", "Robot", "Link", "Joint", "Origin", "DH", "Limits", "Drive", "Friction", "Beam", "Section",
+        "Material", "RigidBody", "Lump", "Shapes", "TipLoad",
+    ),
+    "Compute": ("Model", "FORMULATIONS"),
+    "Run": ("simulate", "Event", "Result", "Scenario"),
+    "Errors": ("PliantError", "ModelError", "UnsupportedModel", "SimulationError"),
+}  # fmt: skip
+HEAD = """# API
+
+Public names of the package. `pliant.control`, `pliant.loads`, `pliant.analysis` and `pliant.view` have their own pages.
+"""
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds api/index.md to the pages."""
+    files.append(File.generated(config, "api/index.md", content=page()))
+    return files
+
+
+def page() -> str:
+    """Groups in reading order; what belongs to none stands before the errors."""
+    known = {name for names in GROUPS.values() for name in names}
+    public = [name for name in pliant.__all__ if not isinstance(getattr(pliant, name), ModuleType)]
+    errors = GROUPS["Errors"]
+    groups = {title: names for title, names in GROUPS.items() if names is not errors}
+    groups |= {"More": tuple(name for name in public if name not in known), "Errors": errors}
+    text = HEAD
+    for title, names in groups.items():
+        if names:
+            text += f"\n## {title}\n\n" + "".join(f"::: pliant.{name}\n" for name in names)
+    return text

@@ -1,0 +1,63 @@
+"""Draws the pictures of the documentation: runs two arms and photographs their pages with Chromium.
+
+python docs/images/make_images.py
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, sync_playwright
+
+import pliant
+from pliant.control import PD, Quintic, natural_gains
+
+HERE = Path(__file__).parent
+SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+ARM_ALONE = """
+for (const e of document.querySelectorAll("aside, header, footer, #switches, #cameras")) e.remove();
+dispatchEvent(new Event("resize"));
+pliantView.look("home");
+"""
+
+
+def crane() -> pliant.Result:
+    """The crane arm slews and reaches out within a second, and rings."""
+    model = pliant.load("crane-4dof").model()
+    start, goal = [0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6], [1.2, 0.9, 0.6, 0.3]
+    kp, kd = natural_gains(model, start, frequency=12.0)
+    path = Quintic(start, goal, duration=0.9)
+    return pliant.simulate(model, 2.5, model.equilibrium(start), controller=PD(kp, kd, path), output_step=0.002)
+
+
+def falling() -> pliant.Result:
+    """The two-link elastic arm falls from the horizontal."""
+    return pliant.simulate(pliant.load("two-link").model(), 2.0)
+
+
+def photograph(page: Page, run: pliant.Result, name: str, time: float, magnification: float, more: str = "") -> None:
+    """Writes name.png."""
+    with tempfile.TemporaryDirectory() as folder:
+        page.goto(run.to_html(Path(folder) / "run.html").as_uri())
+        page.evaluate(f"pliantView.magnify({magnification}); pliantView.seek({time}); {more}")
+        page.wait_for_timeout(1500)
+        page.screenshot(path=HERE / f"{name}.png")
+
+
+def main() -> None:
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", *SOFTWARE_GL])
+        page = browser.new_page(viewport={"width": 1360, "height": 780})
+        run = crane()
+        photograph(page, run, "page", 0.84, 6)
+        photograph(page, falling(), "falling", 0.55, 20)
+        alone = browser.new_page(viewport={"width": 1000, "height": 620}, device_scale_factor=1.5)
+        photograph(alone, run, "bent-arm", 0.84, 6, ARM_ALONE)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""What the documentation shows is true: its Python runs, and every public name stands on a page."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import pliant
+
+ROOT = Path(__file__).parents[1]
+OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md")
+PAGES = sorted(path for pattern in OWN for path in (ROOT / "docs").glob(pattern) if "```python\n" in path.read_text())
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_code_of_a_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks of a page, one after another, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile("\n".join(blocks), str(path), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("name", pliant.__all__)
+def test_public_name_is_documented(name: str) -> None:
+    """It has a docstring; the hook of the site puts it on the page."""
+    thing = getattr(pliant, name)
+    assert name == "FORMULATIONS" or (thing.__doc__ or "").strip(), f"pliant.{name} has no docstring"
+
+
+def test_api_page_has_every_public_name() -> None:
+    pytest.importorskip("mkdocs", reason="the docs extra is not installed")
+    text = runpy.run_path(str(ROOT / "docs" / "hooks" / "api.py"))["page"]()
+    rooms = {name for name in pliant.__all__ if isinstance(getattr(pliant, name), ModuleType)}
+    assert set(re.findall(r"::: pliant\.(\w+)", text)) == set(pliant.__all__) - rooms
+
+
+@pytest.mark.parametrize("room", ["control", "loads", "analysis", "view"])
+def test_names_of_a_room_are_documented(room: str) -> None:
+    """Its page lists all members, so each needs a docstring of its own."""
+    module = getattr(pliant, room)
+    assert f"::: pliant.{room}\n" in (ROOT / "docs" / "api" / f"{room}.md").read_text()
+    bare = [
+        name
+        for name in module.__all__
+        if callable(thing := getattr(module, name)) and not (thing.__doc__ or "").strip()
+    ]
+    assert bare == []
