@@ -14,6 +14,9 @@ from pliant.studies.study import Study
 NAMES = ("korayem-shafei", "theodore-ghosal", "flexible-joints", "mohan-saha", "cibicik-egeland")
 """Studies by name, in the order of their papers."""
 
+Listener = Callable[[str, str], Any]
+"""Called with a study and a few words on what it does next."""
+
 
 def study(name: str) -> Study:
     """A study by name."""
@@ -24,10 +27,7 @@ def study(name: str) -> Study:
 
 
 def reproduce(
-    names: Sequence[str],
-    out: str | Path,
-    quick: bool = False,
-    tell: Callable[[str, str], Any] | None = None,
+    names: Sequence[str], out: str | Path, quick: bool = False, tell: Listener | None = None, jobs: int = 1
 ) -> dict[str, list[Check]]:
     """Run studies and write a folder for each below `out`, with an index page over all.
 
@@ -41,6 +41,8 @@ def reproduce(
         Fewer and shorter runs.
     tell : function of (study, step), optional
         Called before each step.
+    jobs : int
+        Studies that run at a time, each in a process of its own if more than one.
 
     Returns
     -------
@@ -49,24 +51,29 @@ def reproduce(
     """
     from pliant.studies.report import index
 
-    chosen = [study(name) for name in names]
-    target = Path(out)
-    found: dict[str, list[Check]] = {}
-    for one in chosen:
-        found[one.name] = _run(one, target / one.name, quick, tell)
+    chosen, target = [study(name) for name in names], Path(out)
+    _make(target)
+    if jobs > 1 and len(chosen) > 1:
+        from pliant.studies.parallel import run_together
+
+        found = run_together([one.name for one in chosen], target, quick, tell, jobs)
+    else:
+        found = {one.name: run_study(one.name, target, quick, tell) for one in chosen}
     _write(target / "index.html", index(chosen, found, quick))
     return found
 
 
-def _run(one: Study, folder: Path, quick: bool, tell: Callable[[str, str], Any] | None) -> list[Check]:
+def run_study(name: str, target: Path, quick: bool, tell: Listener | None) -> list[Check]:
+    """Run one study and write its folder below `target`."""
     from pliant.studies.drawing import plainly
     from pliant.studies.report import report
     from pliant.studies.study import write_checks, write_parameters, write_results
     from pliant.view.style import figure
 
-    outcome = one.run(quick, lambda step: tell(one.name, step) if tell else None)
+    one, folder = study(name), target / name
+    _make(folder)
+    outcome = one.run(quick, lambda step: tell(name, step) if tell else None)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write_parameters(one, outcome, folder / "parameters.yaml", quick)
         write_results(outcome, folder / "results.nc")
         write_checks(one, outcome, folder / "checks.json", quick)
@@ -74,15 +81,22 @@ def _run(one: Study, folder: Path, quick: bool, tell: Callable[[str, str], Any] 
         raise PliantError(f"{folder}: cannot write there ({error.strerror or error})") from error
     for drawn in outcome.figures:
         if tell:
-            tell(one.name, f"drawing {drawn.name}")
-        figure(plainly(drawn.draw), drawn.width, drawn.height, [folder / f"{drawn.name}.{kind}" for kind in ("png", "svg")])
+            tell(name, f"drawing {drawn.name}")
+        files = [folder / f"{drawn.name}.{kind}" for kind in ("png", "svg")]
+        figure(plainly(drawn.draw), drawn.width, drawn.height, files)
     _write(folder / "report.html", report(one, outcome, folder, quick))
     return list(outcome.checks)
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PliantError(f"{folder}: cannot write there ({error.strerror or error})") from error
+
+
 def _write(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise PliantError(f"{path}: cannot write there ({error.strerror or error})") from error

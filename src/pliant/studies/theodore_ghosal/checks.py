@@ -97,9 +97,8 @@ def _motion(runs: Runs) -> list[Check]:
     last = {name: float(e[-1]) for name, e in size.items()}
     settled = {name: float(modes.t[np.flatnonzero(e > 0.1)[-1]]) for name, e in size.items()}
     apart = float(np.abs(error["modes"] - error["elements"])[tracking].max() / peaks["modes"])
-    wall = {name: runs.run(name).stats.wall for name in ("modes", "elements")}
     evaluations = {name: runs.run(name).stats.evaluations for name in ("modes", "elements")}
-    ratio = wall["elements"] / wall["modes"]
+    ratio = runs.times["elements"] / runs.times["modes"]
     return [
         required("E-joints", "Joint errors are close to zero while tracking", "Fig. 5", joints, 1e-6, joints <= 1e-6,
                  "decoupling is exact: what remains is the integration", "Both models start on the path and the law "
@@ -133,16 +132,20 @@ def _axes(error: Any, rows: Any) -> str:
 def _loop(runs: Runs) -> list[Check]:
     modes, elements = runs.eigenvalues["modes"][:, 1:], runs.eigenvalues["elements"][:, 1:]
     exact = runs.settings["exact eigenvalues"]
-    ratio = elements / modes
+    alone = runs.alone["elements"] / runs.alone["modes"]
+    ratio = elements[:, :4] / modes[:, :4]
     boom = modes[:, :2]
     steady = float((boom.max(axis=0) / boom.min(axis=0) - 1).max())
     varied = float((modes[:, 4:].max(axis=0) / modes[:, 4:].min(axis=0)).max())
     how = "from the Jacobian of the closed loop" if exact else "with velocity terms left out (quick run)"
     return [
         claimed("eig-higher", "Frequencies by finite elements are always higher than by modes", "Figs. 9, 10",
-                "higher", {"smallest ratio": ratio.min(), "largest ratio": ratio.max()}, bool(ratio.min() >= 1.0),
-                "ratio >= 1", "two elements over-estimate the frequencies of a beam",
-                f"The eight lowest vibrations along the motion {how}, elements over modes. {_higher(ratio)}"),
+                "higher", {"each link alone, elements over modes": [alone.min(), alone.max()],
+                           "loop, four lowest": [ratio.min(), ratio.max()]},
+                bool(alone.min() >= 1 - 1e-6 and ratio.min() >= 1.0),
+                "ratios >= 1", "two elements over-estimate the frequencies of a beam; 1e-6 for round-off",
+                "Each link alone, clamped, with its boundary load: elements are never lower than the modes, which are "
+                f"exact there. The four lowest vibrations of the loop ({how}): {_higher(ratio)}"),
         claimed("eig-constant", "Frequencies of link 2 do not vary, those of link 3 do", "Figs. 9, 10",
                 "time-invariant, time-varying", {"lowest pair varies by": steady, "upper four by a factor": varied},
                 steady < 0.05, "5 %", "what looks like a level line in a figure",
@@ -154,9 +157,9 @@ def _loop(runs: Runs) -> list[Check]:
 
 def _higher(ratio: Any) -> str:
     if ratio.min() >= 1.0:
-        return "They are never lower."
+        return "never lower either."
     return (
-        "They are not always higher: two clamped-mass modes of link 2 were shaped for a point mass at its tip, and two "
+        "not always higher: two clamped-mass modes of link 2 were shaped for a point mass at its tip, and two "
         "elements, with twice the coordinates, represent some vibrations of the arm better, hence lower."
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.dynamics.published.theodore_ghosal import TABLE_2
-from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, letter, shared_legend
+from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, shared_legend
 from pliant.studies.study import Figure, Table
 from pliant.studies.theodore_ghosal.checks import TABLE_1, joint_error, tip_error
 from pliant.studies.theodore_ghosal.runs import Runs, reference
@@ -26,16 +26,18 @@ def illustrate(runs: Runs) -> list[Figure]:
         Figure("fig06", caption.format(6, "end-effector position errors"), _tip_errors(runs), 4.4),
         Figure("fig07", caption.format(7, "deflection and rotation at the tip of link 2"), _link(runs, "boom", 2), 4.2),
         Figure("fig08", caption.format(8, "deflection and rotation at the tip of link 3"), _link(runs, "slide", 3), 4.2),
-        Figure("fig09", _EIGEN.format(9, "1", "four lowest"), _eigenvalues(runs, slice(1, 5)), 3.0),
-        Figure("fig10", _EIGEN.format(10, "2", "next four"), _eigenvalues(runs, slice(5, 9)), 3.0),
+        Figure("fig09", _EIGEN.format(9, "1"), _alone(runs, 0), 3.0),
+        Figure("fig10", _EIGEN.format(10, "2"), _alone(runs, 2), 3.0),
+        Figure("eigenvalues", "The vibrations of the whole closed loop along the motion (eight lowest of each model): "
+               "they belong to both links at once.", _eigenvalues(runs, slice(1, 9)), 3.4),
         _beta(runs),
         _stiffness(runs),
     ]
 
 
 _EIGEN = (
-    "Fig. {} of the paper: closed-loop imaginary eigenvalues, mode {}: the {} vibrations of links 2 and 3 along the "
-    "motion."
+    "Fig. {} of the paper: imaginary eigenvalues of mode {} of links 2 and 3 along the motion, each link alone with its "
+    "boundary load. Under decoupled joints these are what the loop leaves of each link."
 )
 
 
@@ -100,6 +102,27 @@ def _link(runs: Runs, link: str, number: int) -> Callable[[Any], None]:
     return draw
 
 
+def _alone(runs: Runs, column: int) -> Callable[[Any], None]:
+    def draw(page: Any) -> None:
+        axes = page.subplots()
+        times = runs.eigenvalues["modes"][:, 0]
+        for name, marker, colour, size in (("modes", "o", "#0072B2", 5.5), ("elements", "+", "black", 6.0)):
+            for link in (0, 1):
+                label = "assumed modes" if name == "modes" else "finite elements"
+                axes.plot(times, runs.alone[name][:, link, column], linestyle="none", marker=marker, color=colour,
+                          markersize=size, markerfacecolor="none", clip_on=False,
+                          label=label if link == 0 else None)  # fmt: skip
+        for link, text in ((0, "link 2"), (1, "link 3")):
+            axes.annotate(text, (times[-1], runs.alone["modes"][-1, link, column]), xytext=(8, 0),
+                          textcoords="offset points", va="center", annotation_clip=False)  # fmt: skip
+        axes.set_yscale("log")
+        axes.set_xlabel("time (s)")
+        axes.set_ylabel("imaginary part (rad/s)")
+        legend(axes, 2)
+
+    return draw
+
+
 def _eigenvalues(runs: Runs, columns: slice) -> Callable[[Any], None]:
     def draw(page: Any) -> None:
         axes = page.subplots()
@@ -153,7 +176,6 @@ def _stiffness(runs: Runs) -> Figure:
         right.set_xlabel("time (s)")
         right.set_ylabel("envelope of the amplitude (mm)")
         right.legend(loc="upper left")
-        letter(left, "")
 
     return Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: growth "
                   "of the coupled loop against the bound of the Lemma, and two simulated runs.", draw, 2.9)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from pliant.studies.theodore_ghosal.arms import ARMS
 
 Array = NDArray[np.float64]
 
-EI, RHO_A, PAYLOAD = 1165.4916, 0.331, 0.0828
+EI, RHO_A, LINK_3, PAYLOAD = 1165.4916, 0.331, 0.4303, 0.0828
 START, GOAL, DURATION = (0.0, 0.0, 0.3), (np.pi, np.pi / 2, 1.0), 0.5
 GAINS = {"kp": 400.0, "kv": 40.0}
 WEIGHTS = {"joints": 1e4, "flexible": 1e6, "rates": 1e2}
@@ -65,6 +66,8 @@ class Runs:
     loaded: dict[str, tuple[Array, Array]] = field(default_factory=dict)
     betas: dict[str, Array] = field(default_factory=dict)
     eigenvalues: dict[str, Array] = field(default_factory=dict)
+    alone: dict[str, Array] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
     counts: dict[str, dict[str, counts.Count]] = field(default_factory=dict)
     arm: Overestimation | None = None
     link: Overestimation | None = None
@@ -97,10 +100,11 @@ def perform(quick: bool, tell: Tell) -> Runs:
     for name, robot in robots.items():
         tell(f"controlled motion, {name}")
         model = robot.model()
-        runs.histories[name] = controlled(model, runs.settings)
+        runs.histories[name], runs.times[name] = controlled(model, runs.settings)
         if not quick:
             tell(f"closed-loop eigenvalues, {name}")
         runs.eigenvalues[name] = eigenvalues(model, runs.settings)
+        runs.alone[name] = links_alone(model, runs.eigenvalues[name][:, 0])
     tell("free motion of the sliding arm")
     runs.histories["free"] = free_motion(runs.run("modes").model)
     tell("over-estimated stiffness")
@@ -174,11 +178,15 @@ def printed_rate(length: float, beta: float) -> float:
 # -------------------------------------------------------------------------------------------- controlled motion
 
 
-def controlled(model: Model, settings: Mapping[str, Any]) -> Result:
-    """Decoupling to the goal, then the regulator."""
+def controlled(model: Model, settings: Mapping[str, Any]) -> tuple[Result, float]:
+    """Decoupling to the goal, then the regulator; and the processor time (s) of the same run once all is compiled."""
     q0 = np.concatenate([START, np.zeros(model.n - 3)])
     options = {key: settings[key] for key in ("rtol", "atol", "output_step")}
-    return simulate(model, 2 * DURATION, q0, controller=controller(), progress=False, **options)
+    law = controller()
+    result = simulate(model, 2 * DURATION, q0, controller=law, progress=False, **options)
+    begin = time.process_time()
+    simulate(model, 2 * DURATION, q0, controller=law, progress=False, **options)
+    return result, time.process_time() - begin
 
 
 def controller() -> Switch:
@@ -204,6 +212,17 @@ def eigenvalues(model: Model, settings: Mapping[str, Any]) -> Array:
         states = np.hstack([joints, np.zeros((len(times), model.n - 3))])
         rows = [2 * np.pi * model.frequencies(state)[:8] for state in states]
     return np.column_stack([times, np.array(rows)])
+
+
+def links_alone(model: Model, times: Array) -> Array:
+    """(N, 2, 4) frequencies (rad/s) of links 2 and 3, each alone with its boundary load, along the motion.
+
+    Two lowest in each plane; both planes are alike, so they come in pairs.
+    """
+    joints = reference()(times)[0]
+    states = np.hstack([joints, np.zeros((len(times), model.n - 3))])
+    loads = {"boom": LINK_3 + PAYLOAD, "slide": PAYLOAD}
+    return np.array([[link_frequencies(model, name, at, load)[:4] for name, load in loads.items()] for at in states])
 
 
 def free_motion(model: Model) -> Result:
