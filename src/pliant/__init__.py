@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
-from pliant.identification import Identification, Recording, identify
 from pliant.model import Model
 from pliant.results import Result
 from pliant.robot import (
@@ -35,12 +34,21 @@ from pliant.simulation import Event, simulate
 
 if TYPE_CHECKING:
     from pliant import analysis, control, loads
+    from pliant.identification import Identification, Recording, identify
     from pliant.scenario import Scenario
+    from pliant.sweeps import sweep
 
 __version__ = "0.1.0"
 
-_LATER = {"Scenario": "pliant.scenario", "simulate_batch": "pliant.batch", "identify": "pliant.identification"}
-_ROOMS = ("analysis", "control", "loads", "view", "studies", "environments", "sweeps", "export")
+_LATER = {
+    "Scenario": "pliant.scenario",
+    "simulate_batch": "pliant.batch",
+    "Identification": "pliant.identification",
+    "Recording": "pliant.identification",
+    "identify": "pliant.identification",
+    "sweep": "pliant.sweeps",
+}
+_ROOMS = ("analysis", "control", "loads", "view", "studies", "environments", "sweeps", "export", "identification")
 
 
 def __getattr__(name: str) -> Any:
@@ -81,9 +89,10 @@ __all__ = [
     "UnsupportedModel",
     "analysis",
     "arms",
-    "identify",
     "control",
+    "identify",
     "load",
     "loads",
     "simulate",
+    "sweep",
 ]

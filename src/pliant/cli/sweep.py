@@ -1,0 +1,100 @@
+"""`pliant sweep`: run a study of many points."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from pliant.cli.application import FAILED
+from pliant.cli.options import Json
+from pliant.cli.output import number, print_json, say, table
+from pliant.errors import ModelError
+
+LOG_SECONDS = 5.0
+MOST_SHOWN = 5
+
+
+def command(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (YAML): scenario, vary, sample, metrics.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the outputs, out/NAME of the study by default; gone on with.", metavar="DIR"),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Local processes; all cores by default.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Dask scheduler to run on, such as tcp://10.0.0.1:8786.", metavar="ADDRESS")
+    ] = None,
+    function: Annotated[
+        str | None,
+        typer.Option(help="Your own metrics: a function of a Result, as package.module:name.", metavar="NAME"),
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed points again.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Begin anew in a folder that holds something else.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a scenario many times with some of its numbers varied.
+
+    Stop it when you like: the same command goes on, and finished points never run again. Exit code 1 if points failed.
+    """
+    from pliant.sweeps import sweep
+
+    folder = out if out is not None else Path("out") / study.stem
+    result = sweep(
+        study, folder, workers=workers, scheduler=scheduler, function=_function(function), retry_failed=retry_failed,
+        force=force, progress=_reporter(),
+    )  # fmt: skip
+    finished = {name: column[np.isfinite(column)] for name, column in result.metrics.items()}
+    if json:
+        facts: dict[str, Any] = {
+            "points": len(result),
+            "failed": {str(k): message for k, message in result.failed.items()},
+            "metrics": {
+                name: {"least": float(v.min()), "mean": float(v.mean()), "greatest": float(v.max())} if len(v) else None
+                for name, v in finished.items()
+            },
+            "folder": str(folder),
+        }
+        print_json(facts)
+    else:
+        typer.echo(f"{len(result)} points, {len(result.failed)} failed; see {folder}")
+        rows = [(n, number(v.min()), number(v.mean()), number(v.max())) for n, v in finished.items() if len(v)]
+        table(("metric", "least", "mean", "greatest"), rows)
+    for k, message in list(result.failed.items())[:MOST_SHOWN]:
+        say(f"point {k} failed: {message}")
+    if len(result.failed) > MOST_SHOWN:
+        say(f"... and {len(result.failed) - MOST_SHOWN} more, in table.csv")
+    if result.failed:
+        raise typer.Exit(FAILED)
+
+
+def _function(name: str | None) -> Any:
+    if name is None:
+        return None
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ModelError(f"--function {name!r}: cannot be imported ({error}); expected package.module:name") from None
+    if not callable(found):
+        raise ModelError(f"--function {name!r}: is not a function")
+    return found
+
+
+def _reporter() -> Any:
+    last = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LOG_SECONDS:
+            last = time.monotonic()
+            say(f"{done} of {total} points")
+
+    return report

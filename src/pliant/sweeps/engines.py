@@ -1,0 +1,157 @@
+"""Who runs the points: SIMD batches here, processes here, or a Dask cluster. Each yields outcomes as they finish."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
+from pliant.sweeps.metrics import METRICS, Histories
+from pliant.sweeps.points import Outcome, Points, UserFunction, run_point
+from pliant.sweeps.study import SweepStudy
+
+ATTEMPTS = 3
+"""A point whose worker died so often is reported as failed."""
+CHUNK = 8192
+"""Arms of a batch between two entries in the journal."""
+BATCH_METHODS = ("rk4", "dopri5")
+
+
+# --------------------------------------------------------------------------------------------------------- batches
+
+
+def batchable(points: Points) -> str | None:
+    """Why the study cannot run as a batch; None if it can."""
+    if points.function is not None:
+        return "a function of your own reads whole results"
+    if points.shared is None:
+        return "something other than numbers of the robot, its start and constant torques varies, or changes the shapes"
+    method = points.study.scenario.method
+    if method not in BATCH_METHODS and points.study.engine != "batch":
+        return f"method {method!r} does not run in batches ({', '.join(BATCH_METHODS)} do)"
+    return None
+
+
+def in_batches(points: Points, todo: Sequence[int]) -> Iterator[list[Outcome]]:
+    """Chunks of points through `simulate_batch`."""
+    for first in range(0, len(todo), CHUNK):
+        yield _chunk(points, np.array(todo[first : first + CHUNK]))
+
+
+def _chunk(points: Points, chosen: Any) -> list[Outcome]:
+    from pliant.batch import simulate_batch
+
+    s, model = points.study.scenario, points.shared
+    assert model is not None
+    q, qd, torque, p = points.inputs(points.values[chosen])
+    controller, motion = s._parts
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # arms that break down are reported point by point
+            batch = simulate_batch(
+                model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
+                step=s.step, method=s.method if s.method in BATCH_METHODS else "dopri5", rtol=s.rtol,
+                atol=s.atol or 1e-12, output_step=s.output_step, progress=False,
+            )  # fmt: skip
+    except SimulationError as error:  # every arm of the chunk
+        return [Outcome(int(k), "failed", {}, str(error)) for k in chosen]
+    good = np.flatnonzero(batch.status == 0)
+    h = Histories(model, batch.t, batch.q[good], batch.qd[good], batch.tau[good], p[good])
+    columns = {name: METRICS[name](h) for name in points.study.metrics} if len(good) else {}
+    outcomes = [
+        Outcome(int(chosen[k]), "finished", {name: float(column[row]) for name, column in columns.items()})
+        for row, k in enumerate(good)
+    ]
+    for k in np.flatnonzero(batch.status != 0):
+        how = "broke down" if batch.status[k] == 1 else "stopped at a limit"
+        outcomes.append(Outcome(int(chosen[k]), "failed", {}, f"the run {how} at t = {batch.ended[k]:.6g} s"))
+    return outcomes
+
+
+# ------------------------------------------------------------------------------------------------------- processes
+
+
+def here(points: Points, todo: Sequence[int]) -> Iterator[list[Outcome]]:
+    """One after the other, in this process."""
+    for point in todo:
+        yield [points.run(point)]
+
+
+def in_processes(
+    study: SweepStudy, todo: Sequence[int], workers: int, function: UserFunction | None
+) -> Iterator[list[Outcome]]:
+    """Local processes; one that dies is replaced, and its points run again."""
+    text, waiting = json.dumps(study.to_dict()), list(todo)
+    attempts = dict.fromkeys(todo, 0)
+    while waiting:
+        pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
+        running: dict[Future[Outcome], int] = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < 2 * workers:
+                    point = waiting.pop(0)
+                    running[pool.submit(run_point, text, point, function)] = point
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    outcome = future.result()
+                    del running[future]
+                    yield [outcome]
+        except BrokenProcessPool:
+            lost = list(running.values())
+            waiting = [*lost, *waiting]
+            for point in lost:
+                attempts[point] += 1
+                if attempts[point] >= ATTEMPTS:
+                    waiting.remove(point)
+                    yield [Outcome(point, "failed", {}, f"its process died {ATTEMPTS} times")]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _one_thread() -> None:
+    """Processes share the cores; threads inside them would only queue."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
+# ------------------------------------------------------------------------------------------------------------ Dask
+
+
+def on_cluster(
+    study: SweepStudy, todo: Sequence[int], scheduler: str, function: UserFunction | None, patience: float = 10.0
+) -> Iterator[list[Outcome]]:
+    """A Dask cluster; points of workers that die are run by others."""
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise UnsupportedModel(
+            "--scheduler needs Dask, which is not installed; run: pip install 'pliant[sweep]'"
+        ) from None
+    try:
+        client: Any = Client(scheduler, timeout=patience)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ModelError(
+            f"scheduler: {scheduler!r} cannot be reached ({error}); expected the address of a running Dask scheduler, "
+            "such as tcp://10.0.0.1:8786"
+        ) from None
+    try:
+        text = json.dumps(study.to_dict())
+        futures = [client.submit(run_point, text, point, function, pure=False, retries=ATTEMPTS) for point in todo]
+        of = {future.key: point for future, point in zip(futures, todo)}
+        for future in as_completed(futures, raise_errors=False):  # type: ignore[no-untyped-call]
+            if future.status == "finished":
+                yield [future.result()]
+            else:
+                yield [Outcome(of[future.key], "failed", {}, f"lost on the cluster: {future.exception()}")]
+    except OSError as error:
+        raise PliantError(f"scheduler: the connection to {scheduler} broke ({error}); run again to go on") from error
+    finally:
+        client.close()

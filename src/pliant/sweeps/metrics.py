@@ -1,0 +1,122 @@
+"""What is kept of a run: one number for each metric, computed for many arms at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics.kinematics import tip_pose
+from pliant.kernels import Kernel
+from pliant.model import Model
+from pliant.results import Result, _straight
+
+Array = NDArray[np.float64]
+BAND = 0.02
+"""Settled: within this fraction of the largest distance of the tip from where it ends."""
+WINDOW = 0.25
+"""Part of the run, at its end, in which the residual vibration is seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Histories:
+    """Runs of B arms: t (N,), q and qd (B, N, n), tau (B, N, n_joints), values of the parameters (B, P)."""
+
+    model: Model
+    t: Array
+    q: Array
+    qd: Array
+    tau: Array
+    p: Array
+
+    @classmethod
+    def of(cls, result: Result) -> Histories:
+        """One run."""
+        return cls(result.model, result.t, result.q[None], result.qd[None], result.tau[None], result.parameters[None])
+
+    @cached_property
+    def _read(self) -> Array:
+        """(B, N, 3 + links): position of the tip, squared deflection of each flexible link's tip."""
+        p = np.broadcast_to(self.p[:, None], (*self.q.shape[:2], self.p.shape[1]))
+        return np.asarray(_reader(self.model)(self.q, p))
+
+    @property
+    def tip(self) -> Array:
+        """(B, N, 3)."""
+        return self._read[..., :3]
+
+    @property
+    def deflections(self) -> Array:
+        """(B, N, links) size of the deflection of each flexible link's tip; empty for a rigid arm."""
+        return np.sqrt(self._read[..., 3:])
+
+
+def _reader(model: Model) -> Kernel:
+    """(q, p) -> what the metrics read, in one pass; kept with the model."""
+    kept: dict[str, Kernel] = model.__dict__.setdefault("_readers", {})
+    if "sweep" not in kept:
+        q = ca.SX.sym("q", model.n)
+        values = [tip_pose(model.chain, q)[:3, 3]]
+        for link in model.chain.links:
+            if link.flexible:
+                c = model.chain.body(link, q)
+                values.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(_straight(link, c), 1.0)[0]))
+        output = ca.cse([ca.densify(ca.vertcat(*values))])
+        kept["sweep"] = Kernel(ca.Function("readings", [q, model.parameter_symbols], output))
+    return kept["sweep"]
+
+
+def peak_deflection(h: Histories) -> Array:
+    """Largest deflection of the tip of any link, m."""
+    return np.asarray(np.sqrt(h._read[..., 3:].max(axis=(1, 2), initial=0.0)))
+
+
+def settling_time(h: Histories) -> Array:
+    """Time after which the tip stays within 2 % of its largest distance from where it ends, s."""
+    away = h.tip - h.tip[:, -1:]
+    squares = np.einsum("bnk,bnk->bn", away, away)
+    outside = squares > BAND**2 * squares.max(axis=1, keepdims=True)
+    last = np.where(outside.any(axis=1), outside.shape[1] - 1 - outside[:, ::-1].argmax(axis=1), -1)
+    return np.asarray(h.t[np.minimum(last + 1, len(h.t) - 1)])
+
+
+def residual_vibration(h: Histories) -> Array:
+    """Largest range of any coordinate of the tip's position in the last quarter of the run, m."""
+    late = h.tip[:, h.t >= h.t[-1] - WINDOW * (h.t[-1] - h.t[0])]
+    return np.asarray((late.max(axis=1) - late.min(axis=1)).max(axis=-1))
+
+
+def energy(h: Histories) -> Array:
+    """Energy that the joints take without giving back: the integral of the positive power of each torque, J."""
+    rates = h.qd[..., [link.actuated for link in h.model.chain.links if link.actuated is not None]]
+    return np.asarray(np.trapezoid(np.maximum(h.tau * rates, 0.0).sum(axis=-1), h.t, axis=1))
+
+
+def peak_torque(h: Histories) -> Array:
+    """Largest torque of any joint, N m or N."""
+    return np.asarray(np.abs(h.tau).max(axis=(1, 2)))
+
+
+def peak_speed(h: Histories) -> Array:
+    """Largest speed of the tip by differences of its positions, m/s."""
+    speed = np.linalg.norm(np.diff(h.tip, axis=1), axis=-1) / np.diff(h.t)
+    return np.asarray(speed.max(axis=1))
+
+
+METRICS: dict[str, Callable[[Histories], Array]] = {
+    "peak_deflection": peak_deflection,
+    "settling_time": settling_time,
+    "residual_vibration": residual_vibration,
+    "energy": energy,
+    "peak_torque": peak_torque,
+    "peak_speed": peak_speed,
+}
+"""Metrics by name."""
+UNITS = {
+    "peak_deflection": "m", "settling_time": "s", "residual_vibration": "m", "energy": "J", "peak_torque": "N m",
+    "peak_speed": "m/s",
+}  # fmt: skip

@@ -1,0 +1,156 @@
+"""One point of a sweep: run it and return its numbers. The same model serves all points where it can."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ModelError, PliantError, UnsupportedModel
+from pliant.identification.study import applied_torque
+from pliant.model import Model
+from pliant.results import Result
+from pliant.scenario import Scenario
+from pliant.simulation import simulate
+from pliant.sweeps.metrics import METRICS, Histories
+from pliant.sweeps.study import SweepStudy, changed
+
+Array = NDArray[np.float64]
+UserFunction = Callable[[Result], Mapping[str, float]]
+KNOW_NO_ROBOT = ("pd", "pid")
+"""Controllers that are the same whatever the arm is; others are made anew for each robot."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a point: "finished" with numbers, or "failed" with a reason."""
+
+    point: int
+    status: str
+    metrics: dict[str, float]
+    message: str = ""
+
+
+class Points:
+    """Runs points of a study."""
+
+    def __init__(self, study: SweepStudy, function: UserFunction | None = None) -> None:
+        self.study, self.function = study, function
+        self.paths = tuple(study.vary)
+
+    @cached_property
+    def values(self) -> Array:
+        """(N, d)."""
+        return self.study.points()
+
+    @cached_property
+    def robot_paths(self) -> tuple[str, ...]:
+        """What varies of the robot."""
+        known = self.study.scenario.robot.paths()
+        return tuple(path for path in self.paths if path in known)
+
+    @cached_property
+    def shared(self) -> Model | None:
+        """One model with the varying numbers as inputs, where nothing but such numbers of the robot changes."""
+        s = self.study.scenario
+        others = [path for path in self.paths if path not in self.robot_paths]
+        if not all(path.startswith(("initial.q.", "initial.qd.", "torque.")) for path in others):
+            return None
+        if any(path.startswith("torque.values") or path.startswith("torque.times") for path in others):
+            return None
+        if s.initial.equilibrium or (s.controller is not None and s.controller.type not in KNOW_NO_ROBOT):
+            return None
+        if any(link.beam is not None and link.beam.slides for link in s.robot.links):
+            return None
+        o = s.model
+        try:
+            return Model(s.robot, o.formulation, o.rotation, o.stiffening, self.robot_paths)
+        except (ModelError, UnsupportedModel):  # such as a number that changes the shape functions
+            return None
+
+    def inputs(self, rows: Array) -> tuple[Array, Array, Any, Array]:
+        """q0, qd0, torque and p of points of a shared model, each with one row a point."""
+        s, model = self.study.scenario, self.shared
+        assert model is not None
+        start_q, start_qd = s.start()
+        q, qd = (np.tile(x, (len(rows), 1)) for x in (start_q, start_qd))
+        torque: Any = applied_torque(s)
+        if any(path.startswith("torque.") for path in self.paths):
+            torque = np.tile(torque, (len(rows), 1))
+        columns = dict(zip(self.paths, rows.T))
+        targets = {"initial.qd.": qd, "initial.q.": q, "torque.": torque}
+        for path, column in columns.items():
+            head = next((head for head in targets if path.startswith(head)), None)
+            if head is None:
+                continue
+            name = path.removeprefix(head)
+            names = list(model.joints if head == "torque." else model.coordinates)
+            targets[head][:, int(name) if name.isdigit() else names.index(name)] = column
+            motor = f"{name}.motor"
+            if head == "initial.q." and motor in names and f"{path}.motor" not in columns and not self._given(motor):
+                q[:, names.index(motor)] = column
+        p = (
+            np.column_stack([columns[path] for path in self.robot_paths])
+            if self.robot_paths
+            else np.zeros((len(rows), 0))
+        )
+        return q, qd, torque, p
+
+    def _given(self, name: str) -> bool:
+        q = self.study.scenario.initial.q
+        return isinstance(q, dict) and name in q
+
+    # -------------------------------------------------------------------------------------------- running
+
+    def run(self, point: int) -> Outcome:
+        """Run one point; whatever goes wrong in it is its outcome."""
+        try:
+            result = self._simulate(self.values[point])
+            if result.stats.status == "interrupted":
+                raise KeyboardInterrupt
+            return Outcome(point, "finished", self.measure(result))
+        except PliantError as error:
+            return Outcome(point, "failed", {}, str(error))
+        except (ArithmeticError, ValueError, TypeError, KeyError, IndexError) as error:  # of a user's function
+            return Outcome(point, "failed", {}, f"{type(error).__name__}: {error}")
+
+    def measure(self, result: Result) -> dict[str, float]:
+        """All metrics of a run."""
+        h = Histories.of(result)
+        found = {name: float(METRICS[name](h)[0]) for name in self.study.metrics}
+        if self.function is not None:
+            found |= {str(key): float(value) for key, value in self.function(result).items()}
+        return found
+
+    def _simulate(self, row: Array) -> Result:
+        model = self.shared
+        if model is None:
+            return changed(self.study.scenario, dict(zip(self.paths, row.tolist()))).run(progress=False)
+        self.study.scenario.robot.replace({path: float(row[self.paths.index(path)]) for path in self.robot_paths})
+        q, qd, torque, p = self.inputs(row[None])
+        s = self.study.scenario
+        controller, motion = s._parts
+        applied = torque[0] if isinstance(torque, np.ndarray) and torque.ndim == 2 else torque
+        return simulate(
+            model, s.duration, q[0], qd[0], applied, controller, motion or None, s.method, s.rtol, s.atol, s.step,
+            s.output_step, False, p=p[0],
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _runner(study: str, function: UserFunction | None) -> Points:
+    """Kept by each worker, so that a model is traced and compiled once."""
+    return Points(SweepStudy.from_dict(json.loads(study)), function)
+
+
+def run_point(study: str, point: int, function: UserFunction | None = None) -> Outcome:
+    """A point of the study that this JSON text describes: what workers call."""
+    return _runner(study, function).run(point)
+
+
+__all__ = ["Outcome", "Points", "Scenario", "run_point"]

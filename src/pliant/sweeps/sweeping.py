@@ -1,0 +1,113 @@
+"""`sweep`: all points of a study, resumable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pliant.errors import ModelError, PliantError
+from pliant.sweeps import engines
+from pliant.sweeps.journal import NAME, Journal
+from pliant.sweeps.points import Outcome, Points, UserFunction
+from pliant.sweeps.study import SweepStudy
+from pliant.sweeps.tables import SweepResult
+
+
+def sweep(
+    study: SweepStudy | str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    function: UserFunction | None = None,
+    retry_failed: bool = False,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> SweepResult:
+    """Run a study, or what is left of it.
+
+    Parameters
+    ----------
+    study : SweepStudy or path of a study file
+    out : path
+        Folder of the journal and the tables. One that holds the journal of this study is gone on with: points that
+        are in it never run again.
+    workers : int, optional
+        Local processes, all cores by default; 1 runs here.
+    scheduler : str, optional
+        Address of a Dask scheduler, `tcp://...`, whose workers have pliant installed.
+    function : callable, optional
+        Takes the `Result` of a point and returns further numbers by name. Importable where workers are others.
+    retry_failed : bool
+        Run failed points again.
+    force : bool
+        Begin anew in a folder that holds something else.
+    progress : callable, optional
+        Called with the number of points done and of all points.
+
+    Returns
+    -------
+    SweepResult
+        Failed points are in it, with their reasons.
+    """
+    chosen = study if isinstance(study, SweepStudy) else SweepStudy.load(study)
+    if workers is not None and workers < 1:
+        raise ModelError(f"workers: got {workers}, expected at least 1")
+    points = Points(chosen, function)
+    run = _engine(points, workers, scheduler)
+    folder = _folder(Path(out), force)
+    extra = [] if function is None else [getattr(function, "__qualname__", repr(type(function).__name__))]
+    journal = Journal(folder, chosen.digest(), [*chosen.metrics, *extra], retry_failed)
+    try:
+        todo = [k for k in range(len(points.values)) if k not in journal.outcomes]
+        if todo:
+            for outcomes in run(todo):
+                journal.record(outcomes)
+                if progress is not None:
+                    progress(len(journal.outcomes), len(points.values))
+    finally:
+        journal.close()
+    result = SweepResult.of(chosen, journal.outcomes)
+    result.write(folder)
+    return result
+
+
+Engine = Callable[[Sequence[int]], Iterator[list[Outcome]]]
+
+
+def _engine(points: Points, workers: int | None, scheduler: str | None) -> Engine:
+    study = points.study
+    reason = engines.batchable(points) if study.engine != "points" else "the study asks for single points"
+    if scheduler is not None:
+        return lambda todo: engines.on_cluster(study, todo, scheduler, points.function)
+    if study.engine == "batch" and reason is not None:
+        raise ModelError(f"engine: 'batch' cannot run this study: {reason}; expected 'auto' or 'points'")
+    if reason is None:
+        return lambda todo: engines.in_batches(points, todo)
+    count = (
+        workers
+        if workers is not None
+        else len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
+    if count == 1:
+        return lambda todo: engines.here(points, todo)
+    return lambda todo: engines.in_processes(study, todo, count, points.function)
+
+
+def _folder(folder: Path, force: bool) -> Path:
+    """The folder, made; a foreign one only with `force`, which removes an old journal."""
+    if folder.exists() and not folder.is_dir():
+        raise ModelError(f"{folder}: a file of this name is in the way; choose another folder")
+    journal = folder / NAME
+    if folder.is_dir() and any(folder.iterdir()) and not journal.exists() and not force:
+        raise ModelError(f"{folder}: holds something that is not a sweep; choose another folder, or pass --force")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if force and journal.exists():
+            journal.unlink()
+    except OSError as error:
+        raise PliantError(f"{folder}: cannot be made ({error.strerror or error}); choose another folder") from None
+    return folder

@@ -1,0 +1,165 @@
+"""What a sweep leaves: a table (CSV, Parquet where pyarrow is there), a dataset (NetCDF), a summary figure."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import PliantError
+from pliant.results import _replacing, _versions
+from pliant.sweeps.metrics import UNITS
+from pliant.sweeps.points import Outcome
+from pliant.sweeps.study import SweepStudy
+from pliant.view.style import COLOURS, WIDTH, figure
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+MOST_PANELS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """All points of a sweep.
+
+    Attributes
+    ----------
+    study : SweepStudy
+    values : (N, d) of `paths`
+    metrics : mapping from names to (N,); NaN where a point failed or has not run
+    status : (N,) "finished", "failed" or "missing"
+    messages : (N,) why a point failed
+    """
+
+    study: SweepStudy
+    values: Array
+    metrics: dict[str, Array]
+    status: tuple[str, ...]
+    messages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, study: SweepStudy, outcomes: dict[int, Outcome]) -> SweepResult:
+        """From outcomes by point."""
+        values = study.points()
+        names = list(dict.fromkeys([*study.metrics, *(key for o in outcomes.values() for key in o.metrics)]))
+        found = [outcomes.get(k, Outcome(k, "missing", {})) for k in range(len(values))]
+        metrics = {name: np.array([o.metrics.get(name, np.nan) for o in found]) for name in names}
+        return cls(study, values, metrics, tuple(o.status for o in found), tuple(o.message for o in found))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What varied."""
+        return tuple(self.study.vary)
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """Failed points, and why."""
+        return {k: self.messages[k] for k, status in enumerate(self.status) if status == "failed"}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def columns(self) -> dict[str, Any]:
+        """The table, column by column."""
+        out: dict[str, Any] = {"point": np.arange(len(self))}
+        out |= dict(zip(self.paths, self.values.T))
+        out |= self.metrics
+        return out | {"status": list(self.status), "message": list(self.messages)}
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Metrics over points as an xarray dataset; over the axes themselves for a grid."""
+        import xarray as xr
+
+        attrs = {"format": 1, "study": json.dumps(self.study.to_dict()), "versions": json.dumps(_versions())}
+        data: dict[str, Any]
+        if self.study.sample.method != "grid":
+            data = {
+                name: ("point", column, _unit(name))
+                for name, column in (*zip(self.paths, self.values.T), *self.metrics.items())
+            }
+            return xr.Dataset({**data, "status": ("point", list(self.status))}, {"point": np.arange(len(self))}, attrs)
+        lines = {path: axis.grid() for path, axis in self.study.vary.items()}
+        shape = tuple(map(len, lines.values()))
+        data = {name: (tuple(lines), column.reshape(shape), _unit(name)) for name, column in self.metrics.items()}
+        data["status"] = (tuple(lines), np.array(self.status).reshape(shape), {})
+        return xr.Dataset(data, lines, attrs)
+
+    # --------------------------------------------------------------------------------------------- files
+
+    def write(self, folder: Path) -> list[Path]:
+        """table.csv, table.parquet (with pyarrow), sweep.nc and summary.png, each whole or not at all."""
+        try:
+            written = [self.to_csv(folder / "table.csv")]
+            if find_spec("pyarrow") is not None:
+                written.append(self.to_parquet(folder / "table.parquet"))
+            with _replacing(folder / "sweep.nc") as partial:
+                self.dataset.to_netcdf(partial, engine="h5netcdf")
+        except OSError as error:
+            raise PliantError(
+                f"{folder}: the table could not be written ({error.strerror or error}); the points are safe in "
+                "points.jsonl: make room and run again"
+            ) from error
+        written.append(folder / "sweep.nc")
+        if np.isfinite(next(iter(self.metrics.values()), np.full(1, np.nan))).any():
+            self.plot(folder / "summary.png")
+            written.append(folder / "summary.png")
+        return written
+
+    def to_csv(self, path: Path) -> Path:
+        """A table with a header."""
+        columns = self.columns()
+        with _replacing(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*(_plain(column) for column in columns.values())))
+        return path
+
+    def to_parquet(self, path: Path) -> Path:
+        """The same table for programs."""
+        import pyarrow
+        import pyarrow.parquet
+
+        with _replacing(path) as partial:
+            pyarrow.parquet.write_table(pyarrow.table(self.columns()), partial)
+        return path
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Each metric over each number that varied (the first four of both); crosses at the foot are failed points."""
+        metrics, paths = list(self.metrics)[:MOST_PANELS], self.paths[:MOST_PANELS]
+
+        def draw(page: Any) -> None:
+            axes = page.subplots(len(metrics), len(paths), squeeze=False, sharex="col", sharey="row")
+            lost = np.array(self.status) == "failed"
+            for row, metric in zip(axes, metrics):
+                for axis, k in zip(row, range(len(paths))):
+                    axis.plot(self.values[:, k], self.metrics[metric], ".", color=COLOURS[0], markersize=3)
+                    axis.margins(0.05)
+                    if lost.any():
+                        foot = np.full(int(lost.sum()), 0.02)
+                        axis.plot(
+                            self.values[lost, k], foot, "x", color=COLOURS[1], transform=axis.get_xaxis_transform()
+                        )
+                row[0].set_ylabel(f"{metric.replace('_', ' ')} ({UNITS.get(metric, '-')})")
+            for axis, name in zip(axes[-1], paths):
+                axis.set_xlabel(name)
+
+        return figure(draw, max(WIDTH, 2.6 * len(paths)), 0.4 + 1.8 * len(metrics), path)
+
+
+def _unit(name: str) -> dict[str, str]:
+    return {"units": UNITS[name]} if name in UNITS else {}
+
+
+def _plain(column: Any) -> Any:
+    return column.tolist() if isinstance(column, np.ndarray) else column

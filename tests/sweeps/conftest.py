@@ -1,0 +1,47 @@
+"""A small study, and a worker that can be made to die."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pliant.results import Result
+from pliant.sweeps import SweepStudy
+
+BASE: dict[str, Any] = {
+    "scenario": {
+        "robot": "two-link",
+        "initial": {"q": {"upper": -1.5, "fore": 0.1}},
+        "torque": {"upper": 2.0},
+        "duration": 0.1,
+        "method": "rk4",
+        "step": 1e-3,
+        "output_step": 5e-3,
+    },
+    "vary": {"payload.mass": [0.0, 0.5, 1.0], "initial.q.fore": [0.0, 0.2], "torque.upper": [0.0, 5.0]},
+}
+
+
+def study(**changes: Any) -> SweepStudy:
+    return SweepStudy.from_dict({**BASE, **changes})
+
+
+def dies_once(result: Result) -> Mapping[str, float]:
+    """Kills its own process the first time it meets a heavy payload."""
+    marker = Path(os.environ["PLIANT_TEST_MARKER"])
+    if result.parameters[0] > 0.9 and not marker.exists():
+        marker.write_text("died")
+        os.kill(os.getpid(), signal.SIGKILL)
+    with (marker.parent / "runs").open("a") as file:
+        file.write(f"{result.parameters[0]}\n")
+    return {"mass_again": float(result.parameters[0])}
+
+
+def always_dies(result: Result) -> Mapping[str, float]:
+    """Kills its own process at the heaviest payload, every time."""
+    if result.parameters[0] > 0.9:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {}

@@ -1,0 +1,224 @@
+"""Sweeps: batches equal single points, nothing runs twice, nothing is lost, mistakes are told."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import pliant
+from pliant import ModelError, PliantError
+from pliant.cli import app
+from pliant.robot.yaml_text import write_yaml
+from pliant.sweeps import METRICS, SweepStudy, sweep
+from pliant.sweeps.journal import Journal
+from pliant.sweeps.points import Outcome, Points
+
+from .conftest import BASE, always_dies, dies_once, study
+
+
+def test_a_batch_gives_what_single_points_and_rebuilt_robots_give(tmp_path: Path) -> None:
+    """The same steps in another order of operations: 1e-9 of the value."""
+    batch = sweep(study(), tmp_path / "batch")
+    single = sweep(study(engine="points"), tmp_path / "single", workers=1)
+    assert batch.status == single.status == ("finished",) * 12
+    for name in batch.metrics:
+        assert batch.metrics[name] == pytest.approx(single.metrics[name], rel=1e-9, abs=1e-14)
+    row = batch.values[7]
+    robot = pliant.load("two-link").replace({"payload.mass": row[0]})
+    run = pliant.simulate(
+        robot.model(), 0.1, {"upper": -1.5, "fore": row[1]}, torque=[row[2], 0.0], method="rk4", step=1e-3,
+        output_step=5e-3,
+    )  # fmt: skip
+    assert batch.metrics["peak_deflection"][7] == pytest.approx(
+        max(np.linalg.norm(run.deflection(link), axis=1).max() for link in ("upper", "fore")), rel=1e-9
+    )
+    power = np.maximum(run.tau * run.qd[:, :2], 0).sum(axis=1)
+    assert batch.metrics["energy"][7] == pytest.approx(np.trapezoid(power, run.t), rel=1e-9)
+
+
+def test_what_is_left_behind(tmp_path: Path) -> None:
+    result = sweep(study(), tmp_path)
+    with (tmp_path / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["payload.mass"]) for row in rows] == result.values[:, 0].tolist()
+    assert [float(row["energy"]) for row in rows] == result.metrics["energy"].tolist()
+    with xr.open_dataset(tmp_path / "sweep.nc", engine="h5netcdf") as data:
+        assert data["energy"].sizes == {"payload.mass": 3, "initial.q.fore": 2, "torque.upper": 2}
+        assert data["energy"].sel({"payload.mass": 0.5}).values.ravel() == pytest.approx(
+            result.metrics["energy"][4:8], rel=0
+        )
+        again = SweepStudy.from_dict(json.loads(data.attrs["study"]))
+    assert again.digest() == study().digest()
+    assert (tmp_path / "summary.png").stat().st_size > 10_000
+
+
+def test_parquet(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet tables need pyarrow (pliant[sweep])")
+    result = sweep(study(), tmp_path)
+    table = parquet.read_table(tmp_path / "table.parquet").to_pydict()
+    assert table["energy"] == result.metrics["energy"].tolist()
+
+
+def test_finished_points_never_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken off in the middle (a line cut short besides), then gone on with."""
+    ran: list[int] = []
+    real = Points.run
+
+    def counted(self: Points, point: int) -> Outcome:
+        ran.append(point)
+        if len(ran) == 6:
+            raise KeyboardInterrupt
+        return real(self, point)
+
+    monkeypatch.setattr(Points, "run", counted)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(study(engine="points"), tmp_path, workers=1)
+    with (tmp_path / "points.jsonl").open("a") as file:
+        file.write('{"point": 5, "sta')
+    result = sweep(study(engine="points"), tmp_path, workers=1)
+    assert ran == [*range(6), *range(5, 12)]  # the sixth was broken off
+    assert result.status == ("finished",) * 12
+    count = len(ran)
+    sweep(study(engine="points"), tmp_path, workers=1)
+    assert len(ran) == count
+
+
+def test_a_failed_point_is_reported_and_loses_nothing(tmp_path: Path) -> None:
+    """A step beyond stability for the stiffest arm alone."""
+    vary = {"links.upper.beam.EI_z": [1000.0, 1e13]}
+    result = sweep(study(vary=vary, engine="points"), tmp_path / "a", workers=1)
+    assert result.status == ("finished", "failed")
+    assert "broke down" in result.failed[1]
+    assert np.isnan(result.metrics["energy"][1])
+    batch = sweep(study(vary=vary), tmp_path / "b")
+    assert batch.status == ("finished", "failed")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by a POSIX signal")
+def test_a_killed_process_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_TEST_MARKER", str(tmp_path / "marker"))
+    vary = {"payload.mass": [0.0, 0.5, 1.0]}
+    result = sweep(study(vary=vary), tmp_path / "out", workers=2, function=dies_once)
+    assert (tmp_path / "marker").exists()
+    assert result.status == ("finished",) * 3
+    assert result.metrics["mass_again"].tolist() == [0.0, 0.5, 1.0]
+    points = [json.loads(line)["point"] for line in (tmp_path / "out" / "points.jsonl").read_text().splitlines()[1:]]
+    assert sorted(points) == [0, 1, 2]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by a POSIX signal")
+def test_a_point_that_kills_is_given_up(tmp_path: Path) -> None:
+    vary = {"payload.mass": [0.0, 1.0]}
+    result = sweep(study(vary=vary), tmp_path, workers=2, function=always_dies)
+    assert "died" in result.failed[1]
+
+
+def test_a_gain(tmp_path: Path) -> None:
+    """A gain is no input of the model: the scenario is made anew for each value."""
+    scenario = {
+        **BASE["scenario"], "duration": 0.02,
+        "controller": {"type": "pd", "kp": [50, 20], "kd": 2, "reference": {"type": "constant", "position": [0, 0]}},
+    }  # fmt: skip
+    chosen = study(scenario=scenario, vary={"controller.kp.0": [10.0, 1000.0]}, metrics=["peak_torque"])
+    assert Points(chosen).shared is None
+    torque = sweep(chosen, tmp_path, workers=1).metrics["peak_torque"]
+    assert torque[1] > 10 * torque[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"vary": {"payload.mas": [1.0]}}, "did you mean `payload.mass`"),
+        ({"vary": {}}, "a mapping from paths to ranges"),
+        ({"metrics": ["peak_deflektion"]}, "did you mean `peak_deflection`"),
+        ({"sample": {"method": "sobol"}}, "needs a `count`"),
+        ({"vary": {"payload.mass": {"from": 0, "to": 1}}}, "`count`"),
+        ({"scenario": "nowhere.yaml"}, "no such file"),
+    ],
+)
+def test_mistakes_in_a_study(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        study(**changes)
+
+
+def test_folders(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(ModelError, match="not a sweep"):
+        sweep(study(), tmp_path / "other")
+    sweep(study(), tmp_path / "a")
+    with pytest.raises(ModelError, match="another study"):
+        sweep(study(vary={"payload.mass": [3.0]}), tmp_path / "a")
+    assert len(sweep(study(vary={"payload.mass": [3.0]}), tmp_path / "a", force=True)) == 1
+    with pytest.raises(ModelError, match="'batch' cannot run"):
+        sweep(study(vary={"duration": [0.1, 0.2]}, engine="batch"), tmp_path / "c")
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Nothing half-written: the journal ends with the last whole line."""
+    journal = Journal(tmp_path, "x", ["energy"])
+    journal.record([Outcome(0, "finished", {"energy": 1.0})])
+    before = journal.path.read_bytes()
+
+    class Full:
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+        def flush(self) -> None:
+            self.file.flush()
+            raise OSError(28, "No space left on device")
+
+    journal._file = Full(journal._file)  # type: ignore[assignment]
+    with pytest.raises(PliantError, match=r"No space left on device.*what was finished before is kept"):
+        journal.record([Outcome(1, "finished", {"energy": 2.0})])
+    journal.close()
+    assert journal.path.read_bytes() == before
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(write_yaml({"format": 1, **BASE}))
+    result = CliRunner().invoke(app, ["sweep", "s.yaml", "--json"])
+    assert result.exit_code == 0, result.stderr
+    facts = json.loads(result.stdout)
+    assert facts["points"] == 12
+    assert set(facts["metrics"]) == {"peak_deflection", "settling_time", "residual_vibration", "energy"}
+    for arguments, said in (
+        (["sweep", "s.yaml", "--function", "nowhere:f"], "cannot be imported"),
+        (["sweep", "no.yaml"], "no such file"),
+        (["sweep", "s.yaml", "--workers", "0"], "expected at least 1"),
+    ):
+        wrong = CliRunner().invoke(app, arguments)
+        assert wrong.exit_code == 2
+        assert said in wrong.stderr
+
+
+def test_metrics_of_a_known_motion() -> None:
+    """A straight run of the tip that stops half-way: settled there, nothing left, and energy of a constant power."""
+    from pliant.sweeps.metrics import Histories
+
+    model = pliant.load("two-link").model()
+    t = np.linspace(0, 2, 201)
+    q = np.zeros((1, 201, model.n))
+    q[0, :, 0] = np.minimum(t, 1.0) * 0.1
+    qd = np.gradient(q, t, axis=1)
+    tau = np.tile([3.0, 0.0], (1, 201, 1))
+    h = Histories(model, t, q, qd, tau, np.zeros((1, 0)))
+    assert METRICS["settling_time"](h)[0] == pytest.approx(0.98, abs=0.02)
+    assert METRICS["residual_vibration"](h)[0] == pytest.approx(0.0, abs=1e-15)
+    assert METRICS["energy"](h)[0] == pytest.approx(0.3, rel=1e-3)  # 3 N m over 0.1 rad; the corner is differences
+    assert METRICS["peak_deflection"](h)[0] == 0.0
+    assert METRICS["peak_torque"](h)[0] == 3.0
+    assert METRICS["peak_speed"](h)[0] == pytest.approx(0.2, rel=1e-4)
