@@ -1,0 +1,450 @@
+"""`simulate_batch`: thousands to millions of arms at once, on all cores in SIMD packs or on a graphics processor."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.batch_inputs import BatchEquations, Drive, composed, drive, equations, make_plan, output_times, rows
+from pliant.batch_result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
+from pliant.batch_store import Device, Sink, sink
+from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.integrate.runge_kutta import dopri5
+from pliant.kernels import llvm
+from pliant.kernels.cuda import emit
+from pliant.kernels.cuda_device import DeviceMarch, cupy, is_device_array, shared_bytes
+from pliant.kernels.pack import March, Method, Plan
+from pliant.kernels.tape import Tape
+from pliant.model import Model
+from pliant.progress import reporter
+
+Array = NDArray[np.float64]
+METHODS = ("rk4", "dopri5")
+SLICES = 32
+"""Pieces in which a batch runs, for progress and Ctrl-C."""
+SLICE_BYTES = 64e6
+"""Histories that are held at once on their way to a file."""
+DEVICE_SHARE = 0.4
+"""Part of the free device memory that histories may take at once."""
+LEAST_RTOL_SINGLE = 1e-6
+MOST_STEPS = 1e7
+
+
+def simulate_batch(
+    model: Model,
+    t_end: float,
+    q0: Any = None,
+    qd0: Any = None,
+    torque: Any = None,
+    controller: Any = None,
+    motion: Mapping[str, Any] | None = None,
+    p: Any = None,
+    *,
+    step: float | None = None,
+    method: str = "rk4",
+    rtol: float = 1e-6,
+    atol: float = 1e-9,
+    output_step: float | None = None,
+    device: str = "cpu",
+    precision: str = "double",
+    progress: bool | Callable[[float], None] | None = None,
+    store: str | os.PathLike[str] = "memory",
+    loads: Sequence[Any] = (),
+    base: Any = None,
+    limits: bool = True,
+    work: bool = False,
+) -> BatchResult:
+    """Run many arms of one model from many states, under many torques, with many parameters.
+
+    Parameters
+    ----------
+    model : Model
+    t_end : float
+        Duration, seconds.
+    q0, qd0 : (B, n) or (n,); zero by default
+        Initial states. Arrays of a CUDA device are taken as they are, and the histories then stay there too.
+    torque, controller : optional
+        Constants (n_joints,) or (B, n_joints); samples `(times, values[, kind])` with values (K, n_joints) or
+        (B, K, n_joints); or anything with `.expression(t, q, qd)` or a controller of `pliant.control`, compiled into
+        the run. If the latter has `parameters` (names to CasADi symbols), they follow the model's in `p`.
+    motion, loads, base : optional
+        As in `simulate`, the same for all arms.
+    p : (B, P) or (P,), optional
+        Values of the model's parameters, and then of the controller's; nominal by default.
+    step : float
+        Largest step of "rk4" (needed); steps divide the time between rows evenly. Largest step of "dopri5".
+    method : "rk4" or "dopri5"
+        Fixed steps, or an error control of its own for every arm.
+    rtol, atol : float
+        Local error of adaptive steps.
+    output_step : float, optional
+        Spacing of the result; a hundredth of `t_end` by default.
+    device, precision : "cpu" or "cuda", "double" or "single"
+        Single precision is for the GPU.
+    progress : bool or callable, optional
+        A bar on long runs in a terminal by default; a function gets the fraction done.
+    store : "memory" or path
+        A path that ends in .nc or .zarr takes histories slice by slice, and appears when it is complete.
+    limits : bool
+        End an arm at the first row beyond the joint limits of the robot file. Ends of travel of sliding beams always
+        end it.
+    work : bool
+        Also integrate the work done on each arm.
+
+    Returns
+    -------
+    BatchResult
+        Arms that broke down or met a limit have NaN behind that row, and a status that says so.
+
+    Raises
+    ------
+    SimulationError
+        Every arm broke down.
+    """
+    given = _Given.read(model, q0, qd0, torque, controller, p, device)
+    _check(t_end, method, step, rtol, atol, output_step, device, precision)
+    f = composed(model, given.torque, given.controller, motion or {}, tuple(loads), base, work)
+    given = given.with_parameters(f)
+    t = output_times(t_end, output_step, step if method == "rk4" else None)
+    samples = given.torque if given.torque.times is not None else given.controller
+    plan = make_plan(t, f.composition.breaks(t_end), samples.times, step, method == "dopri5")
+    begin = time.perf_counter()
+    settings = (rtol, atol, step or t_end, MOST_STEPS)
+    engine = (_Cpu if device == "cpu" else _Cuda)(f, given, plan, settings, method, precision, len(t))
+    compiled = time.perf_counter() - begin
+    run = _Run(f, given, engine, t, limits, work)
+    stats = BatchStats(method, device, precision, 0, 0.0, compiled)
+    with reporter(progress, t_end) as report:
+        return run(store, stats, report, t_end)
+
+
+# --------------------------------------------------------------------------------------------------------- inputs
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What was given, checked, for B arms."""
+
+    model: Model
+    arms: int
+    q0: Any
+    qd0: Any
+    torque: Drive
+    controller: Drive
+    raw_p: Any
+    on_device: bool
+    parameters: Array | None = None
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, p: Any, device: str) -> _Given:
+        states = {name: _state(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
+        drives = {"torque": drive(model, torque, "torque"), "controller": drive(model, controller, "controller")}
+        sizes = {name: len(x) for name, x in states.items()}
+        if p is not None:
+            sizes["p"] = 1 if np.ndim(p) < 2 else len(p)
+        for name, d in drives.items():
+            for part in (d.constant, d.pieces):
+                if part is not None:
+                    sizes[name] = len(part)
+        arms = max(sizes.values())
+        wrong = {name: size for name, size in sizes.items() if size not in (1, arms)}
+        if wrong:
+            listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+            raise ModelError(f"the numbers of arms do not fit together: {listed}; give equal batch axes, or none")
+        on_device = any(is_device_array(x) for x in states.values())
+        return cls(model, arms, states["q0"], states["qd0"], drives["torque"], drives["controller"], p, on_device)
+
+    def with_parameters(self, f: BatchEquations) -> _Given:
+        """Values of the model's and the controller's parameters, now that all names are known."""
+        names = (*self.model.parameters, *f.gains)
+        if self.raw_p is None:
+            if f.gains:
+                raise ModelError(f"p: none was given; the controller needs values of {', '.join(f.gains)}")
+            values = self.model.nominal_parameters[None]
+        elif not names:
+            raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
+        else:
+            values = rows(self.raw_p, len(names), "p", names)
+        return replace(self, parameters=values, names=names)
+
+    def held(self, f: BatchEquations) -> Array:
+        """(A, own) torques and parameters that hold for a whole run."""
+        assert self.parameters is not None
+        constants = [d.constant for d in (self.torque, self.controller) if d.constant is not None]
+        if not f.has_constant:
+            return self.parameters
+        u = constants[0] if len(constants) == 1 else constants[0] + constants[1]
+        count = max(len(u), len(self.parameters))
+        parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def pieces(self) -> Array:
+        """(A, pieces, held) samples."""
+        for d in (self.torque, self.controller):
+            if d.pieces is not None:
+                return d.pieces
+        return np.zeros((1, 1, 0))
+
+
+def _state(model: Model, given: Any, name: str, device: str) -> Any:
+    """(1 or B, n) finite numbers; arrays of a device stay there."""
+    if given is None:
+        return np.zeros((1, model.n))
+    if not is_device_array(given):
+        return rows(given, model.n, name, model.coordinates)
+    if device != "cuda":
+        raise ModelError(f"{name}: an array of a CUDA device was given with device={device!r}; expected device='cuda'")
+    array = cupy().asarray(given)
+    if array.ndim != 2 or array.shape[1] != model.n or array.shape[0] == 0:
+        raise ModelError(f"{name}: shape {array.shape}; expected (arms, {model.n}): {', '.join(model.coordinates)}")
+    if not bool(cupy().isfinite(array).all()):
+        raise ModelError(f"{name}: not finite; expected finite numbers")
+    return array
+
+
+def _check(
+    t_end: float, method: str, step: float | None, rtol: float, atol: float, output_step: float | None, device: str,
+    precision: str,
+) -> None:  # fmt: skip
+    for name, value in (("t_end", t_end), ("step", step), ("output_step", output_step), ("rtol", rtol), ("atol", atol)):
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise ModelError(f"{name}: got {value!r}, expected a positive number")
+    for name, chosen, known in (
+        ("method", method, METHODS), ("device", device, ("cpu", "cuda")), ("precision", precision, ("double", "single")),
+    ):  # fmt: skip
+        if chosen not in known:
+            raise ModelError(f"{name}: got {chosen!r}, expected one of {', '.join(known)}")
+    if method == "rk4" and step is None:
+        raise ModelError("step: none was given; method='rk4' needs one (or use method='dopri5')")
+    if precision == "single" and device == "cpu":
+        raise UnsupportedModel("precision: 'single' runs on the GPU; use precision='double' with device='cpu'")
+    if precision == "single" and method == "dopri5" and rtol < LEAST_RTOL_SINGLE:
+        raise ModelError(f"rtol: got {rtol!r}, expected at least {LEAST_RTOL_SINGLE} in single precision")
+
+
+# -------------------------------------------------------------------------------------------------------- engines
+
+
+def _method(name: str) -> Method:
+    pair = dopri5()
+    return Method("rk4") if name == "rk4" else Method("dopri5", pair.A, pair.c, pair.error)
+
+
+class _Cpu:
+    """SIMD packs in threads."""
+
+    module: Any = np
+
+    def __init__(
+        self, f: BatchEquations, given: _Given, plan: Plan, settings: tuple[float, ...], method: str, precision: str,
+        n_rows: int,
+    ) -> None:  # fmt: skip
+        kept = f.composition.__dict__.setdefault("_marches", {})
+        key = ("cpu", method, f.has_constant, f.with_work)
+        if key not in kept:
+            kept[key] = March(f.function, _method(method))
+        self.march: March = kept[key]
+        self.dtype = np.float64
+        self.plan, self.settings, self.rows = plan, np.array(settings), n_rows
+        self.own, self.pieces = given.held(f), given.pieces()
+        self.slice_bytes = SLICE_BYTES
+
+    def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
+        """Histories (b, rows - 1, n) behind the start, and step counts (b, 2), of arms first, first + 1, ..."""
+        b = len(x)
+        out = np.empty((b, self.rows - 1, self.march.n))
+        own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
+        counts = self.march(x, np.ascontiguousarray(pieces), np.ascontiguousarray(own), self.plan, out, self.settings)
+        return out, counts
+
+
+class _Cuda:
+    """One thread an arm."""
+
+    def __init__(
+        self, f: BatchEquations, given: _Given, plan: Plan, settings: tuple[float, ...], method: str, precision: str,
+        n_rows: int,
+    ) -> None:  # fmt: skip
+        self.module = cupy()
+        kept = f.composition.__dict__.setdefault("_marches", {})
+        key = ("cuda", method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
+        if key not in kept:
+            m = _method(method)
+            pair = (m.A, m.c, m.error) if m.adaptive else None
+            source = emit(Tape.from_function(f.function), precision, pair, shared_bytes=shared_bytes())  # type: ignore[arg-type]
+            kept[key] = DeviceMarch(source)
+        self.march: DeviceMarch = kept[key]
+        self.dtype = self.march.dtype
+        self.plan, self.settings, self.rows = plan, settings, n_rows
+        self.own, self.pieces = self.module.asarray(given.held(f)), self.module.asarray(given.pieces())
+        self.slice_bytes = DEVICE_SHARE * self.module.cuda.Device().mem_info[0]
+
+    def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
+        """Likewise, on the device."""
+        cp, b = self.module, len(x)
+        own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
+        out, counts = self.march(self.march.states(x), pieces, own, self.plan, self.rows - 1, self.settings)  # type: ignore[arg-type]
+        return cp.ascontiguousarray(out.transpose(2, 0, 1)), cp.ascontiguousarray(counts.T)
+
+
+# ------------------------------------------------------------------------------------------------------------ run
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A batch, slice by slice."""
+
+    f: BatchEquations
+    given: _Given
+    engine: Any
+    t: Array
+    limits: bool
+    work: bool
+
+    def __call__(
+        self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
+    ) -> BatchResult:
+        given, model, B = self.given, self.given.model, self.given.arms
+        assert given.parameters is not None
+        shapes: dict[str, tuple[int, ...]] = {"q": (len(self.t), model.n), "qd": (len(self.t), model.n)}
+        shapes |= {"work": (len(self.t),)} if self.work else {}
+        size = self._slice_size(shapes)
+        target: Sink = (
+            Device(self.engine.module) if given.on_device and store == "memory"
+            else sink(store, model, self.t, given.names, B, shapes, self.engine.dtype, size)
+        )  # fmt: skip
+        parameters = np.broadcast_to(given.parameters, (B, given.parameters.shape[1]))
+        begin = time.perf_counter()
+        summaries = []
+        try:
+            for first, last in self._slices(size):
+                arrays, summary = self._slice(first, last, given.on_device and target.path is None)
+                target.put(first, arrays, parameters[first:last], summary)
+                summaries.append(summary)
+                if report is not None:
+                    report(t_end * last / B)
+        except BaseException:
+            target.abort()
+            raise
+        joined = {name: np.concatenate([s[name] for s in summaries]) for name in summaries[0]}
+        stats = replace(stats, wall=time.perf_counter() - begin, evaluations=self._evaluations(joined))
+        arrays = target.finish(stats)
+        result = BatchResult(self.t, arrays, model, parameters, given.names, **joined, stats=stats, path=target.path,
+                             equations=self.f, inputs=self)  # fmt: skip
+        return _judged(result)
+
+    def _slice_size(self, shapes: dict[str, tuple[int, ...]]) -> int:
+        each = 2 * sum(int(np.prod(shape)) for shape in shapes.values()) * np.dtype(self.engine.dtype).itemsize
+        most = max(1, int(self.engine.slice_bytes / each))
+        if self.engine.module is not np:
+            return most
+        grain = 4 * llvm.machine().width
+        return max(grain, min(most, -(-self.given.arms // SLICES)) // grain * grain)
+
+    def _slices(self, size: int) -> Iterator[tuple[int, int]]:
+        for first in range(0, self.given.arms, size):
+            yield first, min(first + size, self.given.arms)
+
+    def _slice(self, first: int, last: int, stay: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Histories of some arms, and what there is one number of an arm."""
+        module = self.engine.module
+        q, qd = (
+            module.broadcast_to(x if len(x) == 1 else x[first:last], (last - first, self.given.model.n))
+            for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
+        )
+        start = self.f.start(q, qd, module)
+        history, counts = self.engine(start.copy(), first)
+        x = module.concatenate([start[:, None].astype(history.dtype), history], axis=1)
+        if module is not np and not stay:
+            x, counts, module = module.asnumpy(x), module.asnumpy(counts), np
+        arrays = self._arrays(x, module)
+        summary = self._ends(arrays, module)
+        counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)
+        return arrays, {**summary, "steps": counts[:, 0], "refused": counts[:, 1]}
+
+    def _arrays(self, x: Any, module: Any) -> dict[str, Any]:
+        """All coordinates and rates, and the work."""
+        c, n = self.f.composition, self.given.model.n
+        if not c.paths:
+            q, qd = x[..., :n], x[..., n : 2 * n]
+        else:
+            q, qd = (module.zeros((*x.shape[:2], n), dtype=x.dtype) for _ in range(2))
+            f = len(c.free)
+            q[..., c.free], qd[..., c.free] = x[..., :f], x[..., f : 2 * f]
+            own = np.zeros(self.engine.own.shape[1])
+            held = np.zeros(self.engine.pieces.shape[2])
+            paths, rates = self.f.coordinate_kernel(self.t[:, None], np.zeros(self.f.n), held, own)
+            for index in c.paths:
+                q[..., index], qd[..., index] = module.asarray(paths[:, index]), module.asarray(rates[:, index])
+        arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
+        return arrays | ({"work": module.ascontiguousarray(x[..., -1])} if self.work else {})
+
+    def _ends(self, arrays: dict[str, Any], module: Any) -> dict[str, Any]:
+        """Blank what lies behind the end of each arm; status and time of the end."""
+        q, qd = arrays["q"], arrays["qd"]
+        finite = module.isfinite(q).all(axis=2) & module.isfinite(qd).all(axis=2)
+        inside = module.ones(finite.shape, dtype=bool)
+        c = self.f.composition
+        events = (c.limit_events(self.given.model) if self.limits else []) + c.travel_events(self.given.model)
+        t, Q, Qd = module.asarray(self.t), module.moveaxis(q, 2, 0), module.moveaxis(qd, 2, 0)
+        for event in events:
+            inside &= ~(event.direction * event.condition(t, Q, Qd) > 0)
+        valid = module.cumprod((finite & inside).astype(np.int8), axis=1).astype(bool)
+        for values in arrays.values():
+            values[~valid] = np.nan
+        count = valid.sum(axis=1)
+        stopped = module.take_along_axis(finite, module.minimum(count, len(self.t) - 1)[:, None], axis=1)[:, 0]
+        status = module.where(count == len(self.t), FINISHED, module.where(stopped, STOPPED, BROKEN)).astype(np.int8)
+        ended = module.where(count > 0, t[module.maximum(count - 1, 0)], np.nan)
+        found = {"status": status, "ended": ended}
+        return {name: np.asarray(a.get() if hasattr(a, "get") else a) for name, a in found.items()}
+
+    def _evaluations(self, summary: dict[str, Any]) -> int:
+        plan = self.engine.plan
+        if plan.count.any():
+            return int(4 * plan.count.sum()) * self.given.arms
+        return int(6 * (summary["steps"] + summary["refused"]).sum()) + len(plan.t) * self.given.arms
+
+    def torques(self, result: BatchResult) -> Array:
+        """(B, N, m) torques at the rows of a result."""
+        c, (B, N) = self.f.composition, (len(result), len(self.t))
+        if self.f.composition.n_states:
+            raise UnsupportedModel("tau: the states of the controller are not kept in a batch; run the arm by simulate")
+        q, qd = (result._host(name)[..., c.free] for name in ("q", "qd"))
+        x = np.concatenate([q, qd, np.zeros((B, N, self.f.n - 2 * len(c.free)))], axis=2)
+        starts = next((d.times for d in (self.given.torque, self.given.controller) if d.times is not None), None)
+        piece = np.zeros(N, dtype=int) if starts is None else np.searchsorted(starts, self.t, side="right") - 1
+        held, own = self.given.pieces()[:, piece], self.given.held(self.f)[:, None]
+        tau = self.f.torque_kernel(
+            self.t[:, None], np.nan_to_num(x), np.broadcast_to(held, (held.shape[0], N, held.shape[2])), own
+        )
+        tau = np.broadcast_to(tau, (B, N, c.m)).copy()
+        tau[~np.isfinite(x).all(axis=2)] = np.nan
+        return tau
+
+
+def _judged(result: BatchResult) -> BatchResult:
+    """Warn of arms that broke down; raise if there is no other."""
+    broken = np.flatnonzero(result.status == BROKEN)
+    if len(broken) == len(result):
+        raise SimulationError(
+            f"every arm broke down, the first at t = {np.nanmin(result.ended):.4g} s; reduce the step or the tolerance, "
+            "or check that the arms are stable under these torques", result,
+        )  # fmt: skip
+    if len(broken):
+        warnings.warn(
+            f"{len(broken)} of {len(result)} arms broke down (the first: {broken[0]} at t = "
+            f"{result.ended[broken[0]]:.4g} s); their histories end in NaN, see result.status", stacklevel=4,
+        )  # fmt: skip
+    return result
+
+
+__all__ = ["BatchResult", "equations", "simulate_batch"]

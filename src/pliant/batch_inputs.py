@@ -1,0 +1,203 @@
+"""What drives a batch: arrays with or without a batch axis, samples, traced torques and controllers; checked, and cut
+into segments of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.composition import TABLE_WIDTH, Composition, compose
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.kernels import Kernel
+from pliant.kernels.pack import Plan
+from pliant.model import Model
+from pliant.simulation import KINDS, _Table
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A torque or a controller: a constant (A, m), samples, or something traced; A is 1 or the number of arms."""
+
+    traced: Any = None
+    constant: Array | None = None
+    times: Array | None = None
+    pieces: Array | None = None
+    """(A, K, 5 m): cubic of each piece of time and its start, as the composition reads them."""
+
+
+def drive(model: Model, given: Any, name: str) -> Drive:
+    """Read one argument."""
+    m = model.n_joints
+    if given is None:
+        return Drive()
+    if hasattr(given, "expression") or hasattr(given, "bind"):
+        return Drive(traced=given)
+    if callable(given):
+        raise UnsupportedModel(
+            f"{name}: a Python function was given; a batch is compiled whole. Give an array, samples, or an object "
+            "with .expression(t, q, qd) in CasADi operations."
+        )
+    if isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1 and np.ndim(given[1]) in (2, 3):
+        return _samples(model, given, name)
+    return Drive(constant=rows(given, m, name, model.joints))
+
+
+def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
+    """Numbers (A, size) from an array (size,) or (A, size)."""
+    expected = f"expected finite numbers of shape ({size},) or (arms, {size}): {', '.join(names) or 'none'}"
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: got {type(given).__name__}; {expected}") from error
+    if array.ndim not in (1, 2) or array.shape[-1] != size or array.size == 0 != size:
+        raise ModelError(f"{name}: shape {array.shape}; {expected}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name}: not finite at index {np.argwhere(~np.isfinite(array))[0].tolist()}; {expected}")
+    return np.atleast_2d(array)
+
+
+def _samples(model: Model, given: tuple[Any, ...], name: str) -> Drive:
+    times, values = np.asarray(given[0], dtype=float), np.asarray(given[1], dtype=float)
+    kind, m = given[2] if len(given) == 3 else "linear", model.n_joints
+    values = values[None] if values.ndim == 2 else values
+    if values.shape[1:] != (len(times), m) or len(times) < 2 or not (np.diff(times) > 0).all():
+        raise ModelError(
+            f"{name}: times {times.shape} and values {values.shape}; expected at least 2 strictly rising times (K,) "
+            f"and values (K, {m}) or (arms, K, {m})"
+        )
+    if not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise ModelError(f"{name}: samples must be finite")
+    if kind not in KINDS:
+        raise ModelError(f"{name}: samples are {kind!r} in between, expected one of {', '.join(KINDS)}")
+    A, K = values.shape[:2]
+    side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
+    cubic = _Table(times, side_by_side, kind).pieces().reshape(K - 1, 4, A, m)
+    hold = np.zeros((1, 4, A, m))
+    before, after = hold.copy(), hold.copy()
+    before[0, 0], after[0, 0] = values[:, 0], values[:, -1]
+    starts = np.concatenate([[-np.inf], times])  # constant beyond both ends
+    table = np.empty((A, K + 1, TABLE_WIDTH, m))
+    table[:, :, :4] = np.concatenate([before, cubic, after]).transpose(2, 0, 1, 3)
+    table[:, :, 4] = np.where(np.isfinite(starts), starts, 0.0)[None, :, None]
+    return Drive(times=starts, pieces=table.reshape(A, K + 1, TABLE_WIDTH * m))
+
+
+@dataclass(frozen=True, eq=False)
+class BatchEquations:
+    """xdot = f(t, x, w, p): x = [free coordinates, their rates, controller states (, work)], w the samples at hand,
+    p = [held torques, parameters of the model, parameters of the controller]."""
+
+    composition: Composition
+    has_constant: bool
+    with_work: bool
+    gains: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        c = self.composition
+        if c.sample_time is not None:
+            raise UnsupportedModel("controller: a sampled controller runs one arm at a time; use pliant.simulate.")
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return int(self.composition.x.shape[0]) - (0 if self.with_work else 1)
+
+    def _function(self, name: str, outputs: list[Any]) -> Any:
+        c, m = self.composition, self.composition.m
+        x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", TABLE_WIDTH * m if c.has_table else 0)
+        p = ca.SX.sym("p", (m if self.has_constant else 0) + c.model.parameter_symbols.shape[0])
+        gains = ca.vertcat(*self.gains.values()) if self.gains else ca.SX(0, 1)
+        u = p[:m] if self.has_constant else ca.SX.zeros(m)
+        own = p[m:] if self.has_constant else p
+        state = x if self.with_work else ca.vertcat(x, 0)
+        old, new = ca.vertcat(c.x, c.p), ca.vertcat(state, u, w, own)
+        values = ca.substitute([ca.densify(ca.SX(o)) for o in outputs], [old], [new])
+        return ca.Function(name, [c.t, x, w, ca.vertcat(p, gains)], ca.cse(values), ["t", "x", "w", "p"],
+                           [f"o{k}" for k in range(len(outputs))])  # fmt: skip
+
+    @cached_property
+    def function(self) -> Any:
+        """f as a CasADi function."""
+        return self._function("batch", [self.composition._xdot[: self.n]])
+
+    @cached_property
+    def torque_kernel(self) -> Kernel:
+        """Torques that act, or that prescribed motion needs."""
+        return Kernel(self._function("batch_torques", [self.composition._tau]))
+
+    @cached_property
+    def coordinate_kernel(self) -> Kernel:
+        """All coordinates and rates."""
+        return Kernel(self._function("batch_coordinates", [self.composition._q, self.composition._qd]))
+
+    def start(self, q: Any, qd: Any, module: Any) -> Any:
+        """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""
+        c = self.composition
+        first = c.start(np.zeros(c.n), np.zeros(c.n))[2 * len(c.free) :][: self.n - 2 * len(c.free)]
+        rest = module.tile(module.asarray(first), (q.shape[0], 1))
+        return module.ascontiguousarray(module.concatenate([q[:, c.free], qd[:, c.free], rest], axis=1))
+
+
+def equations(
+    model: Model, torque: Any = None, controller: Any = None, motion: Mapping[str, Any] | None = None,
+    loads: Sequence[Any] = (), base: Any = None, work: bool = False,
+) -> BatchEquations:  # fmt: skip
+    """The equations that a batch integrates."""
+    return composed(model, drive(model, torque, "torque"), drive(model, controller, "controller"), motion or {},
+                    tuple(loads), base, work)  # fmt: skip
+
+
+def composed(
+    model: Model, torque: Drive, controller: Drive, motion: Mapping[str, Any], loads: tuple[Any, ...], base: Any,
+    work: bool,
+) -> BatchEquations:  # fmt: skip
+    """Likewise, from drives that are read already."""
+    if torque.pieces is not None and controller.pieces is not None:
+        raise ModelError("torque and controller are both samples; add them up and give one")
+    has_table = torque.pieces is not None or controller.pieces is not None
+    composition = compose(model, torque.traced, controller.traced, motion, loads, base, has_table)
+    gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
+    has_constant = torque.constant is not None or controller.constant is not None
+    return BatchEquations(composition, has_constant, work, gains)
+
+
+def output_times(t_end: float, output_step: float | None, step: float | None) -> Array:
+    """Rows of the result: every `output_step`; a hundred by default, or every step where those are fewer."""
+    if output_step is None:
+        fewest = round(t_end / step) if step is not None else 100
+        return np.linspace(0.0, t_end, max(1, min(100, fewest)) + 1)
+    count = round(t_end / output_step)
+    if count >= 1 and abs(count * output_step - t_end) <= 1e-9 * t_end:
+        return np.linspace(0.0, t_end, count + 1)
+    times = np.arange(0.0, t_end, output_step)
+    return np.append(times, t_end)
+
+
+def make_plan(t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool) -> Plan:
+    """Segments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
+    t_end = float(t[-1])
+    inner = breaks if pieces is None else np.concatenate([breaks, pieces[(pieces > 0) & (pieces < t_end)]])
+    far = [b for b in inner if np.abs(t - b).min() > 1e-12 * t_end]
+    ends = np.unique(np.concatenate([t[1:], far]))
+    starts = np.concatenate([[0.0], ends[:-1]])
+    row = np.full(len(ends), -1, dtype=np.int64)
+    row[np.searchsorted(ends, t[1:])] = np.arange(len(t) - 1)
+    count = np.zeros(len(ends), dtype=np.int64)
+    h = ends
+    if not adaptive:
+        assert step is not None
+        count = np.maximum(1, np.ceil((ends - starts) / step - 1e-6)).astype(np.int64)
+        h = (ends - starts) / count
+    middle = (starts + ends) / 2
+    piece = np.zeros(len(ends), dtype=np.int64)
+    if pieces is not None:
+        piece = (np.searchsorted(pieces, middle, side="right") - 1).astype(np.int64)
+    return Plan(np.ascontiguousarray(starts), np.ascontiguousarray(h), count, row, piece)

@@ -1,0 +1,234 @@
+"""Where histories of a batch go, slice by slice: memory, or a NetCDF or Zarr file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from pliant.batch_result import BatchStats, attributes, dataset
+from pliant.errors import ModelError, PliantError
+from pliant.model import Model
+
+SPARE = 0.8
+"""Part of the free memory that a result may take."""
+
+
+class Sink(Protocol):
+    """Takes slices of arms in rising order."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if there is one."""
+
+    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+        """Histories, parameters and numbers of arms `first`, `first` + 1, ..."""
+
+    def finish(self, stats: BatchStats) -> dict[str, Any]:
+        """The histories in memory, or nothing where they are on disk."""
+
+    def abort(self) -> None:
+        """Leave nothing half-written."""
+
+
+class Memory:
+    """Histories in arrays (B, N, ...)."""
+
+    path: Path | None = None
+
+    def __init__(self, arms: int, shapes: dict[str, tuple[int, ...]], dtype: Any) -> None:
+        size = arms * sum(int(np.prod(shape)) for shape in shapes.values()) * np.dtype(dtype).itemsize
+        free = _free_memory()
+        if free is not None and size > SPARE * free:
+            raise ModelError(
+                f"store: the result of {arms} arms takes {size / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; give a path "
+                "(store='runs.nc' or 'runs.zarr') or a larger output_step"
+            )
+        self.arrays = {name: np.empty((arms, *shape), dtype=dtype) for name, shape in shapes.items()}
+
+    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+        """Copy a slice."""
+        for name, values in arrays.items():
+            self.arrays[name][first : first + len(values)] = values
+
+    def finish(self, stats: BatchStats) -> dict[str, Any]:
+        """The arrays."""
+        return self.arrays
+
+    def abort(self) -> None:
+        """Nothing to undo."""
+
+
+class Device:
+    """Histories as arrays of the device, joined at the end."""
+
+    path: Path | None = None
+
+    def __init__(self, module: Any) -> None:
+        self.module, self.slices = module, []  # type: ignore[var-annotated]
+
+    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+        """Keep a slice."""
+        self.slices.append(arrays)
+
+    def finish(self, stats: BatchStats) -> dict[str, Any]:
+        """Slices one behind the other."""
+        if len(self.slices) == 1:
+            return dict(self.slices[0])
+        return {name: self.module.concatenate([s[name] for s in self.slices]) for name in self.slices[0]}
+
+    def abort(self) -> None:
+        """Nothing to undo."""
+
+
+class NetCDF:
+    """One file, a chunk a slice."""
+
+    def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...], arms: int,
+                 shapes: dict[str, tuple[int, ...]], dtype: Any, slice_size: int) -> None:  # fmt: skip
+        import h5netcdf
+
+        self.path, self.model = path, model
+        self._partial = _beside(path)
+        try:
+            self.file = h5netcdf.File(self._partial, "w")
+            self.file.dimensions = {"arm": arms, "time": len(t), "coordinate": model.n, "parameter": len(names)}
+            axes = {2: ("arm", "time", "coordinate"), 1: ("arm", "time")}
+            for name, shape in shapes.items():
+                chunk = (min(slice_size, arms), *shape)
+                self.file.create_variable(name, axes[len(shape)], dtype, chunks=chunk)
+            self.file.create_variable("parameters", ("arm", "parameter"), float)
+            for name, kind in (("status", "i1"), ("ended", float), ("steps", float), ("refused", float)):
+                self.file.create_variable(name, ("arm",), kind)
+            self.file.create_variable("time", ("time",), float, data=np.asarray(t)).attrs["units"] = "s"
+            self.file.create_variable("arm", ("arm",), "i8", data=np.arange(arms))
+            for name, values in (("coordinate", model.coordinates), ("parameter", names)):
+                text = np.array(values, dtype=object)
+                self.file.create_variable(name, (name,), _string_type(), data=text)
+        except OSError as error:
+            self.abort()
+            raise PliantError(f"{path}: could not be written ({error}); nothing was changed") from error
+
+    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+        """Write a slice."""
+        last = first + len(parameters)
+        try:
+            for name, values in {**arrays, "parameters": parameters, **summary}.items():
+                self.file.variables[name][first:last] = values
+            self.file.flush()
+        except OSError as error:
+            self.abort()
+            raise PliantError(f"{self.path}: could not be written ({error}); nothing was changed") from error
+
+    def finish(self, stats: BatchStats) -> dict[str, Any]:
+        """Give the file its name."""
+        try:
+            self.file.attrs.update(attributes(self.model, stats))
+            self.file.close()
+            os.replace(self._partial, self.path)
+        except OSError as error:
+            self.abort()
+            raise PliantError(f"{self.path}: could not be written ({error}); nothing was changed") from error
+        return {}
+
+    def abort(self) -> None:
+        """Remove what was written."""
+        import contextlib
+
+        with contextlib.suppress(Exception):
+            self.file.close()
+        self._partial.unlink(missing_ok=True)
+
+
+class Zarr:
+    """A folder of chunks, one a slice."""
+
+    def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
+        try:
+            import zarr  # noqa: F401
+        except ImportError as error:
+            raise PliantError(
+                "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc"
+            ) from error
+        self.path, self.model, self.t, self.names = path, model, t, names
+        self._partial = _beside(path)
+        self._partial.unlink()
+
+    def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
+        """Append a slice."""
+        nothing = BatchStats("", "", "", 0, 0.0, 0.0)
+        piece = dataset(self.model, self.t, arrays, parameters, self.names, summary, nothing, first)
+        piece["coordinate"] = piece["coordinate"].astype(str)
+        piece["parameter"] = piece["parameter"].astype(str)
+        try:
+            if first == 0:
+                chunks = {name: {"chunks": values.shape} for name, values in arrays.items()}
+                piece.to_zarr(self._partial, mode="w", encoding=chunks, zarr_format=2)
+            else:
+                piece.to_zarr(self._partial, append_dim="arm", zarr_format=2)
+        except OSError as error:
+            self.abort()
+            raise PliantError(f"{self.path}: could not be written ({error}); nothing was changed") from error
+
+    def finish(self, stats: BatchStats) -> dict[str, Any]:
+        """Give the folder its name and its attributes."""
+        import zarr
+
+        group = zarr.open_group(self._partial, mode="a")
+        group.attrs.update(attributes(self.model, stats))
+        zarr.consolidate_metadata(self._partial)
+        if self.path.exists():
+            shutil.rmtree(self.path)
+        os.replace(self._partial, self.path)
+        return {}
+
+    def abort(self) -> None:
+        """Remove what was written."""
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def sink(store: Any, model: Model, t: Any, names: tuple[str, ...], arms: int, shapes: dict[str, tuple[int, ...]],
+         dtype: Any, slice_size: int) -> Sink:  # fmt: skip
+    """What `store=` asks for: "memory", or a path that ends in .nc or .zarr."""
+    if isinstance(store, str) and store == "memory":
+        return Memory(arms, shapes, dtype)
+    if not isinstance(store, str | os.PathLike):
+        raise ModelError(f"store: got {store!r}, expected 'memory' or a path that ends in .nc or .zarr")
+    path = Path(store)
+    if path.suffix == ".zarr":
+        return Zarr(path, model, t, names)
+    if path.suffix in (".nc", ".h5", ".netcdf"):
+        return NetCDF(path, model, t, names, arms, shapes, dtype, slice_size)
+    raise ModelError(f"store: {str(path)!r} ends in {path.suffix!r}; expected .nc (NetCDF) or .zarr")
+
+
+def _beside(path: Path) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise PliantError(f"{path}: cannot write there ({error.strerror})") from error
+    os.close(handle)
+    return Path(name)
+
+
+def _string_type() -> Any:
+    import h5py
+
+    return h5py.string_dtype()
+
+
+def _free_memory() -> int | None:
+    """Bytes that are free, where the system tells."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None

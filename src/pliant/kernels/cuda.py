@@ -1,0 +1,143 @@
+"""CUDA source of many runs of xdot = f(t, x, w, p), written from the same tape as the code for this machine.
+
+One thread runs one arm, and the stepping loop is inside the kernel. Three ways to hold a tape, by its length:
+
+* `registers`: the state and all live values fit registers; plain code, the compiler decides;
+* `shared`: one kernel that keeps at most K values in registers and the others in shared memory (`cuda_allocate`);
+* `chunks`: beyond what the instruction cache holds, several kernels a stage, values that cross in global memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import UnsupportedModel
+from pliant.kernels import cuda_chunks, cuda_steps
+from pliant.kernels.cuda_program import Nodes, nodes_of
+from pliant.kernels.cuda_text import Operations, Precision
+from pliant.kernels.tape import Tape
+
+BLOCK = 128
+SHARED_BYTES = 227 * 1024
+"""Shared memory of a multiprocessor that blocks may use, compute capability 9.0."""
+REGISTER_VALUES = {"double": 110, "single": 200}
+"""States and live values that fit registers."""
+LONGEST_KERNEL = {"double": 7000, "single": 9000}
+"""Operations that one kernel may have before it outgrows the instruction cache."""
+LONGEST_UNROLLED = 400
+"""Operations up to which writing out all four stages pays."""
+CHUNK = 4500
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a tape is held.
+
+    Attributes
+    ----------
+    strategy : "registers", "shared" or "chunks"
+    blocks : int
+        Blocks that share a multiprocessor.
+    values : int or None
+        Values that are kept in registers; None leaves it to the compiler.
+    unroll : int
+        Stages written out, 1 or 4.
+    """
+
+    strategy: str
+    blocks: int
+    values: int | None
+    unroll: int = 1
+    chunk: int = CHUNK
+
+
+@dataclass(frozen=True)
+class Source:
+    """CUDA source and what is needed to launch it."""
+
+    text: str
+    choice: Choice
+    precision: Precision
+    sizes: tuple[int, int, int]
+    adaptive: bool
+    shared_bytes: int
+    kernels: tuple[str, ...]
+    slots: int = 0
+    """Numbers a thread keeps in global memory between chunks."""
+
+    block: int = BLOCK
+
+
+def choose(nodes: Nodes, n: int, precision: Precision) -> Choice:
+    """The way that measurements on an H200 recommend for a tape of this size."""
+    name = precision.name
+    if nodes.most_live + 2 * n <= REGISTER_VALUES[name]:
+        return Choice("registers", 3, None, 4 if len(nodes.nodes) <= LONGEST_UNROLLED else 1)
+    if len(nodes.nodes) > LONGEST_KERNEL[name]:
+        return Choice("chunks", 2, 100) if name == "double" else Choice("chunks", 3, 128)
+    if name == "double":
+        return Choice("shared", 1, 110)
+    return Choice("shared", 2, None if nodes.most_live < 270 else 220)
+
+
+def emit_evaluation(tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES) -> Source:
+    """Source of one evaluation of f for every arm: `march` writes xdot to its `out` and leaves the state alone."""
+    numbers = Precision(precision)
+    n, held, own = tape.in_sizes[1:]
+    operations = Operations(nodes_of(tape), numbers, (n, held, own))
+    chosen = choose(operations.nodes, n, numbers)
+    slots = 0 if chosen.strategy == "registers" else max(0, _slots(chosen, numbers, n, shared_bytes))
+    writer = cuda_steps.Kernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
+    shared = writer.shared_values * BLOCK * numbers.size
+    return Source(writer.evaluate(), replace(chosen, strategy="shared" if slots else "registers"), numbers,
+                  (n, held, own), False, shared, ("march",))  # fmt: skip
+
+
+def emit(
+    tape: Tape,
+    precision: str = "double",
+    table: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None = None,
+    choice: Choice | None = None,
+    shared_bytes: int = SHARED_BYTES,
+) -> Source:
+    """Source for fixed classical Runge-Kutta steps, or with an embedded pair `table` = (A, c, error) for adaptive ones.
+
+    `tape` has the inputs (t, x, w, p) and the output xdot.
+    """
+    numbers = Precision(precision)
+    n, held, own = tape.in_sizes[1:]
+    nodes = nodes_of(tape)
+    operations = Operations(nodes, numbers, (n, held, own))
+    chosen = choice or choose(nodes, n, numbers)
+    if chosen.strategy == "chunks":
+        if table is not None:
+            raise UnsupportedModel(
+                f"These equations have {len(nodes.nodes)} operations; adaptive steps on a GPU take up to "
+                f"{LONGEST_KERNEL[precision]}. Use method='rk4', or device='cpu'."
+            )
+        chunks = cuda_chunks.source(
+            operations,
+            chosen.values or 100,
+            _slots(chosen, numbers, 0, shared_bytes),
+            BLOCK,
+            chosen.blocks,
+            chosen.chunk,
+        )
+        names = tuple(f"chunk{k}" for k in range(chunks.count))
+        return Source(chunks.text, chosen, numbers, (n, held, own), False, chunks.shared * BLOCK * numbers.size, names,
+                      chunks.slots)  # fmt: skip
+    slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
+    if slots < 0:  # a state too large for shared memory stays in local memory
+        chosen, slots = replace(chosen, strategy="registers"), 0
+    writer = cuda_steps.Kernel(operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks)
+    text = writer.rk4(chosen.unroll) if table is None else writer.adaptive(*table)
+    return Source(text, chosen, numbers, (n, held, own), table is not None,
+                  writer.shared_values * BLOCK * numbers.size, ("march",))  # fmt: skip
+
+
+def _slots(choice: Choice, precision: Precision, n: int, shared_bytes: int) -> int:
+    """Values a thread may store in shared memory beside its state."""
+    return shared_bytes // choice.blocks // (BLOCK * precision.size) - 1 - n

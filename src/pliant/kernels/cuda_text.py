@@ -1,0 +1,179 @@
+"""CUDA C++ of single operations, in double or single precision; the same text compiles as C++ for the processor.
+
+Memory is read through macros that each kernel defines: `XS(j)` the state, `HELD(j)` and `OWN(j)` the other inputs,
+`NOW` the time, `SLOT(j)` and `FAR(j)` stored values, `CROSS(j)` values of an earlier kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pliant.errors import UnsupportedModel
+from pliant.kernels.cuda_allocate import Action, Allocation, Load, Store
+from pliant.kernels.cuda_program import Node, Nodes
+
+INFIX = {"add": "+", "sub": "-", "mul": "*"}
+COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
+UNARY = frozenset(
+    ("exp", "log", "sqrt", "tan", "asin", "acos", "atan", "floor", "ceil", "fabs", "erf", "sinh", "cosh", "tanh")
+    + ("asinh", "acosh", "atanh", "log1p", "expm1")
+)
+BINARY = frozenset(("pow", "fmod", "copysign", "fmin", "fmax", "atan2", "hypot", "remainder"))
+
+PROLOGUE = """
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+__device__ __forceinline__ double reciprocal(double a) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a));
+  y = fma(fma(-a, y, 1.0), y, y);
+  return fma(fma(-a, y, 1.0), y, y);
+}
+__device__ __forceinline__ float reciprocal(float a) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(a));
+  return y;
+}
+// A zero that the compiler cannot see through: arrays indexed from it stay in memory, as planned, and out of registers.
+__device__ __forceinline__ int hidden_zero() {
+  int zero;
+  asm volatile("mov.u32 %0, 0;" : "=r"(zero));
+  return zero;
+}
+#else
+inline int hidden_zero() { return 0; }
+inline double reciprocal(double a) { return 1.0 / a; }
+inline float reciprocal(float a) { return 1.0f / a; }
+#endif
+"""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Numbers of a kernel."""
+
+    name: str
+
+    @property
+    def type(self) -> str:
+        return "double" if self.name == "double" else "float"
+
+    @property
+    def size(self) -> int:
+        return 8 if self.name == "double" else 4
+
+    @property
+    def suffix(self) -> str:
+        return "" if self.name == "double" else "f"
+
+    def number(self, x: float) -> str:
+        """A literal that keeps every digit."""
+        if x != x or x in (float("inf"), float("-inf")):
+            raise UnsupportedModel(f"The constant {x} stands in the equations; it cannot be compiled for a GPU.")
+        return f"{x!r}{self.suffix}" if x >= 0 and not str(x).startswith("-") else f"({x!r}{self.suffix})"
+
+
+class Operations:
+    """Writes operations of a list of nodes."""
+
+    def __init__(self, nodes: Nodes, precision: Precision, sizes: tuple[int, int, int]) -> None:
+        self.nodes, self.precision = nodes, precision
+        self.n, self.held, self.own = sizes
+
+    def input(self, value: int) -> str:
+        """Where an input stands: inputs are [t, x, w, p]."""
+        place = self.nodes.inputs[value]
+        for name, size in (("NOW", 1), ("XS", self.n), ("HELD", self.held), ("OWN", self.own)):
+            if place < size:
+                return name if name == "NOW" else f"{name}({place})"
+            place -= size
+        raise AssertionError(place)
+
+    @property
+    def reads_time(self) -> bool:
+        return any(self.nodes.inputs.get(v) == 0 for v in self.nodes.uses) or any(
+            self.nodes.inputs.get(v) == 0 for v in self.nodes.outputs
+        )
+
+    def operands(self, node: Node, names: tuple[str, ...]) -> list[str]:
+        return [name or self.precision.number(self.nodes.constants[value]) for name, value in zip(names, node.operands)]
+
+    def compute(self, node: Node, operands: list[str]) -> list[str]:
+        """Lines that define the results of a node."""
+        T = self.precision.type
+        if node.name == "sincos":
+            sine, cosine = (f"v{value}" for value in node.results)
+            return [f"{T} {sine}, {cosine}; sincos{self.precision.suffix}({operands[0]}, &{sine}, &{cosine});"]
+        return [f"const {T} v{node.results[0]} = {self.expression(node.name, *operands)};"]
+
+    def expression(self, name: str, x: str, y: str = "") -> str:
+        one, zero, f = self.precision.number(1.0), self.precision.number(0.0), self.precision.suffix
+        if name in INFIX:
+            return f"{x} {INFIX[name]} {y}"
+        if name in COMPARE:
+            return f"{x} {COMPARE[name]} {y} ? {one} : {zero}"
+        if name in UNARY:
+            return f"{name}{f}({x})"
+        if name in BINARY:
+            return f"{name}{f}({x}, {y})"
+        if name.startswith("power:"):
+            return self._power(x, int(name.removeprefix("power:")))
+        simple = {
+            "neg": f"-{x}",
+            "inv": f"reciprocal({x})",
+            "not": f"{x} == {zero} ? {one} : {zero}",
+            "and": f"({x} != {zero} && {y} != {zero}) ? {one} : {zero}",
+            "or": f"({x} != {zero} || {y} != {zero}) ? {one} : {zero}",
+            "if_else_zero": f"{x} != {zero} ? {y} : {zero}",
+            "sign": f"{x} > {zero} ? {one} : ({x} < {zero} ? -{one} : {x})",
+        }
+        if name not in simple:
+            raise UnsupportedModel(f"There is no GPU code for the operation {name}. Use device='cpu'.")
+        return simple[name]
+
+    @staticmethod
+    def _power(x: str, n: int) -> str:
+        product = " * ".join([x] * abs(n))
+        return product if n > 0 else f"reciprocal({product})"
+
+    # -------------------------------------------------------------------------------- bodies
+
+    def results(self, node: Node) -> list[str]:
+        """Lines that hand on results which are outputs."""
+        return [f"KS({place}) = v{value};" for value in node.results for place in self.nodes.places.get(value, ())]
+
+    def plain(self) -> list[str]:
+        """Every operation in order; the compiler decides where values live."""
+        lines: list[str] = []
+        for node in self.nodes.nodes:
+            names = tuple(
+                "" if v in self.nodes.constants else self.input(v) if v in self.nodes.inputs else f"v{v}"
+                for v in node.operands
+            )
+            lines += self.compute(node, self.operands(node, names)) + self.results(node)
+        return lines
+
+    def allocated(self, allocation: Allocation, crossing: dict[int, int], fast_slots: int) -> list[str]:
+        """Operations with the stores and loads that an allocation planned; `crossing` maps values to `CROSS` slots."""
+        lines: list[str] = []
+        for action in allocation.actions:
+            lines += self._action(action, allocation, crossing, fast_slots)
+        return lines
+
+    def _action(self, action: Action, allocation: Allocation, crossing: dict[int, int], fast_slots: int) -> list[str]:
+        def slot(spill: int) -> str:
+            number = allocation.slots[spill]
+            return f"SLOT({number})" if number < fast_slots else f"FAR({number - fast_slots})"
+
+        if isinstance(action, Store):
+            return [f"{slot(action.spill)} = {action.name};"]
+        if isinstance(action, Load):
+            if action.spill >= 0:
+                source = slot(action.spill)
+            elif action.value in crossing:
+                source = f"CROSS({crossing[action.value]})"
+            else:
+                source = self.input(action.value)
+            return [f"const {self.precision.type} {action.name} = {source};"]
+        node = self.nodes.nodes[action.index]
+        lines = self.compute(node, self.operands(node, action.operands)) + self.results(node)
+        return lines + [f"SEND({crossing[v]}, v{v});" for v in node.results if v in crossing]
