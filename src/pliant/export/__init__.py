@@ -1,0 +1,38 @@
+"""Take a model with you: C, NumPy, LaTeX, CasADi files, functional mock-up units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pliant.errors import ModelError
+from pliant.export.c import export_c
+from pliant.export.casadi_files import export_casadi
+from pliant.export.fmu import export_fmu
+from pliant.export.latex import export_latex
+from pliant.export.python_source import export_python
+from pliant.model import Model
+
+EXPORTS: dict[str, Callable[..., Path]] = {
+    "c": export_c,
+    "python": export_python,
+    "latex": export_latex,
+    "casadi": export_casadi,
+    "fmu": export_fmu,
+}
+"""What `export(..., to=)` knows."""
+
+
+def export(model: Model, to: str, path: str | Path, *, force: bool = False, **options: Any) -> Path:
+    """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu" a file.
+
+    Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
+    those of the function behind the name: `functions=` for C, Python and CasADi, `digits=`, `limit=` for LaTeX.
+    """
+    if to not in EXPORTS:
+        raise ModelError(f"to: got {to!r}, expected one of {', '.join(EXPORTS)}")
+    return EXPORTS[to](model, path, force=force, **options)
+
+
+__all__ = ["EXPORTS", "export", "export_c", "export_casadi", "export_fmu", "export_latex", "export_python"]

@@ -1,0 +1,32 @@
+"""Serialised CasADi functions of a model, and a script that loads them: for optimal control codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from pliant.export.c import template
+from pliant.export.contents import FUNCTIONS, chosen, coordinate_units, description, export_name, function, provenance
+from pliant.export.placing import placed
+from pliant.model import Model
+
+
+def export_casadi(
+    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
+) -> Path:
+    """Write a folder with one `FUNCTION.casadi` each, `model.json`, `load_NAME.py` and `robot.yaml`."""
+    target, which = Path(folder), chosen(functions)
+    with placed(target, force) as work:
+        for name in which:
+            function(model, name).save(str(work / f"{name}.casadi"))
+        about = {
+            **provenance(model),
+            "units": list(coordinate_units(model)),
+            "functions": {name: FUNCTIONS[name].what for name in which},
+        }
+        (work / "model.json").write_text(json.dumps(about, indent=2) + "\n")
+        text = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
+        (work / f"load_{export_name(model)}.py").write_text(template("load.py.in").substitute(description=text))
+        model.robot.save(work / "robot.yaml")
+    return target

@@ -1,0 +1,186 @@
+"""What an export holds: the functions of a model by name, units of every variable, and where it all came from."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+import casadi as ca
+
+from pliant.errors import ModelError
+from pliant.kernels import Tape
+from pliant.model import EXPRESSIONS, Model
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function of an export: what it does, its inputs, and the names and shapes of its outputs."""
+
+    what: str
+    inputs: tuple[str, ...]
+    outputs: Callable[[Model], dict[str, tuple[int, ...]]]
+
+
+def _square(model: Model) -> tuple[int, int]:
+    return (model.n, model.n)
+
+
+FUNCTIONS: dict[str, Signature] = {
+    "forward_dynamics": Signature(
+        "accelerations qdd under joint torques tau", ("q", "qd", "tau"), lambda m: {"qdd": (m.n,)}
+    ),
+    "inverse_dynamics": Signature(
+        "generalised forces M qdd + bias that give accelerations qdd", ("q", "qd", "qdd"), lambda m: {"force": (m.n,)}
+    ),
+    "mass_matrix": Signature("inertia matrix M, rotors included", ("q",), lambda m: {"M": _square(m)}),
+    "bias": Signature(
+        "gravity, elastic, damping, friction and velocity terms", ("q", "qd"), lambda m: {"bias": (m.n,)}
+    ),
+    "energy": Signature("kinetic, gravity and strain energy (J)", ("q", "qd"), lambda m: {"energy": (3,)}),
+    "tip_pose": Signature("4 x 4 pose of the distal frame in the base", ("q",), lambda m: {"pose": (4, 4)}),
+    "jacobian": Signature(
+        "Jacobian [angular; linear] of the distal frame in base axes", ("q",), lambda m: {"J": (6, m.n)}
+    ),
+    "linearize": Signature(
+        "A and B of x' = A x + B tau about a state, x = [q; qd]",
+        ("q", "qd", "tau"),
+        lambda m: {"A": (2 * m.n, 2 * m.n), "B": (2 * m.n, m.n_joints)},
+    ),
+}
+"""Every function that can be exported."""
+
+
+def chosen(functions: Sequence[str] | None) -> tuple[str, ...]:
+    """The functions asked for, all by default."""
+    for name in functions or ():
+        if name not in FUNCTIONS:
+            raise ModelError(f"functions: got {name!r}, expected some of {', '.join(FUNCTIONS)}")
+    return tuple(functions) if functions else tuple(FUNCTIONS)
+
+
+def function(model: Model, name: str) -> Any:
+    """CasADi function of the model with the inputs and outputs of `FUNCTIONS`; parameters are a last input `p`."""
+    signature, sizes = FUNCTIONS[name], {"q": model.n, "qd": model.n, "qdd": model.n, "tau": model.n_joints}
+    given = [ca.SX.sym(x, sizes[x]) for x in signature.inputs]
+    values = list(EXPRESSIONS[name].build(model.equations, *given))
+    if name == "linearize":
+        values = _state_space(model, *values)
+    outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])
+    names = [*signature.inputs]
+    if model.parameters:
+        given, names = [*given, model.parameter_symbols], [*names, "p"]
+    return ca.Function(name, given, outputs, names, list(signature.outputs(model)))
+
+
+def tape(model: Model, name: str) -> Tape:
+    """Instruction tape of `function`."""
+    return Tape.from_function(function(model, name))
+
+
+def _state_space(model: Model, A21: Any, A22: Any, B2: Any) -> list[Any]:
+    n, m = model.n, model.n_joints
+    A = ca.blockcat([[ca.SX.zeros(n, n), ca.SX.eye(n)], [A21, A22]])
+    return [A, ca.vertcat(ca.SX.zeros(n, m), B2)]
+
+
+# ------------------------------------------------------------------------------------------------------- names
+
+
+def identifier(text: str) -> str:
+    """`text` as a name that C and Python accept."""
+    name = re.sub(r"[^0-9a-zA-Z]+", "_", text).strip("_").lower() or "arm"
+    name = f"_{name}" if name[0].isdigit() else name
+    return f"{name}_" if keyword.iskeyword(name) or name in _C_KEYWORDS else name
+
+
+_C_KEYWORDS = frozenset(
+    [
+        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
+        *("float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short"),
+        *("signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile"),
+        "while",
+    ]
+)
+
+
+def export_name(model: Model) -> str:
+    """Name of the files and prefix of the functions: that of the robot."""
+    name = identifier(model.robot.name)
+    return name if name[0] != "_" else f"arm{name}"
+
+
+# ------------------------------------------------------------------------------------------------------- units
+
+
+def coordinate_units(model: Model) -> tuple[str, ...]:
+    """Unit of each coordinate: rad or m."""
+    units = ["m"] * model.n
+    for link, shapes in zip(model.chain.links, model.link_shapes, strict=True):
+        angle = "rad" if link.joint.turns else "m"
+        for index in (link.actuated, link.joint_index):
+            if index is not None:
+                units[index] = angle
+        own = link.body_indices[-shapes.size :] if shapes is not None else ()
+        for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):
+            units[index] = "rad" if field == "torsion" or power == 1 else "m"
+    return tuple(units)
+
+
+def torque_units(model: Model) -> tuple[str, ...]:
+    """Unit of each joint's torque or force."""
+    return tuple("N.m" if unit == "rad" else "N" for unit in coordinate_units(model)[: model.n_joints])
+
+
+def parameter_unit(path: str) -> str:
+    """Unit of a number of the robot by its path, empty where it has none or several."""
+    for part in reversed(path.split(".")):
+        if part in _UNITS:
+            return _UNITS[part]
+    return ""
+
+
+_UNITS = {
+    **{"length": "m", "total_length": "m", "xyz": "m", "com": "m", "a": "m", "d": "m", "rpy": "rad", "alpha": "rad"},
+    **{"mass": "kg", "mass_per_length": "kg/m", "EI_y": "N.m2", "EI_z": "N.m2", "GJ": "N.m2", "EA": "N"},
+    **{"polar_inertia": "kg.m", "rotary": "kg.m", "inertia": "kg.m2", "rotor_inertia": "kg.m2", "gravity": "m/s2"},
+    **{"tip_rpy": "rad", "theta": "rad", "tip": "m"},
+}
+
+
+# -------------------------------------------------------------------------------------------------- provenance
+
+
+def provenance(model: Model) -> dict[str, Any]:
+    """Exactly which model this is."""
+    return {
+        "pliant": version("pliant"),
+        "robot": model.robot.name,
+        "robot_sha256": model.robot.digest(),
+        "options": asdict(model.options),
+        "coordinates": list(model.coordinates),
+        "joints": list(model.joints),
+        "parameters": dict(zip(model.parameters, model.nominal_parameters.tolist())),
+    }
+
+
+def description(model: Model) -> list[str]:
+    """The same as lines of a comment: coordinates, torques, parameters and their units."""
+    o = model.options
+    units = coordinate_units(model)
+    lines = [
+        f"{model.robot.name}: equations of motion M(q) qdd + bias(q, qd) = S tau",
+        f"Written by pliant {version('pliant')}; SI units, radians; matrices are row-major.",
+        f"Robot SHA-256 {model.robot.digest()}",
+        f"Options formulation={o.formulation}, rotation={o.rotation}, stiffening={o.stiffening}, shapes={o.shapes}",
+        "",
+        *(f"q[{k}]  {name} ({unit})" for k, (name, unit) in enumerate(zip(model.coordinates, units))),
+        *(f"tau[{k}]  torque of {name} ({u})" for k, (name, u) in enumerate(zip(model.joints, torque_units(model)))),
+    ]
+    for k, (path, value) in enumerate(zip(model.parameters, model.nominal_parameters)):
+        unit = parameter_unit(path)
+        lines.append(f"p[{k}]  {path}, nominal {float(value)!r}" + (f" {unit}" if unit else ""))
+    return [line.replace("*/", "* /") for line in lines]

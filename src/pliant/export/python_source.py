@@ -1,0 +1,93 @@
+"""A NumPy module of a model: one file that needs nothing but NumPy, for one state or arrays of states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from pliant.export.c import elements, labels, template
+from pliant.export.contents import FUNCTIONS, chosen, description, export_name, provenance, tape
+from pliant.export.placing import placed
+from pliant.export.statements import Language, write
+from pliant.kernels import Tape
+from pliant.model import Model
+
+
+def python_constant(x: float) -> str:
+    """A float that Python reads back bit for bit."""
+    if math.isnan(x):
+        return "np.nan"
+    if math.isinf(x):
+        return "np.inf" if x > 0 else "-np.inf"
+    return repr(float(x))
+
+
+_PLAIN = (
+    *("exp", "log", "sqrt", "sin", "cos", "tan", "floor", "ceil", "fabs", "sinh", "cosh", "tanh", "log1p", "expm1"),
+    "sign",
+)
+_RENAMED = {
+    **{"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh"},
+    "atanh": "arctanh",
+}
+_OF_TWO = {
+    **{"pow": "power", "constpow": "power", "fmod": "fmod", "copysign": "copysign", "fmin": "fmin", "fmax": "fmax"},
+    **{"atan2": "arctan2", "hypot": "hypot"},
+}
+_COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
+NUMPY = Language(
+    {
+        **{name: f"np.{name}({{0}})" for name in _PLAIN},
+        **{name: f"np.{ours}({{0}})" for name, ours in _RENAMED.items()},
+        **{name: f"np.{ours}({{0}}, {{1}})" for name, ours in _OF_TWO.items()},
+        **{name: f"(1.0*(({{0}}) {sign} ({{1}})))" for name, sign in _COMPARED.items()},
+        "not": "(1.0*(({0}) == 0.0))",
+        "and": "(1.0*np.logical_and({0}, {1}))",
+        "or": "(1.0*np.logical_or({0}, {1}))",
+        "if_else_zero": "np.where(({0}) != 0.0, {1}, 0.0)",
+        "erf": "_erf({0})",
+    },
+    python_constant,
+)
+
+
+def export_python(
+    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
+) -> Path:
+    """Write a folder with `NAME.py` and `robot.yaml`; returns the folder."""
+    target, name, which = Path(folder), export_name(model), chosen(functions)
+    with placed(target, force) as work:
+        (work / f"{name}.py").write_text(module(model, {f: tape(model, f) for f in which}))
+        model.robot.save(work / "robot.yaml")
+    return target
+
+
+def module(model: Model, tapes: dict[str, Tape]) -> str:
+    """Text of the module."""
+    about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
+    head = template("module.py.in").substitute(
+        description=about, name=export_name(model), provenance=repr(provenance(model)),
+        coordinates=repr(model.coordinates), joints=repr(model.joints), parameters=repr(model.parameters),
+        nominal=repr(model.nominal_parameters.tolist()), functions=repr(tuple(tapes)),
+    )  # fmt: skip
+    return "\n\n\n".join([head.rstrip(), *("\n".join(_definition(model, f, tapes[f])) for f in tapes)]) + "\n"
+
+
+def _definition(model: Model, name: str, tape: Tape) -> list[str]:
+    signature = FUNCTIONS[name]
+    inputs = [*signature.inputs, *(["p"] if model.parameters else [])]
+    body = write(tape, NUMPY, elements(tape), labels(model))
+    shapes = signature.outputs(model)
+    arguments = [x if x != "p" else "p=None" for x in inputs]
+    lines = [f"def {name}({', '.join(arguments)}):"]
+    lines += [f'    """{signature.what[0].upper()}{signature.what[1:]}; leading axes of the inputs are kept."""']
+    sizes = zip(inputs, tape.in_sizes)
+    lines.append(f"    {', '.join(inputs)}, shape = _states({', '.join(f'({x}, {size}, {x!r})' for x, size in sizes)})")
+    lines += [f"    {target} = {text}" for target, text in body.assignments]
+    values = iter(body.outputs)
+    for (x, _), size in zip(shapes.items(), tape.out_sizes):
+        lines.append(f"    {x} = np.empty(({size}, *shape))")
+        lines += [f"    {x}[{k}] = {next(values)}" for k in range(size)]
+    results = [f"_result({x}, {shape!r})" for x, shape in shapes.items()]
+    return [*lines, f"    return {', '.join(results)}"]

@@ -1,0 +1,143 @@
+"""A tape as statements that people can read: values used once are written in place, shared ones get names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.errors import UnsupportedModel
+from pliant.kernels import Tape
+from pliant.kernels.operations import NAMES
+
+ADD, MUL, UNARY, ATOM = 1, 2, 3, 4
+"""How tightly an expression binds."""
+
+LONGEST_INLINE = 56
+"""A longer expression gets a name of its own, so that a line holds at most two of them."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How operations other than + - * / are written.
+
+    `calls` maps an operation to a template of its operands, which puts parentheses where they are needed.
+    """
+
+    calls: dict[str, str]
+    constant: Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class Statements:
+    """Assignments in order, then one expression per output element; `used` are the inputs that occur."""
+
+    assignments: list[tuple[str, str]]
+    outputs: list[str]
+    used: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: str
+    binds: int
+    atom: bool = False
+
+    def inside(self, least: int) -> str:
+        return self.text if self.binds >= least else f"({self.text})"
+
+
+def write(
+    tape: Tape, language: Language, inputs: Sequence[Sequence[str]], labels: dict[str, str], work: str = ""
+) -> Statements:
+    """Statements of a tape.
+
+    Parameters
+    ----------
+    inputs : sequence of sequence of str
+        How each element of each input is written, `q[0]`.
+    labels : dict
+        Short words for elements, so that the sine of `q[0]` may be called `sin_upper`.
+    work : str
+        Name of an array whose elements hold the shared values instead of names of their own.
+    """
+    return _Writer(tape, language, [name for group in inputs for name in group], labels, work).run()
+
+
+class _Writer:
+    def __init__(self, tape: Tape, language: Language, inputs: list[str], labels: dict[str, str], work: str) -> None:
+        self.tape, self.language, self.inputs, self.labels, self.work = tape, language, inputs, labels, work
+        self.assignments: list[tuple[str, str]] = []
+        self.taken: set[str] = set()
+        self.used: set[str] = set()
+        self.uses = self._count_uses()
+
+    def _count_uses(self) -> list[int]:
+        """How often each value is read; a square reads its operand twice."""
+        uses = np.zeros(len(self.tape) + 1, dtype=int)
+        for op, a, b in zip(self.tape.op.tolist(), self.tape.a.tolist(), self.tape.b.tolist()):
+            name = NAMES[op]
+            if name in ("input", "const"):
+                continue
+            uses[a] += 2 if name in _TWICE_READ else 1
+            if b >= 0:
+                uses[b] += 1
+        np.add.at(uses, self.tape.outputs, 1)
+        return list(uses[:-1])
+
+    def run(self) -> Statements:
+        values: list[_Text] = []
+        tape = self.tape
+        rows = zip(tape.op.tolist(), tape.a.tolist(), tape.b.tolist(), tape.constant.tolist())
+        for i, (op, a, b, constant) in enumerate(rows):
+            name = NAMES[op]
+            if name == "input":
+                self.used.add(self.inputs[a])
+                values.append(_Text(self.inputs[a], ATOM, atom=True))
+            elif name == "const":
+                text = self.language.constant(constant)
+                values.append(_Text(text, UNARY if text.startswith("-") else ATOM, atom=True))
+            else:
+                value = self._operation(name, values[a], values[b] if b >= 0 else None)
+                values.append(self._named(name, value, values[a]) if self._wants_name(i, value) else value)
+        zero = self.language.constant(0.0)
+        outputs = [values[k].text if k >= 0 else zero for k in tape.outputs.tolist()]
+        return Statements(self.assignments, outputs, frozenset(self.used))
+
+    def _wants_name(self, i: int, value: _Text) -> bool:
+        bare = value.text[1:]
+        negated_atom = value.text.startswith("-") and (bare in self.taken or bare in self.used)
+        return (self.uses[i] > 1 and not negated_atom) or len(value.text) > LONGEST_INLINE
+
+    def _named(self, operation: str, value: _Text, operand: _Text) -> _Text:
+        label = self.labels.get(operand.text)
+        if self.work:
+            name = f"{self.work}[{len(self.assignments)}]"
+        else:
+            name = f"{operation}_{label}" if operation in ("sin", "cos") and label else f"t{len(self.assignments) + 1}"
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.assignments.append((name, value.text))
+        return _Text(name, ATOM, atom=True)
+
+    def _operation(self, name: str, x: _Text, y: _Text | None) -> _Text:
+        if name == "neg":
+            return _Text(f"-{x.inside(ATOM)}", UNARY)
+        if name == "sq":
+            return _Text(f"{x.inside(MUL + 1)}*{x.inside(MUL + 1)}", MUL)
+        if name == "twice":
+            return _Text(f"{self.language.constant(2.0)}*{x.inside(MUL + 1)}", MUL)
+        if name == "inv":
+            return _Text(f"{self.language.constant(1.0)}/{x.inside(ATOM)}", MUL)
+        if y is not None and name in _INFIX:
+            sign, binds = _INFIX[name]
+            return _Text(f"{x.inside(binds)}{sign}{y.inside(ATOM if y.binds == UNARY else binds + 1)}", binds)
+        if name not in self.language.calls:
+            raise UnsupportedModel(f"export: the operation {name} cannot be written in this language")
+        return _Text(self.language.calls[name].format(x.text, y.text if y else ""), ATOM)
+
+
+_INFIX = {"add": (" + ", ADD), "sub": (" - ", ADD), "mul": ("*", MUL), "div": ("/", MUL)}
+_TWICE_READ = frozenset({"sq"})

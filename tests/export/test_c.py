@@ -1,0 +1,83 @@
+"""Exported C compiles without a warning, tests itself, and reproduces the model."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from exported import assert_close, build, call, expected, inputs, model, needs_compiler
+from pliant.errors import ModelError
+from pliant.export import export
+from pliant.export.c import LONGEST_FUNCTION, c_constant, reference_states
+from pliant.export.contents import FUNCTIONS, export_name
+
+MODELS = ["parameters", "puma", "lagrange"]
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", MODELS)
+def test_c_reproduces_the_model(name: str, tmp_path: Path) -> None:
+    m = model(name)
+    library = build(export(m, "c", tmp_path / "out"), m)
+    states = reference_states(m, count=2, seed=7)  # other states than those of the embedded test
+    for f in FUNCTIONS:
+        for k in range(2):
+            values = [x[k] for x in inputs(m, f, states)]
+            for found, wanted in zip(call(library, m, f, values), expected(m, f, values)):
+                assert_close(found, wanted)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["parameters"])
+def test_driver_passes_and_can_fail(name: str, tmp_path: Path) -> None:
+    m = model(name)
+    folder = export(m, "c", tmp_path / "out")
+    done = subprocess.run(["make", "check"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "all values right" in done.stdout
+    source = folder / f"{export_name(m)}.c"
+    source.write_text(source.read_text().replace("9.81", "9.8100001"))
+    done = subprocess.run(["make", "check"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "bias" in done.stdout
+
+
+@needs_compiler
+def test_long_functions_are_cut_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    m = model("parameters")
+    assert LONGEST_FUNCTION > 100
+    monkeypatch.setattr("pliant.export.c.LONGEST_FUNCTION", 20)
+    monkeypatch.setattr("pliant.export.c.PART", 7)
+    folder = export(m, "c", tmp_path / "out", functions=["forward_dynamics"])
+    assert "forward_dynamics_parts" in (folder / f"{export_name(m)}.c").read_text()
+    values = [x[0] for x in inputs(m, "forward_dynamics", reference_states(m))]
+    found = call(build(folder, m), m, "forward_dynamics", values)
+    assert_close(found[0], expected(m, "forward_dynamics", values)[0])
+
+
+def test_files_say_which_model_they_hold(tmp_path: Path) -> None:
+    m = model("parameters")
+    folder = export(m, "c", tmp_path / "out", functions=["mass_matrix"])
+    for name in (f"{export_name(m)}.h", f"{export_name(m)}.c", f"{export_name(m)}_test.c"):
+        text = (folder / name).read_text()
+        for part in (m.robot.digest(), "formulation=denoc", "q[2]  upper.bending_y.1 (m)", "links.upper.beam.EI_z"):
+            assert part in text
+    source = (folder / f"{export_name(m)}.c").read_text()
+    assert re.search(r"const double cos_fore = cos\(q\[1\]\);", source)
+    assert (folder / "robot.yaml").is_file()
+
+
+def test_unknown_function_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="frobenius"):
+        export(model("parameters"), "c", tmp_path / "out", functions=["frobenius"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("x", [1.0, -2.5, 1e300, 5e-324, 0.1, 3e22, -0.0])
+def test_constants_survive(x: float) -> None:
+    text = c_constant(x)
+    assert float(text) == x
+    assert re.search(r"[.e]", text)
