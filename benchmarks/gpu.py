@@ -243,7 +243,8 @@ def run(folder: Path, only: str, quick: bool, out: Path | None) -> None:
 
 def line(row: dict[str, Any]) -> str:
     c = row["choice"]
-    head = f"{row['name']:20}{row['precision']:7}{row['kind']:9}{c['strategy'][:6]}/{c['blocks']}/{c['values']}/{c['unroll']}/{c['chunk']:<5}"
+    way = f"{c['strategy']}/{c['blocks']}/{c['values']}/{c['unroll']}/{c['chunk']}"
+    head = f"{row['name']:20}{row['precision']:7}{row['kind']:9}{way:24}"
     if "failed" in row:
         return head + " FAILED " + row["failed"]
     head += (

@@ -217,9 +217,8 @@ def _check(
     for name, value in (("t_end", t_end), ("step", step), ("output_step", output_step), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number")
-    for name, chosen, known in (
-        ("method", method, METHODS), ("device", device, ("cpu", "cuda")), ("precision", precision, ("double", "single")),
-    ):  # fmt: skip
+    choices = {"method": METHODS, "device": ("cpu", "cuda"), "precision": ("double", "single")}
+    for (name, known), chosen in zip(choices.items(), (method, device, precision)):
         if chosen not in known:
             raise ModelError(f"{name}: got {chosen!r}, expected one of {', '.join(known)}")
     if method == "rk4" and step is None:
@@ -277,9 +276,8 @@ class _Cuda:
         kept = f.composition.__dict__.setdefault("_marches", {})
         key = ("cuda", method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
         if key not in kept:
-            m = _method(method)
-            pair = (m.A, m.c, m.error) if m.adaptive else None
-            source = emit(Tape.from_function(f.function), precision, pair, shared_bytes=shared_bytes())  # type: ignore[arg-type]
+            pair = _method(method).table if method == "dopri5" else None
+            source = emit(Tape.from_function(f.function), precision, pair, shared_bytes=shared_bytes())
             kept[key] = DeviceMarch(source)
         self.march: DeviceMarch = kept[key]
         self.dtype = self.march.dtype
@@ -436,8 +434,8 @@ def _judged(result: BatchResult) -> BatchResult:
     broken = np.flatnonzero(result.status == BROKEN)
     if len(broken) == len(result):
         raise SimulationError(
-            f"every arm broke down, the first at t = {np.nanmin(result.ended):.4g} s; reduce the step or the tolerance, "
-            "or check that the arms are stable under these torques", result,
+            f"every arm broke down, the first at t = {np.nanmin(result.ended):.4g} s; reduce the step or the "
+            "tolerance, or check that the arms are stable under these torques", result,
         )  # fmt: skip
     if len(broken):
         warnings.warn(

@@ -142,8 +142,8 @@ class BatchResult:
         tau = self.tau[index] if self.inputs is not None else np.full((len(self.t), self.model.n_joints), np.nan)
         s = self.stats
         stats = RunStats(
-            ("finished", "failed", "event")[self.status[index]], STATUS[self.status[index]], s.method, "", int(self.steps[index]),
-            int(self.refused[index]), 0, 0, 0, s.wall / len(self),
+            ("finished", "failed", "event")[self.status[index]], STATUS[self.status[index]], s.method, "",
+            int(self.steps[index]), int(self.refused[index]), 0, 0, 0, s.wall / len(self),
         )  # fmt: skip
         count = len(self.model.parameters)
         result = Result(
@@ -194,8 +194,12 @@ class BatchResult:
         model = Model(robot, options["formulation"], options["rotation"], options["stiffening"],
                       tuple(options["parameters"]), options["shapes"])  # fmt: skip
         per_arm = {k: np.asarray(data[k].values) for k in ("status", "ended", "steps", "refused")}
-        result = cls(np.asarray(data["time"].values), {}, model, np.asarray(data["parameters"].values, dtype=float),
-                     tuple(map(str, data["parameter"].values)), **per_arm, stats=BatchStats(**stats), path=source)  # fmt: skip
+        parameters, names = (
+            np.asarray(data["parameters"].values, dtype=float),
+            tuple(map(str, data["parameter"].values)),
+        )
+        t = np.asarray(data["time"].values)
+        result = cls(t, {}, model, parameters, names, **per_arm, stats=BatchStats(**stats), path=source)
         result.__dict__["dataset"] = data
         return result
 

@@ -45,8 +45,8 @@ class Memory:
         free = _free_memory()
         if free is not None and size > SPARE * free:
             raise ModelError(
-                f"store: the result of {arms} arms takes {size / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; give a path "
-                "(store='runs.nc' or 'runs.zarr') or a larger output_step"
+                f"store: the result of {arms} arms takes {size / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; "
+                "give a path (store='runs.nc' or 'runs.zarr') or a larger output_step"
             )
         self.arrays = {name: np.empty((arms, *shape), dtype=dtype) for name, shape in shapes.items()}
 

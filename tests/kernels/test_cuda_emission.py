@@ -16,7 +16,6 @@ from pliant.kernels.cuda_allocate import Compute, Load, Store, allocate
 from pliant.kernels.cuda_chunks import crossing, cuts, recompute
 from pliant.kernels.cuda_program import nodes_of
 from pliant.kernels.cuda_text import Precision
-from pliant.kernels.operations import CODES
 from pliant.kernels.pack import March, Method, Plan
 from pliant.kernels.tape import Tape
 
@@ -209,9 +208,7 @@ def test_without_cupy_the_error_says_what_to_install(monkeypatch) -> None:
 def test_divisions_share_reciprocals_and_angles_one_sincos() -> None:
     a, b, c = ca.SX.sym("a"), ca.SX.sym("b"), ca.SX.sym("c")
     f = ca.Function("f", [a, b, c], [ca.vertcat(a / c - b, b / c + a, ca.sin(a) * b, ca.cos(a) + c)])
-    tape = Tape.from_function(f)
-    names = [node.name for node in nodes_of(tape).nodes]
-    assert int((tape.op == CODES["div"]).sum()) == 2
+    names = [node.name for node in nodes_of(Tape.from_function(f)).nodes]
     assert "div" not in names
     assert names.count("inv") == names.count("sincos") == 1
 

@@ -8,6 +8,7 @@ computed again rather than brought across. The last kernel also updates the stat
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pliant.kernels.cuda_allocate import _scan, allocate
 from pliant.kernels.cuda_program import Node, Nodes
@@ -70,7 +71,7 @@ def cuts(nodes: Nodes, length: int) -> list[int]:
 def crossing(nodes: Nodes, ends: list[int]) -> dict[int, int]:
     """Slots of the values that one chunk computes and another reads."""
     chunk_of: dict[int, int] = {}
-    for chunk, (first, last) in enumerate(zip(ends, ends[1:])):
+    for chunk, (first, last) in enumerate(pairwise(ends)):
         for node in nodes.nodes[first:last]:
             chunk_of |= dict.fromkeys(node.results, chunk)
     values, spans = [], []
@@ -93,7 +94,7 @@ def recompute(nodes: Nodes, ends: list[int], most: int = CHEAP) -> tuple[Nodes, 
     fresh = max(made, default=0) + 1
     found: list[Node] = list(nodes.nodes[: ends[1]])
     new_ends = [0, len(found)]
-    for first, last in zip(ends[1:], ends[2:]):
+    for first, last in pairwise(ends[1:]):
         chunk = nodes.nodes[first:last]
         cheap = _cheap(nodes, made, first, chunk, most)
         names: dict[int, int] = {}
@@ -151,7 +152,7 @@ def source(operations: Operations, values: int, fast_slots: int, block: int, blo
         *_transfer(T, block),
     ]
     shared = 0
-    for chunk, (first, last) in enumerate(zip(ends, ends[1:])):
+    for chunk, (first, last) in enumerate(pairwise(ends)):
         plan = allocate(nodes, first, last, values, fast_slots, lambda v: v in nodes.inputs or v in cross)
         shared = max(shared, plan.fast)
         lines += _head(f"chunk{chunk}", T, block, blocks, plan.slow)

@@ -72,6 +72,13 @@ class Method:
         return self.error is not None
 
     @property
+    def table(self) -> tuple[Floats, Floats, Floats]:
+        """(A, c, error) of an embedded pair."""
+        if self.A is None or self.c is None or self.error is None:
+            raise ModelError(f"method: {self.name} has no error estimate.")
+        return self.A, self.c, self.error
+
+    @property
     def slopes(self) -> int:
         return 2 if self.c is None else len(self.c)
 
@@ -90,8 +97,7 @@ class March:
         self.layout = Layout(self.n, tape.n_in, method.slopes, program.work_size)
         text = emit.body(program, self.lanes, target.fma, 1)
         if method.adaptive:
-            assert method.A is not None and method.c is not None and method.error is not None
-            text += pack_steps.dopri5(self.layout, self.lanes, target.fma, method.A, method.c, method.error)
+            text += pack_steps.dopri5(self.layout, self.lanes, target.fma, *method.table)
         else:
             text += pack_steps.rk4(self.layout, self.lanes, target.fma)
         text += _march(self.layout, self.lanes, target.fma, (self.n, self.n_held, self.n_own))
