@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -115,8 +115,7 @@ def write_checks(study: Study, outcome: Outcome, path: Path, quick: bool) -> Non
 
 def write_results(outcome: Outcome, path: Path) -> None:
     """All histories in one NetCDF file, a group for each; a run's group is what `Result.save` writes."""
-    path.unlink(missing_ok=True)
-    mode = "w"
+    mode: Literal["w", "a"] = "w"
     for name, result in outcome.results.items():
         data = result.dataset if isinstance(result, Result) else _dataset(result)
         data.to_netcdf(path, group=name.replace(" ", "_"), mode=mode, engine="h5netcdf")

@@ -35,7 +35,9 @@ def _algebra() -> list[Check]:
     Y = G2.exp(Omega, v)
     unit = float(np.abs(_number((Y @ Y.inverse).matrix) - np.eye(7)).max())
     back, v_back = Y.log()
-    round_trip = float(max(np.abs(_number(a.stacked) - _number(b.stacked)).max() for a, b in ((back, Omega), (v_back, v))))
+    round_trip = float(
+        max(np.abs(_number(a.stacked) - _number(b.stacked)).max() for a, b in ((back, Omega), (v_back, v)))
+    )
     step = 1e-6
     shifted = [G1.exp(Dual.of(Omega.real + s * step * Omega.dual)).A for s in (1, -1)]
     slope = (_number(shifted[0]) - _number(shifted[1])) / (2 * step)
@@ -44,8 +46,8 @@ def _algebra() -> list[Check]:
     return [
         required("A", "Inverses, adjoints, exponentials and logarithms of the dual groups", "(8)-(21), (128)-(145)",
                  {"Y Y^-1 - 1": unit, "Ad Ad^-1 - 1": adjoint, "log exp - 1": round_trip}, 1e-10,
-                 max(unit, adjoint, round_trip) < 1e-10, "round-off", "Random elements of G2, with the lower-right entry "
-                 "of (141) corrected to 1."),
+                 max(unit, adjoint, round_trip) < 1e-10, "round-off", "Random elements of G2, with the lower-right "
+                 "entry of (141) corrected to 1."),
         below("A-dual", "The dual part of a rotation is its derivative", "(22)-(36)", dual, 1e-6,
               "central difference with step 1e-6", "exp(u + eps w) against (exp(u + h w) - exp(u - h w))/2h."),
     ]  # fmt: skip
@@ -96,9 +98,10 @@ def _matrices(runs: Runs) -> list[Check]:
         required("C", "Against the exact model the error falls fourfold when elastic states are halved", "(110)-(112)",
                  ratios, ">= 3.8", min(ratios) >= 3.8, "what is left out is of second order; the next term blurs 4 a "
                  "little", "Generalised forces (two ratios) and inertia matrix at a random state with "
-                 f"deflections of some millimetres: errors {errors[0][0]:.1e}, {errors[1][0]:.1e}, {errors[2][0]:.1e} N m."),
+                 f"deflections of millimetres: errors {errors[0][0]:.1e}, {errors[1][0]:.1e}, {errors[2][0]:.1e} N m."),
         below("C-straight", "Undeformed and without elastic rates both are the same, M included", "(110)-(112)",
-              straight, 1e-10, "round-off of forces up to some hundred N m", "Partial velocities keep first-order terms that multiply zero-order forces, "
+              straight, 1e-10, "round-off of forces up to some hundred N m",
+              "Partial velocities keep first-order terms that multiply zero-order forces, "
               "which is what the projecting form P-check is for."),
     ]  # fmt: skip
 
@@ -197,9 +200,9 @@ def _joint_words(apart: Any) -> str:
     text = "Largest difference of each joint angle over 6 s."
     if apart[3] > 5 * apart[:3].max():
         text += (
-            " Joints 1 to 3 lie on each other but for a tenth of a degree. Joint 4 carries the tool alone, whose inertia about it is 0.07 kg m^2, so "
-            "that our rule for the gains leaves it soft; the commanded jump shakes the links, and second-order terms of "
-            "their vibration move the light tool. The paper does not state its gains; a stiffer joint 4 would hide it."
+            " Joints 1 to 3 lie on each other but for a tenth of a degree. Joint 4 carries the tool alone, whose "
+            "inertia about it is 0.07 kg m^2, so that our rule for the gains leaves it soft; the commanded jump shakes "
+            "the links, and second-order terms of their vibration move the light tool. The paper does not state its gains; a stiffer joint 4 would hide it."
         )
     return text
 
@@ -227,7 +230,7 @@ def _speed(runs: Runs) -> list[Check]:
                 f"inertia matrix and Cholesky in both, the exact equations need {like:.1f} times the products of "
                 "the linear ones. Most of the paper's gain came from simplified symbolic code; traced and compiled "
                 "code without intermediate expressions narrows it, and the O(n) recursion closes it."),
-        claimed("F-like", "Formed as matrices, linear equations need fewer operations than nonlinear ones", "section VI",
-                "fewer", counts, like > 1, "> 1", "same structure, fewer terms",
+        claimed("F-like", "Formed as matrices, linear equations need fewer operations than nonlinear ones",
+                "section VI", "fewer", counts, like > 1, "> 1", "same structure, fewer terms",
                 "Our dual screws against our Gibbs-Appell for the same arm, forward dynamics, from the tape."),
     ]  # fmt: skip

@@ -84,9 +84,7 @@ def _rate(name: str) -> Callable[[Result], Any]:
     return lambda run: run.qd[:, run.model.index(name)]
 
 
-def _pairs(
-    runs: Runs, rows: list[tuple[Curve, Curve]], until: float, since: float = 0.0
-) -> Callable[[Any], None]:
+def _pairs(runs: Runs, rows: list[tuple[Curve, Curve]], until: float, since: float = 0.0) -> Callable[[Any], None]:
     def draw(page: Any) -> None:
         made = grid(page, len(rows), 2)
         for line, pair in zip(made, rows):

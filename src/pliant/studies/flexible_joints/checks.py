@@ -134,7 +134,7 @@ def _two_planes(runs: Runs) -> list[Check]:
               "distal frame", off, 1e-9, "8-point quadrature of polynomials and hyperbolic shapes",
               "Axial displacement of the tip against -1/2 of the integral of the squared slope, along the whole run."),
     ]  # fmt: skip
-    for name, speed, reference in (("stretching beam 8", 8.0, 4.38e-4), ("literature beam", 6.0, 5.14e-4)):
+    for name, reference in (("stretching beam 8", 4.38e-4), ("literature beam", 5.14e-4)):
         if name in runs.extra:
             found.append(_stretch(runs.extra[name], name, reference))
     return found
@@ -147,7 +147,7 @@ def _stretch(run: Result, name: str, reference: float) -> Check:
     stretch = run.q[:, [1 + k for k in columns]] @ shapes.integrals.tip[columns]
     ours = float(stretch[run.t > 16].mean())
     return required(f"stretch-{name.split()[0]}", f"Steady axial stretch at constant spin: {name}", "EA",
-                    ours, 0.03, abs(ours / reference - 1) < 0.03, "closed form mu omega^2 L^3/(3 EA); three axial modes",
+                    ours, 0.03, abs(ours / reference - 1) < 0.03, "closed form mu w^2 L^3/(3 EA); three axial modes",
                     "Mean of the axial amplitude at the tip after the spin-up, the shortening not included.",
                     reference)  # fmt: skip
 
@@ -194,7 +194,7 @@ def _canadarm(runs: Runs) -> list[Check]:
           for name, fall in (("printed", "rotor 10"), ("physical", "physical EA"))}  # fmt: skip
     found = [
         below("D-energy", "Energy of the falling arm with elastic joints is conserved", "section 4.2", drift, 1e-6,
-              "integration at rtol 1e-8, relative to the kinetic energy; largest over all falls", "No damping anywhere: "
+              "integration at rtol 1e-8, relative to the kinetic energy; largest of all falls", "No damping anywhere: "
               "gravity, strain of booms and springs, and motion exchange energy without loss."),
         claimed("D-twist", "The larger the rotor inertia, the larger the torsional angle of the joint", "Fig. 9",
                 "larger", {f"{J:g} kg m^2": x for J, x in zip(INERTIAS, twists)}, bool(np.all(np.diff(twists) > 0)),
@@ -207,7 +207,7 @@ def _canadarm(runs: Runs) -> list[Check]:
                 f"{', '.join(w for w, yes in rising.items() if yes) or 'none'}; not: "
                 f"{', '.join(w for w, yes in rising.items() if not yes) or 'none'}."),
         reported("stiffness", "Joint angles for four joint stiffnesses", "Figs. 14-18", joints,
-                 "Angles (deg) of the five joints at the end of the fall, by joint stiffness (N m/rad). The paper shows "
+                 "Angles (deg) of the five joints at the end of the fall, by joint stiffness (N m/rad). The paper has "
                  "curves only."),
         required("F-quadratic", "The axial displacement of the tip contains the negative quadratic term", "u_x",
                  {"largest": float(quadratic.max()), "smallest": float(quadratic.min())}, "never positive",

@@ -157,7 +157,9 @@ def canadarm(shapes: int) -> Model:
     """High-order model with joints, booms and rotors left as parameters: every sweep runs on one compiled model."""
     chosen = Shapes(bending_y=shapes, bending_z=shapes, torsion=shapes, axial=shapes)
     robot = load("canadarm2").replace({f"links.{boom}.shapes": chosen for boom in BOOMS})
-    drives = [f"links.{link.name}.joint.drive.{what}" for link in robot.links for what in ("stiffness", "rotor_inertia")]
+    drives = [
+        f"links.{link.name}.joint.drive.{what}" for link in robot.links for what in ("stiffness", "rotor_inertia")
+    ]
     beams = [f"links.{boom}.beam.{what}" for boom in BOOMS for what in ("EI_y", "EI_z", "GJ", "EA")]
     return robot.model(stiffening=True, parameters=[*drives, *beams])
 

@@ -32,7 +32,7 @@ def illustrate(runs: Runs) -> list[Figure]:
 
 def _quantities() -> list[tuple[str, str, Quantity]]:
     ordinal = {"upper": "first", "fore": "second"}
-    symbols = iter("u3 u4 w3 w4 u5 u6 w5 w6".split())
+    symbols = iter(["u3", "u4", "w3", "w4", "u5", "u6", "w5", "w6"])
     found: list[tuple[str, str, Quantity]] = [
         ("angular displacement of the first joint", "$\\theta_1$ (deg)", lambda r: np.degrees(r.q[:, 0])),
         ("angular displacement of the second joint", "$\\theta_2$ (deg)", lambda r: np.degrees(r.q[:, 1])),
@@ -142,7 +142,8 @@ def _frequencies(runs: Runs) -> Table:
     rows = [[name, *(values[k] if k < len(values) else None for k in range(6))]
             for name, values in runs.frequencies.items()]  # fmt: skip
     return Table("Frequencies of the hanging arm, joints free (Hz)", ("shapes", "1", "2", "3", "4", "5", "6"), rows,
-                 "1 and 2 are the double pendulum. 'loaded' are clamped-mass modes shaped by what hangs on the link.")  # fmt: skip
+                 "1 and 2 are the double pendulum. 'loaded' are clamped-mass modes, shaped by what hangs on "
+                 "the link.")  # fmt: skip
 
 
 def _peaks(runs: Runs) -> Table:

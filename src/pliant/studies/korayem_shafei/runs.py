@@ -65,7 +65,7 @@ class Runs:
 
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
-    settings = {
+    settings: dict[str, Any] = {
         "duration": 2.0 if quick else 5.0,
         "elements": 4 if quick else 8,
         "fields": 2 if quick else 3,
@@ -101,9 +101,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     return runs
 
 
-def _swing(
-    runs: Runs, name: str, shapes: Shapes, stiffening: bool | str, formulation: str, duration: float
-) -> None:
+def _swing(runs: Runs, name: str, shapes: Shapes, stiffening: bool | str, formulation: str, duration: float) -> None:
     robot = load("two-link")
     model = robot.replace({f"links.{link}.shapes": shapes for link in LINKS}).model(formulation, stiffening=stiffening)
     s = runs.settings

@@ -54,7 +54,8 @@ def _recursion() -> list[Check]:
                 < 1e-3)  # fmt: skip
     return [
         required("A", "Recursive, Cholesky and inverse dynamics agree", "(30)-(37)",
-                 {"recursive less Cholesky": apart, "inverse of forward": returned}, 1e-11, max(apart, returned) < 1e-11,
+                 {"recursive less Cholesky": apart, "inverse of forward": returned}, 1e-11,
+                 max(apart, returned) < 1e-11,
                  "round-off times the condition number 1e4 of the inertia matrix",
                  "Accelerations of 50 random states by both algorithms, and the torques that inverse dynamics gives "
                  "back for them."),
@@ -100,7 +101,8 @@ def _power_cases() -> Check:
     slide = Joint(type="prismatic", axis=(1, 0, 0), origin=Origin(rpy=(0.3, -0.2, 0.5)))
     turn = Joint(hub=Lump(mass=1.0, inertia=(0.1, 0.2, 0.3)))
     robot = Robot(name="RP", payload=Lump(mass=2.0, inertia=(0.01, 0.02, 0.03)),
-                  links=[Link(name="turn", joint=turn, rigid=body), Link(name="slide", joint=slide, rigid=body)])  # fmt: skip
+                  links=[Link(name="turn", joint=turn, rigid=body),
+                         Link(name="slide", joint=slide, rigid=body)])  # fmt: skip
     q, qd, qdd = np.random.default_rng(2).normal(size=(3, 2))
     ours, theirs = (robot.model(f).inverse_dynamics(q, qd, qdd) for f in ("denoc", "lagrange"))
     return below("F-cases", "Hub, payload and a prismatic joint agree with a Lagrangian", "(10), (11)",
@@ -183,8 +185,8 @@ def _forced(runs: Runs) -> list[Check]:
         required("C-isotropic", "With isotropic hubs neither algorithm diverges by 7.5 s", "Table 2", isotropic, 0.01,
                  max(isotropic.values()) < 0.01, "the same limit", "Largest joint error up to 7.5 s. Which inertia a "
                  "hub has about the other axes decides the outcome, not how the equations are solved."),
-        required("C-stabilised", "A PD controller beside the same torques holds the motion for all 10 s", "Fig. 5", held,
-                 0.01, held < 0.01, "the same limit", "Feedback removes the instability."),
+        required("C-stabilised", "A PD controller beside the same torques holds the motion for all 10 s", "Fig. 5",
+                 held, 0.01, held < 0.01, "the same limit", "Feedback removes the instability."),
         required("F", "Power is balanced along the run", "Fig. 8", balance, 1e-6, balance < 1e-6,
                  "integration at 1e-8; relative to the kinetic energy", "Energy gained less work done by the torques, "
                  "both algorithms, over the whole run, diverged part included: the equations are right all the time. "),
@@ -215,8 +217,8 @@ def _explained(runs: Runs) -> list[Check]:
         required("C-eigenvalue", "The error dynamics have an eigenvalue above 20 1/s at 5.5 s", "section 4.2",
                  {**z, "isotropic, up to 7.5 s": isotropic}, "> 20 1/s at 5.5 s", z["5.5 s"] > 20,
                  "the error then grows by e^20 a second", "Link 3 is 8.8 kg on a rod of 0.02 m, and the wrist has no "
-                 "mass: an inverted pendulum with a rate of sqrt(3g/2a) = 27 1/s. The paper names a zero eigenvalue; it "
-                 "is a large positive one, of the motion, and every algorithm must leave it."),
+                 "mass: an inverted pendulum with a rate of sqrt(3g/2a) = 27 1/s. The paper names a zero eigenvalue; "
+                 "it is a large positive one, of the motion, and every algorithm must leave it."),
         claimed("step-size", "The step size has no significant effect", "section 5", "no significant effect",
                 leaves, bool(spread < 0.5), "half a second", "the spread of Table 3 itself",
                 "Time at which the first joint leaves, for the largest step (s) allowed to the integrator. With error "
@@ -229,7 +231,9 @@ def _explained(runs: Runs) -> list[Check]:
 
 def _cost(runs: Runs) -> list[Check]:
     n = np.array(list(runs.counts))
-    products = np.array([runs.counts[k]["recursive"].products + (runs.counts[k]["recursive"].divisions or 0) for k in n])
+    products = np.array(
+        [runs.counts[k]["recursive"].products + (runs.counts[k]["recursive"].divisions or 0) for k in n]
+    )
     slope, offset = np.polyfit(n, products, 1)
     bent = float(np.abs(products / (slope * n + offset) - 1).max())
     formula = {int(k): published.proposed(int(k)).products for k in n}

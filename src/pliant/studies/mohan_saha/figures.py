@@ -26,7 +26,7 @@ def illustrate(runs: Runs) -> list[Figure]:
                "angles leave the desired ones after 5.9 s.", _angles(runs), 4.6),
         Figure("fig06", "Fig. 6 of the paper: distance of the simulated joint angles from the desired ones, both "
                "algorithms, on a logarithmic scale: straight lines are exponential growth.", _errors(runs), 4.6),
-        Figure("fig07", "Fig. 7 of the paper: acceleration of joint 3, recursive and non-recursive; simulated until 6 s, "
+        Figure("fig07", "Fig. 7 of the paper: acceleration of joint 3, recursive and non-recursive; simulated to 6 s, "
                "where it has left the frame.", _acceleration(runs), 3.6),
         Figure("fig08", "Fig. 8 of the paper: desired and simulated power.", _power(runs), 2.8),
         Figure("fig09", "Fig. 9 of the paper: time of one evaluation of the forward dynamics against the number of "
@@ -68,7 +68,7 @@ def _errors(runs: Runs) -> Callable[[Any], None]:
     def draw(page: Any) -> None:
         made = grid(page, 3, 2, sharey=True)
         for k, axes in enumerate(made.flat):
-            for (name, style) in zip(ALGORITHMS, (FIRST, SECOND)):
+            for name, style in zip(ALGORITHMS, (FIRST, SECOND)):
                 run = runs.run("about z", name)
                 shown = (run.t <= END) & (run.t > 0)
                 size = np.maximum(np.abs(error(run)[shown, k]), 1e-16)

@@ -26,7 +26,8 @@ LEFT = 0.01
 """Rad: a joint this far from the desired motion has left it."""
 
 GIVEN = {
-    "DH table": "a = (0, .432, .02, 0, 0, 0), b = (.20, .149, 0, .432, 0, .056) m, alpha = (-90, 0, 90, -90, 90, 0) deg",
+    "DH table": "a = (0, .432, .02, 0, 0, 0), b = (.20, .149, 0, .432, 0, .056) m, "
+    "alpha = (-90, 0, 90, -90, 90, 0) deg",
     "masses": "10.521, 15.7612, 8.767, 0, 0, 0 kg; links are bent slender rods",
     "hub inertia": "I_zz = (0, 0, 0, .181, .0735, .0141) kg m^2 'about the axis of joint'",
     "motion": "theta_i = (pi/T) t - 1/2 sin(2 pi t/T), T = 10 s, all joints from 0 to pi",

@@ -25,19 +25,26 @@ def illustrate(runs: Runs) -> list[Figure]:
         Figure("fig05", caption.format(5, "joint position errors"), _joint_errors(runs), 4.4),
         Figure("fig06", caption.format(6, "end-effector position errors"), _tip_errors(runs), 4.4),
         Figure("fig07", caption.format(7, "deflection and rotation at the tip of link 2"), _link(runs, "boom", 2), 4.2),
-        Figure("fig08", caption.format(8, "deflection and rotation at the tip of link 3"), _link(runs, "slide", 3), 4.2),
+        Figure(
+            "fig08", caption.format(8, "deflection and rotation at the tip of link 3"), _link(runs, "slide", 3), 4.2
+        ),
         Figure("fig09", _EIGEN.format(9, "1"), _alone(runs, 0), 3.0),
         Figure("fig10", _EIGEN.format(10, "2"), _alone(runs, 2), 3.0),
-        Figure("eigenvalues", "The vibrations of the whole closed loop along the motion (eight lowest of each model): "
-               "they belong to both links at once.", _eigenvalues(runs, slice(1, 9)), 3.4),
+        Figure(
+            "eigenvalues",
+            "The vibrations of the whole closed loop along the motion (eight lowest of each model): "
+            "they belong to both links at once.",
+            _eigenvalues(runs, slice(1, 9)),
+            3.4,
+        ),
         _beta(runs),
         _stiffness(runs),
     ]
 
 
 _EIGEN = (
-    "Fig. {} of the paper: imaginary eigenvalues of mode {} of links 2 and 3 along the motion, each link alone with its "
-    "boundary load. Under decoupled joints these are what the loop leaves of each link."
+    "Fig. {} of the paper: imaginary eigenvalues of mode {} of links 2 and 3 along the motion, each link alone with "
+    "its boundary load. Under decoupled joints these are what the loop leaves of each link."
 )
 
 
@@ -163,7 +170,9 @@ def _stiffness(runs: Runs) -> Figure:
         alphas = np.linspace(-0.1, 0.6, 141)
         left.plot(alphas, [runs.link.growth(a) for a in alphas], label="undamped", **FIRST)
         left.plot(alphas, [runs.damped.growth(a) for a in alphas], label="damping 1e-5 K", **SECOND)
-        left.axvline(runs.link.bound, color="#B04A00", linestyle=(0, (1, 1.3)), linewidth=1.3, label="bound of the Lemma")
+        left.axvline(
+            runs.link.bound, color="#B04A00", linestyle=(0, (1, 1.3)), linewidth=1.3, label="bound of the Lemma"
+        )
         zero_line(left)
         left.set_xlabel("over-estimation $\\alpha$")
         left.set_ylabel("largest real part (1/s)")
@@ -177,8 +186,8 @@ def _stiffness(runs: Runs) -> Figure:
         right.set_ylabel("envelope of the amplitude (mm)")
         right.legend(loc="upper left")
 
-    return Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: growth "
-                  "of the coupled loop against the bound of the Lemma, and two simulated runs.", draw, 2.9)  # fmt: skip
+    return Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: "
+                  "growth of the coupled loop against the bound of the Lemma, and two simulated runs.", draw, 2.9)  # fmt: skip
 
 
 def tabulate(runs: Runs) -> list[Table]:
@@ -205,7 +214,7 @@ def _table_2(runs: Runs) -> Table:
             rows.append([name, kind, operations.products, operations.sums, count.products, count.sums])
     head = ("arm", "shapes", "printed products", "printed sums", "our products", "our sums")
     return Table("Table 2 of the paper: operations of the inertia matrix", head, rows, "Ours by closed-form Lagrange, "
-                 "counted from the tape; links of a telescoping arm are integrated by quadrature inside it.")  # fmt: skip
+                 "counted from the tape; links of a telescoping arm are integrated by quadrature in it.")  # fmt: skip
 
 
 def _roots(runs: Runs) -> Table:

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 EI, RHO_A, LINK_3, PAYLOAD = 1165.4916, 0.331, 0.4303, 0.0828
 START, GOAL, DURATION = (0.0, 0.0, 0.3), (np.pi, np.pi / 2, 1.0), 0.5
-GAINS = {"kp": 400.0, "kv": 40.0}
+GAINS: dict[str, Any] = {"kp": 400.0, "kv": 40.0}
 WEIGHTS = {"joints": 1e4, "flexible": 1e6, "rates": 1e2}
 INPUT_WEIGHT = 1e-3
 TWO_ELEMENTS = Shapes(method="elements", count=2, bending_y=True, bending_z=True)
