@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ ATTEMPTS = 3
 """A point whose worker died so often is reported as failed."""
 CHUNK = 8192
 """Arms of a batch between two entries in the journal."""
+AHEAD = 4
+"""Points in flight for each thread of a cluster."""
 BATCH_METHODS = ("rk4", "dopri5")
 
 
@@ -143,10 +146,21 @@ def on_cluster(
             "such as tcp://10.0.0.1:8786"
         ) from None
     try:
-        text = json.dumps(study.to_dict())
-        futures = [client.submit(run_point, text, point, function, pure=False, retries=ATTEMPTS) for point in todo]
-        of = {future.key: point for future, point in zip(futures, todo)}
-        for future in as_completed(futures, raise_errors=False):  # type: ignore[no-untyped-call]
+        text, waiting, of = json.dumps(study.to_dict()), iter(todo), {}
+        stream: Any = as_completed([], raise_errors=False)  # type: ignore[no-untyped-call]
+
+        def submit(count: int) -> None:
+            for point in islice(waiting, count):
+                future = client.submit(run_point, text, point, function, pure=False, retries=ATTEMPTS)
+                of[future.key] = point
+                stream.add(future)
+
+        submit(max(8, AHEAD * sum(client.nthreads().values())))  # few, so that a dead worker takes few with it
+        for future in stream:
+            if future.status not in ("finished", "error", "cancelled"):  # its worker died before we had it
+                stream.add(future)
+                continue
+            submit(1)
             if future.status == "finished":
                 yield [future.result()]
             else:
