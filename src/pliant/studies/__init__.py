@@ -75,7 +75,7 @@ def run_study(name: str, target: Path, quick: bool, tell: Listener | None) -> li
     outcome = one.run(quick, lambda step: tell(name, step) if tell else None)
     try:
         write_parameters(one, outcome, folder / "parameters.yaml", quick)
-        write_results(outcome, folder / "results.nc")
+        write_results(outcome, folder / "results.nc", quick)
         write_checks(one, outcome, folder / "checks.json", quick)
     except OSError as error:
         raise PliantError(f"{folder}: cannot write there ({error.strerror or error})") from error

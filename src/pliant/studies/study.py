@@ -113,13 +113,29 @@ def write_checks(study: Study, outcome: Outcome, path: Path, quick: bool) -> Non
     path.write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def write_results(outcome: Outcome, path: Path) -> None:
-    """All histories in one NetCDF file, a group for each; a run's group is what `Result.save` writes."""
+def write_results(outcome: Outcome, path: Path, quick: bool) -> None:
+    """All histories in one NetCDF file, a group for each; a run's group is what `Result.save` writes.
+
+    A quick study keeps coordinates and rates only: torques, energies and residuals would have to be compiled first.
+    """
     mode: Literal["w", "a"] = "w"
     for name, result in outcome.results.items():
-        data = result.dataset if isinstance(result, Result) else _dataset(result)
+        data = _run(result, quick) if isinstance(result, Result) else _dataset(result)
         data.to_netcdf(path, group=name.replace(" ", "_"), mode=mode, engine="h5netcdf")
         mode = "a"
+
+
+def _run(run: Result, quick: bool) -> xr.Dataset:
+    import xarray as xr
+
+    if not quick:
+        return run.dataset
+    columns = ("time", "coordinate")
+    return xr.Dataset(
+        {"q": (columns, run.q), "qd": (columns, run.qd)},
+        {"time": ("time", run.t, {"units": "s"}), "coordinate": list(run.coordinates)},
+        {"robot": json.dumps(run.robot.to_dict()), "options": json.dumps(run.options)},
+    )
 
 
 def _dataset(arrays: Mapping[str, Any]) -> xr.Dataset:

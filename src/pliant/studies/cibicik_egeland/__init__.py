@@ -1,4 +1,4 @@
-"""[CE21]: a 4-DOF arm with two flexible links by dual screws, linear in the elastic states, against nonlinear models."""
+"""[CE21]: a 4-DOF arm with two flexible links by dual screws, linear in elastic states, against nonlinear models."""
 
 from __future__ import annotations
 

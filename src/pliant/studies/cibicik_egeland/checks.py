@@ -14,6 +14,7 @@ from pliant.dynamics.dual_screw_kinematics import derivative, walk
 from pliant.results import Result
 from pliant.studies.checks import Check, below, claimed, reported, required
 from pliant.studies.cibicik_egeland.runs import FINAL, FLEXIBLE, START, Runs, arm
+from pliant.studies.evaluation import inverse_dynamics, mass_matrix
 
 STATIC = {"start": (10.1, 1.83), "final": (17.4, 3.17)}
 HOLDING = {"start": (262.90, 75.53, 0.0), "final": (455.36, 130.82, 0.0)}
@@ -87,8 +88,8 @@ def _matrices(runs: Runs) -> list[Check]:
     def error(scale: float) -> tuple[float, float]:
         elastic = np.where(np.arange(linear.n) < 4, 1.0, 0.005 * scale)
         states = (q * elastic, qd * elastic, qdd * elastic)
-        forces = [m.inverse_dynamics(*states) for m in (linear, exact)]
-        masses = [m.mass_matrix(states[0]) for m in (linear, exact)]
+        forces = [inverse_dynamics(m, *states) for m in (linear, exact)]
+        masses = [mass_matrix(m, states[0]) for m in (linear, exact)]
         return float(np.abs(forces[0] - forces[1]).max()), float(np.abs(masses[0] - masses[1]).max())
 
     errors = [error(scale) for scale in (1.0, 0.5, 0.25)]
@@ -202,7 +203,8 @@ def _joint_words(apart: Any) -> str:
         text += (
             " Joints 1 to 3 lie on each other but for a tenth of a degree. Joint 4 carries the tool alone, whose "
             "inertia about it is 0.07 kg m^2, so that our rule for the gains leaves it soft; the commanded jump shakes "
-            "the links, and second-order terms of their vibration move the light tool. The paper does not state its gains; a stiffer joint 4 would hide it."
+            "the links, and second-order terms of their "
+            "vibration move the light tool. The paper does not state its gains; a stiffer joint 4 would hide it."
         )
     return text
 

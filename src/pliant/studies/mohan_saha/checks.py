@@ -10,6 +10,7 @@ from pliant.dynamics.published import mohan_saha as published
 from pliant.results import Result
 from pliant.robot import Joint, Link, Lump, Origin, RigidBody, Robot
 from pliant.studies.checks import Check, below, claimed, compared, reported, required
+from pliant.studies.evaluation import inverse_dynamics
 from pliant.studies.mohan_saha.runs import ALGORITHMS, LEFT, Runs, desired, puma, rods
 
 TABLE_3 = {
@@ -104,7 +105,7 @@ def _power_cases() -> Check:
                   links=[Link(name="turn", joint=turn, rigid=body),
                          Link(name="slide", joint=slide, rigid=body)])  # fmt: skip
     q, qd, qdd = np.random.default_rng(2).normal(size=(3, 2))
-    ours, theirs = (robot.model(f).inverse_dynamics(q, qd, qdd) for f in ("denoc", "lagrange"))
+    ours, theirs = (inverse_dynamics(robot.model(f), q, qd, qdd) for f in ("denoc", "lagrange"))
     return below("F-cases", "Hub, payload and a prismatic joint agree with a Lagrangian", "(10), (11)",
                  float(np.abs(ours - theirs).max() / np.abs(theirs).max()), 1e-11, "round-off",
                  "A turning and a sliding link with hub and payload. The prismatic rod of (11a), whose length varies, "

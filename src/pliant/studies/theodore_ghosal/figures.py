@@ -187,7 +187,7 @@ def _stiffness(runs: Runs) -> Figure:
         right.legend(loc="upper left")
 
     return Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: "
-                  "growth of the coupled loop against the bound of the Lemma, and two simulated runs.", draw, 2.9)  # fmt: skip
+                  "growth of the coupled loop against the bound of the Lemma, and two runs.", draw, 2.9)  # fmt: skip
 
 
 def tabulate(runs: Runs) -> list[Table]:
