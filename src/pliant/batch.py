@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.batch_inputs import BatchEquations, Drive, composed, drive, equations, make_plan, output_times, rows
+from pliant.batch_engines import Cpu, Cuda
+from pliant.batch_given import Given
+from pliant.batch_inputs import BatchEquations, composed, equations, make_plan, output_times
 from pliant.batch_result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
 from pliant.batch_store import Device, Sink, sink
 from pliant.errors import ModelError, SimulationError, UnsupportedModel
-from pliant.integrate.runge_kutta import dopri5
 from pliant.kernels import llvm
-from pliant.kernels.cuda import emit
-from pliant.kernels.cuda_device import DeviceMarch, cupy, is_device_array, shared_bytes
-from pliant.kernels.pack import March, Method, Plan
-from pliant.kernels.tape import Tape
 from pliant.model import Model
 from pliant.progress import reporter
 
@@ -29,10 +26,6 @@ Array = NDArray[np.float64]
 METHODS = ("rk4", "dopri5")
 SLICES = 32
 """Pieces in which a batch runs, for progress and Ctrl-C."""
-SLICE_BYTES = 64e6
-"""Histories that are held at once on their way to a file."""
-DEVICE_SHARE = 0.4
-"""Part of the free device memory that histories may take at once."""
 LEAST_RTOL_SINGLE = 1e-6
 MOST_STEPS = 1e7
 
@@ -108,7 +101,7 @@ def simulate_batch(
     SimulationError
         Every arm broke down.
     """
-    given = _Given.read(model, q0, qd0, torque, controller, p, device)
+    given = Given.read(model, q0, qd0, torque, controller, p, device)
     _check(t_end, method, step, rtol, atol, output_step, device, precision)
     f = composed(model, given.torque, given.controller, motion or {}, tuple(loads), base, work)
     given = given.with_parameters(f)
@@ -117,97 +110,12 @@ def simulate_batch(
     plan = make_plan(t, f.composition.breaks(t_end), samples.times, step, method == "dopri5")
     begin = time.perf_counter()
     settings = (rtol, atol, step or t_end, MOST_STEPS)
-    engine = (_Cpu if device == "cpu" else _Cuda)(f, given, plan, settings, method, precision, len(t))
+    engine = (Cpu if device == "cpu" else Cuda)(f, given, plan, settings, method, precision, len(t))
     compiled = time.perf_counter() - begin
-    run = _Run(f, given, engine, t, limits, work)
+    run = _Run(f, given, engine, t, limits, work, (tuple(loads), base))
     stats = BatchStats(method, device, precision, 0, 0.0, compiled)
     with reporter(progress, t_end) as report:
         return run(store, stats, report, t_end)
-
-
-# --------------------------------------------------------------------------------------------------------- inputs
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """What was given, checked, for B arms."""
-
-    model: Model
-    arms: int
-    q0: Any
-    qd0: Any
-    torque: Drive
-    controller: Drive
-    raw_p: Any
-    on_device: bool
-    parameters: Array | None = None
-    names: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, p: Any, device: str) -> _Given:
-        states = {name: _state(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
-        drives = {"torque": drive(model, torque, "torque"), "controller": drive(model, controller, "controller")}
-        sizes = {name: len(x) for name, x in states.items()}
-        if p is not None:
-            sizes["p"] = 1 if np.ndim(p) < 2 else len(p)
-        for name, d in drives.items():
-            for part in (d.constant, d.pieces):
-                if part is not None:
-                    sizes[name] = len(part)
-        arms = max(sizes.values())
-        wrong = {name: size for name, size in sizes.items() if size not in (1, arms)}
-        if wrong:
-            listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
-            raise ModelError(f"the numbers of arms do not fit together: {listed}; give equal batch axes, or none")
-        on_device = any(is_device_array(x) for x in states.values())
-        return cls(model, arms, states["q0"], states["qd0"], drives["torque"], drives["controller"], p, on_device)
-
-    def with_parameters(self, f: BatchEquations) -> _Given:
-        """Values of the model's and the controller's parameters, now that all names are known."""
-        names = (*self.model.parameters, *f.gains)
-        if self.raw_p is None:
-            if f.gains:
-                raise ModelError(f"p: none was given; the controller needs values of {', '.join(f.gains)}")
-            values = self.model.nominal_parameters[None]
-        elif not names:
-            raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
-        else:
-            values = rows(self.raw_p, len(names), "p", names)
-        return replace(self, parameters=values, names=names)
-
-    def held(self, f: BatchEquations) -> Array:
-        """(A, own) torques and parameters that hold for a whole run."""
-        assert self.parameters is not None
-        constants = [d.constant for d in (self.torque, self.controller) if d.constant is not None]
-        if not f.has_constant:
-            return self.parameters
-        u = constants[0] if len(constants) == 1 else constants[0] + constants[1]
-        count = max(len(u), len(self.parameters))
-        parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
-        return np.ascontiguousarray(np.concatenate(parts, axis=1))
-
-    def pieces(self) -> Array:
-        """(A, pieces, held) samples."""
-        for d in (self.torque, self.controller):
-            if d.pieces is not None:
-                return d.pieces
-        return np.zeros((1, 1, 0))
-
-
-def _state(model: Model, given: Any, name: str, device: str) -> Any:
-    """(1 or B, n) finite numbers; arrays of a device stay there."""
-    if given is None:
-        return np.zeros((1, model.n))
-    if not is_device_array(given):
-        return rows(given, model.n, name, model.coordinates)
-    if device != "cuda":
-        raise ModelError(f"{name}: an array of a CUDA device was given with device={device!r}; expected device='cuda'")
-    array = cupy().asarray(given)
-    if array.ndim != 2 or array.shape[1] != model.n or array.shape[0] == 0:
-        raise ModelError(f"{name}: shape {array.shape}; expected (arms, {model.n}): {', '.join(model.coordinates)}")
-    if not bool(cupy().isfinite(array).all()):
-        raise ModelError(f"{name}: not finite; expected finite numbers")
-    return array
 
 
 def _check(
@@ -229,70 +137,6 @@ def _check(
         raise ModelError(f"rtol: got {rtol!r}, expected at least {LEAST_RTOL_SINGLE} in single precision")
 
 
-# -------------------------------------------------------------------------------------------------------- engines
-
-
-def _method(name: str) -> Method:
-    pair = dopri5()
-    return Method("rk4") if name == "rk4" else Method("dopri5", pair.A, pair.c, pair.error)
-
-
-class _Cpu:
-    """SIMD packs in threads."""
-
-    module: Any = np
-
-    def __init__(
-        self, f: BatchEquations, given: _Given, plan: Plan, settings: tuple[float, ...], method: str, precision: str,
-        n_rows: int,
-    ) -> None:  # fmt: skip
-        kept = f.composition.__dict__.setdefault("_marches", {})
-        key = ("cpu", method, f.has_constant, f.with_work)
-        if key not in kept:
-            kept[key] = March(f.function, _method(method))
-        self.march: March = kept[key]
-        self.dtype = np.float64
-        self.plan, self.settings, self.rows = plan, np.array(settings), n_rows
-        self.own, self.pieces = given.held(f), given.pieces()
-        self.slice_bytes = SLICE_BYTES
-
-    def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
-        """Histories (b, rows - 1, n) behind the start, and step counts (b, 2), of arms first, first + 1, ..."""
-        b = len(x)
-        out = np.empty((b, self.rows - 1, self.march.n))
-        own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
-        counts = self.march(x, np.ascontiguousarray(pieces), np.ascontiguousarray(own), self.plan, out, self.settings)
-        return out, counts
-
-
-class _Cuda:
-    """One thread an arm."""
-
-    def __init__(
-        self, f: BatchEquations, given: _Given, plan: Plan, settings: tuple[float, ...], method: str, precision: str,
-        n_rows: int,
-    ) -> None:  # fmt: skip
-        self.module = cupy()
-        kept = f.composition.__dict__.setdefault("_marches", {})
-        key = ("cuda", method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
-        if key not in kept:
-            pair = _method(method).table if method == "dopri5" else None
-            source = emit(Tape.from_function(f.function), precision, pair, shared_bytes=shared_bytes())
-            kept[key] = DeviceMarch(source)
-        self.march: DeviceMarch = kept[key]
-        self.dtype = self.march.dtype
-        self.plan, self.settings, self.rows = plan, settings, n_rows
-        self.own, self.pieces = self.module.asarray(given.held(f)), self.module.asarray(given.pieces())
-        self.slice_bytes = DEVICE_SHARE * self.module.cuda.Device().mem_info[0]
-
-    def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
-        """Likewise, on the device."""
-        cp, b = self.module, len(x)
-        own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
-        out, counts = self.march(self.march.states(x), pieces, own, self.plan, self.rows - 1, self.settings)  # type: ignore[arg-type]
-        return cp.ascontiguousarray(out.transpose(2, 0, 1)), cp.ascontiguousarray(counts.T)
-
-
 # ------------------------------------------------------------------------------------------------------------ run
 
 
@@ -301,11 +145,13 @@ class _Run:
     """A batch, slice by slice."""
 
     f: BatchEquations
-    given: _Given
+    given: Given
     engine: Any
     t: Array
     limits: bool
     work: bool
+    acting: tuple[Any, Any]
+    """Loads and motion of the base."""
 
     def __call__(
         self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
@@ -411,19 +257,17 @@ class _Run:
             return int(4 * plan.count.sum()) * self.given.arms
         return int(6 * (summary["steps"] + summary["refused"]).sum()) + len(plan.t) * self.given.arms
 
-    def torques(self, result: BatchResult) -> Array:
-        """(B, N, m) torques at the rows of a result."""
-        c, (B, N) = self.f.composition, (len(result), len(self.t))
-        if self.f.composition.n_states:
+    def torques(self, q: Array, qd: Array, arms: slice) -> Array:
+        """(B, N, m) torques that act on these arms in these states at the first N rows."""
+        c, (B, N) = self.f.composition, q.shape[:2]
+        if c.n_states:
             raise UnsupportedModel("tau: the states of the controller are not kept in a batch; run the arm by simulate")
-        q, qd = (result._host(name)[..., c.free] for name in ("q", "qd"))
-        x = np.concatenate([q, qd, np.zeros((B, N, self.f.n - 2 * len(c.free)))], axis=2)
+        x = np.concatenate([q[..., c.free], qd[..., c.free], np.zeros((B, N, self.f.n - 2 * len(c.free)))], axis=2)
         starts = next((d.times for d in (self.given.torque, self.given.controller) if d.times is not None), None)
-        piece = np.zeros(N, dtype=int) if starts is None else np.searchsorted(starts, self.t, side="right") - 1
-        held, own = self.given.pieces()[:, piece], self.given.held(self.f)[:, None]
-        tau = self.f.torque_kernel(
-            self.t[:, None], np.nan_to_num(x), np.broadcast_to(held, (held.shape[0], N, held.shape[2])), own
-        )
+        t = self.t[:N]
+        piece = np.zeros(N, dtype=int) if starts is None else np.searchsorted(starts, t, side="right") - 1
+        pieces, own = (a if len(a) == 1 else a[arms] for a in (self.given.pieces(), self.given.held(self.f)))
+        tau = self.f.torque_kernel(t[:, None], np.nan_to_num(x), pieces[:, piece], own[:, None])
         tau = np.broadcast_to(tau, (B, N, c.m)).copy()
         tau[~np.isfinite(x).all(axis=2)] = np.nan
         return tau

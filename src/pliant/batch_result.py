@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import ModelError
 from pliant.model import Energy, Model
-from pliant.results import FORMAT, Result, RunStats, _replacing, _versions
+from pliant.results import FORMAT, Readings, Result, RunStats, _replacing, _versions
 from pliant.robot import Robot
 
 if TYPE_CHECKING:
@@ -101,6 +101,10 @@ class BatchResult:
         values = getattr(self, name)
         return np.asarray(values.get() if hasattr(values, "get") else values, dtype=float)
 
+    def _history(self, name: str, index: int) -> Array:
+        values = self.arrays[name][index] if self.path is None else self.dataset[name][index].values
+        return np.asarray(values.get() if hasattr(values, "get") else values, dtype=float)
+
     def _p(self) -> Array | None:
         count = len(self.model.parameters)
         return self.parameters[:, None, :count] if count else None
@@ -126,31 +130,38 @@ class BatchResult:
         """Torques (B, N, n_joints) that acted; for prescribed joints, what the motion needed."""
         if self.equations is None or self.inputs is None:
             raise ModelError("tau: a batch that was read from a file does not know its torques; run it again")
-        values: Array = self.inputs.torques(self)
+        values: Array = self.inputs.torques(self._host("q"), self._host("qd"), slice(None))
         return values
 
     def arm(self, index: int) -> Result:
         """The history of one arm by itself, up to its last valid row."""
         if not -len(self) <= index < len(self):
             raise ModelError(f"arm: got {index}, expected an index below {len(self)}")
-        if self.path is None:
-            q, qd = (np.asarray(self._host(name)[index]) for name in ("q", "qd"))
-        else:
-            q, qd = (np.asarray(self.dataset[name][index].values, dtype=float) for name in ("q", "qd"))
+        index %= len(self)
         keep = self.t <= self.ended[index]
-        work = self._host("work")[index] if "work" in self.arrays else np.full(len(self.t), np.nan)
-        tau = self.tau[index] if self.inputs is not None else np.full((len(self.t), self.model.n_joints), np.nan)
+        q, qd = self._history("q", index)[keep], self._history("qd", index)[keep]
+        has_work = "work" in (self.arrays if self.path is None else self.dataset)
+        work = self._history("work", index)[keep] if has_work else np.full(len(q), np.nan)
         s = self.stats
         stats = RunStats(
             ("finished", "failed", "event")[self.status[index]], STATUS[self.status[index]], s.method, "",
             int(self.steps[index]), int(self.refused[index]), 0, 0, 0, s.wall / len(self),
         )  # fmt: skip
         count = len(self.model.parameters)
+        nothing = np.full(len(q), np.nan)
+
+        def readings() -> tuple[Array, Array, None]:
+            if self.inputs is None:
+                return np.full((len(q), self.model.n_joints), np.nan), nothing, None
+            return self.inputs.torques(q[None], qd[None], slice(index, index + 1))[0], nothing, None
+
         result = Result(
-            self.t[keep], q[keep], qd[keep], tau[keep], work[keep], self.model.robot, asdict(self.model.options),
-            self.parameters[index, :count], stats, np.full(int(keep.sum()), np.nan), _versions(),
+            self.t[keep], q, qd, work, self.model.robot, asdict(self.model.options), self.parameters[index, :count],
+            stats, Readings(readings), _versions(),
         )  # fmt: skip
         result.__dict__["model"] = self.model
+        if self.inputs is not None:
+            result.__dict__["_acting"] = self.inputs.acting
         return result
 
     # ------------------------------------------------------------------------------------------ files

@@ -15,7 +15,10 @@ from pliant.kernels.cuda_program import Node, Nodes
 INFIX = {"add": "+", "sub": "-", "mul": "*"}
 COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 UNARY = frozenset(
-    ["exp", "log", "sqrt", "tan", "asin", "acos", "atan", "floor", "ceil", "fabs", "erf", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "log1p", "expm1"]
+    (
+        *("exp", "log", "sqrt", "tan", "asin", "acos", "atan", "floor", "ceil", "fabs", "erf", "sinh", "cosh", "tanh"),
+        *("asinh", "acosh", "atanh", "log1p", "expm1"),
+    )
 )
 BINARY = frozenset(("pow", "fmod", "copysign", "fmin", "fmax", "atan2", "hypot", "remainder"))
 

@@ -1,0 +1,98 @@
+"""Arguments of a batch, checked against the model and against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.batch_inputs import BatchEquations, Drive, drive, rows
+from pliant.errors import ModelError
+from pliant.kernels.cuda_device import cupy, is_device_array
+from pliant.model import Model
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What was given, checked, for B arms."""
+
+    model: Model
+    arms: int
+    q0: Any
+    qd0: Any
+    torque: Drive
+    controller: Drive
+    raw_p: Any
+    on_device: bool
+    parameters: Array | None = None
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, p: Any, device: str) -> Given:
+        states = {name: _state(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
+        drives = {"torque": drive(model, torque, "torque"), "controller": drive(model, controller, "controller")}
+        sizes = {name: len(x) for name, x in states.items()}
+        if p is not None:
+            sizes["p"] = 1 if np.ndim(p) < 2 else len(p)
+        for name, d in drives.items():
+            for part in (d.constant, d.pieces):
+                if part is not None:
+                    sizes[name] = len(part)
+        arms = max(sizes.values())
+        wrong = {name: size for name, size in sizes.items() if size not in (1, arms)}
+        if wrong:
+            listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+            raise ModelError(f"the numbers of arms do not fit together: {listed}; give equal batch axes, or none")
+        on_device = any(is_device_array(x) for x in states.values())
+        return cls(model, arms, states["q0"], states["qd0"], drives["torque"], drives["controller"], p, on_device)
+
+    def with_parameters(self, f: BatchEquations) -> Given:
+        """Values of the model's and the controller's parameters, now that all names are known."""
+        names = (*self.model.parameters, *f.gains)
+        if self.raw_p is None:
+            if f.gains:
+                raise ModelError(f"p: none was given; the controller needs values of {', '.join(f.gains)}")
+            values = self.model.nominal_parameters[None]
+        elif not names:
+            raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
+        else:
+            values = rows(self.raw_p, len(names), "p", names)
+        return replace(self, parameters=values, names=names)
+
+    def held(self, f: BatchEquations) -> Array:
+        """(A, own) torques and parameters that hold for a whole run."""
+        assert self.parameters is not None
+        constants = [d.constant for d in (self.torque, self.controller) if d.constant is not None]
+        if not f.has_constant:
+            return self.parameters
+        u = constants[0] if len(constants) == 1 else constants[0] + constants[1]
+        count = max(len(u), len(self.parameters))
+        parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def pieces(self) -> Array:
+        """(A, pieces, held) samples."""
+        for d in (self.torque, self.controller):
+            if d.pieces is not None:
+                return d.pieces
+        return np.zeros((1, 1, 0))
+
+
+def _state(model: Model, given: Any, name: str, device: str) -> Any:
+    """(1 or B, n) finite numbers; arrays of a device stay there."""
+    if given is None:
+        return np.zeros((1, model.n))
+    if not is_device_array(given):
+        return rows(given, model.n, name, model.coordinates)
+    if device != "cuda":
+        raise ModelError(f"{name}: an array of a CUDA device was given with device={device!r}; expected device='cuda'")
+    array = cupy().asarray(given)
+    if array.ndim != 2 or array.shape[1] != model.n or array.shape[0] == 0:
+        raise ModelError(f"{name}: shape {array.shape}; expected (arms, {model.n}): {', '.join(model.coordinates)}")
+    if not bool(cupy().isfinite(array).all()):
+        raise ModelError(f"{name}: not finite; expected finite numbers")
+    return array

@@ -1,0 +1,33 @@
+"""A GPU made of this processor."""
+
+from __future__ import annotations
+
+import pytest
+
+from batch_arms import two_links
+from cuda_shim import COMPILER, FakeCupy
+from pliant import batch_engines, batch_given
+from pliant.kernels import cuda_device
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLIANT_CACHE_DIR", str(tmp_path_factory.mktemp("objects")))
+        yield
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
+    """`device="cuda"` on this processor."""
+    if COMPILER is None:
+        pytest.skip("no C++ compiler on this machine")
+    fake = FakeCupy()
+    for module in (cuda_device, batch_engines, batch_given):
+        monkeypatch.setattr(module, "cupy", lambda: fake)
+    return fake
+
+
+@pytest.fixture(scope="session")
+def model():
+    return two_links().model()
