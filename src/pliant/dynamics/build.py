@@ -20,6 +20,7 @@ from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
 from pliant.dynamics.stiffening import StiffenedBeam, lift
+from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
@@ -48,7 +49,8 @@ def build_chain(
         payload = view.payload if i == last else None
         links.append(_chain_link(link, nominal, shapes[i], payload, order, rotation, stiffening))
     gravity = ca.SX(ca.vertcat(*view.gravity))
-    return Chain(tuple(links), gravity, order.names, order.n_joints, rotation, stiffening)
+    chain = Chain(tuple(links), gravity, order.names, order.n_joints, rotation, stiffening)
+    return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
 class _Coordinates:
@@ -270,8 +272,6 @@ def _beam(
     link: Any, nominal: Any, shapes: LinkShapes, rotation: str, stiffening: bool | str, hub: Moments
 ) -> tuple[Body, Moments | None]:
     """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
-    if nominal.shapes.tip_load == "track":
-        raise UnsupportedModel(f"links.{nominal.name}.shapes.tip_load: track is not supported yet; use auto, reference")
     end = constant(ca.blockcat(tip_rotation(link)))
     root = None
     if nominal.shapes.boundary == "pinned":

@@ -40,6 +40,8 @@ def features(chain: Chain) -> frozenset[str]:
         found.add("flexible joints")
     if not chain.base.at_rest:
         found.add("a moving base")
+    if any(getattr(link.body, "follows", False) for link in chain.links):
+        found.add("modes that follow the arm")
     if chain.stiffening == "first-order":
         found.add("first-order stiffening")
     elif any(not link.body.is_linear for link in chain.links):

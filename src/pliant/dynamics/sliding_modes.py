@@ -119,7 +119,7 @@ class MovingModes:
         """Chebyshev series in log l, then Newton steps on the frequency equation."""
         low, high = (log(x) for x in self.travel)
         z = (2 * ca.log(l) - (low + high)) / (high - low)
-        beta = _clenshaw(self._series[:, mode], z)
+        beta = clenshaw(self._series[:, mode], z)
         for _ in range(NEWTON_STEPS):
             beta = self._newton(beta, l)
         return beta
@@ -166,7 +166,7 @@ class MovingModes:
         cosh, sinh = (growth + decay) / 2, (growth - decay) / 2
         upper = s - c - decay - beta**2 * (J * beta * (decay - s - c) + D * (c - s - decay))
         bent = upper / (s + sinh + beta**2 * (J * beta * (c - cosh) + D * (s - sinh)))
-        y, y1, y2, y3 = (beta**k * value for k, value in enumerate(_family(beta, bent)))
+        y, y1, y2, y3 = (beta**k * value for k, value in enumerate(family(beta, bent)))
         square = y**2 / 4 + (3 * y * y3 - 2 * y1 * y3 - y1 * y2 + y2**2) / (4 * beta**4)
         scale = sign / ca.sqrt(square) if self.normalise == "unit" else 1 / y
         return bent, scale, scale**2 * (square + M * y**2 + 2 * D * y * y1 + J * y1**2)
@@ -176,7 +176,7 @@ class MovingModes:
         """Signs of C that make the tips positive at the sample length."""
         beta, l = ca.SX.sym("beta"), ca.SX.sym("l")
         bent, _, _ = self._shape(beta, l, 1.0)
-        tip = ca.Function("tip", [beta, l], [_family(beta, bent)[0]])
+        tip = ca.Function("tip", [beta, l], [family(beta, bent)[0]])
         return [1.0 if float(tip(root, self.sample)) > 0 else -1.0 for root in self.roots(self.sample)]
 
 
@@ -205,14 +205,14 @@ class LengthModes:
     def slopes(self, eta: float) -> list[SX]:
         """d psi_i / dx at the station `eta`."""
         triples = zip(self.beta, self.bent, self.scale)
-        return [_family(b.value * eta, n.value)[1] * C.value * b.value / self.l for b, n, C in triples]
+        return [family(b.value * eta, n.value)[1] * C.value * b.value / self.l for b, n, C in triples]
 
 
 def _jet(beta: Jet, bent: Jet, place: Jet, order: int) -> Jet:
     """Jet of the `order`-th derivative of q(y; 1 + nu) at y = beta eta; q is linear in 1 + nu."""
     y = beta.times(place)
-    f, f_y, f_yy, _ = _family(y.value, bent.value, order)
-    g, g_y = (a - b for a, b in zip(_family(y.value, 1.0, order)[:2], _family(y.value, 0.0, order)[:2]))
+    f, f_y, f_yy, _ = family(y.value, bent.value, order)
+    g, g_y = (a - b for a, b in zip(family(y.value, 1.0, order)[:2], family(y.value, 0.0, order)[:2]))
     along = y.after(f, f_y, f_yy)
     return Jet(
         along.value,
@@ -221,7 +221,7 @@ def _jet(beta: Jet, bent: Jet, place: Jet, order: int) -> Jet:
     )
 
 
-def _family(y: SX, bent: SX, order: int = 0) -> tuple[SX, SX, SX, SX]:
+def family(y: SX, bent: SX, order: int = 0) -> tuple[SX, SX, SX, SX]:
     """q, q', q'', q''' of y, from the `order`-th on: cos y + nu sin y - (1 + nu)/2 e^y - (1 - nu)/2 e^-y."""
     c, s, growth, decay = ca.cos(y), ca.sin(y), bent / 2 * ca.exp(y), (1 - bent / 2) * ca.exp(-y)
     nu = bent - 1
@@ -231,7 +231,7 @@ def _family(y: SX, bent: SX, order: int = 0) -> tuple[SX, SX, SX, SX]:
     return q[0], q[1], q[2], q[3]
 
 
-def _clenshaw(coefficients: Array, z: SX) -> SX:
+def clenshaw(coefficients: Array, z: SX) -> SX:
     """Chebyshev series at z."""
     b1, b2 = ca.SX(0), ca.SX(0)
     for a in coefficients[:0:-1]:

@@ -1,0 +1,155 @@
+"""Clamped-mass modes of links that carry others: frozen at a chosen configuration, or followed with the motion."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import pliant
+from oracle import material_points
+from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes, TipLoad
+
+BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=300.0, EI_z=400.0)
+
+
+def carrying(tip_load: Any, links: int = 2, **shapes: Any) -> Robot:
+    """A flexible link that carries one or two others and a payload."""
+    given = Shapes(boundary="clamped-mass", tip_load=tip_load, bending_y=2, **{"bending_z": 1, **shapes})
+    outer = [Link(name=f"outer{k}", beam=BEAM, shapes=Shapes(bending_y=1)) for k in range(1, links)]
+    first = Link(name="inner", joint=Joint(hub=Lump(inertia=(0.1, 0.1, 0.1))), beam=BEAM, shapes=given)
+    return Robot(
+        name="carrying", gravity=(0, -9.81, -3), links=[first, *outer], payload=Lump(mass=0.5, inertia=(0.01,) * 3)
+    )
+
+
+@cache
+def tracking() -> Model:
+    return carrying("track").model("lagrange")
+
+
+def state(model: Model, angle: float) -> tuple[np.ndarray, np.ndarray]:
+    """An arm that is bent and moves."""
+    q, qd = np.full(model.n, 0.01), np.full(model.n, 0.3)
+    q[0], q[1], qd[0], qd[1] = 0.4, angle, 1.0, -1.5
+    return q, qd
+
+
+def test_auto_at_a_configuration_sees_what_is_there() -> None:
+    """With the outer link at a right angle the load is its mass, its inertia about the tip, and no first moment."""
+    model = carrying("auto", reference=(0.7, "90 deg")).model()
+    load = TipLoad(mass=2.5, inertia=(2.0 / 3 + 0.51, 0.01, 2.0 / 3 + 0.51), first_moment=0.0)
+    by_hand = carrying(load).model()
+    assert model.frequencies() == pytest.approx(by_hand.frequencies(), rel=1e-12)
+    straight = carrying("auto", reference=(1.0, 0.0)).model()
+    assert straight.frequencies() == pytest.approx(carrying("auto").model().frequencies(), rel=1e-14)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.2, -2.5])
+def test_tracked_modes_equal_those_frozen_there(angle: float) -> None:
+    followed, frozen = tracking(), carrying("auto", reference=(0.0, angle)).model("lagrange")
+    q = np.zeros(followed.n)
+    q[:2] = 0.4, angle
+    assert followed.frequencies(q) == pytest.approx(frozen.frequencies(q), rel=1e-9)
+    assert np.abs(followed.mass_matrix(q) - frozen.mass_matrix(q)).max() < 1e-9 * np.abs(frozen.mass_matrix(q)).max()
+    bent, rates = state(followed, angle)
+    rates[1] = 0.0  # while the outer joint stands, the modes do
+    for ours, theirs in zip(followed.energy(bent, rates), frozen.energy(bent, rates)):
+        assert ours == pytest.approx(theirs, rel=1e-9)
+
+
+def test_kinetic_energy_of_positions() -> None:
+    """Half of the mass times the squared velocity of every material point, by differences of positions alone.
+
+    A model that forgot how the modes change would conserve its own energy; this sees it.
+    """
+    model = tracking()
+    q, qd = state(model, 1.2)
+    Q = ca.SX.sym("q", model.n)
+    points = material_points(model.robot, model.chain, Q)
+    where = ca.Function("where", [Q], [ca.vertcat(*(ca.vec(ca.densify(r)) for _, r in points))])
+    h = 1e-5
+    velocity = (np.array(where(q + h * qd)) - np.array(where(q - h * qd))).reshape(-1, 3) / (2 * h)
+    kinetic = sum(m * v @ v for (m, _), v in zip(points, velocity)) / 2
+    kinetic += 0.1 * qd[0] ** 2 / 2  # the hub has inertia and no mass
+    assert model.energy(q, qd).kinetic == pytest.approx(kinetic, rel=1e-8)  # differences of second order
+
+
+def test_energy_is_conserved_while_the_modes_follow() -> None:
+    model = tracking()
+    run = pliant.simulate(model, 0.3, *state(model, 1.2), method="dop853", rtol=1e-10, atol=1e-12)
+    total = run.energy.total
+    assert np.abs(total - total[0]).max() < 1e-7 * run.energy.kinetic.max()
+    assert np.abs(run.power_residual).max() < 1e-9 * run.energy.kinetic.max()
+    reaction = run.reaction("inner")  # the recursion over the same maps finds the same balance: no torque acts
+    assert np.abs(reaction.moment[:, 2]).max() < 1e-9 * np.abs(reaction.moment).max()
+
+
+@pytest.mark.full
+def test_two_outer_joints() -> None:
+    """Over a full turn of both, two frequencies nearly meet, which is refused; within limits they can be followed."""
+    robot = carrying("track", links=3, bending_z=0)
+    with pytest.raises(pliant.UnsupportedModel, match="limits"):
+        robot.model("lagrange")
+    limits = {"lower": "-100 deg", "upper": "100 deg"}
+    robot = robot.replace({f"links.outer{k}.joint.limits": limits for k in (1, 2)})
+    followed = robot.model("lagrange")
+    frozen = carrying("auto", links=3, bending_z=0, reference=(0.0, 0.5, -0.8)).model("lagrange")
+    q = np.zeros(followed.n)
+    q[:3] = 0.0, 0.5, -0.8
+    assert followed.frequencies(q) == pytest.approx(frozen.frequencies(q), rel=1e-9)
+
+
+def test_last_link_has_nothing_to_follow() -> None:
+    robot = Robot(
+        name="one",
+        links=[Link(name="a", beam=BEAM, shapes=Shapes(boundary="clamped-mass", tip_load="track", bending_y=2))],
+        payload=Lump(mass=1.0),
+    )
+    assert robot.model().frequencies() == pytest.approx(
+        robot.replace({"links.a.shapes.tip_load": "auto"}).model().frequencies(), rel=1e-14
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "word"),
+    [
+        ({}, {"formulation": "denoc"}, "lagrange"),
+        ({}, {"formulation": "lagrange", "stiffening": True}, "stiffening"),
+        ({"links.inner.beam.rotary": (0.01, 0.01)}, {"formulation": "lagrange"}, "rotary"),
+        ({"links.inner.shapes.axial": 1, "links.inner.beam.EA": 1e5}, {"formulation": "lagrange"}, "axial"),
+        ({"links.outer1.joint.type": "prismatic"}, {"formulation": "lagrange"}, "limits"),
+    ],
+)
+def test_what_does_not_follow(change: dict[str, Any], options: dict[str, Any], word: str) -> None:
+    with pytest.raises(pliant.UnsupportedModel, match=word):
+        carrying("track").replace(change).model(**options)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "word"),
+    [
+        ({"bending_y": 1, "reference": (0.0,)}, "reference"),
+        (
+            {"boundary": "clamped-mass", "tip_load": "track", "method": "elements", "count": 2, "bending_y": True},
+            "track",
+        ),
+    ],
+)
+def test_bad_boundaries(shapes: dict[str, Any], word: str) -> None:
+    with pytest.raises(pliant.ModelError, match=word):
+        Shapes(**shapes)
+
+
+def test_reference_of_the_wrong_length() -> None:
+    with pytest.raises(pliant.ModelError, match=r"reference.*2 moving joints"):
+        carrying("auto", reference=(0.1,))
+
+
+def test_payload_that_changes_the_modes_is_no_parameter() -> None:
+    for tip_load in ("auto", "track"):
+        with pytest.raises(pliant.ModelError, match="shape functions"):
+            carrying(tip_load).model("lagrange", parameters=["payload.mass"])
