@@ -31,10 +31,10 @@ def scipy_seconds(model: pliant.Model) -> float:
 
 
 def stiff_arm() -> pliant.Model:
-    """Two links of four elements each, with bending, torsion and stretching: frequencies from 2 Hz to 30 kHz."""
-    beam = {"length": 1.0, "mass_per_length": 5.0, "EI_y": 1e3, "EI_z": 1e3, "GJ": 800.0, "EA": 1e7, "polar_inertia": 1e-3}
-    shapes = pliant.Shapes(method="elements", count=4, bending_y=True, torsion=True, axial=True)
-    links = [pliant.Link(name=name, beam=pliant.Beam(**beam), shapes=shapes) for name in ("upper", "lower")]
+    """Two steel rods of 0.5 m, four elements each, that bend, twist and stretch: from 1 Hz to 20 kHz, damped by 1 %."""
+    beam = {"length": 0.5, "material": "steel", "section": {"shape": "rod", "diameter": 0.012}}
+    shapes = pliant.Shapes(method="elements", count=4, bending_y=True, torsion=True, axial=True, damping=0.01)
+    links = [pliant.Link(name=name, beam=pliant.Beam(**beam), shapes=shapes) for name in ("upper", "fore")]
     return pliant.Robot(name="stiff arm", gravity=(0, -9.81, 0), links=links).model()
 
 

@@ -311,6 +311,10 @@ def _finish(model: Model, composed: Composition, inputs: _Inputs, watch: _Watch 
     elif solution.t_end > solution.t[-1]:  # an event or Ctrl-C between two rows: its state closes the history
         t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
         solution = replace(solution, t=t, x=x)
+    found = solution.stats.stiffness
+    if found is not None:  # the steppers know numbers, the user names
+        reason = solution.stats.reason.replace(f"(coordinate {found.index})", f"({composed.state_name(found.index)})")
+        solution = replace(solution, stats=replace(solution.stats, reason=reason))
     q, qd, extra = composed.histories(solution.t, solution.x)
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(solution.t, solution.x, history, inputs.parameters))
