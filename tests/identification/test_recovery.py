@@ -13,7 +13,7 @@ from .conftest import FOUR, START, measure, model, perturbed
 def trial(seed: int) -> tuple[np.ndarray, np.ndarray, bool]:
     """Relative errors, whether each number lies in its own interval, and whether all lie in the simultaneous ones."""
     truth = perturbed(seed)
-    found = pliant.identify(model(), measure(truth, seed, t_end=2.0), FOUR, start=START)
+    found = pliant.identify(model(), measure(truth, seed, t_end=2.0, rows=2000), FOUR, start=START)
     assert not found.unresolved
     low, high = found.intervals().T
     low_all, high_all = found.intervals(simultaneous=True).T

@@ -1,0 +1,154 @@
+"""Gymnasium environments of flexible arms: one arm, or many on the batch kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from pliant.environments.motion import Motion
+from pliant.environments.tasks import TASKS
+from pliant.errors import ModelError
+from pliant.robot import Robot, load
+from pliant.robot.faults import suggestion
+
+Array = NDArray[np.float64]
+FALL = -100.0
+"""Reward of an arm that was driven out of all bounds; its episode ends."""
+
+
+class _Arms:
+    """What both kinds of environment share: B arms, a task, spaces."""
+
+    def __init__(
+        self, robot: str | Robot, task: str, count: int, period: float, horizon: float, spread: float,
+        torque_limit: Any, vary: Mapping[str, tuple[float, float]] | None,
+    ) -> None:  # fmt: skip
+        if task not in TASKS:
+            raise ModelError(f"task: got {task!r}, expected one of {', '.join(TASKS)}{suggestion(task, TASKS)}")
+        arm = load(robot) if isinstance(robot, str) else robot
+        self.motion = Motion(arm, count, period, vary or {})
+        given = self.motion.torque_scale() if torque_limit is None else np.asarray(torque_limit, dtype=float)
+        self.limit = np.broadcast_to(given, (self.motion.m,)).copy()
+        nothing = np.ones(count, dtype=bool)
+        self.motion.place(nothing, np.tile(_middle(self.motion), (count, 1)), np.random.default_rng(0))
+        self.task = TASKS[task](self.motion, spread)
+        self.steps, self.most = np.zeros(count, dtype=int), max(1, round(horizon / period))
+        size = 2 * self.motion.n + 3 + self.task.goal_size
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (self.motion.m,), np.float32)
+
+    def begin(self, chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
+        self.task.begin(chosen, rng)
+        self.steps[chosen] = 0
+
+    def observe(self) -> Array:
+        """State, tip and goal."""
+        return np.hstack([self.motion.x, self.motion.tip(), self.task.goal])
+
+    def step(self, action: Array) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Rewards, whether arms have fallen, whether their time is up."""
+        bounded = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        sound = self.motion.advance(bounded * self.limit)
+        self.task.advance()
+        self.steps += 1
+        reward = np.where(sound, self.task.reward(bounded) * self.motion.period, FALL)
+        return reward, ~sound, self.steps >= self.most
+
+
+class ArmEnv(gym.Env[Array, Array]):
+    """One flexible arm.
+
+    Parameters
+    ----------
+    robot : str or Robot
+        A bundled arm, a robot file, or a robot.
+    task : "reach", "track" or "rest-to-rest"
+    period, horizon : float
+        Seconds between actions, and of an episode.
+    spread : float
+        Joints begin, and goals lie, within this of the middle, rad or m.
+    torque_limit : float or (m,), optional
+        Torque of an action of 1; by default enough to hold the arm in any pose, twice over.
+    vary : mapping from paths to (lowest, highest), optional
+        Numbers of the robot that are drawn anew for each episode.
+
+    Notes
+    -----
+    Observed are coordinates, rates, the position of the tip and the goal; actions are torques in units of the limit.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(
+        self, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02, horizon: float = 4.0,
+        spread: float = 0.5, torque_limit: Any = None, vary: Mapping[str, tuple[float, float]] | None = None,
+        render_mode: str | None = None,
+    ) -> None:  # fmt: skip
+        self._arms = _Arms(robot, task, 1, period, horizon, spread, torque_limit, vary)
+        self.observation_space = self._arms.observation_space
+        self.action_space = self._arms.action_space  # type: ignore[assignment]
+        self.render_mode = render_mode
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """A new start and goal."""
+        super().reset(seed=seed)
+        self._arms.begin(np.ones(1, dtype=bool), self.np_random)
+        return self._arms.observe()[0], {}
+
+    def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """One period under the torques of the action."""
+        reward, fallen, over = self._arms.step(np.asarray(action)[None])
+        return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), {}
+
+
+class ArmVectorEnv(VectorEnv[Array, Array, Array]):
+    """Many flexible arms, stepped together in SIMD packs on all threads; an arm that is done is reset by the next step.
+
+    Parameters as those of `ArmEnv`, and `num_envs`.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self, num_envs: int = 64, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02,
+        horizon: float = 4.0, spread: float = 0.5, torque_limit: Any = None,
+        vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
+    ) -> None:  # fmt: skip
+        self.num_envs = num_envs
+        self._arms = _Arms(robot, task, num_envs, period, horizon, spread, torque_limit, vary)
+        self.single_observation_space = self._arms.observation_space
+        self.single_action_space = self._arms.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.render_mode = render_mode
+        self._done = np.zeros(num_envs, dtype=bool)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """New starts and goals of all arms."""
+        super().reset(seed=seed)
+        self._arms.begin(np.ones(self.num_envs, dtype=bool), self.np_random)
+        self._done[:] = False
+        return self._arms.observe(), {}
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """One period; arms that were done before it begin anew instead, with reward 0."""
+        fresh = self._done.copy()
+        reward, fallen, over = self._arms.step(actions)
+        if fresh.any():
+            self._arms.begin(fresh, self.np_random)
+            reward, fallen, over = (np.where(fresh, 0, a) for a in (reward, fallen, over))
+        self._done = np.asarray(fallen, dtype=bool) | np.asarray(over, dtype=bool)
+        return self._arms.observe(), reward, np.asarray(fallen, dtype=bool), np.asarray(over, dtype=bool), {}
+
+
+def _middle(motion: Motion) -> Array:
+    """(m,) joint positions of the arm as it is described; a sliding beam stands in the middle of its travel."""
+    from pliant.dynamics.sliding_links import rest_state
+
+    return np.asarray(rest_state(motion.model.chain)[: motion.m])

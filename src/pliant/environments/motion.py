@@ -1,0 +1,108 @@
+"""Many arms stepped together under held torques: one call of a compiled RK4 loop for each control period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.batch_inputs import equations
+from pliant.dynamics.sliding_links import rest_state
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.kernels.pack import March, Method, Plan
+from pliant.model import Model
+from pliant.robot import Robot
+
+Array = NDArray[np.float64]
+RADIANS = 0.4
+"""Of the fastest mode in a step: RK4 is stable to 2.8, and true to 1e-4 of a swing at this."""
+MOST_SUBSTEPS = 2000
+SETTLE_SAMPLES = 32
+
+
+class Motion:
+    """B arms of one robot: states x (B, 2n), numbers p (B, P), advanced by one control period at a time."""
+
+    def __init__(self, robot: Robot, count: int, period: float, vary: Mapping[str, tuple[float, float]]) -> None:
+        if count < 1 or not (np.isfinite(period) and period > 0):
+            raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
+        self.model: Model = robot.model(parameters=tuple(vary))
+        self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
+        self.count, self.period = count, period
+        self.n, self.m = self.model.n, self.model.n_joints
+        f = equations(self.model, torque=np.zeros(self.m))
+        self._march = March(f.function, Method("rk4"))
+        self.substeps = self._substeps()
+        self._plan = Plan(
+            np.zeros(1), np.full(1, period / self.substeps), np.full(1, self.substeps), np.zeros(1, dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+        )  # fmt: skip
+        self._settings, self._held = np.array([1e-6, 1e-9, period, 1e7]), np.zeros((1, 1, 0))
+        self.x = np.zeros((count, 2 * self.n))
+        self.p = np.tile(self.model.nominal_parameters, (count, 1))
+
+    def _substeps(self) -> int:
+        """Steps in a period that the fastest mode allows."""
+        squares, _ = self.model.modes(rest_state(self.model.chain), "free")
+        fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
+        steps = max(1, int(np.ceil(self.period * 1.3 * fastest / RADIANS)))  # other poses are up to a third faster
+        if steps > MOST_SUBSTEPS:
+            raise UnsupportedModel(
+                f"{self.model.robot.name}: its fastest mode ({fastest:.3g} rad/s) needs {steps} steps in a period of "
+                f"{self.period:g} s; use fewer shape functions, no axial ones, or a rigid robot"
+            )
+        return steps
+
+    @property
+    def q(self) -> Array:
+        """(B, n)."""
+        return self.x[:, : self.n]
+
+    @property
+    def qd(self) -> Array:
+        """(B, n)."""
+        return self.x[:, self.n :]
+
+    def place(self, chosen: NDArray[np.bool_], joints: Array, rng: np.random.Generator) -> None:
+        """Put the chosen arms at rest with these joint positions (k, m), with new values of what varies."""
+        rest = rest_state(self.model.chain)
+        state = np.tile(np.concatenate([rest, np.zeros(self.n)]), (int(chosen.sum()), 1))
+        state[:, : self.m] = joints
+        for k, name in enumerate(self.model.joints):
+            if f"{name}.motor" in self.model.coordinates:
+                state[:, self.model.index(f"{name}.motor")] = joints[:, k]
+        self.x[chosen] = state
+        if len(self.ranges):
+            low, high = self.ranges.T
+            self.p[chosen] = rng.uniform(low, high, (len(state), len(self.ranges)))
+
+    def advance(self, torque: Array) -> NDArray[np.bool_]:
+        """One period under torques (B, m); which arms are still finite (the others are put to zero)."""
+        out = np.empty((self.count, 1, 2 * self.n))
+        own = np.ascontiguousarray(np.hstack([torque, self.p]))
+        x = np.ascontiguousarray(self.x)
+        self._march(x, self._held, own, self._plan, out, self._settings)
+        sound = np.isfinite(x).all(axis=1)
+        x[~sound] = np.concatenate([rest_state(self.model.chain), np.zeros(self.n)])
+        self.x = x
+        return np.asarray(sound)
+
+    def tip(self) -> Array:
+        """(B, 3)."""
+        pose = self.model.tip_pose(self.q, self.p if len(self.ranges) else None)
+        return np.asarray(pose[:, :3, 3])
+
+    def torque_scale(self) -> Array:
+        """(m,) torques that hold the arm in any pose, twice over, and turn it at 2 rad/s^2 besides."""
+        rng = np.random.default_rng(0)
+        rest = rest_state(self.model.chain)
+        states = np.tile(rest, (SETTLE_SAMPLES, 1))
+        turning = np.array(
+            [link.joint.kind == "revolute" for link in self.model.chain.links if link.actuated is not None]
+        )
+        states[:, : self.m] += np.where(turning, rng.uniform(-np.pi, np.pi, (SETTLE_SAMPLES, self.m)), 0.0)
+        rows = [link.actuated for link in self.model.chain.links if link.actuated is not None]
+        hold = np.abs(self.model.bias(states, np.zeros_like(states))[:, rows]).max(axis=0)
+        inertia = np.abs(self.model.mass_matrix(states)[:, rows, rows]).max(axis=0)
+        return np.asarray(2.0 * hold + 2.0 * inertia)

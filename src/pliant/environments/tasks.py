@@ -1,0 +1,127 @@
+"""What an arm is to learn: where it begins, what it is told, and what counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.environments.motion import Motion
+
+Array = NDArray[np.float64]
+Chosen = NDArray[np.bool_]
+
+
+@dataclass
+class Task:
+    """A task of B arms. `goal` (B, g) is part of what is observed; subclasses set it and give the reward."""
+
+    motion: Motion
+    spread: float
+    effort: float = 0.01
+
+    def __post_init__(self) -> None:
+        m = self.motion.m
+        self.start, self.target = np.zeros((self.motion.count, m)), np.zeros((self.motion.count, m))
+        self.time = np.zeros(self.motion.count)
+        self.goal = np.zeros((self.motion.count, self.goal_size))
+        self.middle = self.motion.q[0, :m].copy()
+
+    @property
+    def goal_size(self) -> int:
+        """Numbers that tell the goal."""
+        return self.motion.m
+
+    def begin(self, chosen: Chosen, rng: np.random.Generator) -> None:
+        """New starts and targets of the chosen arms."""
+        size = (int(chosen.sum()), self.motion.m)
+        self.start[chosen] = self.middle + rng.uniform(-self.spread, self.spread, size)
+        self.target[chosen] = self.middle + rng.uniform(-self.spread, self.spread, size)
+        self.time[chosen] = 0.0
+        self.motion.place(chosen, self.start[chosen], rng)
+        self.aim(chosen)
+
+    def aim(self, chosen: Chosen) -> None:
+        """Set the goals of the chosen arms."""
+        self.goal[chosen] = self.target[chosen]
+
+    def reward(self, action: Array) -> Array:
+        """(B,)."""
+        raise NotImplementedError
+
+    def advance(self) -> None:
+        """A period has passed."""
+        self.time += self.motion.period
+
+
+class Reach(Task):
+    """Bring the tip to a point in space: minus its distance, metres."""
+
+    @property
+    def goal_size(self) -> int:
+        """A position."""
+        return 3
+
+    def aim(self, chosen: Chosen) -> None:
+        """Where the tip of the unbent arm would be at the target."""
+        m = self.motion
+        q = np.tile(m.q[:1], (int(chosen.sum()), 1))
+        q[:, m.m :] = 0.0
+        q[:, : m.m] = self.target[chosen]
+        for k, name in enumerate(m.model.joints):
+            if f"{name}.motor" in m.model.coordinates:
+                q[:, m.model.index(f"{name}.motor")] = q[:, k]
+        p = m.p[chosen] if m.p.shape[1] else None
+        self.goal[chosen] = m.model.tip_pose(q, p)[:, :3, 3]
+
+    def reward(self, action: Array) -> Array:
+        """Minus the distance, less a little effort."""
+        gap = np.linalg.norm(self.motion.tip() - self.goal, axis=1)
+        return np.asarray(-gap - self.effort * np.square(action).mean(axis=1))
+
+
+class Track(Task):
+    """Follow a swinging reference of the joints: minus the squared error."""
+
+    frequency = 0.5
+
+    @property
+    def goal_size(self) -> int:
+        """Position and speed of the reference."""
+        return 2 * self.motion.m
+
+    def aim(self, chosen: Chosen) -> None:
+        """The reference now: from the start towards the target and back."""
+        w = 2 * np.pi * self.frequency
+        phase = w * self.time[chosen, None]
+        swing = self.target[chosen] - self.start[chosen]
+        position = self.start[chosen] + 0.5 * swing * (1 - np.cos(phase))
+        self.goal[chosen] = np.hstack([position, 0.5 * swing * w * np.sin(phase)])
+
+    def advance(self) -> None:
+        """The reference moves on."""
+        super().advance()
+        self.aim(np.ones(self.motion.count, dtype=bool))
+
+    def reward(self, action: Array) -> Array:
+        """Minus the mean squared error of the joints."""
+        error = self.motion.q[:, : self.motion.m] - self.goal[:, : self.motion.m]
+        return np.asarray(-np.square(error).mean(axis=1) - self.effort * np.square(action).mean(axis=1))
+
+
+class RestToRest(Task):
+    """Turn the joints to a goal and be still there: errors, speed and vibration count."""
+
+    vibration = 0.1
+
+    def reward(self, action: Array) -> Array:
+        """Minus squared errors of the joints, less rates of everything that bends, and effort."""
+        m = self.motion
+        error = np.square(m.q[:, : m.m] - self.goal).mean(axis=1)
+        shaking = np.square(m.qd[:, m.m :]).sum(axis=1) if m.n > m.m else np.zeros(m.count)
+        return np.asarray(-error - self.vibration * shaking - self.effort * np.square(action).mean(axis=1))
+
+
+TASKS: dict[str, type[Task]] = {"reach": Reach, "track": Track, "rest-to-rest": RestToRest}
+"""Tasks by name."""
