@@ -1,0 +1,156 @@
+"""The variables of a functional mock-up unit: names, units, start values, and the outputs as expressions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.dynamics.kinematics import placements
+from pliant.errors import ModelError
+from pliant.export.contents import coordinate_units, parameter_unit, torque_units
+from pliant.model import Model
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One scalar; its place in the list of all is its value reference. `derivative` is the reference it is the rate
+    of."""
+
+    name: str
+    causality: str
+    variability: str
+    initial: str | None
+    unit: str
+    description: str
+    start: float | None = None
+    derivative: int | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output: what it is and its expression in q."""
+
+    name: str
+    unit: str
+    description: str
+    expression: Any
+
+
+def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) -> list[Variable]:
+    """time, q, qd, qdd, torques, parameters, outputs: the layout of `fmu_instance.h`."""
+    n, units = model.n, coordinate_units(model)
+    names = [structured(name) for name in model.coordinates]
+    free = Variable("time", "independent", "continuous", None, "s", "time")
+    out = [free]
+    shown = ["output" if k < _shown(model) else "local" for k in range(n)]
+    for k, name in enumerate(names):
+        what = f"coordinate {model.coordinates[k]}"
+        out.append(Variable(name, shown[k], "continuous", "exact", units[k], what, states[k]))
+    for k, name in enumerate(names):
+        text = f"rate of {model.coordinates[k]}"
+        rate = Variable(f"der({name})", shown[k], "continuous", "exact", f"{units[k]}/s", text, states[n + k], 1 + k)
+        out.append(rate)
+    for k, name in enumerate(names):
+        text = f"acceleration of {model.coordinates[k]}"
+        unit = f"{units[k]}/s2"
+        out.append(Variable(f"der({name},2)", "local", "continuous", "calculated", unit, text, None, 1 + n + k))
+    for joint, unit in zip(model.joints, torque_units(model)):
+        text = f"torque (or force) of joint {joint}, link side"
+        out.append(Variable(f"torque.{structured(joint)}", "input", "continuous", "exact", unit, text, 0.0))
+    for path, value in zip(model.parameters, model.nominal_parameters.tolist()):
+        unit = parameter_unit(path)
+        out.append(Variable(structured(path), "parameter", "tunable", "exact", unit, path, value))
+    out += [Variable(y.name, "output", "continuous", "calculated", y.unit, y.description) for y in outputs]
+    _require_unique(out)
+    return out
+
+
+def outputs(model: Model, q: Any) -> list[Output]:
+    """Position of the tip, and strain at the root of every flexible link of fixed length."""
+    *_, last = placements(model.chain, q)
+    found = [
+        Output(f"tip.{axis}", "m", f"position of the tip along {axis} of the base", last.p_tip[k])
+        for k, axis in enumerate("xyz")
+    ]
+    for link, shapes in zip(model.chain.links, model.link_shapes, strict=True):
+        if shapes is None or (link.joint_index is None and link.actuated is not None):
+            continue
+        length: Any = link.body.data.length  # type: ignore[attr-defined]
+        for field in dict.fromkeys(shapes.fields):
+            order = 2 if field.startswith("bending") else 1
+            values = shapes.evaluate(np.array([0.0]), order)[0]
+            strain = sum(
+                value * length ** (power - order) * q[index]
+                for value, power, index, own in zip(values, shapes.powers, link.body_indices, shapes.fields)
+                if own == field
+            )
+            name = f"strain.{structured(link.name)}.{field}"
+            found.append(Output(name, _STRAIN_UNITS[field], f"{_STRAIN[field]} at the root of {link.name}", strain))
+    return found
+
+
+_STRAIN = {
+    "bending_y": "curvature v'' (strain over the distance from the neutral axis)",
+    "bending_z": "curvature w'' (strain over the distance from the neutral axis)",
+    "torsion": "twist phi'",
+    "axial": "axial strain u'",
+}
+_STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "axial": "1"}
+
+
+def start_states(model: Model, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[float, ...]:
+    """Start values of q and qd, zero by default; a sliding beam starts at its own length."""
+    q = np.zeros(model.n)
+    for link in model.chain.links:
+        if link.joint_index is None and link.actuated is not None:
+            q[link.actuated] = model.robot.paths()[f"links.{link.name}.beam.length"]
+    given = {"q0": (q0, q), "qd0": (qd0, np.zeros(model.n))}
+    parts = []
+    for name, (value, default) in given.items():
+        array = default if value is None else np.asarray(value, dtype=float)
+        if array.shape != (model.n,) or not np.isfinite(array).all():
+            raise ModelError(f"{name}: got {value!r}, expected {model.n} finite numbers")
+        parts += array.tolist()
+    return tuple(parts)
+
+
+def structured(name: str) -> str:
+    """A name in the structured convention of FMI: `upper.bending_y.1` is `upper.bending_y[1]`."""
+    out = ""
+    for part in name.split("."):
+        if part.isdigit() and out:
+            out += f"[{part}]"
+        else:
+            plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", part)
+            out += ("." if out else "") + (part if plain else _quoted(part))
+    return out
+
+
+def _quoted(part: str) -> str:
+    """In quotes, with characters that the convention lacks replaced."""
+    allowed = re.sub(r"[^A-Za-z0-9_!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]", "_", part)
+    return f"'{allowed}'"
+
+
+def _shown(model: Model) -> int:
+    """Joints and motors are outputs, amplitudes are local."""
+    return model.n_joints + sum(link.drive is not None for link in model.chain.links)
+
+
+def _require_unique(found: list[Variable]) -> None:
+    seen: set[str] = set()
+    for variable in found:
+        if variable.name in seen:
+            raise ModelError(f"fmu: two variables would be called {variable.name!r}; rename a link")
+        seen.add(variable.name)
+
+
+def curve(model: Model) -> tuple[Any, list[Output]]:
+    """Symbols q and the outputs in them."""
+    q = ca.SX.sym("q", model.n)
+    return q, outputs(model, q)

@@ -1,0 +1,319 @@
+/* FMI 3.0 for model exchange and co-simulation, around `fmu_instance.h`. */
+#include "fmu_instance.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef _WIN32
+#define FMI __declspec(dllexport)
+#else
+#define FMI __attribute__((visibility("default")))
+#endif
+
+typedef enum { fmi3OK, fmi3Warning, fmi3Discard, fmi3Error, fmi3Fatal } fmi3Status;
+typedef void (*Logger)(void *environment, fmi3Status status, const char *category, const char *message);
+typedef const uint32_t *References;
+
+static fmi3Status failed(Instance *s, const char *message)
+{
+    Logger logger;
+    memcpy(&logger, &s->logger, sizeof logger);
+    if (logger) {
+        logger(s->environment, fmi3Error, "logStatusError", message);
+    }
+    return fmi3Error;
+}
+
+static void *instantiate(const char *token, void *environment, Logger logger)
+{
+    Instance *s = NULL;
+    if (token && strcmp(token, MODEL_TOKEN) == 0 && (s = calloc(1, sizeof *s)) != NULL) {
+        reset(s);
+        s->environment = environment;
+        memcpy(&s->logger, &logger, sizeof logger);
+    } else if (logger) {
+        logger(environment, fmi3Error, "logStatusError", s ? "out of memory" : "wrong instantiation token");
+    }
+    return s;
+}
+
+FMI const char *fmi3GetVersion(void)
+{
+    return "3.0";
+}
+
+FMI fmi3Status fmi3SetDebugLogging(void *s, bool on, size_t count, const char *const categories[])
+{
+    (void)s, (void)on, (void)count, (void)categories;
+    return fmi3OK;
+}
+
+FMI void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *path, bool visible,
+                                       bool logging, void *environment, Logger logger)
+{
+    (void)name, (void)path, (void)visible, (void)logging;
+    return instantiate(token, environment, logger);
+}
+
+FMI void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *path, bool visible,
+                                      bool logging, bool events, bool early, References required, size_t count,
+                                      void *environment, Logger logger, void *update_callback)
+{
+    (void)name, (void)path, (void)visible, (void)logging, (void)events, (void)early, (void)required, (void)count;
+    (void)update_callback;
+    return instantiate(token, environment, logger);
+}
+
+FMI void *fmi3InstantiateScheduledExecution(const char *name, const char *token, const char *path, bool visible,
+                                            bool logging, void *environment, Logger logger, void *clock, void *lock,
+                                            void *unlock)
+{
+    (void)name, (void)token, (void)path, (void)visible, (void)logging, (void)environment, (void)logger;
+    (void)clock, (void)lock, (void)unlock;
+    return NULL;
+}
+
+FMI void fmi3FreeInstance(void *s)
+{
+    free(s);
+}
+
+/* ------------------------------------------------------------------------------------------------ states of life */
+
+FMI fmi3Status fmi3EnterInitializationMode(void *instance, bool given, double tolerance, double start, bool stops,
+                                           double stop)
+{
+    Instance *s = instance;
+    (void)stops, (void)stop;
+    if (given && tolerance > 0.0) {
+        s->tolerance = tolerance;
+    }
+    s->values[0] = start;
+    s->step = 0.0;
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3Reset(void *instance)
+{
+    reset(instance);
+    return fmi3OK;
+}
+
+#define NOTHING_TO_DO(name) FMI fmi3Status name(void *s) { (void)s; return fmi3OK; }
+NOTHING_TO_DO(fmi3ExitInitializationMode)
+NOTHING_TO_DO(fmi3EnterEventMode)
+NOTHING_TO_DO(fmi3Terminate)
+NOTHING_TO_DO(fmi3EnterConfigurationMode)
+NOTHING_TO_DO(fmi3ExitConfigurationMode)
+NOTHING_TO_DO(fmi3EvaluateDiscreteStates)
+NOTHING_TO_DO(fmi3EnterContinuousTimeMode)
+NOTHING_TO_DO(fmi3EnterStepMode)
+
+FMI fmi3Status fmi3UpdateDiscreteStates(void *s, bool *again, bool *terminate, bool *nominals, bool *states,
+                                        bool *event, double *time)
+{
+    (void)s, (void)time;
+    *again = *terminate = *nominals = *states = *event = false;
+    return fmi3OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------- variables */
+
+FMI fmi3Status fmi3GetFloat64(void *s, References r, size_t count, double values[], size_t size)
+{
+    return size == count && get_values(s, r, count, values) ? fmi3OK : failed(s, "fmi3GetFloat64: no such variable");
+}
+
+FMI fmi3Status fmi3SetFloat64(void *s, References r, size_t count, const double values[], size_t size)
+{
+    return size == count && set_values(s, r, count, values)
+        ? fmi3OK : failed(s, "fmi3SetFloat64: only states, torques and parameters can be set");
+}
+
+/* There are no variables of other types. */
+#define ABSENT(name, type) \
+    FMI fmi3Status fmi3Get##name(void *s, References r, size_t count, type values[], size_t size) \
+    { (void)r, (void)values, (void)size; return count ? failed(s, "no variable has this type") : fmi3OK; } \
+    FMI fmi3Status fmi3Set##name(void *s, References r, size_t count, const type values[], size_t size) \
+    { (void)r, (void)values, (void)size; return count ? failed(s, "no variable has this type") : fmi3OK; }
+ABSENT(Float32, float)
+ABSENT(Int8, int8_t)
+ABSENT(UInt8, uint8_t)
+ABSENT(Int16, int16_t)
+ABSENT(UInt16, uint16_t)
+ABSENT(Int32, int32_t)
+ABSENT(UInt32, uint32_t)
+ABSENT(Int64, int64_t)
+ABSENT(UInt64, uint64_t)
+ABSENT(Boolean, bool)
+typedef const char *Text;
+ABSENT(String, Text)
+
+/* Binaries, clocks, dependencies and partitions: the arguments do not matter, there is nothing to return. */
+#define UNSUPPORTED(name) FMI fmi3Status name(void *s) { return failed(s, #name " is not supported by this model"); }
+UNSUPPORTED(fmi3GetBinary)
+UNSUPPORTED(fmi3SetBinary)
+UNSUPPORTED(fmi3GetClock)
+UNSUPPORTED(fmi3SetClock)
+UNSUPPORTED(fmi3GetNumberOfVariableDependencies)
+UNSUPPORTED(fmi3GetVariableDependencies)
+UNSUPPORTED(fmi3GetDirectionalDerivative)
+UNSUPPORTED(fmi3GetAdjointDerivative)
+UNSUPPORTED(fmi3GetIntervalDecimal)
+UNSUPPORTED(fmi3GetIntervalFraction)
+UNSUPPORTED(fmi3GetShiftDecimal)
+UNSUPPORTED(fmi3GetShiftFraction)
+UNSUPPORTED(fmi3SetIntervalDecimal)
+UNSUPPORTED(fmi3SetIntervalFraction)
+UNSUPPORTED(fmi3SetShiftDecimal)
+UNSUPPORTED(fmi3SetShiftFraction)
+UNSUPPORTED(fmi3GetOutputDerivatives)
+UNSUPPORTED(fmi3ActivateModelPartition)
+
+/* ------------------------------------------------------------------------------------------- saved and restored */
+
+FMI fmi3Status fmi3GetFMUState(void *s, void **state)
+{
+    if (!*state && !(*state = malloc(sizeof(Instance)))) {
+        return failed(s, "out of memory");
+    }
+    memcpy(*state, s, sizeof(Instance));
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3SetFMUState(void *instance, void *state)
+{
+    Instance *s = instance, kept = *s;
+    memcpy(s, state, sizeof(Instance));
+    s->environment = kept.environment;
+    s->logger = kept.logger;
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3FreeFMUState(void *s, void **state)
+{
+    (void)s;
+    free(*state);
+    *state = NULL;
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3SerializedFMUStateSize(void *s, void *state, size_t *size)
+{
+    (void)s, (void)state;
+    *size = sizeof(Instance);
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3SerializeFMUState(void *s, void *state, uint8_t bytes[], size_t size)
+{
+    if (size < sizeof(Instance)) {
+        return failed(s, "fmi3SerializeFMUState: too few bytes");
+    }
+    memcpy(bytes, state, sizeof(Instance));
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3DeserializeFMUState(void *s, const uint8_t bytes[], size_t size, void **state)
+{
+    if (size != sizeof(Instance)) {
+        return failed(s, "fmi3DeserializeFMUState: these bytes are not of this model");
+    }
+    if (!*state && !(*state = malloc(sizeof(Instance)))) {
+        return failed(s, "out of memory");
+    }
+    memcpy(*state, bytes, sizeof(Instance));
+    return fmi3OK;
+}
+
+/* ------------------------------------------------------------------------------------------------ model exchange */
+
+FMI fmi3Status fmi3SetTime(void *s, double time)
+{
+    ((Instance *)s)->values[0] = time;
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3GetNumberOfContinuousStates(void *s, size_t *count)
+{
+    (void)s;
+    *count = N_STATES;
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3GetNumberOfEventIndicators(void *s, size_t *count)
+{
+    (void)s;
+    *count = 0;
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3GetEventIndicators(void *s, double indicators[], size_t count)
+{
+    (void)indicators;
+    return count ? failed(s, "there are no event indicators") : fmi3OK;
+}
+
+FMI fmi3Status fmi3GetContinuousStates(void *s, double states[], size_t count)
+{
+    if (count != N_STATES) {
+        return failed(s, "fmi3GetContinuousStates: wrong number of states");
+    }
+    memcpy(states, ((Instance *)s)->values + Q, N_STATES * sizeof(double));
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3SetContinuousStates(void *s, const double states[], size_t count)
+{
+    if (count != N_STATES) {
+        return failed(s, "fmi3SetContinuousStates: wrong number of states");
+    }
+    memcpy(((Instance *)s)->values + Q, states, N_STATES * sizeof(double));
+    ((Instance *)s)->stale = 1;
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3GetContinuousStateDerivatives(void *s, double derivatives[], size_t count)
+{
+    if (count != N_STATES) {
+        return failed(s, "fmi3GetContinuousStateDerivatives: wrong number of states");
+    }
+    update(s);
+    memcpy(derivatives, ((Instance *)s)->values + Q + N, N_STATES * sizeof(double));
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3GetNominalsOfContinuousStates(void *s, double nominals[], size_t count)
+{
+    size_t i;
+    (void)s;
+    for (i = 0; i < count; i++) {
+        nominals[i] = 1.0;
+    }
+    return fmi3OK;
+}
+
+FMI fmi3Status fmi3CompletedIntegratorStep(void *s, bool no_return, bool *event, bool *terminate)
+{
+    (void)s, (void)no_return;
+    *event = *terminate = false;
+    return fmi3OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------- co-simulation */
+
+FMI fmi3Status fmi3DoStep(void *instance, double time, double step, bool no_return, bool *event, bool *terminate,
+                          bool *early, double *reached)
+{
+    Instance *s = instance;
+    (void)no_return;
+    *event = *terminate = *early = false;
+    s->values[0] = time;
+    if (!integrate(s, time + step)) {
+        *reached = s->values[0];
+        return failed(s, "fmi3DoStep: the integrator could not go on; the motion may be unbounded or the arm too stiff "
+                         "for an explicit method: use shorter steps, or model exchange with an implicit solver");
+    }
+    *reached = time + step;
+    return fmi3OK;
+}

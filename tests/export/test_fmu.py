@@ -1,0 +1,262 @@
+"""Functional mock-up units: valid, equal to `simulate` with a controller outside, tunable, and free of shared state."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pliant
+from exported import model, needs_compiler
+from pliant.control import PD, Sampled
+from pliant.errors import ModelError, PliantError
+from pliant.export import export
+from pliant.export.fmu import find_compiler, platform_folder
+
+fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
+pytestmark = needs_compiler
+
+START = [-np.pi / 2, 0.2, 0.0, 0.0]
+VERSIONS = ("3.0", "2.0")
+
+
+@pytest.fixture(scope="module")
+def units(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The two-link arm with two parameters, in both versions of the standard."""
+    folder = tmp_path_factory.mktemp("fmu")
+    return {v: export(model("parameters"), "fmu", folder / f"arm{v[0]}", fmi=v, q0=START) for v in VERSIONS}
+
+
+class Unit:
+    """An unpacked unit and its value references."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.version = "3.0" if "3" in path.stem else "2.0"
+        self.description = fmpy.read_model_description(str(path))
+        self.references = {v.name: v.valueReference for v in self.description.modelVariables}
+        self.folder = folder / path.stem
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(self.folder)
+
+    @contextmanager
+    def instance(self, kind: str, start: dict[str, float] | None = None) -> Iterator[Any]:
+        """A running instance in the hands of FMPy."""
+        from fmpy import fmi2, fmi3
+
+        three = self.version == "3.0"
+        name = self.description.coSimulation.modelIdentifier
+        library = next((self.folder / "binaries" / platform_folder(self.version)).iterdir())
+        class_ = {
+            "slave": fmi3.FMU3Slave if three else fmi2.FMU2Slave,
+            "model": fmi3.FMU3Model if three else fmi2.FMU2Model,
+        }[kind]
+        guid = self.description.guid if not three else self.description.instantiationToken
+        unit = class_(
+            guid=guid, unzipDirectory=str(self.folder), modelIdentifier=name, instanceName="one",
+            libraryPath=str(library),
+        )  # fmt: skip
+        unit.instantiate()
+        if three:
+            unit.enterInitializationMode(startTime=0.0, tolerance=1e-9)
+        else:
+            unit.setupExperiment(startTime=0.0, tolerance=1e-9)
+            unit.enterInitializationMode()
+        for variable, value in (start or {}).items():
+            self.set(unit, variable, value)
+        unit.exitInitializationMode()
+        try:
+            yield unit
+        finally:
+            unit.terminate()
+            unit.freeInstance()
+
+    def get(self, unit: Any, *names: str) -> np.ndarray:
+        references = [self.references[name] for name in names]
+        return np.array(unit.getFloat64(references) if self.version == "3.0" else unit.getReal(references))
+
+    def set(self, unit: Any, name: str, value: float) -> None:
+        setter = unit.setFloat64 if self.version == "3.0" else unit.setReal
+        setter([self.references[name]], [float(value)])
+
+    def run(
+        self, unit: Any, steps: int, step: float, torque: Callable[[np.ndarray, np.ndarray], np.ndarray], *read: str
+    ) -> np.ndarray:
+        """Co-simulation with a controller outside: torques set before each step and held; rows of `read`."""
+        rows = [self.get(unit, *read)]
+        for k in range(steps):
+            state = self.get(unit, "upper", "fore", "der(upper)", "der(fore)")
+            for name, value in zip(("upper", "fore"), torque(state[:2], state[2:])):
+                self.set(unit, f"torque.{name}", value)
+            unit.doStep(currentCommunicationPoint=k * step, communicationStepSize=step)
+            rows.append(self.get(unit, *read))
+        return np.array(rows)
+
+
+@pytest.fixture(params=VERSIONS)
+def unit(request: pytest.FixtureRequest, units: dict[str, Path], tmp_path: Path) -> Unit:
+    return Unit(units[request.param], tmp_path)
+
+
+GOAL, GAIN, RATE = np.array([-1.2, 0.5]), 80.0, 15.0  # gains of a stable sampled loop
+
+
+def outside(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    return GAIN * (GOAL - q) - RATE * qd
+
+
+def still(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    return np.zeros(2)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_validation_passes(version: str, units: dict[str, Path]) -> None:
+    from fmpy.validation import validate_fmu
+
+    assert validate_fmu(str(units[version])) == []
+
+
+def test_matches_simulate_with_a_controller_outside(unit: Unit) -> None:
+    """PD at 1 kHz outside the unit, held in between; the same sampled law in `simulate`."""
+    step, steps = 1e-3, 400
+    read = ("upper", "fore", "upper.bending_y[1]", "fore.bending_y[1]", "tip.x", "tip.y", "strain.fore.bending_y")
+    with unit.instance("slave") as running:
+        found = unit.run(running, steps, step, outside, *read)
+    m = model("parameters")
+    controller = Sampled(PD(kp=GAIN, kd=RATE, reference=GOAL, gravity="none"), sample_time=step)
+    result = pliant.simulate(m, steps * step, q0=START, controller=controller, output_step=step, rtol=1e-10, atol=1e-12)
+    assert result.q.shape[0] == steps + 1
+    assert np.abs(found[:, :4] - result.q).max() < 1e-6
+    assert np.abs(found[:, 4:6] - result.tip[:, :2]).max() < 1e-6
+    assert np.abs(result.q - result.q[0]).max() > 0.1  # something moved
+    curvature = result.q[:, 3] * m.link_shapes[1].evaluate(np.zeros(1), 2)[0, 0]  # of a link of one metre
+    assert found[:, 6] == pytest.approx(curvature, abs=1e-5)
+
+
+def test_model_exchange_gives_the_accelerations(unit: Unit) -> None:
+    m = model("parameters")
+    q, qd, tau = np.array([0.3, -0.5, 0.01, 0.02]), np.array([1.0, 2.0, 0.1, -0.2]), np.array([3.0, -1.0])
+    with unit.instance("model") as running:
+        for name, value in zip(("upper", "fore"), tau):
+            unit.set(running, f"torque.{name}", value)
+        states, rates = np.concatenate([q, qd]), np.zeros(8)
+        derivatives = running.getContinuousStateDerivatives if unit.version == "3.0" else running.getDerivatives
+        running.setContinuousStates(np.ctypeslib.as_ctypes(states), 8)
+        derivatives(np.ctypeslib.as_ctypes(rates), 8)
+        assert unit.get(running, "tip.x", "tip.y", "tip.z") == pytest.approx(m.tip_pose(q)[:3, 3], rel=1e-12, abs=1e-12)
+    assert rates[:4] == pytest.approx(qd)
+    assert rates[4:] == pytest.approx(m.forward_dynamics(q, qd, tau), rel=1e-11)
+
+
+def test_changed_parameters_take_effect(unit: Unit) -> None:
+    """A heavier, softer arm: the unit moves like the changed robot, not like the nominal one."""
+    changed = {"links.upper.beam.EI_z": 400.0, "payload.mass": 0.8}
+    with unit.instance("slave", changed) as running:
+        found = unit.run(running, 20, 0.01, still, "upper", "fore")
+    with unit.instance("slave") as running:
+        nominal = unit.run(running, 20, 0.01, still, "upper", "fore")
+    robot = model("parameters").robot.replace(changed)
+    expected = pliant.simulate(robot.model(), 0.2, q0=START, output_step=0.01, rtol=1e-10, atol=1e-12)
+    assert np.abs(found - expected.q[:, :2]).max() < 1e-6
+    assert np.abs(found - nominal).max() > 1e-4
+
+
+def test_start_values_take_effect(unit: Unit) -> None:
+    with unit.instance("slave", {"upper": 0.7, "der(fore)": -0.4}) as running:
+        assert unit.get(running, "upper", "fore", "der(fore)") == pytest.approx([0.7, START[1], -0.4])
+
+
+def test_two_instances_do_not_disturb_each_other(units: dict[str, Path], tmp_path: Path) -> None:
+    unit = Unit(units["3.0"], tmp_path)
+    with unit.instance("slave") as alone:
+        expected = unit.run(alone, 10, 0.01, still, "upper", "fore")
+    with unit.instance("slave") as one, unit.instance("slave", {"payload.mass": 2.0, "upper": 1.0}) as other:
+        rows = []
+        for k in range(10):
+            one.doStep(k * 0.01, 0.01)
+            other.doStep(k * 0.01, 0.01)
+            rows.append([unit.get(one, "upper", "fore"), unit.get(other, "upper", "fore")])
+    found = np.array(rows)
+    assert np.array_equal(found[:, 0], expected[1:])  # to the bit
+    assert np.abs(found[:, 1] - found[:, 0]).min() > 1e-3
+
+
+def test_state_can_be_saved_and_restored(units: dict[str, Path], tmp_path: Path) -> None:
+    unit = Unit(units["3.0"], tmp_path)
+    with unit.instance("slave") as running:
+        running.doStep(0.0, 0.05)
+        saved = running.getFMUState()
+        running.doStep(0.05, 0.05)
+        first = unit.get(running, "upper", "fore")
+        running.setFMUState(saved)
+        running.doStep(0.05, 0.05)
+        assert np.array_equal(unit.get(running, "upper", "fore"), first)
+        running.freeFMUState(saved)
+
+
+def test_wrong_settings_are_refused(units: dict[str, Path], tmp_path: Path) -> None:
+    unit = Unit(units["3.0"], tmp_path)
+    with unit.instance("slave") as running, pytest.raises(Exception, match="SetFloat64"):
+        unit.set(running, "tip.x", 1.0)
+
+
+def test_description(units: dict[str, Path]) -> None:
+    m = model("parameters")
+    with zipfile.ZipFile(units["3.0"]) as archive:
+        names = set(archive.namelist())
+        text = archive.read("modelDescription.xml").decode()
+    assert {"sources/model.c", "sources/fmi3.c", "resources/robot.yaml", "sources/buildDescription.xml"} <= names
+    assert m.robot.digest() in text
+    assert "formulation=denoc" in text
+    by_name = {v.name: v for v in fmpy.read_model_description(str(units["3.0"])).modelVariables}
+    assert by_name["links.upper.beam.EI_z"].causality == "parameter"
+    assert by_name["links.upper.beam.EI_z"].unit == "N.m2"
+    assert float(by_name["links.upper.beam.EI_z"].start) == 1000.0
+    assert float(by_name["upper"].start) == START[0]
+    assert (by_name["torque.fore"].causality, by_name["torque.fore"].unit) == ("input", "N.m")
+    assert by_name["upper.bending_y[1]"].causality == "local"
+    assert by_name["strain.upper.bending_y"].unit == "1/m"
+
+
+def test_same_model_same_file(units: dict[str, Path], tmp_path: Path) -> None:
+    again = export(model("parameters"), "fmu", tmp_path / "again.fmu", q0=START)
+    with zipfile.ZipFile(units["3.0"]) as first, zipfile.ZipFile(again) as second:
+        for name in ("modelDescription.xml", "sources/model.c"):
+            assert first.read(name) == second.read(name)
+
+
+def test_existing_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "arm.fmu").write_text("mine")
+    with pytest.raises(PliantError, match="exists already"):
+        export(model("parameters"), "fmu", tmp_path / "arm")
+    assert (tmp_path / "arm.fmu").read_text() == "mine"
+
+
+def test_missing_compiler_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(PliantError, match="no C compiler"):
+        find_compiler()
+    with pytest.raises(PliantError, match="install gcc"):
+        export(model("parameters"), "fmu", tmp_path / "arm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_arguments(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="fmi"):
+        export(model("parameters"), "fmu", tmp_path / "arm", fmi="1.0")
+    with pytest.raises(ModelError, match="q0"):
+        export(model("parameters"), "fmu", tmp_path / "arm", q0=[1.0])
+
+
+def test_wrapper_has_no_warnings(units: dict[str, Path], tmp_path: Path) -> None:
+    for version, wrapper in (("3.0", "fmi3.c"), ("2.0", "fmi2.c")):
+        unit = Unit(units[version], tmp_path)
+        command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "model.c", wrapper]
+        done = subprocess.run(command, cwd=unit.folder / "sources", capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
