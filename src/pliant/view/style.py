@@ -84,6 +84,9 @@ def figure(draw: Callable[[Any], None], width: float, height: float, path: Paths
         targets = [] if path is None else [path] if isinstance(path, str | os.PathLike) else list(path)
         for target in targets:
             _save(made, Path(target))
+            made.set_layout_engine("none")  # the next format keeps the places found for the first
+        if targets:
+            made.set_layout_engine(spacing)
     return made
 
 
