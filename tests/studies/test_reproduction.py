@@ -75,7 +75,7 @@ FIGURES = {
     "mohan-saha": range(4, 10),
     "cibicik-egeland": range(5, 11),
 }
-SLOW = {"theodore-ghosal", "mohan-saha", "flexible-joints"}
+SLOW = {"theodore-ghosal", "mohan-saha", "flexible-joints", "cibicik-egeland"}
 
 
 def parameters() -> list[Any]:

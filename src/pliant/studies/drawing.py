@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.view.style import COLOURS, DASHES, legend, time_axis, zero_line
+from pliant.view.style import COLOURS, DASHES, time_axis, zero_line
 
 FIRST: dict[str, Any] = {"color": "#56A5D8", "linestyle": "-", "linewidth": 2.2}
 SECOND: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 0.9}
@@ -30,6 +30,12 @@ def history(axes: Any, times: Any, lines: Sequence[tuple[Any, str, dict[str, Any
     for k, (values, label, style) in enumerate(lines):
         axes.plot(times[k] if isinstance(times, list) else times, values, label=label, **style)
     axes.set_ylabel(ylabel)
+
+
+def legend(axes: Any, entries: int) -> None:
+    """One legend for the page, on top and outside, if there is more than one line to tell apart."""
+    if entries > 1:
+        shared_legend(axes.get_figure(), axes)
 
 
 def finish(rows: Any, entries: int, zero: bool = False) -> None:
@@ -59,7 +65,8 @@ def letter(axes: Any, text: str) -> None:
 def shared_legend(page: Any, axes: Any) -> None:
     """One legend for a page of panels, on top and outside."""
     handles, labels = axes.get_legend_handles_labels()
-    page.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+    fitting = max(1, int(100 / (8 + max(map(len, labels)))))
+    page.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), fitting), frameon=False)
 
 
 def skeleton(model: Any, q: Any, p: Any = None) -> Any:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pliant.results import Result
-from pliant.studies.drawing import MANY, finish, letter, skeleton
+from pliant.studies.drawing import MANY, finish, legend, letter, skeleton
 from pliant.studies.flexible_joints.checks import diverged, residual, tip, twist
 from pliant.studies.flexible_joints.runs import BOOMS, INERTIAS, STIFFNESSES, Runs
 from pliant.studies.study import Figure, Table
-from pliant.view.style import legend, time_axis, zero_line
+from pliant.view.style import time_axis, zero_line
 
 STYLES = {"high": MANY[0], "first": MANY[1], "zero": MANY[3]}
 JOINTS = ("upper_boom", "lower_boom", "wrist_pitch", "wrist_yaw", "wrist_roll")

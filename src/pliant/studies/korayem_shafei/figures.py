@@ -9,11 +9,11 @@ import numpy as np
 
 from pliant.dynamics.published import korayem_shafei as published
 from pliant.results import Result
-from pliant.studies.drawing import FIRST, MANY, SECOND, finish, history, letter
+from pliant.studies.drawing import FIRST, MANY, SECOND, finish, history, legend, letter
 from pliant.studies.korayem_shafei.checks import peak
 from pliant.studies.korayem_shafei.runs import LINKS, Runs
 from pliant.studies.study import Figure, Table
-from pliant.view.style import legend, time_axis
+from pliant.view.style import time_axis
 
 LABELS = ("modes (one a link, Gibbs-Appell)", "finite elements (converged)")
 Quantity = Callable[[Result], Any]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pliant.dynamics.published import mohan_saha as published
-from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, letter, shared_legend
+from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, legend, letter, shared_legend
 from pliant.studies.mohan_saha.checks import TABLE_3, acceptable, error, power_of
 from pliant.studies.mohan_saha.runs import ALGORITHMS, Runs, desired
 from pliant.studies.study import Figure, Table
-from pliant.view.style import legend, time_axis, zero_line
+from pliant.view.style import time_axis, zero_line
 
 END = 7.0
 """Figures of diverged angles end here (s): later the arm tumbles."""

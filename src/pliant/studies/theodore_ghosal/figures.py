@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pliant.dynamics.published.theodore_ghosal import TABLE_2
-from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, shared_legend
+from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, legend, shared_legend
 from pliant.studies.study import Figure, Table
 from pliant.studies.theodore_ghosal.checks import TABLE_1, joint_error, tip_error
 from pliant.studies.theodore_ghosal.runs import Runs, reference
-from pliant.view.style import legend, zero_line
+from pliant.view.style import zero_line
 
 MODELS = (("modes", "assumed modes", FIRST), ("elements", "finite elements", SECOND))
 
