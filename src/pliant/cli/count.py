@@ -1,6 +1,7 @@
-"""`pliant count`: operations of each formulation, counted from the instruction tape.
+"""`pliant count`: operations of each formulation, counted from the instruction tape, and what the papers print.
 
-To set a published count beside ours, append a `Column` to `COLUMNS`.
+Published formulas are evaluated for the arm and stand in a table of their own, since each says what it counts. To set
+a further column beside ours, append a `Column` to `COLUMNS`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import typer
 
 from pliant.cli.options import Flexible, Json, RobotFile, Tip, robot_of
 from pliant.cli.output import print_json, say, table
-from pliant.dynamics import FORMULATIONS
+from pliant.dynamics import FORMULATIONS, build_chain
+from pliant.dynamics.counts import compare
 from pliant.errors import PliantError
 from pliant.robot import Robot
 
@@ -55,10 +57,12 @@ def command(
             if formulation or len(FORMULATIONS) == 1:
                 raise
             refused[name] = str(error)
+    published = _published(robot)
     if json:
         print_json(
-            {"name": robot.name, "rotation": rotation, "stiffening": stiffening, "counts": counts, "refused": refused}
-        )
+            {"name": robot.name, "rotation": rotation, "stiffening": stiffening, "counts": counts, "refused": refused,
+             "published": published}
+        )  # fmt: skip
         return
     head = ("formulation", "function", *OPERATIONS.values(), *(column.title for column in COLUMNS))
     rows = [
@@ -67,8 +71,41 @@ def command(
         for function, text in FUNCTIONS.items()
     ]
     table(head, rows, left=2, title=f"{robot.name}: operations from the tape, rotation {rotation}")
+    if published:
+        _show_published(published)
     for name, reason in refused.items():
         say(f"{name}: {reason}")
+
+
+def _published(robot: Robot) -> list[dict[str, Any]]:
+    """Published counts that fit the arm, each beside the tape of `denoc` that does at least the same work."""
+    return [
+        {
+            "method": row.published.method,
+            "counts": row.published.counts,
+            "products": row.published.products,
+            "sums": row.published.sums,
+            "denoc": {
+                "function": row.tape.function,
+                "counts": row.tape.counts,
+                "products": row.tape.products + (row.tape.divisions or 0),
+                "sums": row.tape.sums,
+                "below": row.below,
+            },
+        }
+        for row in compare(build_chain(robot))
+    ]
+
+
+def _show_published(rows: list[dict[str, Any]]) -> None:
+    head = ("published", "it counts", "mul", "add", "denoc mul+div", "add", "below", "denoc counts")
+    lines = []
+    for row in rows:
+        ours = row["denoc"]
+        numbers = (f"{x:.0f}" for x in (row["products"], row["sums"], ours["products"], ours["sums"]))
+        lines.append((row["method"], row["counts"], *numbers, "yes" if ours["below"] else "NO", ours["function"]))
+    typer.echo("")
+    table(head, lines, left=2, title="published formulas and tables for this arm, beside denoc")
 
 
 def _counts(robot: Robot, formulation: str, rotation: str, stiffening: bool) -> dict[str, dict[str, Any]]:

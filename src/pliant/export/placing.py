@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pliant.errors import PliantError
+from pliant.errors import ModelError, PliantError
 
 
 def require_free(target: Path, force: bool) -> None:
@@ -17,9 +17,9 @@ def require_free(target: Path, force: bool) -> None:
     if not (target.exists() or target.is_symlink()):
         return
     if not force:
-        raise PliantError(f"{target}: exists already; choose another place, or pass force=True (--force) to replace it")
+        raise ModelError(f"{target}: exists already; choose another place, or pass force=True (--force) to replace it")
     if target.is_symlink() or not (target.is_dir() or target.is_file()):
-        raise PliantError(f"{target}: is neither a file nor a folder of its own; choose another place")
+        raise ModelError(f"{target}: is neither a file nor a folder of its own; choose another place")
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def placed_file(target: Path, force: bool) -> Iterator[Path]:
             shutil.copyfile(inner, part)
             require_free(target, force)
             if target.is_dir():
-                raise PliantError(f"{target}: is a folder, expected a file name; choose another place")
+                raise ModelError(f"{target}: is a folder, expected a file name; choose another place")
             os.replace(part, target)
         except OSError as error:
             raise PliantError(f"{target}: could not be written ({error}); nothing was changed") from error

@@ -1,0 +1,60 @@
+"""`pliant export`: take a model elsewhere, as C, NumPy, LaTeX, CasADi files or a functional mock-up unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from pliant.cli.options import Flexible, RobotFile, Tip, robot_of
+from pliant.errors import ModelError
+
+_FOLDERS = ("c", "python", "casadi")
+
+
+def command(
+    file: RobotFile,
+    to: Annotated[
+        Literal["c", "python", "latex", "casadi", "fmu"],
+        typer.Option(help="C99, a NumPy module, LaTeX (small arms), CasADi files, or a functional mock-up unit."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder (for fmu: file) to write; by default named after the arm.", metavar="PATH"),
+    ] = None,
+    formulation: Annotated[
+        str | None, typer.Option(help="Formulation; lagrange for latex, else denoc.", metavar="NAME")
+    ] = None,
+    rotation: Annotated[
+        Literal["exact", "linear"], typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
+    ] = "exact",
+    stiffening: Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")] = False,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(help="Number that stays an input, e.g. payload.mass; may stand several times.", metavar="PATH"),
+    ] = None,
+    function: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this function (c, python, casadi); may stand several times.", metavar="NAME"),
+    ] = None,
+    fmi: Annotated[Literal["3.0", "2.0"], typer.Option(help="Version of the standard (fmu).")] = "3.0",
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    flexible: Flexible = None,
+    tip: Tip = None,
+) -> None:
+    """Write the equations of motion of an arm for use elsewhere."""
+    from pliant.export import export
+    from pliant.export.contents import export_name
+
+    options: dict[str, Any] = {"fmi": fmi} if to == "fmu" else {}
+    if function:
+        if to not in _FOLDERS:
+            raise ModelError(f"--function: has no meaning for {to}; it chooses functions of {', '.join(_FOLDERS)}")
+        options["functions"] = function
+    chosen = formulation or ("lagrange" if to == "latex" else "denoc")
+    model = robot_of(file, flexible, tip).model(
+        chosen, rotation=rotation, stiffening=stiffening, parameters=tuple(parameter or ())
+    )
+    target = out or Path(f"{export_name(model)}.fmu" if to == "fmu" else f"{export_name(model)}_{to}")
+    typer.echo(f"wrote {export(model, to, target, force=force, **options)}")

@@ -1,0 +1,67 @@
+"""`pliant export` and the published counts of `pliant count`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("to", "file"),
+    [
+        ("c", "two_link_elastic_arm.c"),
+        ("python", "two_link_elastic_arm.py"),
+        ("latex", "two_link_elastic_arm.tex"),
+        ("casadi", "mass_matrix.casadi"),
+    ],
+)
+def test_export_writes_a_folder(to: str, file: str, run: Run, tmp_path: Path) -> None:
+    only = () if to == "latex" else ("--function", "mass_matrix")
+    result = run("export", "two-link", "--to", to, *only)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / f"two_link_elastic_arm_{to}" / file).is_file()
+    again = run("export", "two-link", "--to", to, *only)
+    assert again.exit_code == 2
+    assert "exists already" in again.stderr
+    assert run("export", "two-link", "--to", to, *only, "--force").exit_code == 0
+
+
+def test_parameters_become_inputs(run: Run, tmp_path: Path) -> None:
+    result = run(
+        "export", "two-link", "--to", "python", "--out", "here", "--function", "bias", "--parameter", "payload.mass"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "def bias(q, qd, p=None):" in (tmp_path / "here" / "two_link_elastic_arm.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--to", "fortran"), "fortran"),
+        (("--to", "c", "--function", "nothing"), "expected some of"),
+        (("--to", "latex", "--function", "bias"), "no meaning for latex"),
+        (("--to", "c", "--parameter", "links.nowhere.mass"), "not a number"),
+    ],
+)
+def test_mistakes_are_named(arguments: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:
+    result = run("export", "two-link", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_count_shows_published_formulas(run: Run) -> None:
+    rows = json.loads(run("count", "puma", "--formulation", "denoc", "--json").stdout)["published"]
+    found = {row["method"]: row for row in rows}
+    assert set(found) == {
+        "Book", "Gibbs-Appell", "Mohan-Saha", "Saha", "Featherstone", "Valasek", "Brandle", "Walker-Orin"
+    }  # fmt: skip
+    assert (found["Mohan-Saha"]["products"], found["Mohan-Saha"]["sums"]) == (910, 767)
+    assert all(row["denoc"]["below"] for row in rows)
+    text = run("count", "puma", "--formulation", "denoc").stdout
+    assert "published formulas" in text
+    assert "no velocity or gravity terms" in text
