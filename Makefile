@@ -25,6 +25,7 @@ demo: $(VENV)/installed-demo
 	$(BIN)/pliant info two-link
 	$(BIN)/pliant simulate examples/scenarios/two-link.yaml --out out/demo
 	@echo "The run is in out/demo: run.nc, run.csv and figures (*.png)."
+	$(BIN)/pliant reproduce korayem-shafei --quick --out out/demo
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -28,8 +28,9 @@ def run_together(
             try:
                 _listen(list(futures.values()), queue, tell)
                 return {name: future.result() for name, future in futures.items()}
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)  # before the queue goes: a child may be waiting for its turn
+                raise
 
 
 def _listen(futures: Sequence[Future[list[Check]]], queue: Any, tell: Listener | None) -> None:

@@ -187,7 +187,7 @@ def _against_elements(runs: Runs) -> list[Check]:
     for name, where in (("1 mode", "Figs. 4-15"), ("2 modes", "Figs. 4-15"), ("3 modes", "Figs. 4-15")):
         run = runs.histories[name]
         rows = run.t <= 2.0 + 1e-9
-        apart = float(np.abs(run.q[rows, :2] - runs.elements.q[rows, :2]).max())
+        apart = float(np.abs(run.q[rows, :2] - runs.elements.q[: rows.sum(), :2]).max())
         off = [peak(run, link, 2.0) / peak(runs.elements, link, 2.0) - 1 for link in LINKS]
         good = apart <= 1e-3 and max(map(abs, off)) <= 0.1
         found.append(

@@ -150,7 +150,7 @@ def _peaks(runs: Runs) -> Table:
     rows = []
     for name, run in runs.histories.items():
         some = run.t <= 2.0 + 1e-9
-        apart = np.abs(run.q[some, :2] - runs.elements.q[some, :2]).max()
+        apart = np.abs(run.q[some, :2] - runs.elements.q[: some.sum(), :2]).max()
         rows.append([name, run.model.n, *(peak(run, link, 2.0) for link in LINKS), apart])
     return Table("Peaks over the first 2 s", ("shapes", "coordinates", "upper link (mm)", "fore link (mm)",
                  "joint angles off the elements (rad)"), rows)  # fmt: skip
