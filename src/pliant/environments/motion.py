@@ -45,7 +45,7 @@ class Motion:
     def _substeps(self) -> int:
         """Steps in a period that the fastest mode allows."""
         squares, _ = self.model.modes(rest_state(self.model.chain), "free")
-        fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
+        fastest = self.fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
         steps = max(1, int(np.ceil(self.period * 1.3 * fastest / RADIANS)))  # other poses are up to a third faster
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(

@@ -113,13 +113,13 @@ class Track(Task):
 class RestToRest(Task):
     """Turn the joints to a goal and be still there: errors, speed and vibration count."""
 
-    vibration = 0.1
+    vibration = 10.0
 
     def reward(self, action: Array) -> Array:
-        """Minus squared errors of the joints, less rates of everything that bends, and effort."""
+        """Minus squared errors of the joints, less vibration (rates of all that bends over the fastest frequency), and effort."""
         m = self.motion
         error = np.square(m.q[:, : m.m] - self.goal).mean(axis=1)
-        shaking = np.square(m.qd[:, m.m :]).sum(axis=1) if m.n > m.m else np.zeros(m.count)
+        shaking = np.square(m.qd[:, m.m :] / max(m.fastest, 1.0)).sum(axis=1)
         return np.asarray(-error - self.vibration * shaking - self.effort * np.square(action).mean(axis=1))
 
 
