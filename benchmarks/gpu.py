@@ -59,11 +59,11 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
         "flexible 9 x 3": (chain(9, 2, 1, True).model(), {}),
         "long tape": (chain(12, 3, 2, True).model(), {}),
     }
-    for seed in range(6):
-        robot = random_robot(seed, drives=seed % 2 == 1, elements=False)
+    for seed in range(12):
+        robot = random_robot(seed, links=1 + seed % 4, drives=seed % 2 == 1, elements=seed >= 10)
         model = robot.model(stiffening=seed % 3 == 1)
         control = PD(kp=20.0, kd=2.0, reference=np.full(model.n_joints, 0.1), gravity="none") if seed % 2 else None
-        found[f"random {seed}"] = (model, {"controller": control} if control else {})
+        found[f"{'elements' if seed >= 10 else 'random'} {seed}"] = (model, {"controller": control} if control else {})
     return found
 
 
@@ -73,7 +73,7 @@ def prepare(folder: Path, only: str) -> None:
     sys.modules["tests_arms"] = importlib.import_module("arms")
     from pliant.batch import equations
     from pliant.integrate.runge_kutta import dopri5
-    from pliant.kernels.cuda import Choice, emit, emit_evaluation
+    from pliant.kernels.cuda import emit, emit_evaluation
     from pliant.kernels.pack import March, Method, Plan
     from pliant.kernels.tape import Tape
 
@@ -104,29 +104,7 @@ def prepare(folder: Path, only: str) -> None:
         for precision in ("double", "single"):
             variants.append((precision, "rk4", emit(tape, precision)))
             variants.append((precision, "evaluate", emit_evaluation(tape, precision)))
-            if name in ("2-link", "rigid 6R"):
-                for blocks, unroll in ((3, 4), (4, 1), (2, 1), (4, 4)):
-                    variants.append(
-                        (precision, "rk4", emit(tape, precision, choice=Choice("registers", blocks, None, unroll)))
-                    )
-            if name in ("flexible 6 x 3", "planar modes 6 x 3"):
-                for values in (90, 110) if precision == "double" else (None, 200):
-                    choice = Choice("shared", 1 if precision == "double" else 2, values)
-                    variants.append((precision, "rk4", emit(tape, precision, choice=choice)))
-            if name in ("flexible 9 x 3", "long tape"):
-                for blocks, values, chunk in (
-                    (1, 100, 6000),
-                    (2, 100, 6000),
-                    (2, 100, 4500),
-                    (3, 64, 6000),
-                    (3, 64, 4000),
-                    (4, 44, 4000),
-                ):
-                    v = values if precision == "double" else 2 * values
-                    variants.append(
-                        (precision, "rk4", emit(tape, precision, choice=Choice("chunks", blocks, v, 1, chunk)))
-                    )
-        if name in ("2-link", "random 1"):
+        if name in ("2-link", "random 1", "random 5"):
             pair = dopri5()
             variants.append(("double", "dopri5", emit(tape, "double", (pair.A, pair.c, pair.error))))
         for k, (precision, kind, source) in enumerate(variants):
@@ -190,7 +168,7 @@ def measure(entry: dict[str, Any], folder: Path, module: Any, quick: bool) -> di
         "registers": max(k.num_regs for k in march.kernels), "local_bytes": march.local_bytes,
         "error": float((np.abs(got - expected) / scale).max()),
     }  # fmt: skip
-    if entry["kind"] != "rk4" or entry["name"].startswith("random"):
+    if entry["kind"] != "rk4" or entry["name"].startswith(("random", "elements")):
         return row
     properties = cp.cuda.Device().attributes["MultiProcessorCount"]
     arms = properties * entry["block"] * (64 if entry["length"] < 2000 else 16)
@@ -214,17 +192,59 @@ def measure(entry: dict[str, Any], folder: Path, module: Any, quick: bool) -> di
     return row
 
 
-def peak(precision: str) -> float:
-    """Multiplications and additions a second by the vendor's data sheet (SXM5 H200): a lead, not a measurement."""
-    return 34e12 if precision == "double" else 67e12
+FMA = """
+extern "C" __global__ void spin(T* out, int count) {
+  T a[8];
+  for (int k = 0; k < 8; ++k) a[k] = threadIdx.x + k;
+  for (int i = 0; i < count; ++i)
+    #pragma unroll
+    for (int k = 0; k < 8; ++k) a[k] = a[k] * (T)0.999 + (T)0.001;
+  T sum = 0;
+  for (int k = 0; k < 8; ++k) sum += a[k];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+"""
+
+
+def ceilings() -> dict[str, float]:
+    """Multiplications and additions a second in each precision, and bytes copied a second, as measured here."""
+    import cupy as cp
+
+    def seconds(work: Any) -> float:
+        times = []
+        for _ in range(5):
+            start, stop = cp.cuda.Event(), cp.cuda.Event()
+            start.record()
+            work()
+            stop.record()
+            stop.synchronize()
+            times.append(cp.cuda.get_elapsed_time(start, stop) / 1e3)
+        return float(np.median(times[1:]))
+
+    found = {}
+    blocks, count = cp.cuda.Device().attributes["MultiProcessorCount"] * 16, 4000
+    for name, kind in (("double", "double"), ("single", "float")):
+        kernel = cp.RawKernel(f"typedef {kind} T;" + FMA, "spin")
+        out = cp.empty(blocks * 256, dtype=np.float64 if kind == "double" else np.float32)
+        spent = seconds(lambda kernel=kernel, out=out: kernel((blocks,), (256,), (out, np.int32(count))))
+        found[name] = 2.0 * 8 * count * blocks * 256 / spent
+    a = cp.random.random(2**28)
+    b = cp.empty_like(a)
+    found["bytes"] = 2 * a.nbytes / seconds(lambda: cp.copyto(b, a))
+    return found
 
 
 def run(folder: Path, only: str, quick: bool, out: Path | None) -> None:
     """Check and time everything in the folder."""
     import cupy as cp
 
+    device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     module = device_march()
-    rows = []
+    peaks = ceilings()
+    print(
+        f"measured: {peaks['double']:.3g} and {peaks['single']:.3g} flop/s, copy {peaks['bytes']:.3g} B/s", flush=True
+    )
+    rows: list[dict[str, Any]] = []
     for entry in json.loads((folder / "index.json").read_text()):
         if only and only not in entry["name"]:
             continue
@@ -234,14 +254,12 @@ def run(folder: Path, only: str, quick: bool, out: Path | None) -> None:
             row = {"name": entry["name"], "precision": entry["precision"], "kind": entry["kind"],
                    "choice": entry["choice"], "failed": str(error)[:300]}  # fmt: skip
         rows.append(row)
-        print(line(row), flush=True)
+        print(line(row, peaks), flush=True)
         if out is not None:
-            out.write_text(
-                json.dumps({"device": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(), "rows": rows})
-            )
+            out.write_text(json.dumps({"device": device, "ceilings": peaks, "rows": rows}))
 
 
-def line(row: dict[str, Any]) -> str:
+def line(row: dict[str, Any], peaks: dict[str, float]) -> str:
     c = row["choice"]
     way = f"{c['strategy']}/{c['blocks']}/{c['values']}/{c['unroll']}/{c['chunk']}"
     head = f"{row['name']:20}{row['precision']:7}{row['kind']:9}{way:24}"
@@ -253,7 +271,7 @@ def line(row: dict[str, Any]) -> str:
     if "evaluations_per_s" not in row:
         return head
     rate, target = row["evaluations_per_s"], TARGETS.get((row["name"], row["precision"]))
-    share = rate * row["flop"] / peak(row["precision"])
+    share = rate * row["flop"] / peaks[row["precision"]]
     judged = "" if target is None else f" target {target:.1e} {'met' if rate >= target else 'MISSED'}"
     return head + f" {rate:.3e}/s {100 * share:.0f}% of peak ({row['ms']:.0f} ms ±{50 * row['spread']:.0f}%)" + judged
 
