@@ -93,6 +93,14 @@ def test_torque_as_samples_runs_like_the_expression() -> None:
     assert np.array_equal(held.tau[:-1], same.tau[:-1])
 
 
+def test_samples_may_come_as_a_controller() -> None:
+    model = two_link()
+    table = (np.array([0.0, 0.2]), np.ones((2, 2)))
+    assert np.array_equal(
+        simulate(model, 0.2, start(model), controller=table).q, simulate(model, 0.2, start(model), torque=table).q
+    )
+
+
 def test_constant_torques_and_controllers_add_up() -> None:
     model = two_link()
     both = simulate(model, 0.2, start(model), torque=[1.0, 0.5], controller=Wave())

@@ -102,7 +102,8 @@ def simulate(
     """
     _check_options(model, t_end, method, output_step, sample_time)
     torque, controller = _plain_input(model, torque, "torque"), _plain_input(model, controller, "controller")
-    composed = compose(model, torque.traced, controller.traced, motion or {}, _listed(loads), base, torque.is_table)
+    sampled = torque.is_table or controller.is_table
+    composed = compose(model, torque.traced, controller.traced, motion or {}, _listed(loads), base, sampled)
     q_start = _state(model, q0, "q0")
     check_travel(model.chain, q_start)
     x0 = composed.start(q_start, _state(model, qd0, "qd0"))
