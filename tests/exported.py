@@ -70,7 +70,7 @@ def build(folder: Path, model: Model) -> ctypes.CDLL:
     """Shared library of an exported C folder, compiled with every warning an error."""
     name = export_name(model)
     library = folder / f"{name}.so"
-    command = ["cc", "-O1", *STRICT, "-fPIC", "-shared", f"{name}.c", "-lm", "-o", library.name]
+    command = ["cc", "-O0", *STRICT, "-fPIC", "-shared", f"{name}.c", "-lm", "-o", library.name]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return ctypes.CDLL(str(library))
 

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from pliant.analysis.counts import compare
 from pliant.cli.options import Flexible, Json, RobotFile, Tip, robot_of
 from pliant.cli.output import print_json, say, table
 from pliant.dynamics import FORMULATIONS, build_chain
-from pliant.dynamics.counts import compare
 from pliant.errors import PliantError
 from pliant.robot import Robot
 

@@ -162,9 +162,7 @@ def _flexible(size: ArmSize) -> list[Count]:
     """[KS09] Table 2: forming I(Theta) and Re of revolute arms."""
     if "P" in size.joints or not size.n:
         return []
-    text = (
-        f"[KS09] n = {size.n}, n_f = {size.n_f}, m = {size.m}: I(Theta) and Re formed, not solved; no trig"
-    )
+    text = f"[KS09] n = {size.n}, n_f = {size.n_f}, m = {size.m}: I(Theta) and Re formed, not solved; no trig"
     if not size.uniform:
         text += "; m is the fewest amplitudes of a flexible link, so this is a lower bound"
     methods = {"Book": korayem_shafei.book, "Gibbs-Appell": korayem_shafei.gibbs_appell}
