@@ -151,7 +151,7 @@ def _table(table: Table) -> str:
 
 
 def _cell(value: Any) -> str:
-    numeric = isinstance(plain(value), int | float) and not isinstance(value, bool)
+    numeric = value is None or (isinstance(plain(value), int | float) and not isinstance(value, bool))
     kind = ' class="number"' if numeric else ""
     return f"<td{kind}>{escape(show(value))}</td>"
 

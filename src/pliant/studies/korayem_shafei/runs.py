@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.dynamics import build_chain, counts
+from pliant.analysis import counts
+from pliant.dynamics import build_chain
 from pliant.model import Model
 from pliant.results import Result
 from pliant.robot import Beam, Joint, Link, Origin, Robot, Shapes, load

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis import counts
 from pliant.control import PD, MohanSaha
-from pliant.dynamics import build_chain, counts
+from pliant.dynamics import build_chain
 from pliant.model import Model
 from pliant.results import Result
 from pliant.robot import Link, Robot, load

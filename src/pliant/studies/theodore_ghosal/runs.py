@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis import Overestimation, eigenvalues_along, link_frequencies, overestimation
+from pliant.analysis import Overestimation, counts, eigenvalues_along, link_frequencies, overestimation
 from pliant.control import LQR, ComputedTorque, Cycloidal, Switch
-from pliant.dynamics import build_chain, counts
+from pliant.dynamics import build_chain
 from pliant.model import Model
 from pliant.results import Result
 from pliant.robot import Beam, Joint, Link, Lump, Robot, Shapes, TipLoad, load
