@@ -204,7 +204,7 @@ class BatchResult:
             raise ModelError(f"{source}: not a readable batch ({error}); was it written by pliant?") from error
         model = Model(robot, options["formulation"], options["rotation"], options["stiffening"],
                       tuple(options["parameters"]), options["shapes"])  # fmt: skip
-        per_arm = {k: np.asarray(data[k].values) for k in ("status", "ended", "steps", "refused")}
+        per_arm: dict[str, Any] = {k: np.asarray(data[k].values) for k in ("status", "ended", "steps", "refused")}
         parameters, names = (
             np.asarray(data["parameters"].values, dtype=float),
             tuple(map(str, data["parameter"].values)),

@@ -189,7 +189,7 @@ class Composition:
         return Kernel(self._function("jacobian", [ca.jacobian(self._xdot, self.x), ca.jacobian(self._xdot, self.t)]))
 
     def problem(self) -> Problem:
-        """What the steppers integrate; the exact Jacobian is left to differences where it would take long to compile."""
+        """What the steppers integrate; a Jacobian that would take long to compile is left to differences."""
         size = self.x.shape[0]
         exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
         return Problem(

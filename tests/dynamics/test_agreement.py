@@ -5,10 +5,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
+
 from arms import random_robot, random_state
 from evaluation import evaluate, relative
 from oracle import oracle
-
 from pliant.dynamics import FORMULATIONS, build_chain, features
 
 NONLINEAR = [name for name in FORMULATIONS if name not in ("lagrange", "dual-screw")]
