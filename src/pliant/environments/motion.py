@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.batch_inputs import equations
+from pliant.batch.inputs import equations
 from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.pack import March, Method, Plan

@@ -116,7 +116,7 @@ class RestToRest(Task):
     vibration = 10.0
 
     def reward(self, action: Array) -> Array:
-        """Minus squared errors of the joints, vibration (rates of all that bends over the fastest frequency) and effort."""
+        """Minus squared errors of the joints, vibration (rates of what bends by the fastest frequency) and effort."""
         m = self.motion
         error = np.square(m.q[:, : m.m] - self.goal).mean(axis=1)
         shaking = np.square(m.qd[:, m.m :] / max(m.fastest, 1.0)).sum(axis=1)
