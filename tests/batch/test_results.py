@@ -7,8 +7,8 @@ import pytest
 
 import pliant
 from batch_arms import starts
-from pliant import batch_store
 from pliant.batch import BatchResult, simulate_batch
+from pliant.batch import store as batch_store
 from pliant.control.joint import PD
 from pliant.control.sampling import Sampled
 

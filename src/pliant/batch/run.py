@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.batch_engines import Cpu, Cuda
-from pliant.batch_given import Given
-from pliant.batch_inputs import BatchEquations, composed, equations, make_plan, output_times
-from pliant.batch_result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
-from pliant.batch_store import Device, Sink, sink
+from pliant.batch.engines import Cpu, Cuda
+from pliant.batch.given import Given
+from pliant.batch.inputs import BatchEquations, composed, make_plan, output_times
+from pliant.batch.result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
+from pliant.batch.store import Device, Sink, sink
 from pliant.errors import ModelError, SimulationError, UnsupportedModel
 from pliant.kernels import llvm
 from pliant.model import Model
@@ -287,6 +287,3 @@ def _judged(result: BatchResult) -> BatchResult:
             f"{result.ended[broken[0]]:.4g} s); their histories end in NaN, see result.status", stacklevel=4,
         )  # fmt: skip
     return result
-
-
-__all__ = ["BatchResult", "equations", "simulate_batch"]

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.batch_result import BatchStats, attributes, dataset
+from pliant.batch.result import BatchStats, attributes, dataset
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model
 

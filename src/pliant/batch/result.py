@@ -20,7 +20,7 @@ from pliant.robot import Robot
 if TYPE_CHECKING:
     import xarray as xr
 
-    from pliant.batch_inputs import BatchEquations
+    from pliant.batch.inputs import BatchEquations
 
 Array = NDArray[np.float64]
 FINISHED, BROKEN, STOPPED = 0, 1, 2

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.batch_given import Given
-from pliant.batch_inputs import BatchEquations
+from pliant.batch.given import Given
+from pliant.batch.inputs import BatchEquations
 from pliant.integrate.runge_kutta import dopri5
 from pliant.kernels.cuda import emit
 from pliant.kernels.cuda_device import DeviceMarch, cupy, shared_bytes

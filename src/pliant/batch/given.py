@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.batch_inputs import BatchEquations, Drive, drive, rows
+from pliant.batch.inputs import BatchEquations, Drive, drive, rows
 from pliant.errors import ModelError
 from pliant.kernels.cuda_device import cupy, is_device_array
 from pliant.model import Model
