@@ -25,6 +25,7 @@ DOORS = {  # imports inside a method that point downwards, each for a user's con
     ("model", "analysis"),
     ("robot", "view"),
     ("model", "view"),
+    ("view", "scenario"),  # the studio reads and writes scenario files
 }
 
 

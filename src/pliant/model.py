@@ -240,6 +240,11 @@ class Model:
         switches = f"formulation={o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r}"
         return f"Model({self.robot.name!r}, n={self.n}, {switches})"
 
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import model_html
+
+        return model_html(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
         return type(self), (self.robot, o.formulation, o.rotation, o.stiffening, o.parameters, o.shapes)

@@ -389,6 +389,17 @@ class Result:
 
         return to_html(self, path, title)
 
+    def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the run as a movie, .mp4 or .gif: see `pliant.view.to_video`."""
+        from pliant.view import to_video
+
+        return to_video(self, path, **options)
+
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import result_html
+
+        return result_html(self)
+
 
 class _replacing:
     """A temporary path beside the target that takes its place when, and only when, writing it has succeeded."""

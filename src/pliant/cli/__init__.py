@@ -5,10 +5,23 @@ from __future__ import annotations
 import os
 import sys
 
-from pliant.cli import cache, count, doctor, export, frequencies, identify, info, reproduce, simulate, sweep
+from pliant.cli import (
+    cache,
+    count,
+    doctor,
+    export,
+    frequencies,
+    identify,
+    info,
+    reproduce,
+    simulate,
+    studio,
+    sweep,
+    view,
+)
 from pliant.cli.application import app
 
-for _module in (info, frequencies, simulate, sweep, identify, count, export, reproduce, doctor, cache):
+for _module in (info, frequencies, simulate, sweep, identify, count, export, reproduce, view, studio, doctor, cache):
     app.command(_module.__name__.rsplit(".", 1)[-1])(_module.command)
 
 

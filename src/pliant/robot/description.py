@@ -132,6 +132,11 @@ class Robot(Description):
 
         return Model(self, formulation, **options)
 
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import robot_html
+
+        return robot_html(self)
+
     def digest(self) -> str:
         """SHA-256 of the content: equal robots have equal digests, on every machine."""
         content = {"format": FORMAT, **plain(self, full=True)}

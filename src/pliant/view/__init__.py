@@ -5,5 +5,6 @@ from pliant.view.html import to_html
 from pliant.view.plots import FIGURES, plot
 from pliant.view.shapes import mode_shapes
 from pliant.view.style import FORMATS
+from pliant.view.video import to_video
 
-__all__ = ["FIGURES", "FORMATS", "compare", "mode_shapes", "plot", "to_html"]
+__all__ = ["FIGURES", "FORMATS", "compare", "mode_shapes", "plot", "to_html", "to_video"]

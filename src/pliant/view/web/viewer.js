@@ -117,7 +117,7 @@
       const index = [];
       for (let s = 0; s < n - 1; s++) for (let k = 0; k < m; k += link.round ? 1 : 2) {
         const j = (k + 1) % m, a = s * m + k, b = s * m + j, c = a + m, d = b + m;
-        index.push(a, c, b, b, c, d);
+        index.push(a, b, c, b, d, c);
       }
       for (const [start, flip] of [[n * m, true], [n * m + m, false]]) for (let k = 1; k < m - 1; k++)
         index.push(start, start + (flip ? k + 1 : k), start + (flip ? k : k + 1));

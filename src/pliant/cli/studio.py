@@ -1,0 +1,41 @@
+"""`pliant studio`: sliders, a manoeuvre, a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pliant.cli.view import Browser, Port, serve
+from pliant.errors import ModelError
+from pliant.robot import arms
+
+
+def command(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="Robot or scenario file, a folder of them, or the name of a bundled arm."
+        ),
+    ] = None,
+    port: Port = 8080,
+    browser: Browser = True,
+) -> None:
+    """Open a page of sliders on this machine. It reads and writes the folder of FILE (else the present one) only."""
+    folder, first = _place(file)
+    from pliant.view.studio import studio
+
+    serve(studio(folder, first, port).server, browser)
+
+
+def _place(file: str | None) -> tuple[Path, str | None]:
+    """The folder of the studio and what it opens first."""
+    if file is None or file in arms():
+        return Path.cwd(), file
+    path = Path(file)
+    if path.is_dir():
+        return path, None
+    if not path.is_file():
+        raise ModelError(f"{file}: no such file, and no bundled arm ({', '.join(arms())})")
+    return path.parent, path.name

@@ -1,0 +1,58 @@
+"""`pliant view`: replay a result."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pliant.cli.output import say
+from pliant.errors import ModelError
+from pliant.results import Result
+
+Port = Annotated[int, typer.Option(help="Port on this machine; the next free one is taken.", min=1, max=65535)]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")]
+
+
+def command(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Result file (run.nc).")],
+    html: Annotated[
+        Path | None, typer.Option(help="Write one self-contained page instead of serving.", metavar="FILE")
+    ] = None,
+    video: Annotated[
+        Path | None, typer.Option(help="Write a movie (.mp4, .gif) instead of serving.", metavar="FILE")
+    ] = None,
+    port: Port = 8080,
+    browser: Browser = True,
+) -> None:
+    """Replay a result in the browser, or write it as a page or a movie."""
+    run = Result.load(result)
+    if not len(run):
+        raise ModelError(f"{result}: the result has no rows")
+    if html is not None:
+        typer.echo(f"wrote {run.to_html(html)}")
+    if video is not None:
+        typer.echo(f"wrote {run.to_video(video)}")
+    if html is None and video is None:
+        from pliant.view.viewer import view
+
+        serve(view(run, port), browser)
+
+
+def serve(server: Any, browser: bool) -> None:
+    """Say the address, open a browser if there is one, and wait for Ctrl-C."""
+    from pliant.view.viewer import address
+
+    where = address(server)
+    opened = browser and webbrowser.open(where)
+    say(f"at {where} (this machine only), Ctrl-C ends it" + ("" if opened else "; open that address in a browser"))
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        say("ended")
+    finally:
+        server.stop()

@@ -1,0 +1,242 @@
+"""`pliant studio`: a page where a user picks an arm, turns sliders, runs it, watches and compares."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.dynamics import FORMULATIONS
+from pliant.errors import PliantError
+from pliant.robot import Robot
+from pliant.view.scene import Scene, scene_of
+from pliant.view.spectrum import tip_deflection
+from pliant.view.studio_files import Shelf
+from pliant.view.studio_run import CONTROLLERS, MANOEUVRES, Choices, Run, Workshop, scenario, tip_error, with_robot
+from pliant.view.viewer import Stage, address, start_server, viser
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+MOST_KEPT = 3
+FRAMES_PER_SECOND = 40
+
+
+class Studio:
+    """One page, one arm at a time; `server` is viser's."""
+
+    def __init__(self, folder: Path, first: str | None = None, port: int = 8080, host: str = "127.0.0.1") -> None:
+        self.server = start_server(port, host, "pliant studio")
+        self.shelf, self.workshop = Shelf(folder), Workshop()
+        self.lock = threading.Lock()
+        self.run: Run | None = None
+        self.kept: list[Run] = []
+        self.joint_folder: Any = None
+        self.chart: Any = None
+        self.refreshing = False
+        name = first or "two-link"
+        self.choices = Choices.of(self.shelf.robot(name), controller="none", manoeuvre="release")
+        self._build(name)
+        self._fill()
+        self._go()
+
+    # ------------------------------------------------------------------------------------------------ the page
+
+    def _build(self, name: str) -> None:
+        gui = self.server.gui
+        self.status = gui.add_markdown("**ready**")
+        with gui.add_folder("Arm"):
+            names = self.shelf.names()
+            self.arm = gui.add_dropdown("arm or file", names, initial_value=name if name in names else names[0])
+            self.arm.on_update(lambda _: self._safely(self._open))
+        with gui.add_folder("Values"):
+            self.sliders = {
+                "stiffness": gui.add_slider("stiffness ×", 0.05, 5.0, 0.05, 1.0, hint="EI and GJ of all beams"),
+                "drive_stiffness": gui.add_slider("drive stiffness ×", 0.05, 5.0, 0.05, 1.0),
+                "payload": gui.add_number("payload (kg)", 0.0, step=0.1),
+                "damping": gui.add_slider("damping ratio", 0.0, 0.1, 0.001, 0.0),
+                "gravity": gui.add_slider("gravity ×", 0.0, 2.0, 0.05, 1.0),
+                "modes": gui.add_slider("modes per direction", 0, 6, 1, 0, hint="0 keeps the file's shapes"),
+            }
+            self.stiffening = gui.add_checkbox("geometric stiffening", False)
+            self.formulation = gui.add_dropdown("formulation", tuple(FORMULATIONS), initial_value="denoc")
+        self.joints_place = gui.add_folder("Joints (deg, m)", expand_by_default=True)
+        with gui.add_folder("Manoeuvre"):
+            self.controller = gui.add_dropdown("controller", CONTROLLERS, initial_value="none")
+            self.manoeuvre = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
+            self.bandwidth = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
+            self.move_time = gui.add_number("time of the move (s)", 1.0, step=0.1)
+            self.duration = gui.add_number("duration (s)", 5.0, step=0.5)
+        self.button = gui.add_button("run", color="blue")
+        self.live = gui.add_checkbox("run when a slider moves", True)
+        self.keep = gui.add_button("keep for comparison")
+        self.forget = gui.add_button("forget kept runs")
+        self.readout = gui.add_markdown("")
+        self.charts = gui.add_folder("Tip from the rigid arm's (mm)")
+        with gui.add_folder("File"):
+            self.file = gui.add_text("file name", "studio.yaml")
+            self.save = gui.add_button("save scenario")
+        self.stage = Stage(self.server)
+        self.button.on_click(lambda _: self._safely(self._collect_and_run))
+        self.keep.on_click(lambda _: self._safely(self._keep_run))
+        self.forget.on_click(lambda _: self._safely(self._forget_runs))
+        self.save.on_click(lambda _: self._safely(self._save))
+        quick = [*self.sliders.values(), self.stiffening]
+        for handle in quick:
+            handle.on_update(lambda _: self._safely(self._collect_and_run) if self._answers() else None)
+
+    def _answers(self) -> bool:
+        return bool(self.live.value) and not self.refreshing
+
+    def _fill(self) -> None:
+        """Show what the choices say."""
+        self.refreshing = True
+        try:
+            c = self.choices
+            for name, handle in self.sliders.items():
+                handle.value = getattr(c, name)
+            self.stiffening.value, self.formulation.value = c.stiffening, c.formulation
+            self.controller.value, self.manoeuvre.value = c.controller, c.manoeuvre
+            if self.joint_folder is not None:
+                self.joint_folder.remove()
+            with self.joints_place:
+                self.joint_folder = self.server.gui.add_folder(c.robot.name)
+            with self.joint_folder:
+                self.joints = [self._joint(link, k) for k, link in enumerate(_moving(c.robot))]
+        finally:
+            self.refreshing = False
+
+    def _joint(self, link: Any, k: int) -> tuple[float, Any, Any]:
+        turns = link.joint.type == "revolute"
+        scale = 180 / np.pi if turns else 1.0
+        longest = float(link.beam.total_length) if link.beam and link.beam.slides else 2.0
+        low, high, step = (-180.0, 180.0, 1.0) if turns else (0.0, longest, 0.01)
+        gui, c = self.server.gui, self.choices
+        start = gui.add_slider(f"{link.name} start", low, high, step, round(scale * c.start[k], 6))
+        goal = gui.add_slider(f"{link.name} goal", low, high, step, round(scale * c.goal[k], 6))
+        return scale, start, goal
+
+    # ------------------------------------------------------------------------------------------------- actions
+
+    def _safely(self, action: Any) -> None:
+        """Do it; whatever goes wrong becomes a message and the last good run stays."""
+        with self.lock:
+            try:
+                action()
+            except PliantError as error:
+                self._say("not possible", str(error))
+            except Exception as error:  # the page must survive what nobody foresaw
+                self._say("failed", f"{type(error).__name__}: {error}")
+
+    def _say(self, title: str, text: str) -> None:
+        self.status.content = f"**{title}**: {_quoted(text)}"
+
+    def _open(self) -> None:
+        if self.refreshing:
+            return
+        robot = self.shelf.robot(str(self.arm.value))
+        self.choices = with_robot(self.choices, robot)
+        self.kept.clear()
+        self._fill()
+        self._go()
+
+    def _collect_and_run(self) -> None:
+        values = {name: handle.value for name, handle in self.sliders.items()}
+        self.choices = replace(
+            self.choices, **values, stiffening=bool(self.stiffening.value), formulation=str(self.formulation.value),
+            controller=str(self.controller.value), manoeuvre=str(self.manoeuvre.value),
+            start=tuple(start.value / scale for scale, start, _ in self.joints),
+            goal=tuple(goal.value / scale for scale, _, goal in self.joints),
+            bandwidth=float(self.bandwidth.value), move_time=float(self.move_time.value),
+            duration=float(self.duration.value),
+        )  # fmt: skip
+        self._go()
+
+    def _go(self) -> None:
+        self._say("running", "a new arm or manoeuvre is compiled first" if self.run is None else "…")
+        self.run = self.workshop.run(self.choices)
+        self._show()
+
+    def _keep_run(self) -> None:
+        if self.run is not None:
+            self.kept = [*self.kept, self.run][-MOST_KEPT:]
+            self._show()
+            self._say("kept", f"{len(self.kept)} of {MOST_KEPT} runs are overlaid")
+
+    def _forget_runs(self) -> None:
+        self.kept.clear()
+        self._show()
+
+    def _save(self) -> None:
+        path = self.shelf.path(str(self.file.value), writing=True)
+        scenario(self.choices).save(path)
+        self._say("saved", f"{path.name}; run it with: pliant simulate {path.name}")
+
+    # ------------------------------------------------------------------------------------------------ showing
+
+    def _show(self) -> None:
+        assert self.run is not None
+        run = self.run
+        self.stage.show(_scene(run), tuple(_scene(other) for other in self.kept), keep_time=bool(self.stage.play.value))
+        self.readout.content = _readout(run)
+        self._plot()
+        how = "compiled and run" if run.compiled else "run"
+        self._say("done", f"{how} in {run.seconds:.2f} s ({run.result.stats.method}, {run.result.stats.steps} steps)")
+
+    def _plot(self) -> None:
+        results = [run.result for run in (self.run, *self.kept) if run is not None]
+        t = np.linspace(0.0, max(float(result.t[-1]) for result in results), 600)
+        away = [1e3 * np.linalg.norm(tip_deflection(result), axis=1) for result in results]
+        columns = [np.interp(t, result.t, values) for result, values in zip(results, away)]
+        uplot = viser().uplot
+        names = ["now", *(f"kept {k + 1}" for k in range(len(self.kept)))]
+        lines = [uplot.Series(label=name, stroke=colour, width=1.5) for name, colour in zip(names, COLOURS)]
+        series = (uplot.Series(label="t (s)"), *lines)
+        if self.chart is not None:
+            self.chart.remove()
+        with self.charts:
+            self.chart = self.server.gui.add_uplot(
+                (t, *columns), series, scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+                aspect=2.0, legend=uplot.Legend(show=True),
+            )  # fmt: skip
+
+    def close(self) -> None:
+        """Stop the server."""
+        self.stage.close()
+        self.server.stop()
+
+
+def _moving(robot: Robot) -> list[Any]:
+    return [link for link in robot.links if link.joint.moves]
+
+
+def _scene(run: Run) -> Scene:
+    duration = float(run.result.t[-1])
+    return scene_of(run.result, int(np.clip(FRAMES_PER_SECOND * duration, 60, 600)))
+
+
+def _readout(run: Run) -> str:
+    largest, last = tip_error(run)
+    of = "from the goal" if run.choices.manoeuvre.startswith("move") else "from the rigid arm"
+    frequencies = ", ".join(f"{f:.3g}" for f in run.frequencies[:4]) or "none: the arm is rigid"
+    energy, balance = run.result.energy, float(np.abs(run.result.energy_balance).max())
+    return (
+        f"| | |\n|---|---|\n| tip {of}, at the end | **{1e3 * last:.3g} mm** |\n"
+        f"| largest on the way | {1e3 * largest:.3g} mm |\n| frequencies (Hz) | {frequencies} |\n"
+        f"| largest strain energy | {float(energy.strain.max()):.3g} J |\n"
+        f"| largest kinetic energy | {float(energy.kinetic.max()):.3g} J |\n| energy balance | {balance:.1g} J |\n"
+    )
+
+
+def _quoted(text: str) -> str:
+    """Text of a message with nothing that markdown would take for markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#|!" else c for c in text).replace("\n", "  \n")
+
+
+def studio(folder: Path, first: str | None = None, port: int = 8080) -> Studio:
+    """Start the studio for a folder; `address(studio.server)` says where it is."""
+    return Studio(folder, first, port)
+
+
+__all__ = ["Studio", "address", "studio"]

@@ -1,0 +1,58 @@
+"""What the studio may open and save: plain files of one folder, and the bundled arms."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pliant.errors import ModelError
+from pliant.robot import Robot, arms, load
+from pliant.robot.files import read_text
+from pliant.robot.yaml_text import read_yaml
+
+ENDINGS = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Files of one folder by their names; nothing outside it is read or written, links included."""
+
+    folder: Path
+
+    def names(self) -> tuple[str, ...]:
+        """Bundled arms, then robot and scenario files of the folder."""
+        found = sorted(path.name for path in self.folder.iterdir() if path.suffix in ENDINGS and self._inside(path))
+        return (*arms(), *found)
+
+    def robot(self, name: str) -> Robot:
+        """A bundled arm, or the arm of a robot or scenario file."""
+        if name in arms():
+            return load(name)
+        path = self.path(name)
+        if not path.is_file():
+            raise ModelError(f"{name}: no such file in {self.folder}")
+        data, _ = read_yaml(read_text(path))
+        if not (isinstance(data, dict) and "robot" in data and "duration" in data):
+            return load(path)
+        self._check_reference(data["robot"], name)
+        from pliant.scenario import Scenario
+
+        return Scenario.load(path).robot
+
+    def _check_reference(self, robot: Any, name: str) -> None:
+        """A scenario may name its robot file; that one has to lie in the folder as well."""
+        if isinstance(robot, str) and robot not in arms() and not self._inside(self.folder / robot):
+            raise ModelError(f"{name}: its robot {robot!r} lies outside {self.folder}; the studio opens nothing there")
+
+    def path(self, name: str, writing: bool = False) -> Path:
+        """The path of a file of the folder by its name."""
+        if not re.fullmatch(r"[\w][\w .\-]*\.ya?ml", name) or not self._inside(self.folder / name):
+            raise ModelError(f"file: got {name!r}, expected the name of a file in {self.folder}, such as run.yaml")
+        if writing and (self.folder / name).exists():
+            raise ModelError(f"{name}: it exists already; choose another name")
+        return self.folder / name
+
+    def _inside(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.folder.resolve())

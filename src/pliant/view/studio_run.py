@@ -1,0 +1,315 @@
+"""What the studio computes: choices become a scenario and a run. Numbers that may stay inputs of the equations do, so
+that a moved slider runs again without compiling. No page here: this part is used and tested without a browser."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.control import natural_gains
+from pliant.control.base import resting
+from pliant.dynamics.build import shapes_that_change
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.results import Result
+from pliant.robot import Robot
+from pliant.simulation import simulate
+from pliant.view.scene import Array
+
+if TYPE_CHECKING:
+    from pliant.scenario import Scenario
+
+CONTROLLERS = ("none", "pd", "lqr", "ideal joints")
+MANOEUVRES = ("release", "hold", "move", "move, shaped")
+STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
+KEPT = 6
+"""Compiled models that are kept."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Everything that the page lets a user choose; factors multiply what the robot file says.
+
+    Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint.
+    """
+
+    robot: Robot
+    stiffness: float = 1.0
+    drive_stiffness: float = 1.0
+    gravity: float = 1.0
+    payload: float = 0.0
+    damping: float = 0.0
+    modes: int = 0
+    stiffening: bool = False
+    formulation: str = "denoc"
+    controller: str = "none"
+    manoeuvre: str = "release"
+    start: tuple[float, ...] = ()
+    goal: tuple[float, ...] = ()
+    bandwidth: float = 10.0
+    move_time: float = 1.0
+    duration: float = 5.0
+
+    @classmethod
+    def of(cls, robot: Robot, **changes: Any) -> Choices:
+        """What the robot itself says: its payload, damping and number of modes."""
+        flexible = [link.shapes for link in robot.links if link.shapes is not None]
+        model_joints = [link for link in robot.links if link.joint.moves]
+        start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link in model_joints)
+        usual: dict[str, Any] = {
+            "payload": float(robot.payload.mass),
+            "damping": max((float(s.damping) for s in flexible), default=0.0),
+            "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
+            "start": start,
+            "goal": start,
+        }
+        return cls(robot, **(usual | changes))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run, and how it came about."""
+
+    choices: Choices
+    result: Result
+    frequencies: Array
+    seconds: float
+    compiled: bool
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A model with its controller and motion, ready for other values of its parameters."""
+
+    model: Model
+    controller: Any
+    motion: dict[str, Any] | None
+
+
+class Workshop:
+    """Runs choices; remembers what it has compiled."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, _Prepared] = {}
+        self._layouts: dict[Any, tuple[Robot, list[str]]] = {}
+
+    def run(self, choices: Choices) -> Run:
+        """Simulate; raises `PliantError` with the reason when the choices make no arm or no run."""
+        began = time.perf_counter()
+        check(choices)
+        values = numbers(choices)
+        robot, free = self._layout(choices, values)
+        built_in = {path: value for path, value in values.items() if path not in free}
+        key = (robot, tuple(built_in.items()), _drive_key(choices))
+        compiled = key not in self._kept
+        if compiled:
+            while len(self._kept) >= KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = self._prepare(choices, robot.replace(built_in), free)
+        ready = self._kept[key]
+        p = np.array([values[path] for path in free])
+        q0 = _start(ready.model, choices, p)
+        result = simulate(
+            ready.model, choices.duration, q0, controller=ready.controller, motion=ready.motion, p=p, progress=False
+        )
+        found = _frequencies(ready.model, result.q[-1], p)
+        return Run(choices, result, found, time.perf_counter() - began, compiled)
+
+    def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
+        """The robot with its modes, and the paths that stay inputs: asked once for each arm."""
+        key = (choices.robot, choices.modes, choices.controller == "lqr")
+        if key not in self._layouts:
+            robot = structure(choices)
+            self._layouts[key] = (robot, _free_paths(robot, values, choices))
+        return self._layouts[key]
+
+    def _prepare(self, choices: Choices, robot: Robot, free: list[str]) -> _Prepared:
+        model = robot.model(choices.formulation, stiffening=choices.stiffening, parameters=free)
+        from pliant.scenario.parts import read_part
+
+        controller, motion = drive(choices, model)
+        made = None if controller is None else read_part(controller, "controller").make()
+        moved = {name: read_part(part, "trajectory").make() for name, part in motion.items()}
+        return _Prepared(model, made, moved or None)
+
+
+def check(choices: Choices) -> None:
+    """Refuses what makes no sense, each with its reason."""
+    for name in ("stiffness", "drive_stiffness", "bandwidth", "move_time", "duration"):
+        value = getattr(choices, name)
+        if not (np.isfinite(value) and value > 0):
+            raise ModelError(f"{name.replace('_', ' ')}: got {value!r}, expected a positive number")
+    for name in ("payload", "damping"):
+        value = getattr(choices, name)
+        if not (np.isfinite(value) and value >= 0):
+            raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
+    if choices.controller == "none" and choices.manoeuvre != "release":
+        raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose pd, lqr or ideal joints")
+    if choices.controller == "lqr" and choices.manoeuvre == "move, shaped":
+        raise ModelError("lqr settles at a goal and follows no path; choose pd or ideal joints for a shaped move")
+
+
+def structure(choices: Choices) -> Robot:
+    """The robot with the chosen number of modes, which changes its coordinates."""
+    if not choices.modes:
+        return choices.robot
+    links = []
+    for link in choices.robot.links:
+        shapes = link.shapes
+        if shapes is not None and shapes.method == "modes":
+            wanted = {name: choices.modes for name in ("bending_y", "bending_z") if getattr(shapes, name)}
+            link = link.model_copy(update={"shapes": shapes.model_copy(update=wanted)})
+        links.append(link)
+    return Robot.model_validate({**choices.robot.to_dict(), "links": [_plain(link) for link in links]})
+
+
+def _plain(link: Any) -> Any:
+    return link.model_dump(mode="json", exclude_none=True, exclude_defaults=True) | {"name": link.name}
+
+
+def numbers(choices: Choices) -> dict[str, float]:
+    """Paths of numbers that the sliders set, and their values."""
+    found: dict[str, float] = {}
+    paths = choices.robot.paths()
+    for path, value in paths.items():
+        if path.endswith(STIFFNESSES):
+            found[path] = value * choices.stiffness
+        elif path.endswith(".drive.stiffness"):
+            found[path] = value * choices.drive_stiffness
+        elif path.endswith(".shapes.damping"):
+            found[path] = choices.damping
+        elif path.startswith("gravity.") and value:
+            found[path] = value * choices.gravity
+    return found | {"payload.mass": choices.payload}
+
+
+def _free_paths(robot: Robot, values: dict[str, float], choices: Choices) -> list[str]:
+    """Those that can stay inputs: what shapes the functions, or the gains of an LQR, has to be built in."""
+    if choices.controller == "lqr":
+        return []
+    return [path for path in values if not shapes_that_change(robot, path)]
+
+
+def _drive_key(choices: Choices) -> Any:
+    c = choices
+    return (c.formulation, c.stiffening, c.controller, c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time)
+
+
+def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Controller and prescribed motion, in the words of a scenario file."""
+    start, goal = list(choices.start), list(choices.goal)
+    path: dict[str, Any] = {"type": "constant", "position": start}
+    if choices.manoeuvre.startswith("move"):
+        path = {"type": "quintic", "from": start, "to": goal, "duration": choices.move_time}
+    shaper = None
+    if choices.manoeuvre == "move, shaped":
+        lowest = model.frequencies(model.equilibrium(goal))
+        shaper = {"type": "zv", "frequency": float(lowest[lowest > 0][0])}
+    if choices.controller == "pd":
+        kp, kd = natural_gains(model, start, choices.bandwidth)
+        reference = path if shaper is None else {"type": "shaped", "trajectory": path, "shaper": shaper}
+        return {"type": "pd", "kp": kp.tolist(), "kd": kd.tolist(), "reference": reference}, {}
+    if choices.controller == "lqr":
+        where = goal if choices.manoeuvre.startswith("move") else start
+        weight = choices.bandwidth**2
+        return {
+            "type": "lqr",
+            "joints": where,
+            "Q": {"joints": weight, "flexible": weight, "rates": 1.0},
+            "R": 0.01,
+        }, {}
+    if choices.controller == "none":
+        return None, {}
+    motion = {}
+    for k, joint in enumerate(model.joints):
+        still = path["type"] == "constant"
+        own = {**path, "position": start[k]} if still else {**path, "from": start[k], "to": goal[k]}
+        motor = f"{joint}.motor"
+        motion[motor if motor in model.coordinates else joint] = (
+            own if shaper is None else {"type": "shaped", "trajectory": own, "shaper": shaper}
+        )
+    return None, motion
+
+
+def _start(model: Model, choices: Choices, p: Array) -> Array:
+    """Released from the straight arm; every other manoeuvre begins at static rest."""
+    q = np.concatenate([choices.start, np.zeros(model.n - model.n_joints)])
+    for k, name in enumerate(model.joints):
+        if f"{name}.motor" in model.coordinates:
+            q[model.index(f"{name}.motor")] = choices.start[k]
+    if choices.manoeuvre == "release":
+        return q
+    unknown, rows = resting(model)
+    stiffness = model.kernel("stiffness")
+    extra = (p,) if model.parameters else ()
+    for _ in range(50):
+        if not unknown:
+            break
+        slope = np.asarray(stiffness(q, *extra)).reshape(model.n, model.n)[np.ix_(rows, unknown)]
+        step = np.linalg.solve(slope, model.bias(q, np.zeros(model.n), *extra)[rows])
+        q[unknown] -= step
+        if np.abs(step).max() < 1e-12 * max(1.0, np.abs(q).max()):
+            break
+    return q
+
+
+def _frequencies(model: Model, q: Array, p: Array) -> Array:
+    """Hz, joints (or motors) locked, with the values of the run."""
+    from scipy.linalg import eigh
+
+    extra = (p,) if model.parameters else ()
+    held = {link.actuated for link in model.chain.links}
+    free = [k for k in range(model.n) if k not in held]
+    if not free:
+        return np.zeros(0)
+    K = np.asarray(model.kernel("stiffness")(q, *extra)).reshape(model.n, model.n)
+    squares = eigh(K[np.ix_(free, free)], model.mass_matrix(q, *extra)[np.ix_(free, free)], eigvals_only=True)
+    return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+
+
+def scenario(choices: Choices) -> Scenario:
+    """The scenario file of the choices: what `pliant simulate` takes to make the same run."""
+    from pliant.scenario import Scenario
+
+    check(choices)
+    plain, values = structure(choices), numbers(choices)
+    robot, free = plain.replace(values), _free_paths(plain, values, choices)
+    nominal = plain.replace(
+        {path: value for path, value in values.items() if path not in free}
+    )  # whose gains a run has
+    model = nominal.model(choices.formulation, stiffening=choices.stiffening)
+    controller, motion = drive(choices, model)
+    data: dict[str, Any] = {
+        "robot": robot.to_dict(),
+        "model": {"formulation": choices.formulation, "stiffening": choices.stiffening},
+        "initial": {"q": dict(zip(model.joints, choices.start)), "equilibrium": choices.manoeuvre != "release"},
+        "duration": choices.duration,
+    }
+    if controller is not None:
+        data["controller"] = controller
+    return Scenario(**data, **({"motion": motion} if motion else {}))
+
+
+def tip_error(run: Run) -> tuple[float, float]:
+    """Distance of the tip from the rigid arm's (at the goal of a move, else at its joints): largest and last, m."""
+    from pliant.view.spectrum import tip_deflection
+
+    result, choices = run.result, run.choices
+    if choices.manoeuvre == "release":
+        away = np.linalg.norm(tip_deflection(result), axis=1)
+    else:
+        goal = choices.goal if choices.manoeuvre.startswith("move") else choices.start
+        q = np.zeros(result.model.n)
+        q[: len(goal)] = goal
+        extra = (result.parameters,) if len(result.parameters) else ()
+        away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:3, 3], axis=1)
+    return float(away.max()), float(away[-1])
+
+
+def with_robot(choices: Choices, robot: Robot) -> Choices:
+    """The same wishes for another arm, as far as they fit."""
+    same = ("gravity", "stiffening", "formulation", "duration")
+    return replace(Choices.of(robot), **{name: getattr(choices, name) for name in same})

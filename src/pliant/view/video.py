@@ -1,0 +1,139 @@
+"""A run as a movie, without a display: the arm on the left, its deflection over time on the right."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import ModelError, PliantError
+from pliant.results import Result
+from pliant.view.scene import make_scene
+from pliant.view.spectrum import tip_deflection
+from pliant.view.style import STYLE, length_unit
+from pliant.view.video_drawing import Drawing
+
+SIZE = (960, 480)
+"""Pixels; even numbers, as the codec needs."""
+FORMATS = (".mp4", ".gif")
+
+
+def to_video(
+    result: Result, path: str | os.PathLike[str], fps: int = 25, speed: float = 1.0, magnification: float = 1.0
+) -> Path:
+    """Write a run as .mp4 (H.264) or .gif.
+
+    Parameters
+    ----------
+    result : Result
+    path : str or path
+    fps : int
+        Pictures per second.
+    speed : float
+        0.1 is ten times slower than the arm.
+    magnification : float
+        Of the deflections; the grey ghost is the rigid arm.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise ModelError(f"path: got {str(target)!r}, expected a file name that ends in {' or '.join(FORMATS)}")
+    if not (fps > 0 and speed > 0 and magnification >= 0):
+        raise ModelError(f"fps, speed, magnification: got {fps}, {speed}, {magnification}, expected positive numbers")
+    if len(result) < 2:
+        raise ModelError("the result has fewer than two rows; nothing moves")
+    writer = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        writer(target, fps, pictures(result, fps, speed, magnification))
+    except OSError as error:
+        raise PliantError(f"{target}: the movie could not be written ({error.strerror or error})") from error
+    return target
+
+
+def pictures(result: Result, fps: int, speed: float, magnification: float) -> Iterator[Any]:
+    """(H, W, 3) pictures at equal times; states in between are interpolated."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    t = np.arange(result.t[0], result.t[-1] + 1e-9, speed / fps)
+    q = np.column_stack([np.interp(t, result.t, column) for column in result.q.T])
+    scene = make_scene(result.model, t, q, result.parameters)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
+        canvas: Any = FigureCanvasAgg(figure)
+        drawing = Drawing(figure.add_axes((0.0, 0.0, 0.56, 0.94)), scene, magnification)
+        cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
+        note = f", deflections × {magnification:g}" if magnification != 1 else ""
+        figure.text(0.02, 0.945, f"{result.robot.name}{note}", fontsize=10, weight="bold")
+        clock = figure.text(0.54, 0.945, "", fontsize=10, ha="right")
+        moving = (*drawing.moving, cursor, clock)
+        for artist in moving:
+            artist.set_animated(True)
+        canvas.draw()
+        still = canvas.copy_from_bbox(figure.bbox)  # what does not move is drawn once
+        for frame, now in enumerate(t):
+            drawing.show(frame)
+            cursor.set_xdata([now, now])
+            clock.set_text(f"{now:.2f} s")
+            canvas.restore_region(still)
+            for artist in moving:
+                figure.draw_artist(artist)
+            yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+
+
+def _side_plot(axes: Any, result: Result) -> Any:
+    away = tip_deflection(result)
+    unit, scale = length_unit(float(np.abs(away).max(initial=0.0)))
+    for k, name in enumerate("xyz"):
+        axes.plot(result.t, scale * away[:, k], label=name, linewidth=1.0)
+    axes.set_xlabel("time (s)")
+    axes.set_title(f"tip from where the rigid arm's would be ({unit})", fontsize=8.5)
+    axes.legend(loc="upper right", ncols=3)
+    return axes.axvline(result.t[0], color="#D55E00", linewidth=1.2)
+
+
+def _write_gif(target: Path, fps: int, frames: Iterator[Any]) -> None:
+    from PIL import Image
+
+    images = [
+        Image.fromarray(frame).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE) for frame in frames
+    ]
+    images[0].save(target, save_all=True, append_images=images[1:], duration=round(1000 / fps), loop=0, optimize=False)
+
+
+def _write_mp4(target: Path, fps: int, frames: Iterator[Any]) -> None:
+    command = [
+        _ffmpeg(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{SIZE[0]}x{SIZE[1]}",
+        "-r", str(fps), "-i", "-", "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20",
+        "-movflags", "+faststart", str(target),
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    try:
+        for frame in frames:
+            process.stdin.write(frame.tobytes())
+    except BrokenPipeError:
+        pass  # the encoder says below what was wrong
+    _, error = process.communicate()
+    if process.returncode:
+        raise PliantError(f"{target}: the encoder failed: {error.decode(errors='replace').strip()}")
+
+
+def _ffmpeg() -> str:
+    """The encoder: on the path, or the one that imageio-ffmpeg brings."""
+    found = shutil.which("ffmpeg")
+    if found:
+        return found
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+    except ImportError as error:
+        raise PliantError(
+            'an .mp4 needs ffmpeg: install it, or pip install "pliant[video]"; a .gif needs nothing'
+        ) from error
+    return str(get_ffmpeg_exe())

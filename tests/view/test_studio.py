@@ -1,0 +1,273 @@
+"""The studio: its computing without a page, its page without a browser, and both in a real browser."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pliant
+from pliant.cli import app
+from pliant.view.studio_files import Shelf
+from pliant.view.studio_run import Choices, Workshop, scenario, tip_error
+
+from .conftest import Tab
+
+PLAIN = Choices.of(pliant.load("two-link"))
+DRIVEN = pliant.load("two-link").model_copy(
+    update={
+        "links": tuple(
+            link.model_copy(
+                update={"joint": pliant.Joint(drive=pliant.Drive(stiffness=4e3, rotor_inertia=1e-3, gear_ratio=50))}
+            )
+            for link in pliant.load("two-link").links
+        )
+    }
+)
+MOVE = replace(PLAIN, controller="pd", manoeuvre="move", goal=(0.5, -0.5))
+
+
+@pytest.fixture(scope="module")
+def workshop() -> Workshop:
+    return Workshop()
+
+
+def test_moved_slider_does_not_compile(workshop: Workshop) -> None:
+    """A new 5 s run of the two-link arm answers within half a second."""
+    assert workshop.run(PLAIN).compiled
+    took = []
+    for stiffness in (2.0, 0.5, 0.7):
+        began = time.perf_counter()
+        again = workshop.run(replace(PLAIN, stiffness=stiffness, payload=0.4, damping=0.01, gravity=0.5))
+        took.append(time.perf_counter() - began)
+        assert not again.compiled
+    assert min(took) < 0.5  # 0.02 s on a quiet machine; the least, for a machine that others use as well
+
+
+def test_values_reach_the_run(workshop: Workshop) -> None:
+    """A model that keeps them as inputs gives the run of a robot that has them built in."""
+    choices = replace(PLAIN, stiffness=0.4, payload=0.8, damping=0.02, gravity=0.6, duration=0.5)
+    robot = pliant.load("two-link").replace(
+        {f"links.{link}.{path}": value for link in ("upper", "fore")
+         for path, value in {"beam.EI_y": 400.0, "beam.EI_z": 400.0, "shapes.damping": 0.02}.items()}
+        | {"payload.mass": 0.8, "gravity.1": -9.81 * 0.6}
+    )  # fmt: skip
+    direct = pliant.simulate(robot.model(), 0.5)
+    run = workshop.run(choices)
+    np.testing.assert_allclose(run.result.q[-1], direct.q[-1], atol=1e-7)  # rtol 1e-8, over some 200 steps
+    np.testing.assert_allclose(run.frequencies, robot.model().frequencies(direct.q[-1]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        replace(MOVE, payload=1.0, stiffness=0.5, duration=1.0),
+        replace(MOVE, controller="ideal joints", manoeuvre="move, shaped", duration=1.0),
+        replace(MOVE, controller="lqr", goal=(0.1, -0.1), duration=0.5),
+        replace(PLAIN, modes=2, duration=0.3),
+        replace(
+            Choices.of(pliant.load("lab-arm")), controller="pd", manoeuvre="hold", drive_stiffness=0.5, duration=0.2
+        ),
+    ],
+    ids=["pd", "shaped", "lqr", "modes", "drives"],
+)
+def test_saved_scenario_is_the_run(workshop: Workshop, choices: Choices, tmp_path: Path) -> None:
+    """The file that the command line takes gives the same motion."""
+    scenario(choices).save(tmp_path / "s.yaml")
+    again = pliant.Scenario.load(tmp_path / "s.yaml").run()
+    run = workshop.run(choices).result
+    np.testing.assert_allclose(again.q[-1], run.q[-1], atol=1e-6)  # both to rtol 1e-8, by steps that may differ
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"stiffness": 0.0}, "stiffness"),
+        ({"payload": -1.0}, "payload"),
+        ({"duration": float("nan")}, "duration"),
+        ({"manoeuvre": "move"}, "controller"),
+        ({"controller": "lqr", "manoeuvre": "move, shaped"}, "lqr"),
+    ],
+)
+def test_bad_values_are_refused_with_a_reason(workshop: Workshop, changes: dict, said: str) -> None:
+    with pytest.raises(pliant.PliantError, match=said):
+        workshop.run(replace(PLAIN, **changes))
+
+
+def test_tip_error_of_a_held_arm(workshop: Workshop) -> None:
+    """Joints held exactly, the tip stays at its static sag: largest and last are the same."""
+    run = workshop.run(replace(PLAIN, controller="ideal joints", manoeuvre="hold", duration=0.5))
+    model = pliant.load("two-link").model()
+    sag = np.linalg.norm(model.tip_pose(model.equilibrium([0.0, 0.0]))[:3, 3] - [2.0, 0, 0])
+    assert tip_error(run) == pytest.approx((sag, sag), rel=1e-6)
+
+
+# ----------------------------------------------------------------------------------------------------------- files
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    pliant.load("two-link").save(folder / "arm.yaml")
+    pliant.load("puma").save(tmp_path / "secret.yaml")
+    return Shelf(folder)
+
+
+def test_shelf_lists_and_opens_its_own(shelf: Shelf) -> None:
+    assert shelf.names() == (*pliant.arms(), "arm.yaml")
+    assert shelf.robot("arm.yaml") == pliant.load("two-link")
+
+
+@pytest.mark.parametrize("name", ["../secret.yaml", "/etc/passwd", "..", "", "a/b.yaml", "arm.yaml\0", "~/x.yaml"])
+def test_shelf_opens_nothing_else(shelf: Shelf, name: str) -> None:
+    with pytest.raises(pliant.ModelError):
+        shelf.robot(name)
+
+
+def test_links_do_not_lead_out(shelf: Shelf) -> None:
+    os.symlink(shelf.folder.parent / "secret.yaml", shelf.folder / "inner.yaml")
+    assert "inner.yaml" not in shelf.names()
+    with pytest.raises(pliant.ModelError):
+        shelf.robot("inner.yaml")
+
+
+def test_scenario_does_not_lead_out(shelf: Shelf) -> None:
+    (shelf.folder / "s.yaml").write_text("robot: ../secret.yaml\nduration: 1\n")
+    with pytest.raises(pliant.ModelError, match="outside"):
+        shelf.robot("s.yaml")
+
+
+def test_saving_does_not_overwrite(shelf: Shelf) -> None:
+    with pytest.raises(pliant.ModelError, match="exists"):
+        shelf.path("arm.yaml", writing=True)
+
+
+def test_command_line_says_what_is_wrong(tmp_path: Path) -> None:
+    runner = CliRunner()
+    for arguments in (["studio", "nothing.yaml"], ["view", str(tmp_path / "nothing.nc")]):
+        answer = runner.invoke(app, arguments)
+        assert answer.exit_code == 2
+        assert "no such" in answer.output
+
+
+def test_view_writes_pages_and_movies(swing: pliant.Result, tmp_path: Path) -> None:
+    swing.save(tmp_path / "run.nc")
+    answer = CliRunner().invoke(app, ["view", str(tmp_path / "run.nc"), "--html", str(tmp_path / "run.html")])
+    assert answer.exit_code == 0, answer.output
+    assert (tmp_path / "run.html").stat().st_size > 1e5
+
+
+# ------------------------------------------------------------------------------------------------------------ page
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
+    from pliant.view.studio import Studio
+
+    folder = tmp_path_factory.mktemp("studio")
+    (folder / "broken.yaml").write_text("links: [{name: a, beam: {length: -1}}]\n")
+    made = Studio(folder, "two-link", port=8471)
+    made.live.value = False  # runs when told, not by itself in a thread of the server
+    yield made
+    made.close()
+
+
+def test_only_this_machine_reaches_it(studio) -> None:
+    assert studio.server.get_host() == "127.0.0.1"
+
+
+def test_page_survives_bad_values_and_files(studio) -> None:
+    """A message each time; the last good run stays."""
+    good = studio.run
+    studio.sliders["payload"].value = -1.0
+    studio._safely(studio._collect_and_run)
+    assert "payload" in studio.status.content
+    studio.sliders["payload"].value = 0.0
+    assert studio.run is good
+    studio.file.value = "../outside.yaml"
+    studio._safely(studio._save)
+    assert "not possible" in studio.status.content
+    assert not (studio.shelf.folder.parent / "outside.yaml").exists()
+
+
+def test_page_runs_keeps_and_saves(studio) -> None:
+    studio.sliders["stiffness"].value = 0.5
+    studio._safely(studio._collect_and_run)
+    assert "done" in studio.status.content, studio.status.content
+    studio._safely(studio._keep_run)
+    studio.sliders["stiffness"].value = 1.0
+    studio._safely(studio._collect_and_run)
+    assert len(studio.kept) == 1
+    studio.file.value = "saved.yaml"
+    studio._safely(studio._save)
+    assert "saved" in studio.status.content
+    loaded = pliant.Scenario.load(studio.shelf.folder / "saved.yaml")
+    assert loaded.duration == 5.0
+    studio._safely(studio._forget_runs)
+
+
+def test_browser_shows_the_studio(studio, tab: Tab) -> None:
+    """It opens without errors and without a network; run is pressed and a run completes; a bad file is answered."""
+    from pliant.view.studio import address
+
+    page = tab.page
+    page.set_viewport_size({"width": 700, "height": 500})  # drawing in software is slow
+    page.goto(address(studio.server))
+    page.get_by_text("keep for comparison").wait_for(timeout=60_000)
+    before = studio.run
+    page.get_by_role("button", name="run", exact=True).dispatch_event("click")
+    _until(lambda: studio.run is not before)
+    page.get_by_text("done").first.wait_for(timeout=60_000)
+    _open(studio, "broken.yaml")
+    page.get_by_text("not possible").first.wait_for(timeout=60_000)
+    assert studio.choices.robot.name == "two-link elastic arm"
+    assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in tab.requests)
+    assert tab.troubles == []
+
+
+@pytest.mark.full
+def test_browser_draws_the_arm(studio, tab: Tab) -> None:
+    """Pixels differ from the background and between two times."""
+    from pliant.view.studio import address
+
+    page = tab.page
+    page.set_viewport_size({"width": 640, "height": 320})
+    page.goto(address(studio.server))
+    page.get_by_text("keep for comparison").wait_for(timeout=60_000)
+    seen = []
+    for now in (0.0, 0.6):
+        studio.stage.clock.value = now
+        studio.stage.draw()
+        page.wait_for_timeout(20_000)  # the scene fades in over many frames, at a few frames a second
+        seen.append(np.asarray(_screenshot(page), dtype=int)[:, :250])
+    assert (np.abs(seen[0] - seen[0][5, 5]).max(axis=2) > 30).sum() > 50
+    assert (np.abs(seen[0] - seen[1]).max(axis=2) > 30).sum() > 50
+
+
+def _screenshot(page):
+    import io
+
+    from PIL import Image
+
+    return Image.open(io.BytesIO(page.screenshot(timeout=120_000))).convert("RGB")
+
+
+def _until(condition, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _open(studio, name: str) -> None:
+    """What the dropdown does when a user picks a file."""
+    studio.arm.value = name
+    studio._safely(studio._open)
