@@ -26,11 +26,9 @@ def test_formulations_agree(seed: int, stiffening: bool, base: Base | None) -> N
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("base", [None, SHAKEN, CARRIED])
-@pytest.mark.parametrize("stiffening", [False, True])
-@pytest.mark.parametrize("seed", range(30))
-def test_formulations_agree_on_many(seed: int, stiffening: bool, base: Base | None) -> None:
-    check(seed, stiffening, base)
+@pytest.mark.parametrize("seed", range(10, 40))
+def test_formulations_agree_on_many(seed: int) -> None:
+    check(seed, seed % 2 == 0, (None, SHAKEN, CARRIED)[seed % 3])
 
 
 def check(seed: int, stiffening: bool, base: Base | None) -> None:
