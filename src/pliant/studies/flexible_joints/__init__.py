@@ -25,6 +25,6 @@ STUDY = Study(
     "data is filled from the public model of the arm.",
     given=GIVEN,
     chosen=CHOSEN,
-    steps=(17, 35),
+    steps=(21, 34),
     run=run,
 )

@@ -95,8 +95,8 @@ def _orders(runs: Runs) -> list[Check]:
                  {f"{s:g}": x for s, x in apart.items()}, "< 0.2 % to 3 rad/s, 1-2.5 % at 8-10 rad/s",
                  near < 0.002 and all(0.01 <= x <= 0.025 for x in far), "measured before with other code",
                  "Relative difference of the peaks. At large deflections the products of shortening and deflection "
-                 "count. The band for 8 and 10 rad/s was set from earlier measurements of 1.4 and 2.1 %; our peaks, and "
-                 "the independent ones above, give 0.98 and 1.5 %."),
+                 "count. The band for 8 and 10 rad/s was set from earlier measurements of 1.4 and 2.1 %; our peaks, "
+                 "and the independent ones above, give 0.98 and 1.5 %."),
         claimed("low-speed", "At 0.6 and 2 rad/s the difference between zero and high order is obvious", "Fig. 3",
                 "obvious, growing with speed", slow, max(slow.values()) > 0.01 and (len(slow) < 2 or slow["2"] >
                 slow["0.6"]), "> 1 % of the peak", "the width of a line in a figure",
@@ -217,8 +217,8 @@ def _canadarm(runs: Runs) -> list[Check]:
         reported("EA", "The printed EA against a physical one", "section 4.2", EA,
                  "Peaks of u_x and v_y of the first boom (m) with 2.84e7 and 2.84e8 N. The axial displacement falls "
                  f"{EA['printed'][0] / EA['physical'][0]:.0f}-fold; the bending peak changes by "
-                 f"{100 * (EA['physical'][1] / EA['printed'][1] - 1):+.0f} %, because the soft booms of the printed value "
-                 "take up part of the motion in their length. With the printed value Fig. 10 shows a boom that no "
+                 f"{100 * (EA['physical'][1] / EA['printed'][1] - 1):+.0f} %, because the soft booms of the printed "
+                 "value take up part of the motion in their length. With the printed value Fig. 10 shows a boom that no "
                  "tube of that bending stiffness would be."),
     ]  # fmt: skip
     if "rigid fall" in runs.extra:

@@ -26,6 +26,6 @@ STUDY = Study(
     "without stiffening; the counts are evaluated as formulas and taken from instruction tapes.",
     given=GIVEN,
     chosen=CHOSEN,
-    steps=(8, 13),
+    steps=(8, 14),
     run=run,
 )

@@ -25,6 +25,6 @@ STUDY = Study(
     "repeated here with both algorithms, two readings of the hub inertia, and the eigenvalues of the error dynamics.",
     given=GIVEN,
     chosen=CHOSEN,
-    steps=(13, 24),
+    steps=(15, 27),
     run=run,
 )

@@ -93,8 +93,8 @@ def puma(hub: str) -> Robot:
 
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
-    sizes = (2, 4, 6, 8) if quick else (2, 4, 6, 8, 10, 12, 16, 20)
-    counted = (5, 6, 10, 20) if quick else (5, 6, 10, 20, 40, 80)
+    sizes = (2, 6, 8) if quick else (2, 4, 6, 8, 10, 12, 16, 20)
+    counted = (5, 6, 10) if quick else (5, 6, 10, 20, 40, 80)
     runs = Runs({"duration": 10.0, "rtol": 1e-8, "atol": 1e-8, "method": "dopri5", "timed sizes": sizes,
                  "counted sizes": counted, "steps": (0.1, 0.001) if quick else (0.1, 0.01, 0.001, 0.0001)})  # fmt: skip
     for hub in HUBS:
