@@ -221,7 +221,7 @@ def test_browser_shows_the_studio(studio, tab: Tab) -> None:
     page = tab.page
     page.set_viewport_size({"width": 700, "height": 500})  # drawing in software is slow
     page.goto(address(studio.server))
-    page.get_by_text("keep for comparison").wait_for(timeout=60_000)
+    page.get_by_text("run when a slider moves").wait_for(timeout=60_000)
     before = studio.run
     page.get_by_role("button", name="run", exact=True).dispatch_event("click")
     _until(lambda: studio.run is not before)
@@ -241,7 +241,7 @@ def test_browser_draws_the_arm(studio, tab: Tab) -> None:
     page = tab.page
     page.set_viewport_size({"width": 640, "height": 320})
     page.goto(address(studio.server))
-    page.get_by_text("keep for comparison").wait_for(timeout=60_000)
+    page.get_by_text("run when a slider moves").wait_for(timeout=60_000)
     seen = []
     for now in (0.0, 0.6):
         studio.stage.clock.value = now

@@ -46,38 +46,50 @@ class Studio:
     def _build(self, name: str) -> None:
         gui = self.server.gui
         self.status = gui.add_markdown("**ready**")
-        with gui.add_folder("Arm"):
-            names = self.shelf.names()
-            self.arm = gui.add_dropdown("arm or file", names, initial_value=name if name in names else names[0])
-            self.arm.on_update(lambda _: self._safely(self._open))
-        with gui.add_folder("Values"):
-            self.sliders = {
-                "stiffness": gui.add_slider("stiffness ×", 0.05, 5.0, 0.05, 1.0, hint="EI and GJ of all beams"),
-                "drive_stiffness": gui.add_slider("drive stiffness ×", 0.05, 5.0, 0.05, 1.0),
-                "payload": gui.add_number("payload (kg)", 0.0, step=0.1),
-                "damping": gui.add_slider("damping ratio", 0.0, 0.1, 0.001, 0.0),
-                "gravity": gui.add_slider("gravity ×", 0.0, 2.0, 0.05, 1.0),
-                "modes": gui.add_slider("modes per direction", 0, 6, 1, 0, hint="0 keeps the file's shapes"),
-            }
-            self.stiffening = gui.add_checkbox("geometric stiffening", False)
-            self.formulation = gui.add_dropdown("formulation", tuple(FORMULATIONS), initial_value="denoc")
-        self.joints_place = gui.add_folder("Joints (deg, m)", expand_by_default=True)
-        with gui.add_folder("Manoeuvre"):
-            self.controller = gui.add_dropdown("controller", CONTROLLERS, initial_value="none")
-            self.manoeuvre = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
-            self.bandwidth = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
-            self.move_time = gui.add_number("time of the move (s)", 1.0, step=0.1)
-            self.duration = gui.add_number("duration (s)", 5.0, step=0.5)
         self.button = gui.add_button("run", color="blue")
         self.live = gui.add_checkbox("run when a slider moves", True)
-        self.keep = gui.add_button("keep for comparison")
-        self.forget = gui.add_button("forget kept runs")
-        self.readout = gui.add_markdown("")
-        self.charts = gui.add_folder("Tip from the rigid arm's (mm)")
-        with gui.add_folder("File"):
+        self.stage = Stage(self.server)
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("arm"):
+            self._arm_tab(name)
+        with tabs.add_tab("manoeuvre"):
+            self._manoeuvre_tab()
+        with tabs.add_tab("results"):
+            self.keep = gui.add_button("keep for comparison")
+            self.forget = gui.add_button("forget kept runs")
+            self.readout = gui.add_markdown("")
+            self.charts = gui.add_folder("Tip from the rigid arm's (mm)")
+        with tabs.add_tab("file"):
+            gui.add_markdown("Writes a scenario into the folder of the studio, for `pliant simulate`.")
             self.file = gui.add_text("file name", "studio.yaml")
             self.save = gui.add_button("save scenario")
-        self.stage = Stage(self.server)
+        self._connect()
+
+    def _arm_tab(self, name: str) -> None:
+        gui, names = self.server.gui, self.shelf.names()
+        self.arm = gui.add_dropdown("arm or file", names, initial_value=name if name in names else names[0])
+        self.arm.on_update(lambda _: self._safely(self._open))
+        self.sliders = {
+            "stiffness": gui.add_slider("stiffness ×", 0.05, 5.0, 0.05, 1.0, hint="EI and GJ of all beams"),
+            "drive_stiffness": gui.add_slider("drive stiffness ×", 0.05, 5.0, 0.05, 1.0),
+            "payload": gui.add_number("payload (kg)", 0.0, step=0.1),
+            "damping": gui.add_slider("damping ratio", 0.0, 0.1, 0.001, 0.0),
+            "gravity": gui.add_slider("gravity ×", 0.0, 2.0, 0.05, 1.0),
+            "modes": gui.add_slider("modes per direction", 0, 6, 1, 0, hint="0 keeps the file's shapes"),
+        }
+        self.stiffening = gui.add_checkbox("geometric stiffening", False)
+        self.formulation = gui.add_dropdown("formulation", tuple(FORMULATIONS), initial_value="denoc")
+
+    def _manoeuvre_tab(self) -> None:
+        gui = self.server.gui
+        self.controller = gui.add_dropdown("controller", CONTROLLERS, initial_value="none")
+        self.manoeuvre = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
+        self.bandwidth = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
+        self.move_time = gui.add_number("time of the move (s)", 1.0, step=0.1)
+        self.duration = gui.add_number("duration (s)", 5.0, step=0.5)
+        self.joints_place = gui.add_folder("Joints (deg, m)", expand_by_default=True)
+
+    def _connect(self) -> None:
         self.button.on_click(lambda _: self._safely(self._collect_and_run))
         self.keep.on_click(lambda _: self._safely(self._keep_run))
         self.forget.on_click(lambda _: self._safely(self._forget_runs))
