@@ -1,6 +1,6 @@
 """Runs of the two-link arm against SciPy's loop on the same kernel; a stiff arm by two methods; the first result.
 
-    python -m benchmarks simulation [--quick]
+python -m benchmarks simulation [--quick]
 """
 
 from __future__ import annotations

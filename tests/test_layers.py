@@ -76,7 +76,7 @@ def test_imports_point_upwards(path: Path) -> None:
 
 def test_import_is_light() -> None:
     """`import pliant` loads none of the libraries that cost half a second each."""
-    heavy = ('numba', 'xarray', 'matplotlib', 'scipy.integrate', 'llvmlite')
+    heavy = ("numba", "xarray", "matplotlib", "scipy.integrate", "llvmlite")
     code = f"import sys, pliant; print(*[m for m in {heavy!r} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert found == []

@@ -153,7 +153,6 @@ class _Numbering:
             self.rows.append((op, a, b, constant))
         return number
 
-
     def columns(self) -> Columns:
         """Operations, operands and constants as arrays."""
         op, a, b, constant = zip(*self.rows) if self.rows else ((), (), (), ())

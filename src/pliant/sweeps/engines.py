@@ -67,7 +67,9 @@ def _chunk(points: Points, chosen: Any) -> list[Outcome]:
     except SimulationError as error:  # every arm of the chunk
         return [Outcome(int(k), "failed", {}, str(error)) for k in chosen]
     good = np.flatnonzero(batch.status == 0)
-    h = Histories(model, batch.t, batch.q[good], batch.qd[good], batch.tau[good], p[good])
+    rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
+    tau = _torques(batch, points, torque, len(chosen))
+    h = Histories(model, batch.t, batch.q[rows], batch.qd[rows], tau[rows], p[rows])
     columns = {name: METRICS[name](h) for name in points.study.metrics} if len(good) else {}
     outcomes = [
         Outcome(int(chosen[k]), "finished", {name: float(column[row]) for name, column in columns.items()})
@@ -77,6 +79,15 @@ def _chunk(points: Points, chosen: Any) -> list[Outcome]:
         how = "broke down" if batch.status[k] == 1 else "stopped at a limit"
         outcomes.append(Outcome(int(chosen[k]), "failed", {}, f"the run {how} at t = {batch.ended[k]:.6g} s"))
     return outcomes
+
+
+def _torques(batch: Any, points: Points, torque: Any, count: int) -> Any:
+    """(B, N, m) torques that acted; constants need not be computed row by row."""
+    s = points.study.scenario
+    if s.controller is not None or s.motion or isinstance(torque, tuple):
+        return batch.tau
+    constant = np.zeros(batch.model.n_joints) if torque is None else torque
+    return np.broadcast_to(np.atleast_2d(constant)[:, None], (count, 1, batch.model.n_joints))
 
 
 # ------------------------------------------------------------------------------------------------------- processes

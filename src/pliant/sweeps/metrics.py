@@ -24,7 +24,7 @@ WINDOW = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """Runs of B arms: t (N,), q and qd (B, N, n), tau (B, N, n_joints), values of the parameters (B, P)."""
+    """Runs of B arms: t (N,), q and qd (B, N, n), tau (B, N or 1, n_joints), values of the parameters (B, P)."""
 
     model: Model
     t: Array
@@ -44,10 +44,10 @@ class Histories:
         p = np.broadcast_to(self.p[:, None], (*self.q.shape[:2], self.p.shape[1]))
         return np.asarray(_reader(self.model)(self.q, p))
 
-    @property
+    @cached_property
     def tip(self) -> Array:
         """(B, N, 3)."""
-        return self._read[..., :3]
+        return np.ascontiguousarray(self._read[..., :3])
 
     @property
     def deflections(self) -> Array:
@@ -78,7 +78,8 @@ def peak_deflection(h: Histories) -> Array:
 def settling_time(h: Histories) -> Array:
     """Time after which the tip stays within 2 % of its largest distance from where it ends, s."""
     away = h.tip - h.tip[:, -1:]
-    squares = np.einsum("bnk,bnk->bn", away, away)
+    np.square(away, out=away)
+    squares = away[..., 0] + away[..., 1] + away[..., 2]
     outside = squares > BAND**2 * squares.max(axis=1, keepdims=True)
     last = np.where(outside.any(axis=1), outside.shape[1] - 1 - outside[:, ::-1].argmax(axis=1), -1)
     return np.asarray(h.t[np.minimum(last + 1, len(h.t) - 1)])
