@@ -218,8 +218,8 @@ def _canadarm(runs: Runs) -> list[Check]:
                  "Peaks of u_x and v_y of the first boom (m) with 2.84e7 and 2.84e8 N. The axial displacement falls "
                  f"{EA['printed'][0] / EA['physical'][0]:.0f}-fold; the bending peak changes by "
                  f"{100 * (EA['physical'][1] / EA['printed'][1] - 1):+.0f} %, because the soft booms of the printed "
-                 "value take up part of the motion in their length. With the printed value Fig. 10 shows a boom that no "
-                 "tube of that bending stiffness would be."),
+                 "value take up part of the motion in their length. With the printed value Fig. 10 shows a boom that "
+                 "no tube of that bending stiffness would be."),
     ]  # fmt: skip
     if "rigid fall" in runs.extra:
         found.append(_rigid(runs))

@@ -128,8 +128,8 @@ def _table_1(runs: Runs) -> list[Check]:
         claimed("steps", "The fifteen steps add up to (173n - 128) M, (150n - 133) A", "Table 1",
                 "173n - 128, 150n - 133", [proposed.products, proposed.sums],
                 all(published.proposed(n).products == 173 * n - 128 and published.proposed(n).sums == 150 * n - 133
-                    for n in range(1, 30)), 0, "integers", "The counts of the fifteen steps as printed, summed for 1 to 29 links. For six links "
-                "910 M and 767 A."),
+                    for n in range(1, 30)), 0, "integers",
+                "The counts of the fifteen steps as printed, summed for 1 to 29 links. For six links 910 M and 767 A."),
         claimed("n-star", "Crossovers n* with the O(n^3) method in multiplications", "Table 1", printed, ours,
                 printed == ours, 0, "integers", "From the printed formulas. Brandle's 14 is 15: at 14 links its 3278 "
                 "multiplications exceed Walker and Orin's 3201."),
