@@ -266,3 +266,12 @@ def test_partial_result_of_a_blow_up_can_be_saved(tmp_path) -> None:
         simulate(model, 5.0, start(model), method="rk4", step=0.05)
     path = caught.value.result.save(tmp_path / "partial.nc")
     assert np.isfinite(pliant.Result.load(path).q).all()
+
+
+def test_every_joint_of_a_rigid_arm_may_be_prescribed() -> None:
+    model = pliant.load("puma").model()
+    run = simulate(model, 1.0, motion={name: lambda t: 0.3 * ca.sin(t) for name in model.joints})
+    assert run.q == pytest.approx(np.repeat(0.3 * np.sin(run.t)[:, None], 6, axis=1), abs=1e-12)
+    assert run.tau == pytest.approx(
+        model.inverse_dynamics(run.q, run.qd, np.repeat(-0.3 * np.sin(run.t)[:, None], 6, axis=1)), abs=1e-9
+    )

@@ -144,14 +144,16 @@ class Composition:
         E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", n), qd_symbol := ca.SX.sym("qd", n)))
         gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
         self._residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
-        xdot = ca.vertcat(qd[self.free], qdd[self.free], z_rate, power)
+        moving = ca.vertcat(qd[self.free], qdd[self.free]) if self.free else ca.SX(0, 1)
+        xdot = ca.vertcat(moving, z_rate, power)
         self._q, self._qd, self._qdd, self._tau, self._xdot = q, qd, qdd, tau, xdot
 
     def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
         """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
         f = len(self.free)
         q, qd, held = ca.SX.zeros(self.n), ca.SX.zeros(self.n), {}
-        q[self.free], qd[self.free] = x[:f], x[f : 2 * f]
+        if self.free:
+            q[self.free], qd[self.free] = x[:f], x[f : 2 * f]
         for index, path in self.paths.items():
             rate = ca.jacobian(path, self.t)
             q[index], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
@@ -198,9 +200,10 @@ class Composition:
         )  # fmt: skip
 
     def tolerances(self, atol: float) -> Array:
-        """Absolute tolerance of each state: work is a quadrature and never holds a step back."""
+        """Absolute tolerance of each state: work is a quadrature and holds no step back, unless it is all there is."""
         out = np.full(self.x.shape[0], float(atol))
-        out[-1] = np.inf
+        if len(out) > 1:
+            out[-1] = np.inf
         return out
 
     def start(self, q0: Array, qd0: Array) -> Array:
