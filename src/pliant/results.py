@@ -383,6 +383,12 @@ class Result:
 
         return plot(self, *what, **options)
 
+    def compare(self, other: Result, **options: Any) -> Any:
+        """Figure of this run and another one: see `pliant.view.compare`."""
+        from pliant.view import compare
+
+        return compare(self, other, **options)
+
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
         """Write the run as one page with the arm in 3-D and plots: see `pliant.view.to_html`."""
         from pliant.view import to_html

@@ -35,10 +35,11 @@ def test_every_figure_is_drawn_with_units(result: Result, driven: Result, name: 
     for run, paths in ((result, both), (driven, both[1:])):
         figure = plot(run, name, path=paths)
         assert both[1].read_text().startswith("<?xml")
+        drawn = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
         for axes in figure.axes:
             assert "(" in axes.get_ylabel(), "an axis without a unit"
-            assert axes.lines, "empty axes"
-        assert "(" in figure.axes[-1].get_xlabel()
+        assert all(axes.lines or axes.collections for axes in drawn), "empty axes"
+        assert "(" in drawn[-1].get_xlabel()
     assert both[0].read_bytes()[:4] == b"\x89PNG"
 
 
@@ -196,3 +197,18 @@ def test_svg_is_the_same_every_time(result: Result, tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         plot(result, "joints", path=tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_frequency_map_follows_the_arm(tmp_path):
+    """The elbow folded back brings the fore link's mass to the root: the lowest frequency rises."""
+    from pliant.view import frequency_map
+    from pliant.view.maps import _frequencies
+
+    model = pliant.load("two-link").model()
+    values = np.array([0.0, np.pi])
+    straight, folded = _frequencies(model, "fore", values, {}, "locked")[:, 0]
+    assert folded > 1.5 * straight
+    frequency_map(model, "fore", values, path=tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 5000
+    with pytest.raises(ModelError, match="joint"):
+        frequency_map(model, "elbow", values)

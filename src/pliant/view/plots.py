@@ -39,6 +39,10 @@ FIGURES: dict[str, Drawing] = {
     "spectrum": Drawing(
         spectrum.spectrum, lambda r: 2.8, "spectrum of the tip's deflection, and the arm's frequencies"
     ),
+    "spectrogram": Drawing(
+        spectrum.spectrogram, lambda r: 3.0, "that spectrum over time, and the frequencies on the way"
+    ),
+    "error": Drawing(spectrum.tip_error, lambda r: 2.8, "distance of the tip from where the rigid arm's would be"),
 }
 """Figures of a run by name."""
 
@@ -52,7 +56,8 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     ----------
     result : Result
     *what : str
-        Names from `FIGURES`: joints, deflections, path, tip, energy, torques, spectrum. Several stand on one page;
+        Names from `FIGURES`: joints, deflections, path, tip, error, energy, torques, spectrum, spectrogram. Several
+        stand on one page;
         none gives an overview.
     path : str, path or list of them, optional
         Where to write it: .png (200 dpi), .svg or .pdf.

@@ -1,4 +1,4 @@
-"""Spectrum of the tip's deflection, with the arm's own frequencies marked."""
+"""Spectrum and spectrogram of the tip's deflection, with the arm's own frequencies marked."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.results import Result
-from pliant.view.style import length_unit, line
+from pliant.view.style import length_unit, line, time_axis
 
 Array = NDArray[np.float64]
+STYLES = {"free": (0, (5, 2)), "locked": (0, (1, 1.5))}
+"""How the arm's own frequencies are marked."""
 
 
 def tip_deflection(result: Result) -> Array:
@@ -56,22 +58,70 @@ def spectrum(page: Any, result: Result) -> None:
     peak = scale * float(height[shown].max())
     if peak > 0:
         axes.set_ylim(max(peak * 1e-6, scale * float(height[shown].min()) * 0.3), peak * 4)
-    styles = {"free": (0, (5, 2)), "locked": (0, (1, 1.5))}
     for name, values in marks.items():
         inside = values[(values > 0) & (values <= top)]
         for k, value in enumerate(inside):
             label = f"arm, joints {name}" if k == 0 else None
-            axes.axvline(value, color="0.35", linewidth=0.9, linestyle=styles[name], label=label, zorder=0)
+            axes.axvline(value, color="0.35", linewidth=0.9, linestyle=STYLES[name], label=label, zorder=0)
     axes.set_xlim(0.0, top)
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel(f"amplitude ({unit})")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=3)
 
 
-def _model_frequencies(result: Result, joints: str) -> Array:
+def tip_error(page: Any, result: Result) -> None:
+    """Distance of the tip from that of the rigid arm with the same motors (or joints): what bending costs."""
+    axes = page.subplots()
+    distance = np.linalg.norm(tip_deflection(result), axis=1)
+    unit, scale = length_unit(float(distance.max()))
+    axes.plot(result.t, scale * distance, **line(0))
+    axes.set_ylabel(f"tip error ({unit})")
+    axes.set_ylim(bottom=0.0)
+    time_axis(axes)
+
+
+WINDOWS = 8
+"""Stretches of the run that a spectrogram resolves, each half covered by the next."""
+
+
+def spectrogram(page: Any, result: Result) -> None:
+    """Amplitude of the tip's deflection over time and frequency, and the arm's own frequencies on the way.
+
+    Dashed with joints free, dotted with joints locked.
+    """
+    axes = page.subplots()
+    count, deflection = 2 * (len(result) // (WINDOWS + 1)), tip_deflection(result)
+    if count < 16 or not np.abs(deflection).max() > 0:
+        axes.set_axis_off()
+        reason = "too few rows for a spectrogram" if count < 16 else "the tip does not deflect"
+        axes.text(0.5, 0.5, reason, ha="center", color="0.4", transform=axes.transAxes)
+        return
+    starts = np.arange(0, len(result) - count + 1, max(count // 8, 1))
+    found = [amplitudes(result.t[k : k + count], deflection[k : k + count]) for k in starts]
+    middle = np.array([result.t[k + count // 2] for k in starts])
+    f = found[0][0]
+    rows = [int(k) + count // 2 for k in starts]
+    own = {name: np.array([_model_frequencies(result, name, row) for row in rows]) for name in STYLES}
+    top = _upper_end(f, {name: values[0] for name, values in own.items()})
+    heights = np.column_stack([height[f <= top] for _, height in found])
+    unit, scale = length_unit(float(heights.max()))
+    peak = scale * float(heights.max())
+    level = np.log10(np.maximum(scale * heights, peak * 1e-4))
+    image = axes.pcolormesh(middle, f[f <= top], level, cmap="viridis", shading="nearest", rasterized=True)
+    for name, values in own.items():
+        for curve in values.T:
+            if 0 < curve[0] <= top:
+                axes.plot(middle, curve, color="w", linewidth=1.0, linestyle=STYLES[name])
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("frequency (Hz)")
+    axes.set_ylim(0.0, top)
+    page.colorbar(image, ax=axes, label=f"log10 of amplitude ({unit})")
+
+
+def _model_frequencies(result: Result, joints: str, row: int = -1) -> Array:
     if len(result.parameters):
         return np.zeros(0)  # the model's own frequencies are those of its nominal parameters
-    return result.model.frequencies(result.q[-1], joints)
+    return result.model.frequencies(result.q[row], joints)
 
 
 def _upper_end(f: Array, marks: dict[str, Array]) -> float:
