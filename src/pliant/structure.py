@@ -157,7 +157,8 @@ class Run:
         return place, fraction(chain_link, x)
 
     def _stiffness(self, place: int, eta: float) -> dict[str, float]:
-        p = beam_properties(self.model.robot.links[place].beam)
+        robot = self.model.robot.replace(dict(zip(self.model.parameters, self.parameters.tolist())))
+        p = beam_properties(robot.links[place].beam)
         profile = section_profile(p)
         return {name: getattr(p, name) * float(profile(name, np.array([eta]))[0]) for name in ("EI_y", "EI_z", "EA")}
 

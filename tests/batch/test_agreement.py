@@ -226,3 +226,11 @@ def test_two_links_hold_limits_of_the_file() -> None:
     assert np.isnan(batch.q[1, last + 1 :]).all()
     free = simulate_batch(model, 0.6, q0, torque=[500.0, 0.0], step=1e-3, output_step=0.01, limits=False)
     assert np.abs(free.q[0, last + 1, :2]).max() > 0.5
+
+
+def test_one_joint_with_a_constant_torque() -> None:
+    """CasADi slices a 1 x 1 symbol into a row: the parts of p are joined, never cut."""
+    model = pliant.load("spin-up").model()
+    batch = simulate_batch(model, 0.1, np.zeros((3, model.n)), torque=[0.5], step=1e-3)
+    single = pliant.simulate(model, 0.1, torque=[0.5], method="rk4", step=1e-3)
+    assert np.abs(batch.q[0, -1] - single.q[-1]).max() < 1e-10

@@ -113,10 +113,10 @@ class BatchEquations:
     def _function(self, name: str, outputs: list[Any]) -> Any:
         c, m = self.composition, self.composition.m
         x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", TABLE_WIDTH * m if c.has_table else 0)
-        p = ca.SX.sym("p", (m if self.has_constant else 0) + c.model.parameter_symbols.shape[0])
+        own = ca.SX.sym("own", c.model.parameter_symbols.shape[0])
+        u = ca.SX.sym("u", m) if self.has_constant else ca.SX.zeros(m)
+        p = ca.vertcat(u, own) if self.has_constant else own
         gains = ca.vertcat(*self.gains.values()) if self.gains else ca.SX(0, 1)
-        u = p[:m] if self.has_constant else ca.SX.zeros(m)
-        own = p[m:] if self.has_constant else p
         state = x if self.with_work else ca.vertcat(x, 0)
         old, new = ca.vertcat(c.x, c.p), ca.vertcat(state, u, w, own)
         values = ca.substitute([ca.densify(ca.SX(o)) for o in outputs], [old], [new])
