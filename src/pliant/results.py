@@ -351,6 +351,7 @@ class Result:
             stats = json.loads(data.attrs["stats"])
             stats["events"] = tuple((float(t), str(name)) for t, name in stats["events"])
             options, versions = json.loads(data.attrs["options"]), json.loads(data.attrs["versions"])
+            options["parameters"] = tuple(options["parameters"])
             arrays = {
                 key: np.asarray(data[key], dtype=float)
                 for key in ("q", "qd", "tau", "work", "power_residual", "parameters")
