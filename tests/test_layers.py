@@ -16,7 +16,6 @@ ORDER = (
     "progress", "results", "composition", "simulation", "batch", "analysis", "export", "view", "scenario",
     "identification", "sweeps", "environments", "studies", "cli",
 )  # fmt: skip
-KNOW_NO_ROBOT = ("algebra", "kernels", "integrate")
 DOORS = {  # imports inside a method that point downwards, each for a user's convenience
     ("robot", "model"),  # Robot.model
     ("results", "view"),  # Result.plot and its kin

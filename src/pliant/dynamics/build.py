@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.inertia import Inertia, zero
-from pliant.algebra.rotations import SX, Identity, Rotation, constant
+from pliant.algebra.rotations import SX, Rotation, constant
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moments, RigidMap, lump
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
@@ -329,5 +329,3 @@ def unit(axis: tuple[float, float, float]) -> tuple[float, float, float]:
     a[np.abs(np.abs(a) - 1.0) < 1e-12] = np.sign(a[np.abs(np.abs(a) - 1.0) < 1e-12])
     return float(a[0]), float(a[1]), float(a[2])
 
-
-__all__ = ["Identity", "build_chain", "robot_shapes"]
