@@ -328,4 +328,3 @@ def unit(axis: tuple[float, float, float]) -> tuple[float, float, float]:
     a[np.abs(a) < 1e-12] = 0.0
     a[np.abs(np.abs(a) - 1.0) < 1e-12] = np.sign(a[np.abs(np.abs(a) - 1.0) < 1e-12])
     return float(a[0]), float(a[1]), float(a[2])
-
