@@ -1,0 +1,1 @@
+"""pliant beside its peers: the same arm, the same motion, accuracy and time."""
