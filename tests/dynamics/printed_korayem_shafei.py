@@ -16,7 +16,8 @@ import numpy as np
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.gibbs_appell_links import Link, links_of
 
-MISPRINTS = ("44", "69", "70", "102", "gravity")
+MISPRINTS = ("44", "67", "69", "70", "102", "gravity")
+"""Equation numbers; "67" has no base term at all, "gravity" has one of the wrong sign."""
 
 
 def tilde(v: np.ndarray) -> np.ndarray:
@@ -118,7 +119,7 @@ class PrintedArm:
 
     def _motion(self, misprint: str) -> tuple[list, list, list]:
         omega, omegad, rdd = [np.zeros(3)], [np.zeros(3)], [None]
-        base = self.g if misprint == "gravity" else -self.g
+        base = {"67": 0.0, "gravity": 1.0}.get(misprint, -1.0) * self.g
         for i in range(1, self.n + 1):
             spin = self.links[i].z * self.qd[self.links[i].joint]
             before = omega[i - 1] + (self.links[i - 1].thetad if i > 1 else 0)
