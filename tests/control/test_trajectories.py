@@ -13,8 +13,11 @@ from pliant.control import (
     Cycloidal,
     MohanSaha,
     Phases,
+    Pulse,
     Quintic,
+    Samples,
     Shaped,
+    Sine,
     Step,
     Trapezoidal,
     Waypoints,
@@ -145,4 +148,33 @@ def test_registry_makes_trajectories_from_plain_data() -> None:
 )
 def test_bad_trajectories(make, message: str) -> None:
     with pytest.raises(ModelError, match=message):
+        make()
+
+
+def test_signals_are_what_they_say() -> None:
+    """Values at chosen times; nothing before the beginning, nothing after a pulse."""
+    sine = Sine([2.0, 0.0], frequency=0.25, offset=[1.0, 3.0], begin=1.0)
+    np.testing.assert_allclose(
+        sine([0.5, 2.0, 4.0])[0], [[1, 3], [3, 3], [-1, 3]], atol=1e-15
+    )  # a quarter, three quarters
+    blow = Pulse([10.0], duration=0.2, begin=1.0)
+    np.testing.assert_allclose(blow([0.99, 1.1, 1.21])[0][:, 0], [0, 10, 0], atol=1e-14)
+    assert Pulse([10.0], 0.2, 1.0, shape="rectangle")(1.01)[0] == [10]
+    table = Samples([0.0, 1.0, 3.0], [[0, 1], [2, 1], [0, 5]])
+    np.testing.assert_allclose(table([-1, 0.5, 2, 9])[0], [[0, 1], [1, 1], [1, 3], [0, 5]], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Sine([1], frequency=0), "frequency"),
+        (lambda: Sine([1, 2], 1.0, offset=[1]), "offset"),
+        (lambda: Pulse([1], duration=-1), "duration"),
+        (lambda: Pulse([1], 1.0, shape="triangle"), "half-sine"),
+        (lambda: Samples([0, 0], [1, 2]), "rising"),
+        (lambda: Samples([0, 1], [[1, 2]]), "one finite row"),
+    ],
+)
+def test_signals_refuse(make, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
         make()

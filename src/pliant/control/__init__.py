@@ -15,6 +15,7 @@ from pliant.control.optimal import RestToRest, rest_to_rest
 from pliant.control.sampling import Sampled
 from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
 from pliant.control.shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
+from pliant.control.signals import Pulse, Samples, Sine
 from pliant.control.splines import Phases, Piecewise, Waypoints
 from pliant.control.switching import Switch
 from pliant.control.trajectories import (
@@ -32,8 +33,11 @@ TRAJECTORIES: dict[str, Callable[..., Any]] = {
     "cycloidal": Cycloidal,
     "mohan-saha": MohanSaha,
     "phases": Phases,
+    "pulse": Pulse,
     "quintic": Quintic,
+    "samples": Samples,
     "shaped": Shaped,
+    "sine": Sine,
     "step": Step,
     "trapezoidal": Trapezoidal,
     "waypoints": Waypoints,
@@ -84,12 +88,15 @@ __all__ = [
     "OutputFeedback",
     "Phases",
     "Piecewise",
+    "Pulse",
     "Quintic",
     "RestToRest",
     "Sampled",
+    "Samples",
     "Sensor",
     "Shaped",
     "Shaper",
+    "Sine",
     "Step",
     "StrainGauge",
     "Switch",

@@ -1,0 +1,95 @@
+"""Signals over time that go nowhere: sines, pulses and samples, for loads, shaken bases and test motions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.control.splines import Piece, Piecewise
+from pliant.control.trajectories import Trajectory, moment, numbers, positive
+from pliant.errors import ModelError
+
+PULSES = ("half-sine", "rectangle")
+
+
+class Sine(Trajectory):
+    """`offset` + `amplitude` sin(2 pi f (t - begin) + `phase`) from `begin` on; `offset` alone before.
+
+    Parameters
+    ----------
+    amplitude, offset : (n,)
+        In the unit of what it drives.
+    frequency : float
+        Hz.
+    phase : float
+        Radians.
+    begin : float
+        Seconds.
+    """
+
+    def __init__(
+        self,
+        amplitude: ArrayLike,
+        frequency: float,
+        phase: float = 0.0,
+        offset: ArrayLike | None = None,
+        begin: float = 0.0,
+    ) -> None:
+        self.amplitude = numbers("amplitude", amplitude)
+        self.n = len(self.amplitude)
+        self.offset = np.zeros(self.n) if offset is None else numbers("offset", offset, self.n)
+        self.frequency, self.phase = positive("frequency", frequency), moment("phase", phase)
+        self.begin = moment("begin", begin)
+        self.breaks = (self.begin,)
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) values."""
+        wave = ca.sin(2 * np.pi * self.frequency * (t - self.begin) + self.phase)
+        return ca.DM(self.offset) + ca.DM(self.amplitude) * ca.if_else(t >= self.begin, wave, 0)
+
+
+class Pulse(Trajectory):
+    """`height` for `duration` seconds from `begin` on, zero elsewhere: a blow ("half-sine") or a push ("rectangle")."""
+
+    def __init__(self, height: ArrayLike, duration: float, begin: float = 0.0, shape: str = "half-sine") -> None:
+        self.height = numbers("height", height)
+        self.n = len(self.height)
+        self.duration, self.begin = positive("duration", duration), moment("begin", begin)
+        if shape not in PULSES:
+            raise ModelError(f"shape: got {shape!r}, expected one of {', '.join(PULSES)}")
+        self.shape = shape
+        self.breaks = (self.begin, self.begin + self.duration)
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) values."""
+        u = (t - self.begin) / self.duration
+        form = ca.sin(np.pi * u) if self.shape == "half-sine" else ca.SX(1)
+        return ca.DM(self.height) * ca.if_else(ca.logic_and(u >= 0, u < 1), form, 0)
+
+
+class Samples(Piecewise):
+    """`values` (K, n) at `times` (K,), straight in between, the end values beyond.
+
+    Its rate jumps: right for loads and references. A joint that is moved exactly wants `Waypoints`.
+    """
+
+    def __init__(self, times: ArrayLike, values: Sequence[ArrayLike] | ArrayLike) -> None:
+        at = numbers("times", times)
+        try:
+            table = np.asarray(values, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"values: got {values!r}, expected {len(at)} rows of numbers") from error
+        table = table[:, None] if table.ndim == 1 else table
+        if table.ndim != 2 or len(table) != len(at) or not np.isfinite(table).all():
+            raise ModelError(f"values: shape {table.shape}, expected one finite row for each of the {len(at)} times")
+        if len(at) < 2 or not (np.diff(at) > 0).all():
+            raise ModelError(f"times: got {times!r}, expected at least two strictly rising times")
+        slopes = np.diff(table, axis=0) / np.diff(at)[:, None]
+        self.times, self.values = at, table
+        super().__init__(
+            [Piece(float(a), np.stack([y, s])) for a, y, s in zip(at[:-1], table[:-1], slopes)], float(at[-1])
+        )
