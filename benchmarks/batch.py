@@ -1,6 +1,6 @@
 """Batches on this machine: evaluations a second of the compiled stepping loops, and the time of whole batches.
 
-    python benchmarks/batch.py [--quick]
+    python -m benchmarks batch [--quick]
 
 An evaluation is one right-hand side of a classical Runge-Kutta step in double precision. Rates are the best of several
 runs, so that other work on the machine shows least; whole batches count everything from the call to the result, the
@@ -9,39 +9,26 @@ compile with an empty object cache included.
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import tempfile
 import time
-from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
-
-from gpu import chain
-
 import pliant
+from benchmarks.gpu import chain
 from pliant.batch import equations, simulate_batch
-from pliant.kernels import cache, set_threads
+from pliant.bench.timing import best
+from pliant.kernels import set_threads
 from pliant.kernels.pack import March, Method, Plan
 
 ARMS = {"2-link": (2, 1, 0, False), "rigid 6R": (6, 0, 0, True), "flexible 6 x 3": (6, 2, 1, True)}
 STEPS = 10
 
 
-def best(run: Callable[[], object], repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def loops(name: str, repeats: int) -> dict[str, Any]:
+def loops(name: str, seconds: float) -> dict[str, Any]:
     """Evaluations a second of the stepping loop itself, on one thread and on two."""
     model = chain(*ARMS[name]).model()
     f = equations(model).function
@@ -56,7 +43,7 @@ def loops(name: str, repeats: int) -> dict[str, Any]:
     for threads in (1, 2):
         set_threads(threads)
         run = lambda: march(x.copy(), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, out, np.zeros(4))  # noqa: E731
-        row[f"evaluations/s, {threads} thr"] = 4 * STEPS * arms / best(run, repeats)
+        row[f"evaluations/s, {threads} thr"] = 4 * STEPS * arms / best(run, seconds)
     set_threads(None)
     return row
 
@@ -73,20 +60,18 @@ def whole(arms: int) -> float:
     return seconds
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few repeats, a small batch")
-    quick = parser.parse_args().quick
+def main(quick: bool = False) -> None:
+    """Print the tables."""
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"PLIANT_CACHE_DIR": folder}):
+        _tables(quick)
+
+
+def _tables(quick: bool) -> None:
     arms = 1000 if quick else 10_000
     print(f"{arms} two-link runs of 1 s at 1 ms, compile included: {whole(arms):.2f} s")
-    rows = [loops(name, 20 if quick else 300) for name in ARMS]
+    rows = [loops(name, 0.2 if quick else 3.0) for name in ARMS]
     for key in rows[0]:
         print(
             f"{key:24}"
             + "".join(f"{row[key]:>16}" if isinstance(row[key], str) else f"{row[key]:>16.4g}" for row in rows)
         )
-    cache.clear()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

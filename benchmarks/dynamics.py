@@ -13,9 +13,11 @@ import time
 
 import numpy as np
 
-from benchmarks.arms import arm, pinocchio_arm, states
-from benchmarks.timing import alternating, best
 from pliant import Model
+from pliant.bench.arms import arm, rigid_chain, states
+from pliant.bench.kernel import CALLS, kernel_loop
+from pliant.bench.rigid_peers import pinocchio_arm
+from pliant.bench.timing import Effort, alternating, best
 from pliant.kernels import set_threads
 
 BATCH = 4096
@@ -23,20 +25,7 @@ BATCH = 4096
 
 def kernel_time(model: Model) -> float:
     """Seconds of one evaluation of the compiled forward dynamics, called in a loop by address."""
-    from numba import njit
-
-    from pliant.integrate.compiled import call, doubles  # the steppers' own way into a kernel
-
-    kernel = model.kernel("forward_dynamics")
-    q, qd, tau = (x[0] for x in states(model.n, model.n_joints))
-    inputs, out = np.concatenate([q, qd, tau]), np.zeros(model.n)
-
-    @njit
-    def loop(address, inputs, out, count):  # type: ignore[no-untyped-def]
-        for _ in range(count):
-            call(address, doubles(inputs), doubles(out))
-
-    return best(lambda: loop(kernel.address, inputs.ctypes.data, out.ctypes.data, 2000), 0.5) / 2000
+    return best(kernel_loop(model, *(x[0] for x in states(model.n, model.n_joints))), 0.5) / CALLS
 
 
 def compare(links: int, modes: int, joints: int) -> dict[str, float]:
@@ -45,17 +34,19 @@ def compare(links: int, modes: int, joints: int) -> dict[str, float]:
 
     ours = arm(links, modes).model(rotation="linear")
     q, qd, tau = (x[0] for x in states(ours.n, ours.n_joints))
-    twin, data = pinocchio_arm(joints)
+    twin, data = pinocchio_arm(rigid_chain(arm(joints)))
     p, pd, ptau = (x[0] for x in states(joints, joints))
     if not modes:
         error = np.abs(ours.forward_dynamics(q, qd, tau) - pin.aba(twin, data, q, qd, tau)).max()
         assert error < 1e-9, error
-    times = alternating(
+    turns = alternating(
         {
             "pinocchio": lambda: pin.aba(twin, data, p, pd, ptau),
             "call": lambda: ours.forward_dynamics(q, qd, tau),
-        }
+        },
+        Effort(rounds=5, seconds=0.1),
     )
+    times = {name: samples.least for name, samples in turns.items()}
     set_threads(1)
     many = states(ours.n, ours.n_joints, BATCH)
     times["batch"] = best(lambda: ours.forward_dynamics(*many), 1.0) / BATCH

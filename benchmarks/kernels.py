@@ -22,6 +22,7 @@ import numpy as np
 
 os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
 
+from pliant.bench.timing import best
 from pliant.kernels import Kernel, cache, set_threads
 
 JOINTS = (3, 6, 22, 192)  # about 250, 1,000, 6,500 and 65,000 instructions
@@ -74,16 +75,6 @@ def arm(n: int) -> ca.Function:
     return ca.Function(f"arm{n}", [q, qd, tau], [ca.vertcat(*qdd)], ["q", "qd", "tau"], ["qdd"])
 
 
-def smallest(run: Callable[[], object], repeats: int) -> float:
-    """Seconds of the fastest of many runs."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def processor_time(run: Callable[[], object]) -> float:
     """Seconds that this process computed."""
     start = time.process_time()
@@ -103,7 +94,7 @@ def loop() -> Callable[..., None]:
     return repeat  # type: ignore[no-any-return]
 
 
-def measure(n: int, repeat: Callable[..., None], effort: int) -> dict[str, float]:
+def measure(n: int, repeat: Callable[..., None], seconds: float) -> dict[str, float]:
     f = arm(n)
     rng = np.random.default_rng(n)
     q, qd, tau = rng.normal(size=(3, n))
@@ -122,14 +113,14 @@ def measure(n: int, repeat: Callable[..., None], effort: int) -> dict[str, float
     count = max(1, 3_000_000 // len(single.tape) // 10)
     places = given.ctypes.data, found.ctypes.data
     repeat(kernel, *places, 1)
-    row["kernel ns"] = 1e9 / count * smallest(lambda: repeat(kernel, *places, count), effort)
+    row["kernel ns"] = 1e9 / count * best(lambda: repeat(kernel, *places, count), seconds)
 
     def calls(function: Callable[..., object]) -> float:
         def run() -> None:
             for _ in range(count):
                 function(q, qd, tau)
 
-        return 1e9 / count * smallest(run, effort)
+        return 1e9 / count * best(run, seconds)
 
     row["call ns"] = calls(single)
     row["fast call ns"] = calls(single.fast)
@@ -137,7 +128,7 @@ def measure(n: int, repeat: Callable[..., None], effort: int) -> dict[str, float
         set_threads(threads)
         run = min(STATES, max(64, 20_000_000 // len(single.tape)))
         part = [x[:run] for x in batch]
-        row[f"batch ns/state, {threads} thr"] = 1e9 / run * smallest(lambda part=part: many(*part), max(5, effort // 4))
+        row[f"batch ns/state, {threads} thr"] = 1e9 / run * best(lambda part=part: many(*part), seconds)
     set_threads(None)
     return row
 
@@ -147,7 +138,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the two small tapes, few repeats")
     quick = parser.parse_args().quick
     repeat = loop()
-    rows = [measure(n, repeat, 20 if quick else 60) for n in (JOINTS[:2] if quick else JOINTS)]
+    rows = [measure(n, repeat, 0.1 if quick else 0.5) for n in (JOINTS[:2] if quick else JOINTS)]
     for name in rows[0]:
         print(f"{name:24}" + "".join(f"{row[name]:>12.4g}" for row in rows))
     cache.clear()

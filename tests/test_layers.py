@@ -14,7 +14,7 @@ ORDER = (
     "errors", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics", "model", "control", "loads",
     "structure",
     "progress", "results", "composition", "simulation", "batch", "analysis", "export", "view", "scenario",
-    "identification", "sweeps", "environments", "studies", "cli",
+    "identification", "sweeps", "environments", "studies", "bench", "cli",
 )  # fmt: skip
 DOORS = {  # imports inside a method that point downwards, each for a user's convenience
     ("robot", "model"),  # Robot.model

@@ -1,0 +1,157 @@
+"""What a bench finds: comparisons of one task by two engines, first results of fresh processes, curves, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pliant.bench.peers import absent
+from pliant.bench.timing import Samples
+
+
+@dataclass(frozen=True)
+class Side:
+    """One engine's answer: its time, and its error against the comparison's reference."""
+
+    engine: str
+    seconds: Samples
+    error: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"engine": self.engine, "seconds": self.seconds.to_dict(), "error": self.error}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The same task for pliant and for a peer, taken in turns.
+
+    Attributes
+    ----------
+    part, arm, task : str
+        Where it belongs, on which arm, and what was done.
+    unit : str
+        What the seconds are for: "evaluation", "state and core", "simulated second".
+    ours, peer : Side
+    reference : str
+        What both errors are held against, and in which unit.
+    asked : float, optional
+        The least ratio that counts as success.
+    accuracy : float, optional
+        If given, success needs our error to be at most this, and at most the peer's.
+    """
+
+    part: str
+    arm: str
+    task: str
+    unit: str
+    ours: Side
+    peer: Side
+    reference: str
+    asked: float | None = None
+    accuracy: float | None = None
+
+    @property
+    def ratio(self) -> Samples:
+        """Times of the peer over ours: above 1 pliant is faster."""
+        return self.peer.seconds.over(self.ours.seconds)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether what was asked is there; None where nothing was."""
+        if self.asked is None:
+            return None
+        enough = self.ratio.median >= self.asked
+        if self.accuracy is None:
+            return enough
+        ours, peer = self.ours.error, self.peer.error
+        return enough and ours is not None and ours <= self.accuracy and (peer is None or ours <= peer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; the ratio is the peer's seconds over ours, round by round."""
+        return {
+            "part": self.part, "arm": self.arm, "task": self.task, "unit": self.unit, "reference": self.reference,
+            "ours": self.ours.to_dict(), "peer": self.peer.to_dict(), "ratio": self.ratio.to_dict(),
+            "asked": self.asked, "accuracy": self.accuracy, "met": self.met,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Start:
+    """A fresh process: imports, building and compiling the arm, the first result, the most memory it held."""
+
+    engine: str
+    arm: str
+    imports: Samples  # s
+    build: Samples  # s, to the first evaluation
+    process: Samples  # s, wall time of the process from the outside
+    memory: Samples  # bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        names = ("imports", "build", "process", "memory")
+        return {"engine": self.engine, "arm": self.arm, **{name: getattr(self, name).to_dict() for name in names}}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of one engine on a work-precision curve."""
+
+    engine: str
+    settings: str
+    angle_error: float  # rad
+    deflection_error: float  # m
+    seconds: Samples  # per simulated second
+    error: float  # the larger of both, each over what is allowed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "engine": self.engine, "settings": self.settings, "angle_error": self.angle_error,
+            "deflection_error": self.deflection_error, "error": self.error, "seconds": self.seconds.to_dict(),
+        }  # fmt: skip
+
+
+@dataclass
+class Report:
+    """Grows while the parts run, so that an interrupted bench keeps what it has."""
+
+    comparisons: list[Comparison] = field(default_factory=list)
+    starts: list[Start] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    verdicts: list[tuple[str, bool]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tell: Callable[[str], None] = lambda _: None
+
+    def note(self, text: str) -> None:
+        """A line below the tables, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def ask(self, part: str, peer: str, module: str, measure: Callable[[], None]) -> None:
+        """Run the measurements with one peer; a peer that is absent or fails becomes a note, and the rest goes on."""
+        if reason := absent(module):
+            self.note(f"{peer}: left out, {reason}")
+            return
+        self.tell(f"{part}: {peer} ...")
+        try:
+            measure()
+        except Exception as error:  # a peer's version may break in any way, and the table says so
+            lines = str(error).splitlines() or [""]
+            self.note(f"{peer} ({part}): FAILED, {type(error).__name__}: {lines[0]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        verdicts = [{"asked": text, "met": met} for text, met in self.all_verdicts()]
+        lists = {name: [x.to_dict() for x in getattr(self, name)] for name in ("comparisons", "starts", "points")}
+        return {**lists, "verdicts": verdicts, "notes": list(self.notes)}
+
+    def all_verdicts(self) -> list[tuple[str, bool]]:
+        """Everything that was asked, and whether it is there."""
+        found = [
+            (f"{c.asked:g} x {c.peer.engine}, {c.arm}, {c.task}: {c.ratio.median:.3g} x", c.met)
+            for c in self.comparisons
+            if c.asked is not None and c.met is not None
+        ]
+        return found + self.verdicts
