@@ -1,0 +1,91 @@
+"""Misprints of [TG95] about control: (32), (34) and the Lemma; printed forms fail, ours hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import Beam, Joint, Link, Lump, Model, Origin, Robot, Shapes
+from pliant.analysis import overestimation
+from pliant.analysis.overestimation import Overestimation
+from pliant.control import ComputedTorque
+
+G_P, G_V = 400.0, 40.0
+GOAL, OFF = np.array([0.4, -0.6]), np.array([0.1, -0.1])
+
+
+@pytest.fixture(scope="module")
+def spatial() -> Model:
+    """Two flexible links whose axes are turned against each other, under gravity."""
+    links = [
+        Link(
+            name=f"link{k}",
+            joint=Joint(origin=Origin(rpy=(0.9 * k, 0.3, 0.2)), hub=Lump(inertia=(0.1, 0.1, 0.1))),
+            beam=Beam(length=1.0, mass_per_length=0.5, EI_y=300.0, EI_z=200.0),
+            shapes=Shapes(bending_y=1, bending_z=1),
+        )
+        for k in range(2)
+    ]
+    return Robot(name="spatial", gravity=(1.0, -9.0, 2.0), links=links).model()
+
+
+def decoupled(model: Model, q: np.ndarray, qd: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """(31) with numbers."""
+    M, h = model.mass_matrix(q), model.bias(q, qd)
+    lever = M[:2, 2:] @ np.linalg.inv(M[2:, 2:])
+    return (M[:2, :2] - lever @ M[2:, :2]) @ u + h[:2] - lever @ h[2:]
+
+
+def test_32_first_gain_is_G_p(spatial: Model) -> None:
+    """At the goal, at rest, nothing may accelerate; with G_v before q the joints run off by (G_p - G_v) q_d."""
+    q, qd = spatial.equilibrium(GOAL), np.zeros(spatial.n)
+    r = G_P * GOAL  # (33) at rest
+    printed = -G_V * q[:2] - G_V * qd[:2] + r  # (32)
+    ours = ComputedTorque(G_P, G_V, GOAL).bind(spatial)(0.0, q, qd)
+    assert np.abs(spatial.forward_dynamics(q, qd, ours)[:2]).max() < 1e-8  # 1e-16 times gains times condition of M
+    runaway = spatial.forward_dynamics(q, qd, decoupled(spatial, q, qd, printed))[:2]
+    assert runaway == pytest.approx((G_P - G_V) * GOAL, rel=1e-8)
+
+
+def decay(gain: float, t: np.ndarray) -> np.ndarray:
+    """e(t) of e'' + G_v e' + gain e = 0 from e = 1 at rest, for two different roots."""
+    s = np.roots([1.0, G_V, gain])
+    return (s[0] * np.exp(s[1] * t) - s[1] * np.exp(s[0] * t)) / (s[0] - s[1])
+
+
+def test_34_the_error_is_driven_by_G_p(spatial: Model) -> None:
+    """G_p e gives (1 + 20 t) exp(-20 t), whatever the links do; printed G_v e would still be at 0.75 after 0.3 s."""
+    start = spatial.equilibrium(GOAL + OFF)
+    result = pliant.simulate(spatial, 0.3, q0=start, controller=ComputedTorque(G_P, G_V, GOAL))
+    e = (result.q[:, :2] - GOAL) / OFF
+    exact = (1 + 20 * result.t) * np.exp(-20 * result.t)
+    assert np.abs(e - exact[:, None]).max() < 1e-5  # rtol of the integrator, relative to the start
+    assert np.abs(e - decay(G_V, result.t)[:, None]).max() > 0.5
+
+
+@pytest.mark.parametrize("shapes", [{"bending_y": 2}, {"method": "elements", "count": 2, "bending_y": True}])
+def test_lemma_means_a_fraction_and_bounds_no_stability(shapes: dict[str, object]) -> None:
+    """alpha lambda_max(H) = 1 is where K - H dK turns singular, for alpha a fraction; the paper says percentage."""
+    study = _single(**shapes)
+    smallest = [np.linalg.eigvals(study.effective_stiffness(a)).real.min() for a in (0, study.bound / 100, study.bound)]
+    assert abs(smallest[2]) < 1e-7 * smallest[0]  # round-off of the stiffest element, 1e4 times the softest
+    assert smallest[1] > 0.9 * smallest[0]  # alpha read in per cent: far from singular
+    assert study.growth(study.bound / 2) > 1.0  # "stable" by the Lemma, and yet it grows
+    assert study.growth(-study.bound / 2) < 1e-9
+
+
+def test_H_is_not_symmetric() -> None:
+    """Remark 2: the product of two symmetric matrices has eigenvalues >= 0, but its quadratic form takes any sign."""
+    H = _single(method="elements", count=2, bending_y=True).H
+    values = np.linalg.eigvals(H).real
+    assert values.min() > -1e-9 * values.max()
+    assert np.abs(H - H.T).max() > 0.1 * np.abs(H).max()
+    assert np.linalg.eigvalsh(H + H.T).min() < -0.1 * values.max()
+
+
+def _single(**shapes: object) -> Overestimation:
+    """Link 2 of the paper alone on a light hub."""
+    beam = Beam(length=1.0, mass_per_length=0.331, EI_y=1165.4916, EI_z=1165.4916)
+    link = Link(name="beam", joint=Joint(hub=Lump(inertia=(0, 0, 0.05))), beam=beam, shapes=Shapes(**shapes))
+    return overestimation(Robot(name="single", gravity=(0, 0, 0), links=[link]).model(), [0.0], G_P, G_V)
