@@ -56,7 +56,8 @@ class RawModule:
         with tempfile.TemporaryDirectory() as folder:
             path, library = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
             path.write_text("\n".join([SHIM, code, memory, launchers(code)]))
-            command = [COMPILER, "-O1", "-w", "-shared", "-fPIC", "-std=c++17", str(path), "-o", str(library)]
+            found = [option for option in options if option.startswith("-I")]
+            command = [COMPILER, "-O1", "-w", "-shared", "-fPIC", "-std=c++17", *found, str(path), "-o", str(library)]
             subprocess.run(command, check=True)
             self.library = ctypes.CDLL(str(library))
 

@@ -17,6 +17,7 @@ from .conftest import Run
         ("python", "two_link_elastic_arm.py"),
         ("latex", "two_link_elastic_arm.tex"),
         ("casadi", "mass_matrix.casadi"),
+        ("cuda", "two_link_elastic_arm.cuh"),
     ],
 )
 def test_export_writes_a_folder(to: str, file: str, run: Run, tmp_path: Path) -> None:
@@ -24,6 +25,7 @@ def test_export_writes_a_folder(to: str, file: str, run: Run, tmp_path: Path) ->
     result = run("export", "two-link", "--to", to, *only)
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / f"two_link_elastic_arm_{to}" / file).is_file()
+    assert "# two-link elastic arm" in (tmp_path / f"two_link_elastic_arm_{to}" / "README.md").read_text()
     again = run("export", "two-link", "--to", to, *only)
     assert again.exit_code == 2
     assert "exists already" in again.stderr
@@ -45,6 +47,7 @@ def test_parameters_become_inputs(run: Run, tmp_path: Path) -> None:
         (("--to", "c", "--function", "nothing"), "expected some of"),
         (("--to", "latex", "--function", "bias"), "no meaning for latex"),
         (("--to", "c", "--parameter", "links.nowhere.mass"), "not a number"),
+        (("--to", "cuda", "--shared-memory", "0"), "shared_memory: got 0"),
     ],
 )
 def test_mistakes_are_named(arguments: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ import pytest
 from exported import assert_close, build, call, expected, inputs, model, needs_compiler
 from pliant.errors import ModelError
 from pliant.export import export
-from pliant.export.c import LONGEST_FUNCTION, c_constant, reference_states
+from pliant.export.c import LONGEST_FUNCTION
+from pliant.export.c_check import reference_states
+from pliant.export.c_text import c_constant
 from pliant.export.contents import FUNCTIONS, export_name
 
 MODELS = ["parameters", "puma", "lagrange"]

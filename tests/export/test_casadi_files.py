@@ -11,7 +11,7 @@ import pytest
 
 from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
 from pliant.export import export
-from pliant.export.c import reference_states
+from pliant.export.c_check import reference_states
 from pliant.export.contents import FUNCTIONS, export_name
 
 

@@ -14,7 +14,7 @@ from pliant.export import EXPORTS, export
 from pliant.export.placing import placed, placed_file
 
 
-@pytest.mark.parametrize("to", ["c", "python", "latex", "casadi"])
+@pytest.mark.parametrize("to", ["c", "python", "latex", "casadi", "cuda"])
 def test_existing_folder_is_left_alone(to: str, tmp_path: Path) -> None:
     target = tmp_path / "out"
     target.mkdir()
@@ -81,7 +81,7 @@ def test_unwritable_place_is_named(tmp_path: Path) -> None:
 def test_unknown_kind_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"fortran.*expected one of c, python"):
         export(model("lagrange"), "fortran", tmp_path / "out")
-    assert set(EXPORTS) == {"c", "python", "latex", "casadi", "fmu"}
+    assert set(EXPORTS) == {"c", "python", "latex", "casadi", "cuda", "fmu"}
 
 
 @pytest.mark.full

@@ -1,4 +1,4 @@
-"""`pliant export`: take a model elsewhere, as C, NumPy, LaTeX, CasADi files or a functional mock-up unit."""
+"""`pliant export`: take a model elsewhere, as C, CUDA, NumPy, LaTeX, CasADi files or a functional mock-up unit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import typer
 from pliant.cli.options import Flexible, RobotFile, Tip, robot_of
 from pliant.errors import ModelError
 
-_FOLDERS = ("c", "python", "casadi")
+_FOLDERS = ("c", "python", "casadi", "cuda")
 
 
 def command(
     file: RobotFile,
     to: Annotated[
-        Literal["c", "python", "latex", "casadi", "fmu"],
-        typer.Option(help="C99, a NumPy module, LaTeX (small arms), CasADi files, or a functional mock-up unit."),
+        Literal["c", "python", "latex", "casadi", "cuda", "fmu"],
+        typer.Option(help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, or a functional mock-up unit."),
     ],
     out: Annotated[
         Path | None,
@@ -36,9 +36,12 @@ def command(
     ] = None,
     function: Annotated[
         list[str] | None,
-        typer.Option(help="Only this function (c, python, casadi); may stand several times.", metavar="NAME"),
+        typer.Option(help="Only this function (c, python, casadi, cuda); may stand several times.", metavar="NAME"),
     ] = None,
     fmi: Annotated[Literal["3.0", "2.0"], typer.Option(help="Version of the standard (fmu).")] = "3.0",
+    shared_memory: Annotated[
+        int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
+    ] = 99,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     flexible: Flexible = None,
     tip: Tip = None,
@@ -47,7 +50,8 @@ def command(
     from pliant.export import export
     from pliant.export.contents import export_name
 
-    options: dict[str, Any] = {"fmi": fmi} if to == "fmu" else {}
+    own: dict[str, dict[str, Any]] = {"fmu": {"fmi": fmi}, "cuda": {"shared_memory": shared_memory}}
+    options = own.get(to, {})
     if function:
         if to not in _FOLDERS:
             raise ModelError(f"--function: has no meaning for {to}; it chooses functions of {', '.join(_FOLDERS)}")

@@ -1,4 +1,4 @@
-"""Take a model with you: C, NumPy, LaTeX, CasADi files, functional mock-up units."""
+"""Take a model with you: C, CUDA, NumPy, LaTeX, CasADi files, functional mock-up units."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from pliant.errors import ModelError
 from pliant.export.c import export_c
 from pliant.export.casadi_files import export_casadi
+from pliant.export.cuda import export_cuda
 from pliant.export.fmu import export_fmu
 from pliant.export.latex import export_latex
 from pliant.export.python_source import export_python
@@ -19,6 +20,7 @@ EXPORTS: dict[str, Callable[..., Path]] = {
     "python": export_python,
     "latex": export_latex,
     "casadi": export_casadi,
+    "cuda": export_cuda,
     "fmu": export_fmu,
 }
 """What `export(..., to=)` knows."""
@@ -28,11 +30,21 @@ def export(model: Model, to: str, path: str | Path, *, force: bool = False, **op
     """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu" a file.
 
     Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
-    those of the function behind the name: `functions=` for C, Python and CasADi, `digits=`, `limit=` for LaTeX.
+    those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `shared_memory=` (CUDA), `digits=`,
+    `limit=` (LaTeX), `fmi=`, `q0=` and `qd0=` (units).
     """
     if to not in EXPORTS:
         raise ModelError(f"to: got {to!r}, expected one of {', '.join(EXPORTS)}")
     return EXPORTS[to](model, path, force=force, **options)
 
 
-__all__ = ["EXPORTS", "export", "export_c", "export_casadi", "export_fmu", "export_latex", "export_python"]
+__all__ = [
+    "EXPORTS",
+    "export",
+    "export_c",
+    "export_casadi",
+    "export_cuda",
+    "export_fmu",
+    "export_latex",
+    "export_python",
+]

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
-from pliant.export.c import template
-from pliant.export.contents import FUNCTIONS, chosen, coordinate_units, description, export_name, function, provenance
+from pliant.export.contents import (
+    FUNCTIONS,
+    chosen,
+    coordinate_units,
+    description,
+    export_name,
+    function,
+    provenance,
+    template,
+)
 from pliant.export.placing import placed
+from pliant.export.readme import write_readme
 from pliant.model import Model
 
 
 def export_casadi(
     model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:
-    """Write a folder with one `FUNCTION.casadi` each, `model.json`, `load_NAME.py` and `robot.yaml`."""
+    """Write a folder with one `FUNCTION.casadi` each, `model.json`, `load_NAME.py`, `README.md` and `robot.yaml`."""
     target, which = Path(folder), chosen(functions)
     with placed(target, force) as work:
         for name in which:
@@ -29,4 +39,5 @@ def export_casadi(
         text = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
         (work / f"load_{export_name(model)}.py").write_text(template("load.py.in").substitute(description=text))
         model.robot.save(work / "robot.yaml")
+        write_readme(model, "casadi", work, which, casadi=version("casadi"))
     return target

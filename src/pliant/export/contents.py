@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.resources import files
+from string import Template
 from typing import Any
 
 import casadi as ca
@@ -62,18 +64,23 @@ def chosen(functions: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(functions) if functions else tuple(FUNCTIONS)
 
 
+def input_sizes(model: Model, name: str) -> dict[str, int]:
+    """Inputs of a function and how many numbers each has; parameters are a last input `p`."""
+    sizes = {"q": model.n, "qd": model.n, "qdd": model.n, "tau": model.n_joints}
+    found = {x: sizes[x] for x in FUNCTIONS[name].inputs}
+    return {**found, "p": len(model.parameters)} if model.parameters else found
+
+
 def function(model: Model, name: str) -> Any:
     """CasADi function of the model with the inputs and outputs of `FUNCTIONS`; parameters are a last input `p`."""
-    signature, sizes = FUNCTIONS[name], {"q": model.n, "qd": model.n, "qdd": model.n, "tau": model.n_joints}
+    signature, sizes = FUNCTIONS[name], input_sizes(model, name)
     given = [ca.SX.sym(x, sizes[x]) for x in signature.inputs]
     values = list(EXPRESSIONS[name].build(model.equations, *given))
     if name == "linearize":
         values = _state_space(model, *values)
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])
-    names = [*signature.inputs]
-    if model.parameters:
-        given, names = [*given, model.parameter_symbols], [*names, "p"]
-    return ca.Function(name, given, outputs, names, list(signature.outputs(model)))
+    given += [model.parameter_symbols] if model.parameters else []
+    return ca.Function(name, given, outputs, list(sizes), list(signature.outputs(model)))
 
 
 def tape(model: Model, name: str) -> Tape:
@@ -85,6 +92,11 @@ def _state_space(model: Model, A21: Any, A22: Any, B2: Any) -> list[Any]:
     n, m = model.n, model.n_joints
     A = ca.blockcat([[ca.SX.zeros(n, n), ca.SX.eye(n)], [A21, A22]])
     return [A, ca.vertcat(ca.SX.zeros(n, m), B2)]
+
+
+def template(name: str) -> Template:
+    """A text of the package with $placeholders."""
+    return Template((files("pliant.export") / "templates" / name).read_text())
 
 
 # ------------------------------------------------------------------------------------------------------- names
@@ -102,9 +114,12 @@ _C_KEYWORDS = frozenset(
         *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
         *("float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short"),
         *("signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile"),
-        "while",
+        *("while", "asm", "bool", "catch", "class", "constexpr", "delete", "explicit", "export", "friend", "mutable"),
+        *("namespace", "new", "operator", "private", "protected", "public", "template", "this", "throw", "typename"),
+        *("using", "virtual"),
     ]
 )
+"""Of C and C++, for the namespace of the CUDA export."""
 
 
 def export_name(model: Model) -> str:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.errors import ModelError, PliantError
-from pliant.export.c import array, comment, definition, labels
+from pliant.export.c import definition, labels
+from pliant.export.c_text import array, comment
 from pliant.export.contents import description, export_name
 from pliant.export.fmu_description import build_description, description_xml
 from pliant.export.fmu_variables import Output, curve, start_states, variables

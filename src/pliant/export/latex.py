@@ -12,9 +12,9 @@ import numpy as np
 
 from pliant.dynamics.matrices import general
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.export.c import template
-from pliant.export.contents import coordinate_units, description, export_name, parameter_unit
+from pliant.export.contents import coordinate_units, description, export_name, parameter_unit, template
 from pliant.export.placing import placed
+from pliant.export.readme import write_readme
 from pliant.kernels import Tape
 from pliant.kernels.operations import NAMES
 from pliant.model import Model
@@ -47,12 +47,15 @@ class EquationsText:
 def export_latex(
     model: Model, folder: str | Path, *, digits: int = 6, limit: int = LARGEST, force: bool = False
 ) -> Path:
-    """Write a folder with `NAME.tex`, a document of its own, and `robot.yaml`; refuses arms of more than `limit`
-    operations."""
+    """Write a folder with `NAME.tex`, a document of its own, `README.md` and `robot.yaml`.
+
+    Arms of more than `limit` operations are refused.
+    """
     target, name = Path(folder), export_name(model)
     with placed(target, force) as work:
         (work / f"{name}.tex").write_text(document(model, equations_text(model, digits, limit)))
         model.robot.save(work / "robot.yaml")
+        write_readme(model, "latex", work, ())
     return target
 
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.export.c import elements, labels, template
-from pliant.export.contents import FUNCTIONS, chosen, description, export_name, provenance, tape
+from pliant.export.c import elements, labels, shown
+from pliant.export.contents import FUNCTIONS, chosen, description, export_name, provenance, tape, template
 from pliant.export.placing import placed
+from pliant.export.readme import write_readme
 from pliant.export.statements import Language, write
 from pliant.kernels import Tape
 from pliant.model import Model
@@ -55,11 +56,14 @@ NUMPY = Language(
 def export_python(
     model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:
-    """Write a folder with `NAME.py` and `robot.yaml`; returns the folder."""
+    """Write a folder with `NAME.py`, `README.md` and `robot.yaml`; returns the folder."""
     target, name, which = Path(folder), export_name(model), chosen(functions)
     with placed(target, force) as work:
         (work / f"{name}.py").write_text(module(model, {f: tape(model, f) for f in which}))
         model.robot.save(work / "robot.yaml")
+        f = shown(which)
+        call = f"{', '.join(FUNCTIONS[f].outputs(model))} = arm.{f}({', '.join(FUNCTIONS[f].inputs)})"
+        write_readme(model, "python", work, which, call=call + ("   # p=arm.NOMINAL" if model.parameters else ""))
     return target
 
 

@@ -1,0 +1,61 @@
+"""The test driver of an exported C folder: reference states and values, and the program that compares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.export.c_text import Array, array, c_constant, comment, room
+from pliant.export.contents import FUNCTIONS, description, export_name, template
+from pliant.model import Model
+
+TOLERANCE = 1e-12
+"""What the test driver allows, relative to the largest element: both sides round the same operations."""
+
+
+def reference_states(model: Model, count: int = 3, seed: int = 0) -> dict[str, Array]:
+    """Seeded states near rest: joints of order one, amplitudes small against their links."""
+    rng = np.random.default_rng(seed)
+    n, m = model.n, model.n_joints
+    scale = np.where(np.arange(n) < m, 1.0, 1e-2)
+    q = rng.uniform(0.2, 0.9, (count, n)) * scale
+    qd, qdd = rng.normal(size=(count, n)) * scale, rng.normal(size=(count, n)) * scale
+    p = np.tile(model.nominal_parameters, (count, 1)) * rng.uniform(0.95, 1.05, (count, len(model.parameters)))
+    return {"q": q, "qd": qd, "qdd": qdd, "tau": rng.normal(size=(count, m)), "p": p}
+
+
+def test_driver(model: Model, functions: Mapping[str, Any]) -> str:
+    """A program that runs every function at reference states and compares with the numbers of the model."""
+    name, states = export_name(model), reference_states(model)
+    arrays, checks = [], []
+    used = dict.fromkeys(x for f in functions for x in FUNCTIONS[f].inputs)
+    for x in [*used, *(["p"] if model.parameters else [])]:
+        arrays.append(array(f"static const double {x}_given", states[x]))
+    for f in functions:
+        inputs = [*FUNCTIONS[f].inputs, *(["p"] if model.parameters else [])]
+        values = reference_values(functions[f], [states[x] for x in inputs])
+        shapes = FUNCTIONS[f].outputs(model)
+        arguments = [f"{x}_given + k*{max(states[x].shape[1], 1)}" for x in inputs] + list(shapes)
+        checks.append(f"        {{\n            double {', '.join(f'{x}[{room(s)}]' for x, s in shapes.items())};")
+        checks.append(f"            {name}_{f}({', '.join(arguments)});")
+        for (x, shape), value in zip(shapes.items(), values):
+            arrays.append(array(f"static const double {f}_{x}", value))
+            check = f'check("{f}: {x}", {x}, {f}_{x} + k*{room(shape)}, {math.prod(shape)})'
+            checks.append(f"            failures += {check};")
+        checks.append("        }")
+    return template("test.c.in").substitute(
+        name=name, comment=comment(description(model)), arrays="\n\n".join(arrays), checks="\n".join(checks),
+        states=len(states["q"]), tolerance=c_constant(TOLERANCE),
+    )  # fmt: skip
+
+
+test_driver.__test__ = False  # type: ignore[attr-defined]  # a program for the user, not one of pytest's
+
+
+def reference_values(f: Any, inputs: Sequence[Array]) -> list[Array]:
+    """Outputs of a function as CasADi's virtual machine evaluates them, one row a state, row-major."""
+    rows = [[np.array(y, dtype=float).ravel() for y in f.call(list(state))] for state in zip(*inputs)]
+    return [np.array(column) for column in zip(*rows)]

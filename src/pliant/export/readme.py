@@ -1,0 +1,74 @@
+"""What a person needs who opens an exported folder: which model it holds, what the numbers are, how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pliant.export.contents import FUNCTIONS, coordinate_units, export_name, parameter_unit, template, torque_units
+from pliant.model import Model
+
+WHAT = {
+    "c": "C99 source, self-contained.",
+    "python": "A NumPy module, self-contained.",
+    "latex": "The equations on paper.",
+    "casadi": "Serialised CasADi functions for optimal control.",
+    "cuda": "CUDA source, self-contained: one thread an arm.",
+}
+
+
+def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], **words: Any) -> None:
+    """Write `README.md`; `words` fill the placeholders that only one kind of export has."""
+    (folder / "README.md").write_text(readme(model, to, functions, **words))
+
+
+def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str:
+    """Text of the file."""
+    o, name = model.options, export_name(model)
+    usage = template(f"readme_{to}.md.in").substitute(
+        name=name, pass_p=" p," if model.parameters else "",
+        functions=_functions(model, functions), first=next(iter(functions), ""), **words,
+    )  # fmt: skip
+    return template("readme.md.in").substitute(
+        title=model.robot.name, what=WHAT[to], digest=model.robot.digest(), version=version("pliant"),
+        options=f"formulation {o.formulation}, rotation {o.rotation}, stiffening {o.stiffening}, shapes {o.shapes}",
+        command=again(model, to), equation="M(q) qdd + bias(q, qd) = S tau", tables=tables(model),
+        usage=usage.rstrip(),
+    )  # fmt: skip
+
+
+def again(model: Model, to: str) -> str:
+    """What writes this export again from its robot file, choice of functions left out."""
+    o = model.options
+    options = f"{o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r}, parameters={o.parameters!r}"
+    return f'export(pliant.load("robot.yaml").model({options}, shapes={o.shapes!r}), {to!r}, PATH)'
+
+
+def tables(model: Model) -> str:
+    """Coordinates, torques and parameters, with their places and units."""
+    rows = [(f"q[{k}]", c, unit) for k, (c, unit) in enumerate(zip(model.coordinates, coordinate_units(model)))]
+    rows += [
+        (f"tau[{k}]", f"torque of {j}", unit) for k, (j, unit) in enumerate(zip(model.joints, torque_units(model)))
+    ]
+    for k, (path, value) in enumerate(zip(model.parameters, model.nominal_parameters.tolist())):
+        rows.append((f"p[{k}]", f"{path}, nominal {value!r}", parameter_unit(path)))
+    return "\n".join(["| place | what | unit |", "|---|---|---|", *(f"| `{a}` | {b} | {c} |" for a, b, c in rows)])
+
+
+def _functions(model: Model, functions: Sequence[str]) -> str:
+    inputs = {f: ", ".join([*FUNCTIONS[f].inputs, *(["p"] if model.parameters else [])]) for f in functions}
+    rows = [
+        f"| `{f}` | {inputs[f]} | {', '.join(_sized(x, s) for x, s in FUNCTIONS[f].outputs(model).items())} "
+        f"| {FUNCTIONS[f].what} |"
+        for f in functions
+    ]
+    return "\n".join(["| function | inputs | outputs | |", "|---|---|---|---|", *rows])
+
+
+def _sized(name: str, shape: tuple[int, ...]) -> str:
+    return f"{name} ({' x '.join(map(str, shape))})"
+
+
+__all__ = ["again", "readme", "tables", "write_readme"]
