@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import runpy
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 import pliant
+from pliant.scenario import REGISTRY, Scenario
 
 ROOT = Path(__file__).parents[1]
 OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md")
@@ -22,6 +25,25 @@ def test_code_of_a_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     exec(compile("\n".join(blocks), str(path), "exec"), {"__name__": "__main__"})
+
+
+def test_scenario_page_names_every_part() -> None:
+    """What a scenario file may name stands on the page of scenarios."""
+    text = (ROOT / "docs" / "how-to" / "scenario.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"[\w-]+", text))
+    assert [name for names in REGISTRY.values() for name in names if name not in words] == []
+    assert [name for name in Scenario.model_fields if name not in words] == []
+
+
+def test_snippets_of_the_scenario_page_are_sound() -> None:
+    """Each indented block, with an arm and a duration where it has none, is a scenario."""
+    text = (ROOT / "docs" / "how-to" / "scenario.md").read_text(encoding="utf-8")
+    blocks = [b for b in re.findall(r"(?:(?<=\n\n)|^)((?:    .*\n)+)", text) if ":" in b]
+    assert len(blocks) == 5
+    for block in blocks:
+        data: dict = {"robot": "two-link", "duration": 1.0}
+        for entry in re.split(r"\n(?=\S)", textwrap.dedent(block).strip()):  # a key may stand twice, as alternatives
+            Scenario(**{**data, **{k: v for k, v in yaml.safe_load(entry).items() if k != "format"}})
 
 
 @pytest.mark.parametrize("name", pliant.__all__)

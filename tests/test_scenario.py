@@ -15,6 +15,34 @@ from pliant.scenario import Outputs, Scenario, schema
 BASE = {"robot": "two-link", "duration": 0.02, "method": "dop853"}
 ROBOT = "name: one\nlinks: [{name: arm, beam: {length: 1, mass_per_length: 2, EI_z: 50}, shapes: {bending_y: 1}}]\n"
 
+URDF = """<robot name="two"><link name="base"/>
+  <link name="fore"><inertial><origin xyz="0.25 0 0"/><mass value="1.5"/>
+    <inertia ixx="0.01" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="tool"/>
+  <joint name="j1" type="continuous"><parent link="base"/><child link="fore"/><axis xyz="0 0 1"/></joint>
+  <joint name="j2" type="fixed"><parent link="fore"/><child link="tool"/><origin xyz="0.5 0 0"/></joint>
+</robot>
+"""
+SIDE = "links: {fore: {beam: {mass_per_length: 3.0, EI_z: 100}, shapes: {bending_y: 1}}}\n"
+PD = {"type": "pd", "kp": 100, "kd": 10, "reference": [0, 0]}
+LQR = {"type": "lqr", "joints": [0, 0], "Q": {"joints": 100, "rates": 1}, "R": 0.01}
+ENCODERS = [{"type": "encoder", "joint": name, "noise": 1e-4} for name in ("upper", "fore")]
+CONTROLLERS = {
+    "computed-torque": {"type": "computed-torque", "kp": 100, "kv": 20, "reference": [0, 0]},
+    "limited": {"type": "limited", "controller": PD, "limit": 20},
+    "lqr": LQR,
+    "output-feedback": {
+        "type": "output-feedback",
+        "regulator": LQR,
+        "observer": {"type": "kalman", "joints": [0, 0], "sensors": ENCODERS},
+    },
+    "pd": PD,
+    "pid": {"type": "pid", "kp": 100, "kd": 10, "ki": 5, "reference": [0, 0]},
+    "sampled": {"type": "sampled", "controller": PD, "sample_time": 0.002},
+    "switch": {"type": "switch", "phases": [PD, LQR], "until": [{"coordinate": "upper", "below": -0.01}]},
+}
+"""Each controller in the words of a file."""
+
 
 def written(folder: Path, text: str) -> Path:
     path = folder / "case.yaml"
@@ -108,11 +136,114 @@ def test_a_controller_with_a_reference() -> None:
     assert np.array_equal(result.q, same.q)  # the same expression, hence the same kernel
 
 
+def test_files_can_name_every_controller() -> None:
+    assert set(CONTROLLERS) == set(pliant.control.CONTROLLERS)
+
+
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_every_controller_runs_from_a_file(name: str, tmp_path: Path) -> None:
+    """Read, checked against the arm, written, read again, run."""
+    scenario = Scenario(**BASE, controller=CONTROLLERS[name])
+    scenario.save(tmp_path / "saved.yaml")
+    assert Scenario.load(tmp_path / "saved.yaml") == scenario
+    result = scenario.run()
+    assert result.stats.status == "finished"
+    assert np.abs(result.tau).max() > 1  # gravity on a horizontal arm of 10 kg asks for some
+
+
 def test_outputs_are_written(tmp_path: Path) -> None:
     scenario = Scenario(**BASE, outputs={"csv": "sub/a.csv", "figures": "joints"})
     paths = scenario.write(scenario.run(), tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in paths] == ["run.nc", "sub/a.csv", "joints.png"]
     assert all(path.stat().st_size > 100 for path in paths)
+
+
+# -------------------------------------------------------------------------------------------------------- surroundings
+
+
+def test_loads_are_those_of_the_library() -> None:
+    loads = [
+        {"type": "wrench", "force": [0, -4, 0], "link": "fore", "x": 0.4},
+        {"type": "wrench", "moment": {"type": "pulse", "height": [0, 0, 2], "duration": 0.005, "start": 0.01}},
+        {"type": "distributed", "force": [0, 3, 0], "link": "upper", "profile": {"x": [0, 1], "factor": [0, 1]}},
+    ]
+    result = Scenario(**BASE, loads=loads).run()
+    pulse = pliant.control.Pulse([0, 0, 2], 0.005, begin=0.01)
+    direct = pliant.simulate(
+        pliant.load("two-link").model(), 0.02, method="dop853",
+        loads=[
+            pliant.loads.Wrench(force=[0, -4, 0], link="fore", x=0.4),
+            pliant.loads.Wrench(moment=pulse.expression),
+            pliant.loads.Distributed(force=[0, 3, 0], link="upper", profile=lambda x: x),
+        ],
+    )  # fmt: skip
+    # Steps end where the pulse begins and ends in the first run, not in the second: equal to the tolerance of steps.
+    np.testing.assert_allclose(result.q, direct.q, atol=1e-8)
+    assert np.abs(result.q - Scenario(**BASE).run().q).max() > 1e-5  # and they do act
+
+
+def test_a_base_that_is_accelerated_upwards_is_more_gravity() -> None:
+    """Exactly so in mechanics: the arm cannot tell. The same kernel but for one constant, hence close to rounding."""
+    lifted = Scenario(**BASE, base={"type": "shaken", "acceleration": [0, 9.81, 0]}).run()
+    heavy = pliant.load("two-link").replace({"gravity.1": -2 * 9.81})
+    assert np.abs(lifted.q - Scenario(**{**BASE, "robot": heavy}).run().q).max() < 1e-9
+
+
+def test_a_carried_base_moves_by_its_path() -> None:
+    path = {"type": "quintic", "from": [0, 0, 0], "to": [0.1, 0, 0], "duration": 0.02}
+    result = Scenario(**BASE, base={"type": "carried", "position": path}).run()
+    quintic = pliant.control.Quintic([0, 0, 0], [0.1, 0, 0], 0.02)
+    model = pliant.load("two-link").model()
+    direct = pliant.simulate(model, 0.02, base=pliant.loads.BasePath(position=quintic.expression), method="dop853")
+    np.testing.assert_allclose(result.q, direct.q, atol=1e-8)  # steps end at the ends of the path in the first only
+    assert np.abs(result.q[-1] - Scenario(**BASE).run().q[-1]).max() > 1e-3
+
+
+def test_rest_under_a_load() -> None:
+    """A held end load sags the arm; it stays at rest when joints are held."""
+    load = {"type": "wrench", "force": [0, -20, 0]}
+    motion = {name: {"type": "constant", "position": 0} for name in ("upper", "fore")}
+    scenario = Scenario(**BASE, loads=[load], initial={"equilibrium": True}, motion=motion)
+    result = scenario.run()
+    assert np.abs(result.q - result.q[0]).max() < 1e-9
+    assert np.abs(scenario.start()[0] - Scenario(**BASE, initial={"equilibrium": True}).start()[0]).max() > 1e-4
+
+
+def test_limits_may_be_ignored() -> None:
+    joint = {"limits": {"lower": -0.01, "upper": 0.01}}
+    arm = {"name": "a", "links": [{"name": "arm", "joint": joint, "rigid": {"mass": 1, "com": [1, 0, 0], "tip": [1, 0, 0]}}]}
+    given = {"robot": arm, "duration": 0.1, "initial": {"qd": [1.0]}}
+    assert Scenario(**given).run().t[-1] < 0.02
+    assert Scenario(**given, limits=False).run().t[-1] == 0.1
+
+
+def test_a_urdf_file_with_its_side_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("urdf_parser_py", reason="the urdf extra is not installed")
+    (tmp_path / "arm.urdf").write_text(URDF)
+    (tmp_path / "side.yaml").write_text(SIDE)
+    monkeypatch.chdir("/")
+    text = "robot: {urdf: arm.urdf, flexible: side.yaml, tip: tool}\nduration: 0.01\n"
+    scenario = Scenario.load(written(tmp_path, text))
+    assert scenario.robot == pliant.load(tmp_path / "arm.urdf", flexible=tmp_path / "side.yaml", tip="tool")
+    assert "fore.bending_y.1" in scenario.built.coordinates
+    scenario.save(tmp_path / "whole.yaml")  # carries the arm itself
+    (tmp_path / "arm.urdf").unlink()
+    assert Scenario.load(tmp_path / "whole.yaml") == scenario
+
+
+@pytest.mark.parametrize(
+    ("robot", "said"),
+    [
+        ("{urdf: none.urdf}", "none.urdf"),
+        ("{urdf: arm.urdf, flexibel: side.yaml}", "flexibel"),
+        ("{urdf: arm.urdf, flexible: none.yaml}", "none.yaml: cannot be read"),
+        ("{urdf: arm.urdf, tip: hand}", "hand"),
+    ],
+)
+def test_faults_of_a_urdf_robot(tmp_path: Path, robot: str, said: str) -> None:
+    pytest.importorskip("urdf_parser_py", reason="the urdf extra is not installed")
+    (tmp_path / "arm.urdf").write_text(URDF)
+    assert said in refused(tmp_path, f"robot: {robot}\nduration: 1\n")
 
 
 # --------------------------------------------------------------------------------------------------------------- faults
@@ -156,6 +287,21 @@ def test_outputs_are_written(tmp_path: Path) -> None:
         ("controller: {type: comuted-torque}", "did you mean `computed-torque`?"),
         ("controller: {type: pd, kp: [1, 2, 3], kd: 1, reference: [0, 0]}", "controller (line 4): kp"),
         ("controller: {type: pd, kp: 1, kd: 1, reference: {type: quintc}}", "did you mean `quintic`?"),
+        ("controller: {type: output-feedback, regulator: {type: pd, kp: 1, kd: 1, reference: 0}, observer: 3}", "fit"),
+        ("loads: {type: wrench, force: [1, 0, 0]}", "expected a list"),
+        ("loads: [{type: wench}]", "did you mean `wrench`?"),
+        ("loads: [{type: wrench}]", "needs a `force` or a `moment`"),
+        ("loads: [{type: wrench, force: [1, 0]}]", "expected 3 finite numbers"),
+        ("loads: [{type: wrench, force: [1, 0, 0], link: foree}]", "loads[0] (line 4): link: got 'foree'"),
+        ("loads: [{type: wrench, force: [1, 0, 0], x: 7}]", "between 0 and 1 m"),
+        ("loads: [{type: wrench, force: [1, 0, 0], axes: world}]", "base, link, section"),
+        ("loads: [{type: wrench, force: {type: sine, amplitude: 1, frequency: 2}}]", "has 1 coordinates, expected 3"),
+        ("loads: [{type: wrench, force: {type: sinus}}]", "did you mean `sine`?"),
+        ("loads: [{type: distributed, force: [1, 0, 0], profile: {x: [0, 1]}}]", "`x` and `factor`"),
+        ("base: {type: shaking}", "did you mean `shaken`?"),
+        ("base: {type: carried, positon: [0, 0, 0]}", "did you mean `position`?"),
+        ("base: {type: shaken, acceleration: 3}", "expected 3 finite numbers"),
+        ("limits: maybe", "true or false"),
         ("outputs: {figures: [joint]}", "did you mean `joints`?"),
         ("outputs: {formats: [jpg]}", "one of png, svg, pdf"),
         ("outputs: {netcdf: ../x.nc}", "inside the folder of outputs"),
@@ -224,6 +370,9 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         {"torque": {"times": [0, 1], "values": {"fore": [0, 1.5]}}, "model": {"stiffening": True}},
         {"torque": [1, 2], "outputs": {"netcdf": None, "figures": ["tip"]}, "rtol": 1e-6},
         {"motion": {"upper": {"type": "quintic", "from": 0, "to": "pi/2", "duration": 1}}},
+        {"loads": [{"type": "wrench", "force": {"type": "sine", "amplitude": [0, 1, 0], "frequency": 2}, "x": 0.5}]},
+        {"base": {"type": "carried", "rpy": {"type": "sine", "amplitude": [0, "5 deg", 0], "frequency": 0.1}}},
+        {"limits": False},
         {"controller": {"type": "pd", "kp": 1, "kd": [1, 2], "reference": {"type": "constant", "position": [0, 1]}}},
     ],
 )

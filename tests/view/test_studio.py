@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
+from pliant.view.studio_choices import Choices
 from pliant.view.studio_files import Shelf
-from pliant.view.studio_run import Choices, Workshop, scenario, tip_error
+from pliant.view.studio_run import Workshop, scenario, tip_error
 
 from .conftest import Tab
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PlainSerializer,
-    ValidationError,
-    ValidationInfo,
-    WithJsonSchema,
-    model_validator,
-)
+import casadi as ca
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError
@@ -24,29 +17,17 @@ from pliant.integrate import METHODS
 from pliant.integrate.steppers import FIXED
 from pliant.model import Model
 from pliant.results import Result
-from pliant.robot import Robot, load
 from pliant.robot.base import Description, NonNegative, Positive, sequence
 from pliant.robot.faults import clash, describe, fault, suggestion
 from pliant.robot.files import read_text
 from pliant.robot.yaml_text import read_yaml, write_yaml
 from pliant.scenario.inputs import Samples, Torque, Values, filled, reference_state, unknown_names
-from pliant.scenario.parts import ControllerPart, TrajectoryPart, Trouble, raise_together
+from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, TrajectoryPart, Trouble, raise_together
+from pliant.scenario.robots import RobotEntry
 from pliant.simulation import simulate
 from pliant.view import FIGURES, FORMATS
 
 FORMAT = 1
-
-
-def _robot(value: Any, info: ValidationInfo) -> Any:
-    """A path relative to the scenario file, the name of a bundled arm, or the mapping of a robot file."""
-    if not isinstance(value, str | os.PathLike):
-        return value
-    folder = (info.context or {}).get("folder", Path())
-    beside = folder / value
-    try:
-        return load(beside if beside.is_file() else value)
-    except ModelError as error:
-        raise clash(str(error)) from None
 
 
 def _choice(names: tuple[str, ...]) -> Any:
@@ -91,7 +72,9 @@ class Initial(Description):
 
     q: Values | None = Field(None, description="rad or m: by name, or a list of all joints or all coordinates")
     qd: Values | None = Field(None, description="rad/s or m/s, likewise")
-    equilibrium: bool = Field(False, description="let amplitudes and motors settle under gravity first", strict=True)
+    equilibrium: bool = Field(
+        False, description="let amplitudes and motors settle first, under gravity and the loads at t = 0", strict=True
+    )
 
 
 class Outputs(Description):
@@ -115,18 +98,16 @@ class Scenario(Description):
     """
 
     name: str | None = Field(None, description="a title")
-    robot: Annotated[
-        Robot,
-        BeforeValidator(_robot),
-        PlainSerializer(lambda robot: robot.to_dict()),
-        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
-    ]
+    robot: RobotEntry
     model: ModelOptions = ModelOptions()
     initial: Initial = Initial()
     duration: Positive = Field(description="s")
     torque: Torque | None = Field(None, description="N m or N by joint: constants, or samples {times, values}")
     motion: dict[str, TrajectoryPart] = Field({}, description="prescribed joints or motors by name")
     controller: ControllerPart | None = None
+    loads: tuple[LoadPart, ...] = Field((), description="wrenches and distributed loads")
+    base: BasePart | None = Field(None, description="motion of the base: shaken or carried")
+    limits: bool = Field(True, description="stop where a joint leaves the limits of the robot file", strict=True)
     method: MethodName = "auto"
     rtol: Positive = 1e-8
     atol: NonNegative = 1e-10
@@ -178,17 +159,31 @@ class Scenario(Description):
                     clash(f"it moves {trajectory.n} coordinates, expected one: give numbers, not lists"),
                     None,
                 )
-        if hasattr(controller, "bind"):
-            try:
-                controller.bind(built)
-            except PliantError as error:
-                yield ("controller",), clash(str(error)), None
+        yield from self._misfits(built, controller, **self._surroundings)
         if self.method in FIXED and self.step is None:
             yield (
                 ("step",),
                 clash(f"missing key `step`: method {self.method!r} has a fixed step; give it in seconds"),
                 None,
             )
+
+    def _misfits(self, built: Model, controller: Any, loads: tuple[Any, ...], base: Any) -> Iterator[Trouble]:
+        """Parts that are sound by themselves and do not suit this arm."""
+        t, q, qd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", built.n), ("qd", built.n)))
+        trials: list[tuple[tuple[int | str, ...], Callable[[], Any]]] = []
+        if controller is not None:
+            trials.append((("controller",), lambda: controller.bind(built)))
+        for k, load in enumerate(loads):
+            trials.append((("loads", k), partial(load.expression, built.chain, t, q, qd)))
+        if base is not None:
+            trials.append((("base",), lambda: base.expression(t, ca.SX.zeros(3))))
+        for place, attempt in trials:
+            try:
+                attempt()
+            except PliantError as error:
+                yield place, clash(str(error)), None
+            except (AttributeError, TypeError, ValueError) as error:
+                yield place, clash(f"its parts do not fit together: {error}"), None
 
     # --------------------------------------------------------------------------------------------------------- running
 
@@ -203,6 +198,12 @@ class Scenario(Description):
         controller = None if self.controller is None else self.controller.make()
         return controller, {name: part.make() for name, part in self.motion.items()}
 
+    @cached_property
+    def _surroundings(self) -> dict[str, Any]:
+        """Loads and base as objects, by the words of `simulate`."""
+        base = None if self.base is None else self.base.make()
+        return {"loads": tuple(part.make() for part in self.loads), "base": base}
+
     def start(self) -> tuple[Any, Any]:
         """q and qd (n,) at the start; motors not named stand where their joints do."""
         built = self.built
@@ -210,7 +211,7 @@ class Scenario(Description):
         qd = filled(self.initial.qd, built.coordinates)
         named = self.initial.q if isinstance(self.initial.q, dict) else {}
         if self.initial.equilibrium:
-            rest = built.equilibrium(q[: built.n_joints])
+            rest = built.equilibrium(q[: built.n_joints], self._surroundings["loads"])
             for name, value in named.items():
                 rest[built.index(name)] = value
             return rest, qd
@@ -231,7 +232,7 @@ class Scenario(Description):
         controller, motion = self._parts
         return simulate(
             self.built, self.duration, q0, qd0, applied, controller, motion or None, self.method, self.rtol, self.atol,
-            self.step, self.output_step, progress,
+            self.step, self.output_step, progress, **self._surroundings, limits=self.limits,
         )  # fmt: skip
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:

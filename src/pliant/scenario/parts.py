@@ -1,4 +1,4 @@
-"""Trajectories and controllers by name: `{type: cycloidal, from: 0, to: 90 deg, duration: 2}`.
+"""Trajectories, controllers, loads by name: `{type: cycloidal, from: 0, to: 90 deg, duration: 2}`.
 
 A part names an entry of a registry and gives its parameters; the signature of the entry says which keys there are.
 Parts may hold parts: the reference of a controller is a trajectory, a shaped trajectory has a shaper. To offer more,
@@ -18,9 +18,10 @@ from pliant import control
 from pliant.errors import PliantError
 from pliant.robot.base import Description, angle
 from pliant.robot.faults import Place, clash, fault, suggestion
+from pliant.scenario.surroundings import BASES, LOADS
 
 Maker = Callable[..., Any]
-Kind = Literal["trajectory", "controller", "shaper", "sensor"]
+Kind = Literal["trajectory", "controller", "shaper", "sensor", "observer", "load", "base"]
 Trouble = tuple[Place, PydanticCustomError, Any]
 
 REGISTRY: dict[Kind, dict[str, Maker]] = {
@@ -28,8 +29,11 @@ REGISTRY: dict[Kind, dict[str, Maker]] = {
     "controller": control.CONTROLLERS,
     "shaper": control.SHAPERS,
     "sensor": control.SENSORS,
+    "observer": {"kalman": control.Observer},
+    "load": LOADS,
+    "base": BASES,
 }
-"""What scenario files may name; these are the tables of `pliant.control` themselves."""
+"""What scenario files may name; the first four are the tables of `pliant.control` themselves."""
 
 _KEYS = {"start": "from", "goal": "to", "begin": "start"}  # words of files for parameters of trajectories
 
@@ -156,15 +160,18 @@ def _plain(value: Any) -> Any:
 
 
 _PART = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
-TrajectoryPart = Annotated[
-    Part,
-    PlainValidator(lambda value: read_part(value, "trajectory")),
-    PlainSerializer(lambda part: part.to_dict()),
-    WithJsonSchema(_PART),
-]
-ControllerPart = Annotated[
-    Part,
-    PlainValidator(lambda value: read_part(value, "controller")),
-    PlainSerializer(lambda part: part.to_dict()),
-    WithJsonSchema(_PART),
-]
+
+
+def _entry(kind: Kind) -> Any:
+    """How a field of a scenario reads and writes a part of one kind."""
+    return (
+        PlainValidator(lambda value: read_part(value, kind)),
+        PlainSerializer(lambda part: part.to_dict()),
+        WithJsonSchema(_PART),
+    )
+
+
+TrajectoryPart = Annotated[Part, *_entry("trajectory")]
+ControllerPart = Annotated[Part, *_entry("controller")]
+LoadPart = Annotated[Part, *_entry("load")]
+BasePart = Annotated[Part, *_entry("base")]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.results import Result
 from pliant.view.style import WIDTH, Paths, figure, legend, length_unit, time_axis
@@ -19,6 +20,7 @@ _LINES: tuple[dict[str, Any], ...] = (
 )
 
 
+@checked
 def compare(result: Result, other: Result, labels: tuple[str, str] | None = None, path: Paths = None) -> Figure:
     """Joints of two runs over each other, and the distance between their tips.
 

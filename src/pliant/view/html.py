@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arguments import checked
 from pliant.errors import PliantError
 from pliant.results import Result
 from pliant.view.scene import Array, Scene, SceneLink, frame_rows, scene_of
@@ -24,6 +25,7 @@ ROWS = 1500
 """Points of a line of a plot at most."""
 
 
+@checked
 def to_html(result: Result, path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Write a run as a page that any browser opens, from disk and without a network.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+@checked
 def frequency_map(
     model: Model,
     joint: str,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.results import Result
 from pliant.robot.faults import suggestion
@@ -49,6 +50,7 @@ FIGURES: dict[str, Drawing] = {
 OVERVIEW = ("joints", "path", "deflections", "energy")
 
 
+@checked
 def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     """Figure of a run.
 

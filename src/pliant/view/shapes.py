@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.dynamics.build import robot_shapes
 from pliant.errors import ModelError
 from pliant.robot import Robot, beam_properties
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 _LABELS = {"bending_y": "along y", "bending_z": "along z", "torsion": "twist", "axial": "along x"}
 
 
+@checked
 def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = None) -> Figure:
     """The first shape functions of a link over its length, one axes a field, with their frequencies.
 

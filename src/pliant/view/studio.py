@@ -14,12 +14,15 @@ from pliant.errors import PliantError
 from pliant.robot import Robot
 from pliant.view.scene import Scene, scene_of
 from pliant.view.spectrum import tip_deflection
+from pliant.view.stage import KEPT, Stage
+from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, heaviest_payload, with_robot
 from pliant.view.studio_files import Shelf
-from pliant.view.studio_run import CONTROLLERS, MANOEUVRES, Choices, Run, Workshop, scenario, tip_error, with_robot
-from pliant.view.viewer import Stage, address, start_server, viser
+from pliant.view.studio_run import Run, Workshop, scenario
+from pliant.view.studio_texts import quoted, readout, summary
+from pliant.view.viewer import address, start_server, viser
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-MOST_KEPT = 3
+COLOURS = ("#0072B2", *(f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in KEPT))
+MOST_KEPT = len(KEPT)
 FRAMES_PER_SECOND = 40
 
 
@@ -30,22 +33,26 @@ class Studio:
         self.server = start_server(port, host, "pliant studio")
         self.shelf, self.workshop = Shelf(folder), Workshop()
         self.lock = threading.Lock()
+        self.waiting = threading.Event()
         self.run: Run | None = None
+        self.count = 0
         self.kept: list[Run] = []
         self.joint_folder: Any = None
         self.chart: Any = None
         self.refreshing = False
-        name = first or "two-link"
-        self.choices = Choices.of(self.shelf.robot(name), controller="none", manoeuvre="release")
-        self._build(name)
+        self.name = first or "two-link"
+        self.choices = self._chosen(self.name)
+        self._build(self.name)
         self._fill()
         self._go()
+        self.server.on_client_connect(lambda _: self._list_files())
 
     # ------------------------------------------------------------------------------------------------ the page
 
     def _build(self, name: str) -> None:
         gui = self.server.gui
         self.status = gui.add_markdown("**ready**")
+        self.short = gui.add_markdown("")
         self.button = gui.add_button("run", color="blue")
         self.live = gui.add_checkbox("run when a slider moves", True)
         self.stage = Stage(self.server)
@@ -72,7 +79,7 @@ class Studio:
         self.sliders = {
             "stiffness": gui.add_slider("stiffness ×", 0.05, 5.0, 0.05, 1.0, hint="EI and GJ of all beams"),
             "drive_stiffness": gui.add_slider("drive stiffness ×", 0.05, 5.0, 0.05, 1.0),
-            "payload": gui.add_number("payload (kg)", 0.0, step=0.1),
+            "payload": gui.add_slider("payload (kg)", 0.0, 1.0, 0.01, 0.0, hint="mass at the tip"),
             "damping": gui.add_slider("damping ratio", 0.0, 0.1, 0.001, 0.0),
             "gravity": gui.add_slider("gravity ×", 0.0, 2.0, 0.05, 1.0),
             "modes": gui.add_slider("modes per direction", 0, 6, 1, 0, hint="0 keeps the file's shapes"),
@@ -96,20 +103,32 @@ class Studio:
         self.save.on_click(lambda _: self._safely(self._save))
         quick = [*self.sliders.values(), self.stiffening]
         for handle in quick:
-            handle.on_update(lambda _: self._safely(self._collect_and_run) if self._answers() else None)
+            handle.on_update(lambda _: self._moved())
 
-    def _answers(self) -> bool:
-        return bool(self.live.value) and not self.refreshing
+    def _moved(self) -> None:
+        """A slider is dragged through many values; while one run goes on, only the last of them matters."""
+        if not self.live.value or self.refreshing:
+            return
+        self.waiting.set()
+        with self.lock:
+            if not self.waiting.is_set():  # a run that began after this event has its value
+                return
+            self.waiting.clear()
+            self._attempt(self._collect_and_run)
 
     def _fill(self) -> None:
         """Show what the choices say."""
         self.refreshing = True
         try:
             c = self.choices
+            payload = self.sliders["payload"]
+            payload.max = heaviest_payload(c.robot)
+            payload.step = payload.max / 200
             for name, handle in self.sliders.items():
                 handle.value = getattr(c, name)
             self.stiffening.value, self.formulation.value = c.stiffening, c.formulation
             self.controller.value, self.manoeuvre.value = c.controller, c.manoeuvre
+            self.bandwidth.value, self.move_time.value, self.duration.value = c.bandwidth, c.move_time, c.duration
             if self.joint_folder is not None:
                 self.joint_folder.remove()
             with self.joints_place:
@@ -132,26 +151,50 @@ class Studio:
     # ------------------------------------------------------------------------------------------------- actions
 
     def _safely(self, action: Any) -> None:
-        """Do it; whatever goes wrong becomes a message and the last good run stays."""
+        """Do it alone; whatever goes wrong becomes a message and the last good run stays."""
         with self.lock:
-            try:
-                action()
-            except PliantError as error:
-                self._say("not possible", str(error))
-            except Exception as error:  # the page must survive what nobody foresaw
-                self._say("failed", f"{type(error).__name__}: {error}")
+            self._attempt(action)
+
+    def _attempt(self, action: Any) -> None:
+        try:
+            action()
+        except PliantError as error:
+            self._say("not possible", str(error))
+        except Exception as error:  # the page must survive what nobody foresaw
+            self._say("failed", f"{type(error).__name__}: {error}")
 
     def _say(self, title: str, text: str) -> None:
-        self.status.content = f"**{title}**: {_quoted(text)}"
+        self.status.content = f"**{title}**: {quoted(text)}"
 
     def _open(self) -> None:
         if self.refreshing:
             return
-        robot = self.shelf.robot(str(self.arm.value))
-        self.choices = with_robot(self.choices, robot)
+        name = str(self.arm.value)
+        try:
+            self.choices = self._chosen(name)
+            self.name = name
+        finally:
+            self._list_files()  # which shows again the arm that is on the stage
         self.kept.clear()
         self._fill()
         self._go()
+
+    def _chosen(self, name: str) -> Choices:
+        """What to begin with for an arm or a file."""
+        found = self.shelf.open(name)
+        if not isinstance(found, Robot):
+            return Choices.of_scenario(found)
+        return Choices.of(found) if self.run is None else with_robot(self.choices, found)
+
+    def _list_files(self) -> None:
+        """The arms and files that there are now; the one on the stage is chosen."""
+        self.refreshing = True
+        try:
+            names = self.shelf.names()
+            self.arm.options = names if self.name in names else (*names, self.name)
+            self.arm.value = self.name
+        finally:
+            self.refreshing = False
 
     def _collect_and_run(self) -> None:
         values = {name: handle.value for name, handle in self.sliders.items()}
@@ -167,7 +210,9 @@ class Studio:
 
     def _go(self) -> None:
         self._say("running", "a new arm or manoeuvre is compiled first" if self.run is None else "…")
+        self.waiting.clear()
         self.run = self.workshop.run(self.choices)
+        self.count += 1
         self._show()
 
     def _keep_run(self) -> None:
@@ -183,6 +228,7 @@ class Studio:
     def _save(self) -> None:
         path = self.shelf.path(str(self.file.value), writing=True)
         scenario(self.choices).save(path)
+        self._list_files()
         self._say("saved", f"{path.name}; run it with: pliant simulate {path.name}")
 
     # ------------------------------------------------------------------------------------------------ showing
@@ -191,26 +237,30 @@ class Studio:
         assert self.run is not None
         run = self.run
         self.stage.show(_scene(run), tuple(_scene(other) for other in self.kept), keep_time=bool(self.stage.play.value))
-        self.readout.content = _readout(run)
+        self.short.content, self.readout.content = summary(run), readout(run)
         self._plot()
         how = "compiled and run" if run.compiled else "run"
-        self._say("done", f"{how} in {run.seconds:.2f} s ({run.result.stats.method}, {run.result.stats.steps} steps)")
+        stats = run.result.stats
+        self._say("done", f"run {self.count}, {how} in {run.seconds:.2f} s ({stats.method}, {stats.steps} steps)")
 
     def _plot(self) -> None:
         results = [run.result for run in (self.run, *self.kept) if run is not None]
         t = np.linspace(0.0, max(float(result.t[-1]) for result in results), 600)
         away = [1e3 * np.linalg.norm(tip_deflection(result), axis=1) for result in results]
-        columns = [np.interp(t, result.t, values) for result, values in zip(results, away)]
+        columns = tuple(np.interp(t, result.t, values, right=np.nan) for result, values in zip(results, away))
+        if self.chart is not None and len(self.chart.data) == 1 + len(columns):
+            self.chart.data = (t, *columns)
+            return
         uplot = viser().uplot
         names = ["now", *(f"kept {k + 1}" for k in range(len(self.kept)))]
         lines = [uplot.Series(label=name, stroke=colour, width=1.5) for name, colour in zip(names, COLOURS)]
-        series = (uplot.Series(label="t (s)"), *lines)
         if self.chart is not None:
             self.chart.remove()
         with self.charts:
             self.chart = self.server.gui.add_uplot(
-                (t, *columns), series, scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
-                aspect=2.0, legend=uplot.Legend(show=True),
+                (t, *columns), (uplot.Series(label="t (s)"), *lines),
+                scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
+                aspect=1.6, legend=uplot.Legend(show=True),
             )  # fmt: skip
 
     def close(self) -> None:
@@ -226,24 +276,6 @@ def _moving(robot: Robot) -> list[Any]:
 def _scene(run: Run) -> Scene:
     duration = float(run.result.t[-1])
     return scene_of(run.result, int(np.clip(FRAMES_PER_SECOND * duration, 60, 600)))
-
-
-def _readout(run: Run) -> str:
-    largest, last = tip_error(run)
-    of = "from the goal" if run.choices.manoeuvre.startswith("move") else "from the rigid arm"
-    frequencies = ", ".join(f"{f:.3g}" for f in run.frequencies[:4]) or "none: the arm is rigid"
-    energy, balance = run.result.energy, float(np.abs(run.result.energy_balance).max())
-    return (
-        f"| | |\n|---|---|\n| tip {of}, at the end | **{1e3 * last:.3g} mm** |\n"
-        f"| largest on the way | {1e3 * largest:.3g} mm |\n| frequencies (Hz) | {frequencies} |\n"
-        f"| largest strain energy | {float(energy.strain.max()):.3g} J |\n"
-        f"| largest kinetic energy | {float(energy.kinetic.max()):.3g} J |\n| energy balance | {balance:.1g} J |\n"
-    )
-
-
-def _quoted(text: str) -> str:
-    """Text of a message with nothing that markdown would take for markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#|!" else c for c in text).replace("\n", "  \n")
 
 
 def studio(folder: Path, first: str | None = None, port: int = 8080) -> Studio:

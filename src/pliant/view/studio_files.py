@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
 from pliant.robot import Robot, arms, load
 from pliant.robot.files import read_text
 from pliant.robot.yaml_text import read_yaml
+
+if TYPE_CHECKING:
+    from pliant.scenario import Scenario
 
 ENDINGS = (".yaml", ".yml")
 
@@ -28,23 +31,34 @@ class Shelf:
 
     def robot(self, name: str) -> Robot:
         """A bundled arm, or the arm of a robot or scenario file."""
+        found = self.open(name)
+        return found if isinstance(found, Robot) else found.robot
+
+    def open(self, name: str) -> Robot | Scenario:
+        """A bundled arm, or what a file of the folder describes."""
         if name in arms():
             return load(name)
         path = self.path(name)
         if not path.is_file():
             raise ModelError(f"{name}: no such file in {self.folder}")
-        data, _ = read_yaml(read_text(path))
+        try:
+            data, _ = read_yaml(read_text(path))
+        except ModelError as error:
+            raise ModelError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from None
         if not (isinstance(data, dict) and "robot" in data and "duration" in data):
             return load(path)
         self._check_reference(data["robot"], name)
         from pliant.scenario import Scenario
 
-        return Scenario.load(path).robot
+        return Scenario.load(path)
 
     def _check_reference(self, robot: Any, name: str) -> None:
-        """A scenario may name its robot file; that one has to lie in the folder as well."""
-        if isinstance(robot, str) and robot not in arms() and not self._inside(self.folder / robot):
-            raise ModelError(f"{name}: its robot {robot!r} lies outside {self.folder}; the studio opens nothing there")
+        """A scenario may name its robot, URDF and side files; those have to lie in the folder as well."""
+        from pliant.scenario.robots import files_of
+
+        for file in files_of(robot):
+            if file not in arms() and not self._inside(self.folder / file):
+                raise ModelError(f"{name}: {file!r} lies outside {self.folder}; the studio opens nothing there")
 
     def path(self, name: str, writing: bool = False) -> Path:
         """The path of a file of the folder by its name."""

@@ -4,7 +4,7 @@ that a moved slider runs again without compiling. No page here: this part is use
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,61 +12,18 @@ import numpy as np
 from pliant.control import natural_gains
 from pliant.control.base import resting
 from pliant.dynamics.build import shapes_that_change
-from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.results import Result
 from pliant.robot import Robot
 from pliant.simulation import simulate
 from pliant.view.scene import Array
+from pliant.view.studio_choices import Choices, check, numbers, structure
 
 if TYPE_CHECKING:
     from pliant.scenario import Scenario
 
-CONTROLLERS = ("none", "pd", "lqr", "ideal joints")
-MANOEUVRES = ("release", "hold", "move", "move, shaped")
-STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
 KEPT = 6
 """Compiled models that are kept."""
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Everything that the page lets a user choose; factors multiply what the robot file says.
-
-    Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint.
-    """
-
-    robot: Robot
-    stiffness: float = 1.0
-    drive_stiffness: float = 1.0
-    gravity: float = 1.0
-    payload: float = 0.0
-    damping: float = 0.0
-    modes: int = 0
-    stiffening: bool = False
-    formulation: str = "denoc"
-    controller: str = "none"
-    manoeuvre: str = "release"
-    start: tuple[float, ...] = ()
-    goal: tuple[float, ...] = ()
-    bandwidth: float = 10.0
-    move_time: float = 1.0
-    duration: float = 5.0
-
-    @classmethod
-    def of(cls, robot: Robot, **changes: Any) -> Choices:
-        """What the robot itself says: its payload, damping and number of modes."""
-        flexible = [link.shapes for link in robot.links if link.shapes is not None]
-        model_joints = [link for link in robot.links if link.joint.moves]
-        start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link in model_joints)
-        usual: dict[str, Any] = {
-            "payload": float(robot.payload.mass),
-            "damping": max((float(s.damping) for s in flexible), default=0.0),
-            "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
-            "start": start,
-            "goal": start,
-        }
-        return cls(robot, **(usual | changes))
 
 
 @dataclass(frozen=True)
@@ -134,56 +91,6 @@ class Workshop:
         made = None if controller is None else read_part(controller, "controller").make()
         moved = {name: read_part(part, "trajectory").make() for name, part in motion.items()}
         return _Prepared(model, made, moved or None)
-
-
-def check(choices: Choices) -> None:
-    """Refuses what makes no sense, each with its reason."""
-    for name in ("stiffness", "drive_stiffness", "bandwidth", "move_time", "duration"):
-        value = getattr(choices, name)
-        if not (np.isfinite(value) and value > 0):
-            raise ModelError(f"{name.replace('_', ' ')}: got {value!r}, expected a positive number")
-    for name in ("payload", "damping"):
-        value = getattr(choices, name)
-        if not (np.isfinite(value) and value >= 0):
-            raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
-    if choices.controller == "none" and choices.manoeuvre != "release":
-        raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose pd, lqr or ideal joints")
-    if choices.controller == "lqr" and choices.manoeuvre == "move, shaped":
-        raise ModelError("lqr settles at a goal and follows no path; choose pd or ideal joints for a shaped move")
-
-
-def structure(choices: Choices) -> Robot:
-    """The robot with the chosen number of modes, which changes its coordinates."""
-    if not choices.modes:
-        return choices.robot
-    links = []
-    for link in choices.robot.links:
-        shapes = link.shapes
-        if shapes is not None and shapes.method == "modes":
-            wanted = {name: choices.modes for name in ("bending_y", "bending_z") if getattr(shapes, name)}
-            link = link.model_copy(update={"shapes": shapes.model_copy(update=wanted)})
-        links.append(link)
-    return Robot.model_validate({**choices.robot.to_dict(), "links": [_plain(link) for link in links]})
-
-
-def _plain(link: Any) -> Any:
-    return link.model_dump(mode="json", exclude_none=True, exclude_defaults=True) | {"name": link.name}
-
-
-def numbers(choices: Choices) -> dict[str, float]:
-    """Paths of numbers that the sliders set, and their values."""
-    found: dict[str, float] = {}
-    paths = choices.robot.paths()
-    for path, value in paths.items():
-        if path.endswith(STIFFNESSES):
-            found[path] = value * choices.stiffness
-        elif path.endswith(".drive.stiffness"):
-            found[path] = value * choices.drive_stiffness
-        elif path.endswith(".shapes.damping"):
-            found[path] = choices.damping
-        elif path.startswith("gravity.") and value:
-            found[path] = value * choices.gravity
-    return found | {"payload.mass": choices.payload}
 
 
 def _free_paths(robot: Robot, values: dict[str, float], choices: Choices) -> list[str]:
@@ -282,7 +189,7 @@ def scenario(choices: Choices) -> Scenario:
     )  # whose gains a run has
     model = nominal.model(choices.formulation, stiffening=choices.stiffening)
     controller, motion = drive(choices, model)
-    data: dict[str, Any] = {
+    data: Any = {
         "robot": robot.to_dict(),
         "model": {"formulation": choices.formulation, "stiffening": choices.stiffening},
         "initial": {"q": dict(zip(model.joints, choices.start)), "equilibrium": choices.manoeuvre != "release"},
@@ -290,7 +197,9 @@ def scenario(choices: Choices) -> Scenario:
     }
     if controller is not None:
         data["controller"] = controller
-    return Scenario(**data, **({"motion": motion} if motion else {}))
+    if motion:
+        data["motion"] = motion
+    return Scenario(**data)
 
 
 def tip_error(run: Run) -> tuple[float, float]:
@@ -307,9 +216,3 @@ def tip_error(run: Run) -> tuple[float, float]:
         extra = (result.parameters,) if len(result.parameters) else ()
         away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:3, 3], axis=1)
     return float(away.max()), float(away[-1])
-
-
-def with_robot(choices: Choices, robot: Robot) -> Choices:
-    """The same wishes for another arm, as far as they fit."""
-    same = ("gravity", "stiffening", "formulation", "duration")
-    return replace(Choices.of(robot), **{name: getattr(choices, name) for name in same})

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
 from pliant.results import Result
 from pliant.view.scene import make_scene
@@ -23,6 +24,7 @@ SIZE = (960, 480)
 FORMATS = (".mp4", ".gif")
 
 
+@checked
 def to_video(
     result: Result, path: str | os.PathLike[str], fps: int = 25, speed: float = 1.0, magnification: float = 1.0
 ) -> Path:

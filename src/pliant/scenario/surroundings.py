@@ -1,0 +1,106 @@
+"""What acts on the arm of a scenario from outside: loads and the motion of its base, made from plain data.
+
+A vector is three numbers, or a trajectory of three coordinates such as `{type: sine, amplitude: [0, 5, 0],
+frequency: 2}`: the words of a file for what `pliant.loads` takes as functions of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.control.trajectories import Trajectory, numbers
+from pliant.errors import ModelError
+from pliant.loads import Base, BasePath, Distributed, Wrench
+
+ZERO = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wrench(Wrench):
+    breaks: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Distributed(Distributed):
+    breaks: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Base(Base):
+    breaks: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _BasePath(BasePath):
+    breaks: tuple[float, ...] = ()
+
+
+def wrench(
+    force: Any = ZERO, moment: Any = ZERO, link: str | None = None, x: float | str = "tip", axes: str = "base"
+) -> Wrench:
+    """Force (N) and moment (N m) on a section: see `pliant.loads.Wrench`."""
+    if force is ZERO and moment is ZERO:
+        raise ModelError("a wrench needs a `force` or a `moment`")
+    place = -1 if link is None else link
+    return _Wrench(_vector("force", force), _vector("moment", moment), place, x, axes, _breaks(force, moment))
+
+
+def distributed(
+    force: Any = ZERO,
+    moment: Any = ZERO,
+    link: str | None = None,
+    start: float | str = 0.0,
+    end: float | str = "tip",
+    axes: str = "base",
+    profile: Mapping[str, Any] | None = None,
+) -> Distributed:
+    """Force (N/m) and moment (N) per length; `profile: {x: [...], factor: [...]}` varies them along the link."""
+    if force is ZERO and moment is ZERO:
+        raise ModelError("a distributed load needs a `force` or a `moment`")
+    f, n = _vector("force", force), _vector("moment", moment)
+    place = -1 if link is None else link
+    return _Distributed(f, n, place, start, end, axes, _profile(profile), _breaks(force, moment))
+
+
+def shaken(acceleration: Any = ZERO, angular_velocity: Any = ZERO) -> Base:
+    """A base by its acceleration (m/s^2) and angular velocity (rad/s) in its own axes: see `pliant.loads.Base`."""
+    a, omega = _vector("acceleration", acceleration), _vector("angular_velocity", angular_velocity)
+    return _Base(a, omega, breaks=_breaks(acceleration, angular_velocity))
+
+
+def carried(position: Any = ZERO, rpy: Any = ZERO) -> BasePath:
+    """A base by its place (m) and attitude (rad) in axes that stand still: see `pliant.loads.BasePath`."""
+    return _BasePath(_vector("position", position), _vector("rpy", rpy), _breaks(position, rpy))
+
+
+LOADS: dict[str, Callable[..., Any]] = {"distributed": distributed, "wrench": wrench}
+BASES: dict[str, Callable[..., Any]] = {"carried": carried, "shaken": shaken}
+
+
+def _vector(name: str, given: Any) -> Any:
+    """Three numbers, or a function of t from a trajectory of three coordinates."""
+    if isinstance(given, Trajectory):
+        if given.n != 3:
+            raise ModelError(f"{name}: its signal has {given.n} coordinates, expected 3 (x, y, z)")
+        return given.expression
+    return tuple(float(v) for v in numbers(name, given, 3))
+
+
+def _breaks(*given: Any) -> tuple[float, ...]:
+    return tuple(b for item in given for b in getattr(item, "breaks", ()))
+
+
+def _profile(given: Mapping[str, Any] | None) -> Callable[[Any], Any] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or set(given) != {"x", "factor"}:
+        raise ModelError(f"profile: got {given!r}, expected a mapping with `x` and `factor`, lists of equal length")
+    x = numbers("profile.x", given["x"])
+    factor = numbers("profile.factor", given["factor"], len(x))
+    if len(x) < 2 or not (np.diff(x) > 0).all():
+        raise ModelError(f"profile.x: got {given['x']!r}, expected at least two rising stations in metres")
+    return lambda stations: np.interp(stations, x, factor)

@@ -1,0 +1,258 @@
+"""The stage of the viewer and the studio: an arm in the browser, its rigid ghost and other runs, at a chosen time.
+
+Meshes stay when a new run has the same links, so that a moved slider bends the arm that is there instead of building
+another.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pliant.view.scene import Array, Placed, Scene
+from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
+
+CHUNKS = 8
+"""Pieces of one colour of a link that bends."""
+FRAME = 1 / 25
+"""Seconds between pictures."""
+GHOST = (127, 143, 160)
+STEEL = (58, 70, 83)
+KEPT = ((213, 94, 0), (0, 158, 115), (204, 121, 167))
+"""Colours of kept runs, in the scene and in the plots."""
+FIELD_OF_VIEW = np.radians(35)
+
+
+class _LinkMeshes:
+    """The meshes of one link: pieces of tube, each of one colour."""
+
+    def __init__(self, server: Any, name: str, placed: Placed, colour: Any, opacity: float | None) -> None:
+        surface = rings(placed, 0)
+        count = min(CHUNKS if placed.link.flexible and colour is None else 1, len(surface) - 1)
+        edges = np.linspace(0, len(surface) - 1, count + 1).round().astype(int)
+        self.pieces = [(int(a), int(b) + 1) for a, b in pairwise(edges)]
+        self.fixed, self.shown = colour, [(-1, -1, -1)] * count
+        self.meshes = [
+            server.scene.add_mesh_simple(
+                f"{name}/{k}", surface[a:b].reshape(-1, 3).astype(np.float32), tube_faces(b - a, surface.shape[1]),
+                color=colour or tuple(int(255 * c) for c in RIGID), opacity=opacity, side="double",
+                cast_shadow=False, receive_shadow=False,
+            )
+            for k, (a, b) in enumerate(self.pieces)
+        ]  # fmt: skip
+
+    def update(self, placed: Placed, frame: int, largest: float) -> None:
+        surface = rings(placed, frame)
+        strain = placed.link.strain[min(frame, len(placed.link.strain) - 1)]
+        for k, ((a, b), mesh) in enumerate(zip(self.pieces, self.meshes)):
+            mesh.vertices = surface[a:b].reshape(-1, 3).astype(np.float32)
+            if self.fixed is None and placed.link.flexible and largest > 0:
+                rgb = strain_colours(np.asarray(strain[a:b].mean() / largest))
+                red, green, blue = (int(8 * round(255 / 8 * float(c))) for c in rgb)
+                wanted = (red, green, blue)
+                if wanted != self.shown[k]:
+                    self.shown[k] = wanted
+                    mesh.color = wanted
+
+
+class _Arm:
+    """One run on the stage; takes another run of the same links without new meshes."""
+
+    def __init__(self, server: Any, name: str, placed: list[Placed], colour: Any, opacity: float | None) -> None:
+        self.layout = _layout(placed)
+        self.placed, self.largest = placed, 0.0
+        self.links = [_LinkMeshes(server, f"{name}/{p.link.name}", p, colour, opacity) for p in placed]
+
+    def draw(self, frame: int) -> None:
+        for part, link in zip(self.placed, self.links):
+            link.update(part, min(frame, len(part.points) - 1), self.largest)
+
+    def remove(self) -> None:
+        for link in self.links:
+            for mesh in link.meshes:
+                mesh.remove()
+
+
+def _layout(placed: Sequence[Placed]) -> Any:
+    return tuple((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes()) for p in placed)
+
+
+class Stage:
+    """An arm, its rigid ghost and the path of its tip, at a time that the user chooses."""
+
+    def __init__(self, server: Any, playing: bool = True) -> None:
+        self.server = server
+        self.scene: Scene | None = None
+        self.kept: tuple[Scene, ...] = ()
+        self.lock = threading.RLock()
+        self._arms: dict[str, _Arm] = {}
+        self._furniture: list[Any] = []
+        self._path: Any = None
+        self._stop = threading.Event()
+        gui = server.gui
+        with gui.add_folder("Time"):
+            self.play = gui.add_checkbox("play", playing)
+            self.clock = gui.add_slider("t (s)", 0.0, 1.0, 0.001, 0.0)
+            self.speed = gui.add_dropdown("speed", ("0.05", "0.1", "0.25", "0.5", "1", "2", "4"), initial_value="1")
+            self.magnify = gui.add_slider("deflection ×", 1.0, 100.0, 1.0, 1.0)
+            self.ghost = gui.add_checkbox("rigid ghost", True)
+        self.clock.on_update(lambda _: self.draw())
+        self.magnify.on_update(lambda _: self._again())
+        self.ghost.on_update(lambda _: self._again())
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _again(self) -> None:
+        if self.scene is not None:
+            self.show(self.scene, self.kept, keep_time=True)
+
+    def show(self, scene: Scene, kept: tuple[Scene, ...] = (), keep_time: bool = False) -> None:
+        """Put a scene on the stage, with other runs as coloured shadows."""
+        with self.lock, self.server.atomic():
+            before, self.scene, self.kept = self.scene, scene, kept
+            names = ["/arm", *(["/ghost"] if self.ghost.value else []), *(f"/kept{k}" for k in range(len(kept)))]
+            for name in [name for name in self._arms if name not in names]:
+                self._arms.pop(name).remove()
+            self._place("/arm", scene, self.magnify.value, None, None)
+            if self.ghost.value:
+                self._place("/ghost", scene, 0.0, GHOST, 0.3)
+            for k, other in enumerate(kept):
+                self._place(f"/kept{k}", other, self.magnify.value, KEPT[k % len(KEPT)], 0.45)
+            if before is None or not _alike(before, scene):
+                self._furnish(scene)
+                self._camera(scene)
+            self.load.visible = scene.payload > 0
+            self._trail()
+            end = float(scene.t[-1])
+            self.clock.max, self.clock.step = max(end, 1e-3), max(end / 2000, 1e-4)
+            if not keep_time or self.clock.value > end:
+                self.clock.value = 0.0
+            self.draw()
+
+    def _place(self, name: str, scene: Scene, magnification: float, colour: Any, opacity: float | None) -> None:
+        placed = list(scene.lines(magnification))
+        arm = self._arms.get(name)
+        if arm is None or arm.layout != _layout(placed):
+            if arm is not None:
+                arm.remove()
+            arm = self._arms[name] = _Arm(self.server, name, placed, colour, opacity)
+        arm.placed, arm.largest = placed, scene.largest_strain
+
+    def _trail(self) -> None:
+        """The path of the tip over the whole run."""
+        tip = self._arms["/arm"].placed[-1].tip[:, :3, 3]
+        if len(tip) < 2:
+            tip = np.repeat(tip, 2, axis=0)
+        segments = np.stack([tip[:-1], tip[1:]], axis=1).astype(np.float32)
+        if self._path is not None:
+            self._path.remove()
+        self._path = self.server.scene.add_line_segments(
+            "/path", segments, (213, 94, 0), thickness=1.5, thickness_units="screen"
+        )
+
+    def _furnish(self, scene: Scene) -> None:
+        """Joints, payload, base plate and floor: sized by the arm."""
+        for item in self._furniture:
+            item.remove()
+        api, size, placed = self.server.scene, scene.reach, self._arms["/arm"].placed
+        api.set_up_direction(tuple(float(v) for v in scene.up))
+        low, high = _extent(placed)
+        turn, sizes = _turn_to(scene.up), [max(0.014 * size, 1.25 * float(p.link.half.max())) for p in placed]
+        hangs = float((low + high) @ scene.up) / 2 < -0.15 * size
+        floor = min(float(np.minimum(low * scene.up, high * scene.up).sum()), 0.0) - 0.06 * size
+        foot = sizes[0] + 0.01 * size
+        self.load = api.add_icosphere("/payload", 0.024 * size, color=(217, 130, 43))
+        self.joints = [
+            api.add_icosphere(f"/joint/{p.link.name}", r, color=STEEL, cast_shadow=False)
+            for p, r in zip(placed, sizes)
+        ]  # fmt: skip
+        self._furniture = [
+            self.load,
+            *self.joints,
+            api.add_cylinder("/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
+                             position=tuple((foot if hangs else -foot) * scene.up)),
+            api.add_grid(
+                "/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
+                section_color=(200, 208, 216), position=tuple(floor * scene.up), wxyz=turn, shadow_opacity=0.0,
+            ),
+        ]  # fmt: skip
+
+    def _camera(self, scene: Scene) -> None:
+        """Everything that the arm touches fills the picture; a flat motion is seen from its side."""
+        low, high = _extent(self._arms["/arm"].placed)
+        centre, radius = (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 0.3 * scene.reach)
+        eye = centre + 1.06 * radius / np.sin(FIELD_OF_VIEW / 2) * _direction(high - low, scene)
+        first = self.server.initial_camera
+        first.position, first.look_at, first.up, first.fov = tuple(eye), tuple(centre), tuple(scene.up), FIELD_OF_VIEW
+        for client in self.server.get_clients().values():
+            camera = client.camera
+            camera.up_direction, camera.fov = tuple(scene.up), FIELD_OF_VIEW
+            camera.position, camera.look_at = tuple(eye), tuple(centre)
+
+    def draw(self) -> None:
+        """The arm at the time of the clock."""
+        with self.lock:
+            if self.scene is None:
+                return
+            frame = int(np.clip(np.searchsorted(self.scene.t, self.clock.value), 0, len(self.scene) - 1))
+            placed = self._arms["/arm"].placed
+            with self.server.atomic():
+                for arm in self._arms.values():
+                    arm.draw(frame)
+                for part, joint in zip(placed, self.joints):
+                    joint.position = part.joint[frame, :3, 3]
+                self.load.position = placed[-1].tip[frame, :3, 3]
+
+    def _run(self) -> None:
+        before = time.monotonic()
+        while not self._stop.wait(FRAME):
+            now = time.monotonic()
+            if self.play.value and self.scene is not None:
+                later = self.clock.value + (now - before) * float(self.speed.value)
+                self.clock.value = later if later <= float(self.scene.t[-1]) else 0.0  # which draws
+            before = now
+
+    def close(self) -> None:
+        """Stop playing."""
+        self._stop.set()
+        self.thread.join(timeout=2)
+
+
+def _alike(one: Scene, two: Scene) -> bool:
+    """Whether the same furniture and camera serve both."""
+    names = [[link.name for link in scene.links] for scene in (one, two)]
+    return names[0] == names[1] and one.reach == two.reach and bool((one.up == two.up).all())
+
+
+def _extent(placed: Sequence[Placed]) -> tuple[Array, Array]:
+    """Lowest and highest corner of all that the arm touches, the base included."""
+    points = np.concatenate([p.points.reshape(-1, 3) for p in placed])
+    return np.minimum(points.min(0), 0.0), np.maximum(points.max(0), 0.0)
+
+
+def _direction(span: Array, scene: Scene) -> Array:
+    """From the middle of the arm to the camera."""
+    up, thin = scene.up, int(np.argmin(span))
+    across = np.eye(3)[thin]
+    other = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    a = other - (other @ up) * up
+    a /= np.linalg.norm(a)
+    wanted = 0.5 * up + 0.75 * a - np.cross(up, a)
+    if span[thin] < 0.04 * scene.reach:
+        flat = 1.1 * up - 0.9 * np.cross(up, a)
+        wanted = flat if abs(across @ up) > 0.5 else across + 0.18 * up + 0.22 * np.cross(up, across)
+    return np.asarray(wanted / np.linalg.norm(wanted))
+
+
+def _turn_to(up: Any) -> tuple[float, float, float, float]:
+    """Quaternion (w, x, y, z) that turns z to `up`."""
+    axis, w = np.cross([0.0, 0.0, 1.0], up), 1.0 + float(up[2])
+    if w < 1e-9:
+        return (0.0, 1.0, 0.0, 0.0)
+    q = np.array([w, *axis]) / np.linalg.norm([w, *axis])
+    return (float(q[0]), float(q[1]), float(q[2]), float(q[3]))

@@ -1,0 +1,135 @@
+"""What a user of the studio may choose, what makes no sense of it, and the arm that follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.errors import ModelError
+from pliant.robot import Robot, link_mass
+
+if TYPE_CHECKING:
+    from pliant.scenario import Scenario
+
+CONTROLLERS = ("none", "pd", "lqr", "ideal joints")
+MANOEUVRES = ("release", "hold", "move", "move, shaped")
+STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
+MOVE = np.radians(30)
+"""From start to goal of a revolute joint, until the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Everything that the page lets a user choose; factors multiply what the robot file says.
+
+    Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint.
+    """
+
+    robot: Robot
+    stiffness: float = 1.0
+    drive_stiffness: float = 1.0
+    gravity: float = 1.0
+    payload: float = 0.0
+    damping: float = 0.0
+    modes: int = 0
+    stiffening: bool = False
+    formulation: str = "denoc"
+    controller: str = "none"
+    manoeuvre: str = "release"
+    start: tuple[float, ...] = ()
+    goal: tuple[float, ...] = ()
+    bandwidth: float = 10.0
+    move_time: float = 1.0
+    duration: float = 5.0
+
+    @classmethod
+    def of(cls, robot: Robot, **changes: Any) -> Choices:
+        """What the robot itself says: its payload, damping and number of modes."""
+        flexible = [link.shapes for link in robot.links if link.shapes is not None]
+        model_joints = [link for link in robot.links if link.joint.moves]
+        start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link in model_joints)
+        usual: dict[str, Any] = {
+            "payload": float(robot.payload.mass),
+            "damping": max((float(s.damping) for s in flexible), default=0.0),
+            "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
+            "start": start,
+            "goal": tuple(x + MOVE * (link.joint.type == "revolute") for x, link in zip(start, model_joints)),
+        }
+        return cls(robot, **(usual | changes))
+
+    @classmethod
+    def of_scenario(cls, given: Scenario) -> Choices:
+        """The arm, the start, the equations and the duration of a scenario; what drives it is chosen anew."""
+        joints = given.built.n_joints
+        return replace(
+            cls.of(given.robot),
+            start=tuple(float(x) for x in given.start()[0][:joints]),
+            duration=float(given.duration),
+            formulation=given.model.formulation,
+            stiffening=bool(given.model.stiffening),
+        )
+
+
+def check(choices: Choices) -> None:
+    """Refuses what makes no sense, each with its reason."""
+    for name in ("stiffness", "drive_stiffness", "bandwidth", "move_time", "duration"):
+        value = getattr(choices, name)
+        if not (np.isfinite(value) and value > 0):
+            raise ModelError(f"{name.replace('_', ' ')}: got {value!r}, expected a positive number")
+    for name in ("payload", "damping"):
+        value = getattr(choices, name)
+        if not (np.isfinite(value) and value >= 0):
+            raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
+    if choices.controller == "none" and choices.manoeuvre != "release":
+        raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose pd, lqr or ideal joints")
+    if choices.controller == "lqr" and choices.manoeuvre == "move, shaped":
+        raise ModelError("lqr settles at a goal and follows no path; choose pd or ideal joints for a shaped move")
+
+
+def structure(choices: Choices) -> Robot:
+    """The robot with the chosen number of modes, which changes its coordinates."""
+    if not choices.modes:
+        return choices.robot
+    links = []
+    for link in choices.robot.links:
+        shapes = link.shapes
+        if shapes is not None and shapes.method == "modes":
+            wanted = {name: choices.modes for name in ("bending_y", "bending_z") if getattr(shapes, name)}
+            link = link.model_copy(update={"shapes": shapes.model_copy(update=wanted)})
+        links.append(link)
+    return Robot.model_validate({**choices.robot.to_dict(), "links": [_plain(link) for link in links]})
+
+
+def _plain(link: Any) -> Any:
+    return link.model_dump(mode="json", exclude_none=True, exclude_defaults=True) | {"name": link.name}
+
+
+def numbers(choices: Choices) -> dict[str, float]:
+    """Paths of numbers that the sliders set, and their values."""
+    found: dict[str, float] = {}
+    paths = choices.robot.paths()
+    for path, value in paths.items():
+        if path.endswith(STIFFNESSES):
+            found[path] = value * choices.stiffness
+        elif path.endswith(".drive.stiffness"):
+            found[path] = value * choices.drive_stiffness
+        elif path.endswith(".shapes.damping"):
+            found[path] = choices.damping
+        elif path.startswith("gravity.") and value:
+            found[path] = value * choices.gravity
+    return found | {"payload.mass": choices.payload}
+
+
+def with_robot(choices: Choices, robot: Robot) -> Choices:
+    """The same wishes for another arm, as far as they fit."""
+    same = ("gravity", "stiffening", "formulation", "duration", "bandwidth", "move_time")
+    return replace(Choices.of(robot), **{name: getattr(choices, name) for name in same})
+
+
+def heaviest_payload(robot: Robot) -> float:
+    """kg at the end of the payload's slider: the mass of the links, or twice what the robot carries, rounded up."""
+    wanted = max(sum(float(link_mass(link)) for link in robot.links), 2 * float(robot.payload.mass), 0.1)
+    scale = 10.0 ** np.floor(np.log10(wanted))
+    return float(np.ceil(wanted / scale - 1e-9) * scale)
