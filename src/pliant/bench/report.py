@@ -85,13 +85,15 @@ class Start:
     arm: str
     imports: Samples  # s
     build: Samples  # s, to the first evaluation
+    run: Samples | None  # s, the first run of 1 s, where the engine has runs
     process: Samples  # s, wall time of the process from the outside
     memory: Samples  # bytes
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        names = ("imports", "build", "process", "memory")
-        return {"engine": self.engine, "arm": self.arm, **{name: getattr(self, name).to_dict() for name in names}}
+        samples = {name: getattr(self, name) for name in ("imports", "build", "run", "process", "memory")}
+        measured = {name: value and value.to_dict() for name, value in samples.items()}
+        return {"engine": self.engine, "arm": self.arm, **measured}
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class Report:
     points: list[Point] = field(default_factory=list)
     verdicts: list[tuple[str, bool]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
     tell: Callable[[str], None] = lambda _: None
 
     def note(self, text: str) -> None:
@@ -129,23 +132,29 @@ class Report:
         if text not in self.notes:
             self.notes.append(text)
 
-    def ask(self, part: str, peer: str, module: str, measure: Callable[[], None]) -> None:
-        """Run the measurements with one peer; a peer that is absent or fails becomes a note, and the rest goes on."""
-        if reason := absent(module):
+    def lacks(self, peer: str, module: str) -> bool:
+        """Whether a peer is absent; if so, a note says how to get it."""
+        reason = absent(module)
+        if reason:
             self.note(f"{peer}: left out, {reason}")
+        return reason is not None
+
+    def ask(self, part: str, peer: str, module: str, measure: Callable[[], None]) -> None:
+        """Run the measurements with one peer; one that is absent or fails becomes a line, and the rest goes on."""
+        if self.lacks(peer, module):
             return
         self.tell(f"{part}: {peer} ...")
         try:
             measure()
         except Exception as error:  # a peer's version may break in any way, and the table says so
             lines = str(error).splitlines() or [""]
-            self.note(f"{peer} ({part}): FAILED, {type(error).__name__}: {lines[0]}")
+            self.failures.append(f"{part}: {peer} FAILED, {type(error).__name__}: {lines[0]}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         verdicts = [{"asked": text, "met": met} for text, met in self.all_verdicts()]
         lists = {name: [x.to_dict() for x in getattr(self, name)] for name in ("comparisons", "starts", "points")}
-        return {**lists, "verdicts": verdicts, "notes": list(self.notes)}
+        return {**lists, "verdicts": verdicts, "notes": self.notes, "failures": self.failures}
 
     def all_verdicts(self) -> list[tuple[str, bool]]:
         """Everything that was asked, and whether it is there."""

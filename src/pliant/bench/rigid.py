@@ -17,7 +17,7 @@ from pliant.bench.arms import Array, arm, rigid_chain, states
 from pliant.bench.extended import evaluate, relative_error
 from pliant.bench.kernel import CALLS, kernel_loop
 from pliant.bench.report import Comparison, Report, Side
-from pliant.bench.rigid_peers import RigidChain, exudyn_arm, mujoco_arm, pinocchio_arm
+from pliant.bench.rigid_peers import RigidChain, exudyn_arm, exudyn_settings, mujoco_arm, pinocchio_arm
 from pliant.bench.timing import Effort, alternating
 from pliant.kernels import set_threads
 from pliant.model import Model
@@ -25,7 +25,7 @@ from pliant.robot import load
 from pliant.simulation import simulate
 
 PART = "rigid"
-BATCH = 4096
+BATCH = 1024
 STEP, T_END, OUTPUT_STEP = 1e-3, 1.0, 0.01
 ASKED = {"kernel": 5.0, "checked call": 1.5, "batch": 15.0}
 ROUNDING = "accelerations in extended precision, relative"
@@ -190,11 +190,7 @@ class Runs:
         import exudyn as exu
 
         container, mbs, sensor = exudyn_arm(self.arm.chain, self.q, self.qd)
-        settings = exu.SimulationSettings()
-        settings.timeIntegration.numberOfSteps = round(T_END / STEP)
-        settings.timeIntegration.endTime = T_END
-        settings.timeIntegration.verboseMode = 0
-        _quiet(settings)
+        settings = exudyn_settings(T_END, STEP, OUTPUT_STEP)
 
         def run() -> Array:
             mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.RK44)
@@ -202,13 +198,3 @@ class Runs:
 
         self.compare(report, effort, f"Exudyn {exu.__version__}, kinematic tree", run)
         del container  # keeps the system alive until here
-
-
-def _quiet(settings: Any) -> None:
-    """No files; sensors at the common output times. Exudyn 1.13 renamed both settings."""
-    if hasattr(settings, "solution"):
-        settings.solution.file.write = False
-        settings.solution.sensors.writePeriod = OUTPUT_STEP
-    else:
-        settings.solutionSettings.writeSolutionToFile = False
-        settings.solutionSettings.sensorsWritePeriod = OUTPUT_STEP

@@ -114,3 +114,20 @@ def exudyn_arm(chain: RigidChain, q: Any, qd: Any) -> tuple[Any, Any, int]:
     )
     mbs.Assemble()
     return container, mbs, int(sensor)
+
+
+def exudyn_settings(t_end: float, step: float, output_step: float) -> Any:
+    """A run of fixed steps without files and words, histories kept in memory. Exudyn 1.13 renamed some settings."""
+    import exudyn as exu
+
+    settings = exu.SimulationSettings()
+    settings.timeIntegration.numberOfSteps = round(t_end / step)
+    settings.timeIntegration.endTime = t_end
+    settings.timeIntegration.verboseMode = 0
+    if hasattr(settings, "solution"):
+        settings.solution.file.write = False
+        settings.solution.sensors.writePeriod = output_step
+    else:
+        settings.solutionSettings.writeSolutionToFile = False
+        settings.solutionSettings.sensorsWritePeriod = output_step
+    return settings

@@ -55,10 +55,11 @@ class Effort:
     rounds: int = 15
     seconds: float = 0.05
     processes: int = 5
+    most: float = 30.0  # seconds for all rounds of one comparison, when one round is long
     quick: bool = False
 
 
-BURSTS = 5
+BURSTS, FEWEST = 5, 3
 QUICK = Effort(rounds=3, seconds=0.002, processes=1, quick=True)
 
 
@@ -81,10 +82,12 @@ def alternating(tasks: Mapping[str, Task], effort: Effort) -> dict[str, Samples]
     other work on the machine comes in slices of milliseconds and seldom meets all five. Every task is called once
     before anything is timed, so that compilers have done their work.
     """
+    begin = time.perf_counter()
     counts = {name: _calls(task, effort.seconds) for name, task in tasks.items()}
     found: dict[str, list[float]] = {name: [] for name in tasks}
     names = list(tasks)
-    for turn in range(effort.rounds):
+    once = max(time.perf_counter() - begin, 1e-9) / 2  # every task was called at least twice
+    for turn in range(min(effort.rounds, max(FEWEST, round(effort.most / once)))):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
             bursts = min(BURSTS, counts[name])

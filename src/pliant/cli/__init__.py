@@ -6,6 +6,7 @@ import os
 import sys
 
 from pliant.cli import (
+    bench,
     cache,
     count,
     doctor,
@@ -21,7 +22,21 @@ from pliant.cli import (
 )
 from pliant.cli.application import app
 
-for _module in (info, frequencies, simulate, sweep, identify, count, export, reproduce, view, studio, doctor, cache):
+for _module in (
+    info,
+    frequencies,
+    simulate,
+    sweep,
+    identify,
+    count,
+    export,
+    reproduce,
+    bench,
+    view,
+    studio,
+    doctor,
+    cache,
+):
     app.command(_module.__name__.rsplit(".", 1)[-1])(_module.command)
 
 

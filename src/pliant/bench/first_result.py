@@ -1,0 +1,129 @@
+"""One engine in a fresh process: imports, an arm built, first accelerations, a first run, the memory it took.
+
+    python -P first_result.py ENGINE FOLDER
+
+Run by its path, so that a peer's process never imports pliant. The folder holds `chain.json` and, for pliant,
+`arm.yaml`. Prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import resource
+import sys
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Work = tuple[Callable[[], Any], Callable[[], Any] | None]
+"""Accelerations of the arm at rest, building and compiling it before; a run of 1 s, where the engine has one."""
+
+
+def _peers(name: str) -> Any:
+    """A neighbour of this file, without its package."""
+    package = types.ModuleType("bench_peers")
+    package.__path__ = [str(Path(__file__).parent)]
+    sys.modules.setdefault("bench_peers", package)
+    return importlib.import_module(f"bench_peers.{name}")
+
+
+def _chain(folder: Path) -> Any:
+    return _peers("rigid_peers").RigidChain.from_json((folder / "chain.json").read_text())
+
+
+def _pliant(folder: Path) -> Work:
+    import pliant
+
+    made: list[Any] = []
+
+    def first() -> None:
+        made.append(pliant.load(str(folder / "arm.yaml")).model())
+        zero = [0.0] * made[0].n
+        made[0].forward_dynamics(zero, zero, zero)
+
+    return first, lambda: pliant.simulate(made[0], 1.0, method="rk4", step=1e-3)
+
+
+def _pinocchio(folder: Path) -> Work:
+    import numpy as np
+    import pinocchio as pin
+
+    def first() -> None:
+        model, data = _peers("rigid_peers").pinocchio_arm(_chain(folder))
+        pin.aba(model, data, *np.zeros((3, model.nq)))
+
+    return first, None
+
+
+def _mujoco(folder: Path) -> Work:
+    import mujoco
+
+    made: list[Any] = []
+
+    def first() -> None:
+        made.extend(_peers("rigid_peers").mujoco_arm(_chain(folder)))
+        mujoco.mj_forward(*made)
+
+    return first, lambda: mujoco.mj_step(*made, 1000)
+
+
+def _exudyn(folder: Path) -> Work:
+    import exudyn as exu
+
+    def run(t_end: float) -> None:
+        chain = _chain(folder)
+        zero = [0.0] * len(chain.joints)
+        _container, mbs, _sensor = _peers("rigid_peers").exudyn_arm(chain, zero, zero)
+        settings = _peers("rigid_peers").exudyn_settings(t_end, 1e-3, 1e-2)
+        mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.RK44)
+
+    return lambda: run(1e-3), lambda: run(1.0)
+
+
+def _toolbox(folder: Path) -> Work:
+    import numpy as np
+    import roboticstoolbox  # noqa: F401 - its import is what is timed
+
+    return lambda: _peers("puma_peers").toolbox_arm(_chain(folder)).accel(*np.zeros((3, 6))), None
+
+
+def _sympy(folder: Path) -> Work:
+    import numpy as np
+    import sympy.physics.mechanics  # noqa: F401 - its import is what is timed
+
+    return lambda: _peers("puma_peers").sympy_functions(_chain(folder))(*np.zeros((3, 6))), None
+
+
+ENGINES: dict[str, Callable[[Path], Work]] = {
+    "pliant": _pliant, "pinocchio": _pinocchio, "mujoco": _mujoco, "exudyn": _exudyn, "roboticstoolbox": _toolbox,
+    "sympy": _sympy,
+}  # fmt: skip
+
+
+def _most_memory() -> int:
+    """Bytes; Linux hands the largest size of a parent on to `ru_maxrss`, so its own status page is read there."""
+    page = Path("/proc/self/status")
+    if page.exists():
+        line = next(line for line in page.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def main(engine: str, folder: Path) -> dict[str, float | None]:
+    """Seconds of each step, bytes of memory."""
+    begin = time.perf_counter()
+    first, run = ENGINES[engine](folder)
+    imported = time.perf_counter()
+    first()
+    built = time.perf_counter()
+    if run:
+        run()
+    ran = time.perf_counter() - built if run else None
+    return {"imports": imported - begin, "build": built - imported, "run": ran, "memory": _most_memory()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1], Path(sys.argv[2]))))
