@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation
@@ -33,6 +34,7 @@ KEPT = 16
 """Compositions that a model keeps for the next run."""
 
 
+@checked
 @dataclass(frozen=True)
 class Event:
     """A condition g(t, q, qd), in CasADi operations, whose zero crossing is found exactly on the dense output.

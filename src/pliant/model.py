@@ -19,6 +19,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.dynamics import Chain, Equations, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
@@ -152,6 +153,7 @@ class Model:
     threads and give the same bits as one state at a time.
     """
 
+    @checked
     def __init__(
         self,
         robot: Robot,
@@ -229,6 +231,7 @@ class Model:
         """Shape functions of each link, None where it is rigid."""
         return tuple(getattr(link.body, "shapes", None) for link in self.chain.links)
 
+    @checked
     def index(self, coordinate: str) -> int:
         """Place of a coordinate by name."""
         if coordinate not in self.coordinates:
@@ -318,6 +321,7 @@ class Model:
 
     # ----------------------------------------------------------------------------- statics, vibration
 
+    @checked
     def frequencies(self, q: ArrayLike | None = None, joints: str = "locked", loads: Sequence[Any] = ()) -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
 
@@ -332,6 +336,7 @@ class Model:
         squares, _ = self.modes(q, joints, loads)
         return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
 
+    @checked
     def modes(
         self, q: ArrayLike | None = None, joints: str = "locked", loads: Sequence[Any] = ()
     ) -> tuple[Array, Array]:
@@ -355,6 +360,7 @@ class Model:
         squares[np.abs(squares) < 1e-13 * scale] = 0.0  # a rigid-body motion, not a vibration of 1e-7 of the stiffest
         return squares, shapes
 
+    @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
         """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`."""
         if loads:
@@ -365,6 +371,7 @@ class Model:
         held = {link.actuated for link in self.chain.links} if locked else set()
         return [k for k in range(self.n) if k not in held]
 
+    @checked
     def equilibrium(self, joints: ArrayLike, loads: Sequence[Any] = ()) -> Array:
         """Coordinates (n,) at static rest with the joints held at the given positions.
 
@@ -418,6 +425,7 @@ class Model:
 
         return at
 
+    @checked
     def holding_torque(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
         """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`."""
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
@@ -425,6 +433,7 @@ class Model:
             return np.asarray((self.bias(q, np.zeros(self.n)) - self._applied(loads)(q)[0])[rows])
         return np.asarray(self.bias(q, np.zeros(self.n))[rows])
 
+    @checked
     def linearize(
         self,
         q: ArrayLike,
@@ -456,12 +465,14 @@ class Model:
 
     # -------------------------------------------------------------------------------------- machinery
 
+    @checked
     def operation_count(self, function: str = "forward_dynamics") -> dict[str, int]:
         """Multiplications, additions, divisions, trigonometric calls on the tape of a function of this model."""
         if function not in EXPRESSIONS:
             raise ModelError(f"function: got {function!r}, expected one of {', '.join(EXPRESSIONS)}")
         return self._kernel(function).tape.count()
 
+    @checked
     def kernel(self, function: str) -> Kernel:
         """The compiled function behind a method: flat ABI and address for stepping loops, tape for counts."""
         if function not in EXPRESSIONS:

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
@@ -186,11 +187,13 @@ class Result:
         total = self.energy.total
         return np.asarray(total - total[0] - self.work)
 
+    @checked
     def deflection(self, link: str | int, x: float | str = "tip") -> Array:
         """Displacement (N, 3) of the station `x` (metres from the root, or "tip", "middle") in the link's own root
         frame."""
         return self._station(link, x)[0]
 
+    @checked
     def rotation(self, link: str | int, x: float | str = "tip") -> Array:
         """Rotation vector (N, 3) of the section at station `x`, in the link's own root frame: theta_z is the slope
         v'."""
@@ -208,6 +211,7 @@ class Result:
 
     # ---------------------------------------------------------------------------- what the structure feels
 
+    @checked
     def internal(self, link: str | int, x: float | str = 0.0) -> SectionForces:
         """Forces and moments inside a beam at station `x` (metres from the root, "tip", "middle"), each over time.
 
@@ -217,6 +221,7 @@ class Result:
         """
         return self._structure().internal(link, x)
 
+    @checked
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
         """`.force` and `.moment` (N, 3) that a link receives through its joint, about its origin, in link or base axes.
 
@@ -224,14 +229,17 @@ class Result:
         """
         return self._structure().reaction(joint, axes)
 
+    @checked
     def curvature(self, link: str | int, x: float | str = 0.0) -> Array:
         """Twist phi' and curvatures -w'', v'' (N, 3) at a station, 1/m, as the shapes have them."""
         return self._structure().curvature(link, x)
 
+    @checked
     def strain(self, link: str | int, x: float | str = 0.0, at: tuple[float, float] | None = None) -> Array:
         """Strain (N,) along the beam of the fibre at (y, z); without `at`, the largest on the section's outline."""
         return self._structure().strain(link, x, at)
 
+    @checked
     def stress(
         self,
         link: str | int,
@@ -312,6 +320,7 @@ class Result:
         text = {"long_name": "accelerations", "units": "rad/s2 or m/s2"}
         return {} if self.qdd is None else {"qdd": (("time", "coordinate"), self.qdd, text)}
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
         target = Path(path)
@@ -366,6 +375,7 @@ class Result:
         except (TypeError, ValueError, KeyError) as error:
             raise ModelError(f"{source}: damaged result file ({error})") from error
 
+    @checked
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write time, coordinates, rates, torques, tip and energies as columns with a header."""
         header = ["time", *self.coordinates, *(f"{name}.rate" for name in self.coordinates)]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.composition import TABLE_WIDTH, Composition, Event, compose
 from pliant.dynamics.sliding_links import check_travel, rest_state
 from pliant.errors import ModelError, SimulationError
@@ -27,6 +28,7 @@ Array = NDArray[np.float64]
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 
 
+@checked
 def simulate(
     model: Model,
     t_end: float,

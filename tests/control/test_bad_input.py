@@ -40,7 +40,6 @@ Q = {"joints": 1.0, "rates": 1.0}
         (PD(1, 1, GOAL, gravity="yes"), "gravity: got 'yes'"),
         (PD(1, 1, GOAL, limit=0.0), "limit: got 0.0, expected a positive number"),
         (PD(1, 1, GOAL, limit=[1.0, -1.0]), "limit: got"),
-        (PD("stiff", 1, GOAL), "kp: got 'stiff'"),
         (PID(1, [1, 2, 3], 1, GOAL), "ki: shape"),
         (Limited(PD(1, 1, GOAL), 0), "limit: got 0"),
         (ComputedTorque([1], 1, GOAL), "kp: shape"),
@@ -128,10 +127,11 @@ def test_optimal_motion_refuses(two_link, options, message: str) -> None:
         (lambda m: ei(1.0, tolerance=1.5), "tolerance: got 1.5"),
         (lambda m: shaper_for(m, GOAL, "zvdd"), "kind: got 'zvdd'"),
         (lambda m: shaper_for(m, GOAL, modes=3), "modes: got 3, expected numbers from 1 to 2"),
+        (lambda m: PD("stiff", 1, GOAL), "kp: got 'stiff'"),
         (lambda m: Encoder("upper", noise=-1.0), "noise: got -1.0"),
         (lambda m: Encoder("upper", quantum=np.nan), "quantum: got nan"),
     ],
 )
-def test_shapers_and_sensors_refuse(two_link, make, message: str) -> None:
+def test_refused_as_they_are_made(two_link, make, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         make(two_link)

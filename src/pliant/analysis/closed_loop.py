@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.composition import compose
 from pliant.control import Controller, Trajectory
 from pliant.errors import ModelError
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 
+@checked
 def closed_loop_matrix(
     model: Model,
     controller: Controller,
@@ -58,6 +60,7 @@ class _Loop:
         return np.asarray(J).reshape(len(x), len(x))[:size, :size]
 
 
+@checked
 def closed_loop_eigenvalues(
     model: Model,
     controller: Controller,
@@ -93,6 +96,7 @@ class EigenvalueHistory:
         return np.array([row[: shortest if count is None else min(count, shortest)] for row in rows])
 
 
+@checked
 def eigenvalues_along(
     model: Model, controller: Controller, times: ArrayLike, path: Trajectory | tuple[ArrayLike, ArrayLike]
 ) -> EigenvalueHistory:
@@ -141,6 +145,7 @@ def _owners(model: Model, q: Array, vectors: Complex) -> NDArray[np.str_]:
     return np.asarray(np.array(names)[np.argmax(np.array(shares), axis=0)])
 
 
+@checked
 def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: TipLoad | float | None = None) -> Array:
     """Frequencies (rad/s) of one link alone: clamped at its root, with its boundary load at the tip.
 

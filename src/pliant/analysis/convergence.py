@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.robot import Robot
 
@@ -44,6 +45,7 @@ class Convergence:
         return "\n".join([" count  value", *rows, f"order {self.order:.2f}, limit {self.limit:.12g}"])
 
 
+@checked
 def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) -> Robot:
     """The robot with `count` modes in every field that a link has, or `count` elements; by default on all links."""
     if count < 1:
@@ -65,6 +67,7 @@ def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) ->
     return Robot.model_validate(data)
 
 
+@checked
 def convergence(
     robot: Robot,
     quantity: Callable[[Robot], float],

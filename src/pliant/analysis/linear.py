@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace
@@ -16,6 +17,7 @@ from pliant.model import Model, StateSpace
 Array = NDArray[np.float64]
 
 
+@checked
 def to_control(system: StateSpace, model: Model | None = None) -> Any:
     """The system as `control.StateSpace` of python-control, with names of states and inputs if the model is given."""
     try:
@@ -33,6 +35,7 @@ def to_control(system: StateSpace, model: Model | None = None) -> Any:
     return control.StateSpace(*(np.asarray(x) for x in system), **names)
 
 
+@checked
 def frequency_response(
     system: StateSpace | Model,
     frequencies: ArrayLike,
@@ -95,6 +98,7 @@ class Modes:
         return self.coordinates[int(np.argmax(self.participation[mode]))]
 
 
+@checked
 def modes(
     model: Model, q: ArrayLike | None = None, joints: str = "free", sensors: Sequence[Sensor] | None = None
 ) -> Modes:

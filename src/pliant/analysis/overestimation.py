@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.control.base import actuated, gain_matrix
 from pliant.control.lqr import rest_state
 from pliant.errors import ModelError
@@ -77,6 +78,7 @@ class Overestimation:
         return np.array(rows)
 
 
+@checked
 def overestimation(
     model: Model, joints: ArrayLike, kp: Any, kv: Any, damping: float = 0.0, largest: float = 1.0
 ) -> Overestimation:

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.composition import Composition, compose
 from pliant.control.base import resting
 from pliant.dynamics.energies import potential_energy
@@ -47,6 +48,7 @@ class Sensitivity:
         return np.asarray(self.gradient[:, self.parameters.index(path)])
 
 
+@checked
 def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str = "locked") -> Sensitivity:
     """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi."""
     _require_parameters(model)
@@ -66,6 +68,7 @@ def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str 
     return Sensitivity(np.sign(squares) * w / (2 * np.pi), gradient, model.parameters, model.nominal_parameters)
 
 
+@checked
 def rest_sensitivity(model: Model, quantity: Callable[[Any], Any], joints: ArrayLike) -> Sensitivity:
     """`quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
 
@@ -81,6 +84,7 @@ def rest_sensitivity(model: Model, quantity: Callable[[Any], Any], joints: Array
     return Sensitivity(v.ravel(), by_p + by_q[:, m:] @ slope[m:], model.parameters, model.nominal_parameters)
 
 
+@checked
 def rest_slope(model: Model, q: ArrayLike) -> Array:
     """(n, P) derivative of the state of static rest `q` by the parameters, joints held."""
     n, p = model.n, model.parameter_symbols
@@ -95,6 +99,7 @@ def rest_slope(model: Model, q: ArrayLike) -> Array:
     return slope
 
 
+@checked
 def run_sensitivity(
     model: Model,
     quantity: Callable[[Any, Any, Any], Any],
@@ -170,6 +175,7 @@ def _outcome(
     return Sensitivity(v.ravel(), Jp + Jx @ S, model.parameters, model.nominal_parameters)
 
 
+@checked
 def finite_difference(robot: Robot, path: str, quantity: Callable[[Robot], ArrayLike], step: float = 1e-4) -> Array:
     """Derivative of any result by a number of the robot: differences of fourth order (third, to one side, at a bound).
 

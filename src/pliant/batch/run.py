@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.batch.engines import Cpu, Cuda
 from pliant.batch.given import Given
 from pliant.batch.inputs import BatchEquations, composed, make_plan, output_times
@@ -30,6 +31,7 @@ LEAST_RTOL_SINGLE = 1e-6
 MOST_STEPS = 1e7
 
 
+@checked
 def simulate_batch(
     model: Model,
     t_end: float,

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.control.trajectories import Constant, Trajectory
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -132,6 +133,7 @@ def checked_limit(name: str, value: Any, m: int) -> Array:
     return limit
 
 
+@checked
 @dataclass(frozen=True)
 class Limited(Controller):
     """Another controller whose torques are clipped at plus and minus `limit` (a number, or one per joint)."""

@@ -15,12 +15,14 @@ from typing import Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
+from pliant.arguments import checked
 from pliant.control.base import Controller, Law, actuated, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
 
 
+@checked
 @dataclass(frozen=True)
 class ComputedTorque(Controller):
     """Nonlinear decoupling of the joints [TG95] (31) with a PD outer loop (32), (33).

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arguments import checked
 from pliant.control.base import Array, Controller, Law, actuated, checked_limit, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory
 from pliant.dynamics.energies import gravity_energy
@@ -22,6 +23,7 @@ from pliant.model import Model
 GRAVITY = ("reference", "measured", "none")
 
 
+@checked
 @dataclass(frozen=True)
 class PD(Controller):
     """tau = Kp (r - y) + Kd (rd - yd) + gravity torque.
@@ -55,6 +57,7 @@ class PD(Controller):
         return _JointLaw(model, self, zero)
 
 
+@checked
 @dataclass(frozen=True)
 class PID(Controller):
     """PD with an integral: Ki times the integral of (r - y), held while the torque is at its limit."""
@@ -115,6 +118,7 @@ class _JointLaw(Law):
         return ca.vertcat(*turns)
 
 
+@checked
 def gravity_torque(model: Model, joints: Any) -> Any:
     """(m, 1) CasADi torques that carry the undeformed arm at these joint positions."""
     m = model.n_joints
@@ -125,6 +129,7 @@ def gravity_torque(model: Model, joints: Any) -> Any:
     return ca.substitute(slope, q, pose)
 
 
+@checked
 def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
     """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s."""
     if not (frequency > 0 and damping > 0):

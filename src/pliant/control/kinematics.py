@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.control.base import resting
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
@@ -19,6 +20,7 @@ Array = NDArray[np.float64]
 LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
 
 
+@checked
 def inverse_kinematics(
     model: Model,
     target: ArrayLike,
@@ -151,6 +153,7 @@ def _levenberg(model: Model, goal: Array, joints: Array, deflected: bool, tolera
     return joints, float(np.linalg.norm(error))
 
 
+@checked
 class TipLine(Trajectory):
     """The tip moves along straight lines through `points` (K, 3), from rest to rest.
 

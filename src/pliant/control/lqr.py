@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arguments import checked
 from pliant.control.base import Array, Controller, Law, actuated, gain_matrix
 from pliant.control.decoupling import checked_estimate, decoupled
 from pliant.control.sampling import SampledLaw
@@ -21,6 +22,7 @@ INNER = ("torque", "decoupling")
 WEIGHTS = {"joints", "flexible", "joint_rates", "flexible_rates", "rates"}
 
 
+@checked
 @dataclass(frozen=True)
 class LQR(Controller):
     """u = u_0 - G (x - x_0) with x = [q; qd] and the gain that minimises the integral of dx^T Q dx + du^T R du.

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.control.base import Controller, Law, Sampler
 from pliant.control.lqr import LQR, Design, rest_state, system
 from pliant.control.sampling import delay_ticks, delayed
@@ -21,6 +22,7 @@ from pliant.model import Model
 Array = NDArray[np.float64]
 
 
+@checked
 @dataclass(frozen=True)
 class Observer:
     """Steady-state Kalman filter about a rest configuration.
@@ -96,6 +98,7 @@ class Filter:
         return np.array(out) + self.x0
 
 
+@checked
 @dataclass(frozen=True)
 class OutputFeedback(Controller):
     """A regulator that acts on the observer's estimate instead of the true state.

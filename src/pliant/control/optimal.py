@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.control.base import actuated, checked_limit
 from pliant.control.decoupling import checked_estimate
 from pliant.control.splines import Piece, Piecewise
@@ -65,6 +66,7 @@ class RestToRest:
         return self.t, self.tau, "cubic"
 
 
+@checked
 def rest_to_rest(
     model: Model,
     start: ArrayLike,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arguments import checked
 from pliant.control.base import Array, Controller, Law, Sampler
 from pliant.control.trajectories import positive
 from pliant.errors import ModelError
@@ -18,6 +19,7 @@ FINEST = 64
 """A delay is a multiple of the sample time divided by at most this."""
 
 
+@checked
 @dataclass(frozen=True)
 class Sampled(Controller):
     """Another controller, computed every `sample_time` seconds, held in between and acting `delay` seconds later.

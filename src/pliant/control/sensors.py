@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.dynamics.kinematics import placements
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -39,6 +40,7 @@ class Sensor:
         raise NotImplementedError
 
 
+@checked
 @dataclass(frozen=True)
 class Encoder(Sensor):
     """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed."""
@@ -57,6 +59,7 @@ class Encoder(Sensor):
         return ca.mtimes(model.chain.actuation().T, x)[k] if self.side == "motor" else x[k]
 
 
+@checked
 @dataclass(frozen=True)
 class StrainGauge(Sensor):
     """Curvature (1/m) of a beam at station `x` (m from its root), in the plane "bending_y" or "bending_z".
@@ -85,6 +88,7 @@ class StrainGauge(Sensor):
         return sum(values[k] * c[k] for k in columns)
 
 
+@checked
 @dataclass(frozen=True)
 class TipPosition(Sensor):
     """Position of the tip in the base (m): the chosen `axes`, all three by default."""
@@ -99,6 +103,7 @@ class TipPosition(Sensor):
         return last.p_tip[list(self.axes)]
 
 
+@checked
 @dataclass(frozen=True)
 class Accelerometer(Sensor):
     """Specific force (m/s^2) at a link's distal end along an axis of its distal frame: acceleration less gravity."""
@@ -121,6 +126,7 @@ class Accelerometer(Sensor):
         return ca.substitute([felt], [Q, V], [ca.SX(q), ca.SX(qd)])[0]
 
 
+@checked
 class Measurement:
     """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.control.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -20,6 +21,7 @@ from pliant.model import Model
 Array = NDArray[np.float64]
 
 
+@checked
 @dataclass(frozen=True)
 class Shaper:
     """Impulses `amplitudes` (k,) that sum to 1, at `times` (k,) from 0, in seconds."""
@@ -66,18 +68,21 @@ def _half_period(frequency: float, damping: float) -> tuple[float, float]:
     return float(1 / (2 * f * root)), float(np.exp(-damping * np.pi / root))
 
 
+@checked
 def zv(frequency: float, damping: float = 0.0) -> Shaper:
     """Zero vibration at `frequency` (Hz): two impulses half a period apart."""
     half, K = _half_period(frequency, damping)
     return Shaper((0.0, half), (1 / (1 + K), K / (1 + K)))
 
 
+@checked
 def zvd(frequency: float, damping: float = 0.0) -> Shaper:
     """Zero vibration and zero derivative in frequency: ZV convolved with itself."""
     once = zv(frequency, damping)
     return once * once
 
 
+@checked
 def ei(frequency: float, damping: float = 0.0, tolerance: float = 0.05) -> Shaper:
     """Extra-insensitive: a vibration of `tolerance` at `frequency`, zero on either side of it.
 
@@ -96,6 +101,7 @@ def ei(frequency: float, damping: float = 0.0, tolerance: float = 0.05) -> Shape
 SHAPERS = {"zv": zv, "zvd": zvd, "ei": ei}
 
 
+@checked
 def shaper_for(
     model: Model,
     joints: ArrayLike,
@@ -120,6 +126,7 @@ def shaper_for(
     return shaper
 
 
+@checked
 class Shaped(Trajectory):
     """A trajectory convolved with a shaper: sum of A_k times the trajectory t_k seconds late."""
 

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arguments import checked
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Trajectory, moment, numbers, positive
 from pliant.errors import ModelError
@@ -16,6 +17,7 @@ from pliant.errors import ModelError
 PULSES = ("half-sine", "rectangle")
 
 
+@checked
 class Sine(Trajectory):
     """`offset` + `amplitude` sin(2 pi f (t - begin) + `phase`) from `begin` on; `offset` alone before.
 
@@ -52,6 +54,7 @@ class Sine(Trajectory):
         return ca.DM(self.offset) + ca.DM(self.amplitude) * ca.if_else(t >= self.begin, wave, 0)
 
 
+@checked
 class Pulse(Trajectory):
     """`height` for `duration` seconds from `begin` on, zero elsewhere: a blow ("half-sine") or a push ("rectangle")."""
 
@@ -71,6 +74,7 @@ class Pulse(Trajectory):
         return ca.DM(self.height) * ca.if_else(ca.logic_and(u >= 0, u < 1), form, 0)
 
 
+@checked
 class Samples(Piecewise):
     """`values` (K, n) at `times` (K,), straight in between, the end values beyond.
 

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arguments import checked
 from pliant.control.trajectories import Array, Trajectory, numbers
 from pliant.errors import ModelError
 
@@ -46,6 +47,7 @@ class Piecewise(Trajectory):
         return value.T
 
 
+@checked
 class Waypoints(Piecewise):
     """Spline through `points` (K, n) at `times` (K,).
 
@@ -75,6 +77,7 @@ class Waypoints(Piecewise):
         super().__init__(pieces, float(at[-1]))
 
 
+@checked
 class Phases(Trajectory):
     """Trajectories one after another: the first from the start, each of the others from its time in `times` on.
 

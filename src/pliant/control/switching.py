@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.arguments import checked
 from pliant.control.base import Array, Controller, Law
 from pliant.control.trajectories import moment
 from pliant.errors import ModelError
@@ -18,6 +19,7 @@ from pliant.model import Model
 Condition = Callable[[Any, Any, Any], Any]
 
 
+@checked
 @dataclass(frozen=True)
 class Switch(Controller):
     """Controllers that take turns.

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.model import Model
 
@@ -136,6 +137,7 @@ class _RestToRest(Trajectory):
         return ca.DM(self.start) + ca.DM(self.goal - self.start) * self.law(u)
 
 
+@checked
 class Cycloidal(_RestToRest):
     """q = q0 + D (u - sin(2 pi u) / (2 pi)): zero rate and acceleration at both ends.
 
@@ -154,6 +156,7 @@ class Cycloidal(_RestToRest):
         return u - ca.sin(2 * np.pi * u) / (2 * np.pi)
 
 
+@checked
 class MohanSaha(Cycloidal):
     """Profile (38) of [MS07], theta_i = (pi / T) t - sin(2 pi t / T) / 2: every joint from 0 to pi, a cycloid."""
 
@@ -163,6 +166,7 @@ class MohanSaha(Cycloidal):
         super().__init__(np.zeros(joints), np.full(joints, np.pi), duration, begin)
 
 
+@checked
 class Quintic(_RestToRest):
     """Fifth-order polynomial 10 u^3 - 15 u^4 + 6 u^5: zero rate and acceleration at both ends."""
 
@@ -171,6 +175,7 @@ class Quintic(_RestToRest):
         return u**3 * (10 + u * (6 * u - 15))
 
 
+@checked
 class Trapezoidal(_RestToRest):
     """Constant acceleration, constant rate, constant deceleration; `ramp` is the fraction of each of the two ramps."""
 
@@ -193,6 +198,7 @@ class Trapezoidal(_RestToRest):
         return ca.if_else(u < r, rising, ca.if_else(u < 1 - r, cruising, falling))
 
 
+@checked
 class Step(Trajectory):
     """A jump from `start` to `goal` at `time`: for references of controllers, not for prescribed motion."""
 
@@ -207,6 +213,7 @@ class Step(Trajectory):
         return ca.DM(self.start) + ca.DM(self.goal - self.start) * ca.if_else(t >= self.time, 1, 0)
 
 
+@checked
 class Constant(Trajectory):
     """A fixed position."""
 

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.environments.motion import Motion
 from pliant.environments.tasks import TASKS
 from pliant.errors import ModelError
@@ -61,6 +62,7 @@ class _Arms:
         return reward, ~sound, self.steps >= self.most
 
 
+@checked
 class ArmEnv(gym.Env[Array, Array]):
     """One flexible arm.
 
@@ -107,6 +109,7 @@ class ArmEnv(gym.Env[Array, Array]):
         return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), {}
 
 
+@checked
 class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     """Many flexible arms, stepped together in SIMD packs on all threads; an arm that is done is reset by the next step.
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.errors import ModelError, SimulationError
 from pliant.identification.estimate import Channel, Identification
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
@@ -34,6 +35,7 @@ RIDGE = 0.1
 """Weight of the start in early stages, so that what a short record does not tell stays where it is."""
 
 
+@checked
 def identify(
     model: Model | Robot,
     data: Recording | Sequence[Recording],

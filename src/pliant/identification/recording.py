@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 
 Array = NDArray[np.float64]
@@ -16,6 +17,7 @@ LATE_START = 10.0
 """A clock that begins later than this many durations after zero is not that of the run."""
 
 
+@checked
 @dataclass(frozen=True)
 class Strain:
     """A strain gauge along the beam of `link`, at `x` metres from its root ("middle", "tip"), on the fibre (y, z)."""
@@ -25,6 +27,7 @@ class Strain:
     at: tuple[float, float] = (0.0, 0.0)
 
 
+@checked
 @dataclass(frozen=True)
 class Recording:
     """One measured run.

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.robot.faults import suggestion
 
@@ -18,6 +19,7 @@ Array = NDArray[np.float64]
 MOST_BYTES = 1 << 30
 
 
+@checked
 def read_csv(
     path: str | os.PathLike[str], columns: Iterable[str] | None = None, gaps: bool = False
 ) -> dict[str, Array]:

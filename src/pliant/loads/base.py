@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.arguments import checked
 from pliant.dynamics.chain import BaseMotion
 from pliant.loads.points import Vector, vector
 
 ZERO = (0.0, 0.0, 0.0)
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Base:
     """A base that shakes or turns, by its accelerations in its own axes; gravity keeps its direction in these axes.
@@ -39,6 +41,7 @@ class Base:
         return BaseMotion(omega, ca.densify(alpha), vector("acceleration", self.acceleration, t))
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class BasePath:
     """A base that is carried along a path: a ship, a vehicle, a satellite. Rates follow by exact differentiation.

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX
+from pliant.arguments import checked
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.errors import ModelError
 from pliant.loads.points import (
@@ -35,6 +36,7 @@ class Load(Protocol):
         """(n,) generalised forces."""
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Wrench:
     """Force (N) and moment (N m) on one section of one link.
@@ -73,6 +75,7 @@ class Wrench:
         return generalised_forces(chain, q, self.points(chain, t, q, qd))
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Distributed:
     """Force per length (N/m), and moment per length (N), along a link or a part of it.

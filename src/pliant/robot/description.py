@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.robot.base import Description, Vector, sequence
 from pliant.robot.faults import clash, fault, suggestion
@@ -86,10 +87,12 @@ class Robot(Description):
                 )
         return self
 
+    @checked
     def link(self, name: str) -> Link:
         """The link called `name`."""
         return self.links[self.index(name)]
 
+    @checked
     def index(self, name: str) -> int:
         """Place of the link called `name` in the chain, counted from 0."""
         names = [link.name for link in self.links]
@@ -101,6 +104,7 @@ class Robot(Description):
         """Every number of the robot by its path, such as `links.upper.beam.EI_z` or `gravity.2`."""
         return dict(numbers(self))
 
+    @checked
     def replace(self, changes: Mapping[str, Any]) -> Self:
         """The robot with some entries changed, checked anew.
 

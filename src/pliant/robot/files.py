@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.robot.description import Robot
 from pliant.robot.faults import describe, short_key, suggestion
@@ -55,6 +56,7 @@ def load(
     return parse(read_text(path), source=path.name)
 
 
+@checked
 def parse(text: str, source: str = "robot") -> Robot:
     """A robot from the text of a robot file."""
     data, lines = read_mapping(text, source)
@@ -95,6 +97,7 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
         raise ModelError(f"{path.name}: line {line} is not UTF-8; save the file as UTF-8") from None
 
 
+@checked
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write a robot file that `load` reads back as an equal robot."""
     target = Path(path)

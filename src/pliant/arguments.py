@@ -1,0 +1,201 @@
+"""What the annotations of public functions promise, held at the door: `@checked` refuses what cannot be right.
+
+A public function says in its signature what it takes: a `Model`, a number, numbers, a name, a path. `@checked` reads
+that and answers anything else with one `ModelError` that names the argument, what was given and what was expected, so
+that the function itself, and everything behind it, may trust kinds and look after values only. An annotation that it
+does not know (`Any`, a protocol, an alias) admits everything.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pliant.errors import ModelError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Test = Callable[[Any], bool]
+WIDTH = 80
+
+
+def checked(target: F) -> F:
+    """The function, or the class whose constructor it is, with its arguments held against their annotations."""
+    if isinstance(target, type):
+        target.__init__ = checked(target.__init__)  # type: ignore[misc]
+        return target
+    signature = inspect.signature(target)
+    texts = {name: str(p.annotation) for name, p in signature.parameters.items() if p.annotation is not p.empty}
+    several = {name for name, p in signature.parameters.items() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+
+    @functools.cache
+    def tests() -> dict[str, Test]:  # at the first call, when every name of the module is there
+        names = getattr(target, "__globals__", {})
+        return {name: _test(ast.parse(text, mode="eval").body, names) for name, text in texts.items()
+                if name not in several}  # fmt: skip
+
+    @functools.wraps(target)
+    def held(*given: Any, **named: Any) -> Any:
+        try:
+            arguments = signature.bind(*given, **named).arguments
+        except TypeError:
+            return target(*given, **named)  # Python's own words about a call that does not fit
+        for name, test in tests().items():
+            if name in arguments and not test(arguments[name]):
+                raise ModelError(f"{name}: got {shown(arguments[name])}, expected {_words(texts[name])}")
+        return target(*given, **named)
+
+    return held  # type: ignore[return-value]
+
+
+def shown(value: object) -> str:
+    """What was given, in a few words."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype.name} of shape {value.shape}"
+    if value is None:
+        return "None"
+    if isinstance(value, bool | int | float | str | bytes | list | tuple):
+        try:
+            text = repr(value[:WIDTH] if isinstance(value, str | bytes | list | tuple) else value)
+        except ValueError:  # an integer of more digits than Python prints
+            return "a huge number"
+        return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
+    return f"an object of type {type(value).__name__}"
+
+
+# --------------------------------------------------------------------------------------------------- annotations
+
+
+def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
+    """What an annotation admits."""
+    if isinstance(node, ast.BinOp):
+        left, right = _test(node.left, names), _test(node.right, names)
+        return lambda value: left(value) or right(value)
+    if isinstance(node, ast.Constant):
+        return (lambda value: value is None) if node.value is None else _anything
+    inner: list[Test] = []
+    if isinstance(node, ast.Subscript):
+        parts = _parts(node)
+        inner = [_test(part, names) for part in parts if not _is_dots(part)]
+        if len(inner) < len(parts):  # tuple[int, ...]
+            return _container("Sequence", inner)
+        node = node.value
+    if isinstance(node, ast.Attribute):
+        return (lambda value: isinstance(value, os.PathLike)) if node.attr == "PathLike" else _anything
+    if not isinstance(node, ast.Name):
+        return _anything
+    if node.id in PLAIN:
+        return PLAIN[node.id]
+    if node.id in ("Sequence", "Iterable", "Mapping", "tuple"):
+        return _container(node.id, inner)
+    kind = names.get(node.id)
+    if not isinstance(kind, type) or kind is Any or getattr(kind, "_is_protocol", False):
+        return _anything
+    return lambda value: isinstance(value, kind)
+
+
+def _parts(node: ast.Subscript) -> list[ast.expr]:
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def _is_dots(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
+
+
+def _container(name: str, inner: list[Test]) -> Test:
+    """Mappings, sequences and iterables, and what they hold."""
+    if name == "Mapping":
+        key, entry = inner if len(inner) == 2 else (_anything, _anything)
+        return lambda value: isinstance(value, Mapping) and all(key(k) and entry(v) for k, v in value.items())
+    if name == "Iterable":
+        return lambda value: isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+    if name == "Sequence":
+        item = inner[0] if inner else _anything
+        return lambda value: _is_sequence(value) and (item is _anything or all(map(item, value)))
+    return lambda value: _is_sequence(value) and len(value) == len(inner) and all(t(v) for t, v in zip(inner, value))
+
+
+def _anything(value: object) -> bool:
+    return True
+
+
+def _is_sequence(value: object) -> bool:
+    return (isinstance(value, Sequence) and not isinstance(value, bytes)) or (
+        isinstance(value, np.ndarray) and value.ndim > 0
+    )
+
+
+def _is_number(value: object) -> bool:
+    """A real number that is one: no bool, no NaN, nothing beyond all floats; an array of no axes will do."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:
+        return False
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def _is_switch(value: object) -> bool:
+    return isinstance(value, bool | np.bool_) or (_is_whole(value) and value in (0, 1))
+
+
+def _are_numbers(value: Any) -> bool:
+    """Anything NumPy reads as real numbers, and symbols of CasADi."""
+    if type(value).__module__.startswith("casadi") or hasattr(value, "__cuda_array_interface__"):
+        return True
+    if isinstance(value, str | bytes | Mapping) or value is None:
+        return False
+    try:
+        return np.asarray(value).dtype.kind in "fiub"
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+PLAIN: dict[str, Test] = {
+    "float": _is_number,
+    "int": _is_whole,
+    "bool": _is_switch,
+    "str": lambda value: isinstance(value, str),
+    "ArrayLike": _are_numbers,
+    "Array": _are_numbers,
+    "Callable": callable,
+}
+WORDS = {
+    "float": "a number", "int": "a whole number", "bool": "True or False", "str": "text", "ArrayLike": "real numbers",
+    "Array": "real numbers", "Callable": "a function", "PathLike": "a path", "None": "None", "Mapping": "a mapping",
+    "Sequence": "a list", "Iterable": "a list", "tuple": "a tuple",
+}  # fmt: skip
+
+
+@functools.cache
+def _words(annotation: str) -> str:
+    """An annotation as a user reads it: "text, a path or None"."""
+
+    def words(node: ast.expr) -> list[str]:
+        if isinstance(node, ast.BinOp):
+            return words(node.left) + words(node.right)
+        if isinstance(node, ast.Subscript):
+            outer = words(node.value)[0]
+            if outer in ("a list", "a mapping", "a tuple"):
+                named = [w for part in _parts(node) if not _is_dots(part) for w in words(part)]
+                joint = " to " if outer == "a mapping" else ", "
+                return [f"{outer} ({joint.join(named)})"]
+            return [outer]
+        name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", str(getattr(node, "value", "")))
+        return [WORDS.get(name, f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}")]
+
+    found = list(dict.fromkeys(words(ast.parse(annotation, mode="eval").body)))
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"
