@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import pliant
 from exported import model, needs_compiler
@@ -24,6 +27,7 @@ pytestmark = needs_compiler
 
 START = [-np.pi / 2, 0.2, 0.0, 0.0]
 VERSIONS = ("3.0", "2.0")
+JOINTS = ("upper", "fore")
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +48,8 @@ class Unit:
         with zipfile.ZipFile(path) as archive:
             archive.extractall(self.folder)
 
-    @contextmanager
-    def instance(self, kind: str, start: dict[str, float] | None = None) -> Iterator[Any]:
-        """A running instance in the hands of FMPy."""
+    def loaded(self, kind: str) -> Any:
+        """An instance in the hands of FMPy, not yet initialised."""
         from fmpy import fmi2, fmi3
 
         three = self.version == "3.0"
@@ -62,7 +65,13 @@ class Unit:
             libraryPath=str(library),
         )  # fmt: skip
         unit.instantiate()
-        if three:
+        return unit
+
+    @contextmanager
+    def instance(self, kind: str, start: dict[str, float] | None = None) -> Iterator[Any]:
+        """A running one."""
+        unit = self.loaded(kind)
+        if self.version == "3.0":
             unit.enterInitializationMode(startTime=0.0, tolerance=1e-9)
         else:
             unit.setupExperiment(startTime=0.0, tolerance=1e-9)
@@ -148,9 +157,99 @@ def test_model_exchange_gives_the_accelerations(unit: Unit) -> None:
         derivatives = running.getContinuousStateDerivatives if unit.version == "3.0" else running.getDerivatives
         running.setContinuousStates(np.ctypeslib.as_ctypes(states), 8)
         derivatives(np.ctypeslib.as_ctypes(rates), 8)
+        nominals = np.zeros(8)
+        running.getNominalsOfContinuousStates(np.ctypeslib.as_ctypes(nominals), 8)
+        assert nominals.tolist() == [1.0, 1.0, 0.01, 0.01, 1.0, 1.0, 1.0, 1.0]
         assert unit.get(running, "tip.x", "tip.y", "tip.z") == pytest.approx(m.tip_pose(q)[:3, 3], rel=1e-12, abs=1e-12)
     assert rates[:4] == pytest.approx(qd)
     assert rates[4:] == pytest.approx(m.forward_dynamics(q, qd, tau), rel=1e-11)
+
+
+class Implicit:
+    """SciPy's LSODA in the place of FMPy's CVode, which comes without a library for some platforms."""
+
+    def __init__(self, nx: int, get_x: Any, set_x: Any, get_dx: Any, set_time: Any, relativeTolerance: float,
+                 **_: Any) -> None:  # fmt: skip
+        self.x, self.dx, self.calls = np.zeros(nx), np.zeros(nx), (get_x, set_x, get_dx, set_time)
+        self.tolerance = relativeTolerance
+
+    def step(self, t: float, t_next: float) -> tuple[bool, list[int], float]:
+        get_x, set_x, get_dx, set_time = self.calls
+        x, dx = (np.ctypeslib.as_ctypes(a) for a in (self.x, self.dx))
+
+        def rates(t: float, state: np.ndarray) -> np.ndarray:
+            set_time(t)
+            self.x[:] = state
+            set_x(x, len(state))
+            get_dx(dx, len(state))
+            return self.dx.copy()
+
+        get_x(x, len(self.x))
+        end = solve_ivp(rates, (t, t_next), self.x.copy(), "LSODA", rtol=self.tolerance, atol=1e-3 * self.tolerance)
+        rates(t_next, end.y[:, -1])
+        return False, [], t_next
+
+
+def has_cvode() -> bool:
+    from fmpy import platform_tuple
+
+    return (Path(fmpy.__file__).parent / "sundials" / platform_tuple).is_dir()
+
+
+SOLVERS = [
+    pytest.param("CVode", marks=pytest.mark.skipif(not has_cvode(), reason="FMPy has no CVode for this platform")),
+    "LSODA",
+]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_model_exchange_integrated_by_fmpy(unit: Unit, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FMPy's own loop: its tolerance of 1e-9 leaves 1e-6 after half a second; with a changed parameter and start."""
+    if solver == "LSODA":
+        monkeypatch.setitem(sys.modules, "fmpy.sundials", SimpleNamespace(CVodeSolver=Implicit))
+    changed, torque = {"payload.mass": 0.8}, [1.0, 0.5]
+    inputs = np.array(
+        [(t, *torque) for t in (0.0, 0.5)], dtype=[("time", float), *((f"torque.{j}", float) for j in JOINTS)]
+    )
+    read = ["upper", "fore", "upper.bending_y[1]", "fore.bending_y[1]", "tip.x", "tip.y"]
+    found = fmpy.simulate_fmu(
+        str(unit.folder), fmi_type="ModelExchange", solver="CVode", stop_time=0.5, output_interval=0.05,
+        relative_tolerance=1e-9, input=inputs, output=read, start_values={**changed, "der(fore)": 0.3},
+        fmu_instance=unit.loaded("model"),
+    )  # fmt: skip
+    robot = model("parameters").robot.replace(changed)
+    result = pliant.simulate(
+        robot.model(), 0.5, START, {"fore": 0.3}, torque=torque, output_step=0.05, rtol=1e-11, atol=1e-13
+    )
+    assert found["time"] == pytest.approx(result.t, abs=1e-12)
+    states = np.column_stack([found[name] for name in read])
+    assert np.abs(states - np.hstack([result.q, result.tip[:, :2]])).max() < 1e-6
+    assert np.abs(result.q - result.q[0]).max() > 0.1
+
+
+def test_model_exchange_with_a_controller_outside(unit: Unit) -> None:
+    """A law without a sample time: the solver outside asks it at every evaluation."""
+    with unit.instance("model") as running:
+        rates = np.zeros(8)
+        derivatives = running.getContinuousStateDerivatives if unit.version == "3.0" else running.getDerivatives
+
+        def rhs(t: float, x: np.ndarray) -> np.ndarray:
+            running.setTime(t)
+            running.setContinuousStates(np.ctypeslib.as_ctypes(x.copy()), 8)
+            state = unit.get(running, "upper", "fore", "der(upper)", "der(fore)")
+            for name, value in zip(JOINTS, outside(state[:2], state[2:])):
+                unit.set(running, f"torque.{name}", value)
+            derivatives(np.ctypeslib.as_ctypes(rates), 8)
+            return rates.copy()
+
+        times = np.linspace(0, 0.4, 9)
+        found = solve_ivp(rhs, (0, 0.4), [*START, 0, 0, 0, 0], "LSODA", times, rtol=1e-10, atol=1e-12)
+    controller = PD(kp=GAIN, kd=RATE, reference=GOAL, gravity="none")
+    result = pliant.simulate(
+        model("parameters"), 0.4, START, controller=controller, output_step=0.05, rtol=1e-11, atol=1e-13
+    )
+    assert np.abs(found.y[:4].T - result.q).max() < 1e-6
+    assert np.abs(result.q - result.q[0]).max() > 0.1
 
 
 def test_changed_parameters_take_effect(unit: Unit) -> None:
@@ -210,6 +309,9 @@ def test_description(units: dict[str, Path]) -> None:
     with zipfile.ZipFile(units["3.0"]) as archive:
         names = set(archive.namelist())
         text = archive.read("modelDescription.xml").decode()
+        page = archive.read("documentation/index.html").decode()
+    for part in (m.robot.digest(), "strain.fore.bending_y", "torque.upper", "payload.mass", platform_folder("3.0")):
+        assert part in page
     assert {"sources/model.c", "sources/fmi3.c", "resources/robot.yaml", "sources/buildDescription.xml"} <= names
     assert m.robot.digest() in text
     assert "formulation=denoc" in text
@@ -220,6 +322,8 @@ def test_description(units: dict[str, Path]) -> None:
     assert float(by_name["upper"].start) == START[0]
     assert (by_name["torque.fore"].causality, by_name["torque.fore"].unit) == ("input", "N.m")
     assert by_name["upper.bending_y[1]"].causality == "local"
+    assert float(by_name["upper.bending_y[1]"].nominal) == 0.01
+    assert by_name["upper"].nominal is None
     assert by_name["strain.upper.bending_y"].unit == "1/m"
 
 

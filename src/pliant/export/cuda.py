@@ -72,7 +72,8 @@ def export_cuda(
         model.robot.save(work / "robot.yaml")
         used = max(source.shared_bytes for source in sources.values())
         limit = f" ({shared_memory} KiB allowed; `--shared-memory 227` suits an H100)" if used else ""
-        words = {"shared": f"{used} bytes" if used else "none", "limit": limit, "step": f"{numbers['h']:g} s"}
+        words = {"shared": f"{used} bytes of" if used else "no", "limit": limit, "step": f"{numbers['h']:g} s"}
+        words["own_p"] = f"double p[{name}::n_parameters];\n    {name}::nominal(p);\n    " if model.parameters else ""
         write_readme(model, "cuda", work, which, **words)
     return target
 

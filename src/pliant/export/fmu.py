@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,9 +20,9 @@ from numpy.typing import ArrayLike
 from pliant.errors import ModelError, PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, comment
-from pliant.export.contents import description, export_name
+from pliant.export.contents import description, export_name, template
 from pliant.export.fmu_description import build_description, description_xml
-from pliant.export.fmu_variables import Output, curve, start_states, variables
+from pliant.export.fmu_variables import Output, Variable, curve, nominal_states, start_states, variables
 from pliant.export.placing import placed_file, require_free
 from pliant.kernels import Tape
 from pliant.model import Model
@@ -92,8 +93,21 @@ def _write_tree(model: Model, root: Path, fmi: str, states: tuple[float, ...]) -
         (sources / "buildDescription.xml").write_bytes(build_description(name))
     listed = variables(model, states, outputs)
     (root / "modelDescription.xml").write_bytes(description_xml(model, name, token, listed, fmi))
+    (root / "documentation").mkdir()
+    (root / "documentation" / "index.html").write_text(documentation(model, listed, fmi))
     (root / "resources").mkdir()
     model.robot.save(root / "resources" / "robot.yaml")
+
+
+def documentation(model: Model, listed: list[Variable], fmi: str) -> str:
+    """The page that a tool shows beside the unit."""
+    rows = [(v.name, v.causality, v.unit, "" if v.start is None else f"{v.start:g}", v.description) for v in listed]
+    return template("fmu_index.html.in").substitute(
+        title=escape(model.robot.name), name=export_name(model), fmi=fmi, platform=platform_folder(fmi),
+        about=" ".join(f"{escape(line)}." for line in description(model)[1:4]), tolerance="1e-8",
+        wrapper="fmi3.c" if fmi == "3.0" else "fmi2.c",
+        rows="\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows),
+    )  # fmt: skip
 
 
 def model_token(model: Model) -> str:
@@ -112,7 +126,7 @@ def _header(model: Model, n_outputs: int, token: str) -> str:
     sizes = {"N": model.n, "N_INPUTS": model.n_joints, "N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
-    lines += ["extern const double start_parameters[];", ""]
+    lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
     return "\n".join([*lines, *(f"{prototype};" for prototype in _PROTOTYPES), "", "#endif", ""])
 
 
@@ -133,6 +147,7 @@ def _source(model: Model, q: ca.SX, outputs: list[Output], states: tuple[float, 
     ]
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
     lines += [array("const double start_states", np.array(states)), ""]
+    lines += [array("const double nominal_states", np.array(nominal_states(model))), ""]
     lines += [array("const double start_parameters", model.nominal_parameters), ""]
     for prototype, f in zip(_PROTOTYPES, functions):
         lines += [*definition(prototype, Tape.from_function(f), f.name_out(), labels(model)), ""]

@@ -86,6 +86,8 @@ def _variable_3(parent: ET.Element, reference: int, v: Variable) -> None:
         attributes["unit"] = v.unit
     if v.start is not None:
         attributes["start"] = repr(float(v.start))
+    if v.nominal is not None:
+        attributes["nominal"] = repr(v.nominal)
     if v.derivative is not None:
         attributes["derivative"] = str(v.derivative)
     ET.SubElement(parent, "Float64", attributes)
@@ -97,6 +99,8 @@ def _variable_2(parent: ET.Element, reference: int, v: Variable) -> None:
         real.set("unit", v.unit)
     if v.start is not None:
         real.set("start", repr(float(v.start)))
+    if v.nominal is not None:
+        real.set("nominal", repr(v.nominal))
     if v.derivative is not None:
         real.set("derivative", str(v.derivative + 1))  # FMI 2 counts variables from 1
 

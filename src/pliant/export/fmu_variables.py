@@ -29,6 +29,7 @@ class Variable:
     description: str
     start: float | None = None
     derivative: int | None = None
+    nominal: float | None = None
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,14 @@ class Output:
 def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) -> list[Variable]:
     """time, q, qd, qdd, torques, parameters, outputs: the layout of `fmu_instance.h`."""
     n, units = model.n, coordinate_units(model)
-    names = [structured(name) for name in model.coordinates]
+    names, nominal = [structured(name) for name in model.coordinates], nominal_states(model)
     free = Variable("time", "independent", "continuous", None, "s", "time")
     out = [free]
     shown = ["output" if k < _shown(model) else "local" for k in range(n)]
     for k, name in enumerate(names):
         what = f"coordinate {model.coordinates[k]}"
-        out.append(Variable(name, shown[k], "continuous", "exact", units[k], what, states[k]))
+        size = None if nominal[k] == 1.0 else nominal[k]
+        out.append(Variable(name, shown[k], "continuous", "exact", units[k], what, states[k], nominal=size))
     for k, name in enumerate(names):
         text = f"rate of {model.coordinates[k]}"
         rate = Variable(f"der({name})", shown[k], "continuous", "exact", f"{units[k]}/s", text, states[n + k], 1 + k)
@@ -117,6 +119,15 @@ def start_states(model: Model, q0: ArrayLike | None, qd0: ArrayLike | None) -> t
             raise ModelError(f"{name}: got {value!r}, expected {model.n} finite numbers")
         parts += array.tolist()
     return tuple(parts)
+
+
+AMPLITUDE = 0.01
+"""Size of an amplitude (m or rad) by which solvers scale their absolute tolerance."""
+
+
+def nominal_states(model: Model) -> tuple[float, ...]:
+    """Size of each state: one for joints, motors and rates."""
+    return tuple(1.0 if k < _shown(model) else AMPLITUDE for k in range(model.n)) + (1.0,) * model.n
 
 
 def structured(name: str) -> str:

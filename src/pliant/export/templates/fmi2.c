@@ -244,11 +244,10 @@ FMI fmi2Status fmi2GetDerivatives(void *s, double derivatives[], size_t count)
 
 FMI fmi2Status fmi2GetNominalsOfContinuousStates(void *s, double nominals[], size_t count)
 {
-    size_t i;
-    (void)s;
-    for (i = 0; i < count; i++) {
-        nominals[i] = 1.0;
+    if (count != N_STATES) {
+        return failed(s, "fmi2GetNominalsOfContinuousStates: wrong number of states");
     }
+    memcpy(nominals, nominal_states, N_STATES * sizeof(double));
     return fmi2OK;
 }
 

@@ -285,11 +285,10 @@ FMI fmi3Status fmi3GetContinuousStateDerivatives(void *s, double derivatives[], 
 
 FMI fmi3Status fmi3GetNominalsOfContinuousStates(void *s, double nominals[], size_t count)
 {
-    size_t i;
-    (void)s;
-    for (i = 0; i < count; i++) {
-        nominals[i] = 1.0;
+    if (count != N_STATES) {
+        return failed(s, "fmi3GetNominalsOfContinuousStates: wrong number of states");
     }
+    memcpy(nominals, nominal_states, N_STATES * sizeof(double));
     return fmi3OK;
 }
 
