@@ -34,8 +34,9 @@ from pliant.robot.base import Description, NonNegative, Number, Positive, sequen
 from pliant.robot.faults import clash, describe, fault
 from pliant.robot.files import read_mapping, read_text
 from pliant.scenario import Scenario
-from pliant.scenario.description import ModelOptions, _robot
+from pliant.scenario.description import ModelOptions
 from pliant.scenario.inputs import Samples, filled
+from pliant.scenario.robots import read_robot
 
 FORMAT = 1
 
@@ -158,7 +159,7 @@ class IdentificationStudy(Description):
     """A study file."""
 
     name: str | None = None
-    robot: Annotated[Robot, BeforeValidator(_robot)]
+    robot: Annotated[Robot, BeforeValidator(read_robot)]
     model: ModelOptions = ModelOptions()
     parameters: dict[str, Choice]
     runs: tuple[MeasuredRun, ...]
