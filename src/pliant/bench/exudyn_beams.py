@@ -212,17 +212,16 @@ class _System:
     def add_torques(self, torques: Callable[[float], ArrayLike]) -> None:
         """Torques between neighbours: on each root, and against it on the tip before."""
         for k, root in enumerate(self.roots):
-            self._add_torque(root, lambda t, k=k: float(np.asarray(torques(t))[k]))
+            self._add_torque(root, torques, k, 1.0)
             if k:
-                self._add_torque(self.tips[k - 1], lambda t, k=k: -float(np.asarray(torques(t))[k]))
+                self._add_torque(self.tips[k - 1], torques, k, -1.0)
 
-    def _add_torque(self, node: Any, value: Callable[[float], float]) -> None:
+    def _add_torque(self, node: Any, torques: Callable[[float], ArrayLike], joint: int, sign: float) -> None:
+        def about_z(mbs: Any, t: float, load: Any) -> list[float]:
+            return [0.0, 0.0, sign * float(np.asarray(torques(t))[joint])]
+
         marker = self.mbs.AddMarker(self.items.MarkerNodeRigid(nodeNumber=node))
-        self.mbs.AddLoad(
-            self.items.LoadTorqueVector(
-                markerNumber=marker, loadVectorUserFunction=lambda mbs, t, load: [0.0, 0.0, value(t)]
-            )
-        )
+        self.mbs.AddLoad(self.items.LoadTorqueVector(markerNumber=marker, loadVectorUserFunction=about_z))
 
     def prescribe(self, motion: Callable[[float], tuple[float, float]]) -> None:
         """The first joint follows a given angle: the root turns against a body fixed in the base."""

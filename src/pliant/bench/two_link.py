@@ -1,0 +1,86 @@
+"""The two-link elastic arm released from (-90, 5) deg under gravity: one motion, run by pliant and by its peers.
+
+The bundled arm is inextensible and released suddenly, so that every mode rings: 26, 45, 96, 130, 211, 260 Hz and on,
+with amplitudes from 1e-4 m down to 1e-6 m. Shapes are chosen for the arm at hand. The upper link carries another: clamped
+shapes with a heavy tip, which leave the motion of the tip to the joint, as fixed-interface modes do. The fore link ends
+free and hangs on a joint without torque: pinned shapes, which bear no moment at the root.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from pliant.bench.peers import PeerRun, PlanarArm
+from pliant.robot import Robot, Shapes, TipLoad
+from pliant.robot.files import load
+
+START = (-np.pi / 2, np.deg2rad(5.0))
+DURATION, OUTPUT_STEP = 2.0, 0.002
+ANGLE, DEFLECTION = 1e-4, 3e-5  # rad and m, allowed over 2 s
+HEAVY = 100.0  # kg, ten times the arm: the tip of an upper shape stays nearly still
+
+
+def planar() -> PlanarArm:
+    """The arm as peers read it."""
+    return PlanarArm.of(load("two-link"))
+
+
+def robot(upper: int, fore: int) -> Robot:
+    """The bundled arm with so many shapes a link."""
+    shapes = {
+        "links.upper.shapes": Shapes(boundary="clamped-mass", tip_load=TipLoad(mass=HEAVY), bending_y=upper),
+        "links.fore.shapes": Shapes(boundary="pinned", bending_y=fore),
+    }
+    return load("two-link").replace(shapes)
+
+
+def pliant_run(
+    upper: int = 5, fore: int = 6, *, method: str = "rk4", t_end: float = DURATION, **options: Any
+) -> PeerRun:
+    """pliant with stiffening; `options` go to `pliant.simulate`, such as step or rtol."""
+    from pliant.simulation import simulate
+
+    start = time.perf_counter()
+    model = robot(upper, fore).model(stiffening=True)
+    q0 = np.zeros(model.n)
+    q0[:2] = START
+    given = {"method": method, "output_step": OUTPUT_STEP, **options}
+    simulate(model, OUTPUT_STEP, q0=q0, **given)  # traces and compiles
+    ready = time.perf_counter()
+    result = simulate(model, t_end, q0=q0, **given)
+    done = time.perf_counter()
+    slope = model.link_shapes[1].evaluate(0.0, 1)[0] / model.robot.links[1].beam.length  # type: ignore[union-attr]
+    turn = result.q[:, 2 + upper :] @ slope  # of the root tangent of the fore link against its frame
+    tip = result.deflection("fore")
+    length = model.robot.links[1].beam.length  # type: ignore[union-attr]
+    across = tip[:, 1] * np.cos(turn) - (length + tip[:, 0]) * np.sin(turn)
+    return PeerRun(
+        "pliant", result.t, result.q[:, :2] + np.outer(turn, [0.0, 1.0]),
+        np.column_stack([result.deflection("upper")[:, 1], across]), done - ready, ready - start,
+        {"upper": upper, "fore": fore, **given, "coordinates": model.n, "steps": result.stats.steps},
+    )  # fmt: skip
+
+
+def stable_step(upper: int, fore: int, margin: float = 0.9) -> float:
+    """A step of the classical Runge-Kutta method: `margin` of its limit 2.8 / (largest frequency)."""
+    model = robot(upper, fore).model(stiffening=True)
+    q = np.zeros(model.n)
+    q[0] = START[0]
+    largest = 2 * np.pi * model.frequencies(q, joints="free")[-1]
+    return float(DURATION / np.ceil(DURATION * largest / (2.8 * margin)))
+
+
+def reference(upper: int = 10, fore: int = 9) -> PeerRun:
+    """The converged motion: 21 coordinates, Dormand-Prince 8(5,3) at 1e-8. Half a minute, most of it compiling."""
+    return pliant_run(upper, fore, method="dop853", rtol=1e-8, atol=1e-11)
+
+
+def exudyn_run(elements: int = 8, step: float = 1.25e-4, t_end: float = DURATION, **cut: Any) -> PeerRun:
+    """Exudyn's cable elements; EA is so large that stretching moves nothing by 1e-5 m (`cut` may say otherwise)."""
+    from pliant.bench.exudyn_beams import Discretisation, simulate
+
+    given = {"axial_stiffness": 2e9, "tolerance": 1e-4, "linear_solver": "EigenSparse", **cut}
+    return simulate(planar(), t_end, START, output_step=OUTPUT_STEP, cut=Discretisation(elements, step, **given))
