@@ -34,11 +34,13 @@ def error(found: np.ndarray, expected: np.ndarray) -> float:
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
+@cache
 def inertia() -> np.ndarray:
     """By the energy judge."""
     return evaluate(lambda q: lagrange.mass_matrix(chain(), q), THETA)
 
 
+@cache
 def bias(gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> np.ndarray:
     """Velocity and gravity terms by the energy judge."""
     return evaluate(lambda q, qd: lagrange.inertial_forces(chain(gravity), q, qd), THETA, THETAD)

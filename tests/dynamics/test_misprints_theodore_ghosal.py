@@ -149,7 +149,7 @@ def test_24_25_and_algorithm_3_let_things_fall_upwards() -> None:
     g = np.array([1.0, -9.0, 2.0])
     robot = pliant.Robot(name="arm", gravity=tuple(g), links=links, payload=pliant.Lump(mass=0.7))
     chain, Q = build_chain(robot), ca.SX.sym("q", 6)
-    x, weight = np.polynomial.legendre.leggauss(20)  # modes of wave number 2 to 1e-16
+    x, weight = np.polynomial.legendre.leggauss(12)  # modes of wave number 2 to 1e-14
     printed_V = 0
     for placed in placements(chain, Q):
         c, length = chain.body(placed.link, Q), placed.link.body.data.length
@@ -192,7 +192,7 @@ def mass_matrix_at_fixed_x(known: Oracle, q: np.ndarray, h: float = 1e-5) -> np.
     return np.einsum("ipd,p,jpd->ij", columns, np.append(mass, PAYLOAD), columns)
 
 
-@pytest.mark.parametrize("shapes", ["rigid", "clamped-mass", "elements"])
+@pytest.mark.parametrize("shapes", ["rigid", "clamped-mass", pytest.param("elements", marks=pytest.mark.full)])
 def test_21_needs_the_velocity_of_the_material(shapes: str) -> None:
     """A slide of 1.3 m weighs 0.43 kg; at fixed x only its payload resists a push along the joint."""
     chain, known = oracle(shapes)
@@ -229,7 +229,7 @@ def test_table_1_is_in_radians_per_second() -> None:
     assert (third[:3] > 2 * np.pi * found).all()
 
 
-@pytest.mark.parametrize("theta_3", [0.0, 1.1, 2.6])
+@pytest.mark.parametrize("theta_3", [0.0, 2.6])
 def test_J_L_of_the_3R_example_puts_links_at_their_ends(theta_3: float) -> None:
     """J_L = I_2 + I_3 + m_2 l_2^2 + m_3(l_2^2 + l_3^2 + 2 l_2 l_3 c_3) is of masses at the ends, not of links."""
     length, mu, hub = (1.0, 0.8, 0.6), 2.0, (0.0, 0.05, 0.03)
