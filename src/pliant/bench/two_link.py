@@ -1,9 +1,9 @@
 """The two-link elastic arm released from (-90, 5) deg under gravity: one motion, run by pliant and by its peers.
 
 The bundled arm is inextensible and released suddenly, so that every mode rings: 26, 45, 96, 130, 211, 260 Hz and on,
-with amplitudes from 1e-4 m down to 1e-6 m. Shapes are chosen for the arm at hand. The upper link carries another: clamped
-shapes with a heavy tip, which leave the motion of the tip to the joint, as fixed-interface modes do. The fore link ends
-free and hangs on a joint without torque: pinned shapes, which bear no moment at the root.
+with amplitudes from 1e-4 m down to 1e-6 m. Shapes are chosen for the arm at hand. The upper link carries another:
+clamped shapes with a heavy tip, which leave the motion of the tip to the joint, as fixed-interface modes do. The fore
+link ends free and hangs on a joint without torque: pinned shapes, which bear no moment at the root.
 """
 
 from __future__ import annotations
@@ -84,3 +84,17 @@ def exudyn_run(elements: int = 8, step: float = 1.25e-4, t_end: float = DURATION
 
     given = {"axial_stiffness": 2e9, "tolerance": 1e-4, "linear_solver": "EigenSparse", **cut}
     return simulate(planar(), t_end, START, output_step=OUTPUT_STEP, cut=Discretisation(elements, step, **given))
+
+
+def mujoco_run(elements: int = 8, step: float = 2e-3 / 6, t_end: float = DURATION, **options: Any) -> PeerRun:
+    """MuJoCo's chain of rigid segments, so many springs a link."""
+    from pliant.bench import lumped_chain
+
+    return lumped_chain.mujoco_run(planar(), t_end, START, elements, step, OUTPUT_STEP, **options)
+
+
+def pinocchio_run(elements: int = 8, step: float = 2e-3 / 6, t_end: float = DURATION) -> PeerRun:
+    """The same chain by Pinocchio's articulated-body algorithm."""
+    from pliant.bench import lumped_chain
+
+    return lumped_chain.pinocchio_run(planar(), t_end, START, elements, step, OUTPUT_STEP)
