@@ -10,6 +10,7 @@ import pytest
 import pliant
 from pliant import ModelError, Recording, UnsupportedModel
 from pliant.identification import read_csv
+from pliant.identification.precision import unresolved_directions
 
 from .conftest import FOUR, GAUGES, Q0, START, arm, measure, model, perturbed
 
@@ -48,6 +49,22 @@ def test_a_number_without_effect(recording: Recording) -> None:
     with pytest.warns(UserWarning, match="does not depend on it"):
         found = pliant.identify(arm(), recording, (*FOUR, "links.upper.beam.EI_y"), start=START)
     assert list(found.unresolved[0].weights) == ["links.upper.beam.EI_y"]
+
+
+def test_long_records_need_little_memory() -> None:
+    """A million readings: an M x M matrix anywhere would take 8 TB."""
+    rng = np.random.default_rng(0)
+    J = rng.normal(size=(1_000_000, 3)) @ np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    found, values = unresolved_directions(J, ("a", "b", "c"))
+    assert [set(item.weights) for item in found] == [{"b", "c"}]
+    assert values[:2] == pytest.approx(np.linalg.norm(J, axis=0)[0] * np.array([2**1.5 / 2**0.5, 1.0]), rel=0.01)
+
+
+def test_fewer_readings_than_numbers() -> None:
+    """One reading leaves one direction open, whatever it says."""
+    found, values = unresolved_directions(np.array([[100.0, 0.0]]), ("a", "b"))
+    assert [set(item.weights) for item in found] == [{"b"}]
+    assert values.tolist() == pytest.approx([100.0, 0.0])
 
 
 def test_bounds_are_kept(recording: Recording) -> None:

@@ -27,7 +27,8 @@ def unresolved_directions(J: Array, names: tuple[str, ...]) -> tuple[tuple[Unres
 
     The readings have unit noise, so a direction of singular value s is known to 1/s of the values.
     """
-    s, V = np.linalg.svd(J, full_matrices=True)[1:]
+    R = np.linalg.qr(J, mode="r")  # has the singular values and directions of J, in K rows instead of M
+    s, V = np.linalg.svd(R, full_matrices=True)[1:]
     s = np.concatenate([s, np.zeros(J.shape[1] - len(s))])
     found = []
     for value, v in zip(s, V):

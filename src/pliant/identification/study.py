@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.identification.estimate import Identification
 from pliant.identification.fitting import identify
@@ -31,7 +32,7 @@ from pliant.identification.tables import read_csv
 from pliant.model import Model
 from pliant.robot import Robot
 from pliant.robot.base import Description, NonNegative, Number, Positive, sequence
-from pliant.robot.faults import clash, describe, fault
+from pliant.robot.faults import clash, describe, fault, short
 from pliant.robot.files import read_mapping, read_text
 from pliant.scenario import Scenario
 from pliant.scenario.description import ModelOptions
@@ -180,7 +181,7 @@ class IdentificationStudy(Description):
         data = dict(data)
         given = data.pop("format", FORMAT)
         if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {given!r} cannot be read: this version of pliant reads format {FORMAT}")
+            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
         if isinstance(data.get("parameters"), list):
             data["parameters"] = {str(path): {} for path in data["parameters"]}
         if isinstance(data.get("parameters"), dict):
@@ -190,6 +191,7 @@ class IdentificationStudy(Description):
         return data
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file; faults are told with their lines."""
         source = Path(path)
