@@ -82,7 +82,8 @@ def prepare(folder: Path, only: str) -> None:
     for name, (model, drive) in cases().items():
         if only not in name:
             continue
-        f = equations(model, **drive).function
+        composed = equations(model, **drive)
+        f, states = composed.function, composed.typical_inputs(np.zeros(0))
         tape = Tape.from_function(f)
         n = tape.in_sizes[1]
         rng = np.random.default_rng(len(index))
@@ -102,8 +103,8 @@ def prepare(folder: Path, only: str) -> None:
         operations = tape.count()
         variants: list[tuple[str, str, Any]] = []
         for precision in ("double", "single"):
-            variants.append((precision, "rk4", emit(tape, precision)))
-            variants.append((precision, "evaluate", emit_evaluation(tape, precision)))
+            variants.append((precision, "rk4", emit(tape, precision, states=states)))
+            variants.append((precision, "evaluate", emit_evaluation(tape, precision, states=states)))
         if name in ("2-link", "random 1", "random 5"):
             pair = dopri5()
             variants.append(("double", "dopri5", emit(tape, "double", (pair.A, pair.c, pair.error))))

@@ -9,9 +9,15 @@ import pytest
 import pliant
 from arms import random_robot
 from batch_arms import spatial, starts, two_links
-from pliant.batch import simulate_batch
+from pliant.batch import equations, simulate_batch
+from pliant.batch.inputs import typical
+from pliant.bench.arms import arm
 from pliant.control.joint import PD, PID
-from pliant.kernels import set_threads
+from pliant.kernels import Kernel, set_threads
+from pliant.kernels.cuda import emit_evaluation
+from pliant.kernels.cuda_device import DeviceMarch
+from pliant.kernels.pack import Plan
+from pliant.kernels.tape import Tape
 
 #: Runs of a hundred steps: roundings of some hundred operations a stage, amplified by stiff modes.
 SAME = 1e-10
@@ -57,6 +63,39 @@ def test_single_precision_of_one_step(device, seed) -> None:
     assert single.q.dtype == np.float32
     change = np.abs(double.qd[:, 1] - double.qd[:, 0]).max()
     np.testing.assert_allclose(single.qd[:, 1], double.qd[:, 1], rtol=0, atol=5e-4 * change)
+
+
+def single_error(model: pliant.Model, helped: bool, controller: PD | None = None) -> float:
+    """Largest error of single precision in one evaluation, of the largest acceleration of that state."""
+    f = equations(model, controller=controller)
+    x = f.start(*(np.float32(a) for a in typical(model, 64)), np)
+    tape = Tape.from_function(f.function)
+    march = DeviceMarch(emit_evaluation(tape, "single", states=f.typical_inputs(np.zeros(0)) if helped else None))
+    plan = Plan(np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
+    out, _ = march(march.states(x), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, 1)
+    exact = Kernel(f.function)(np.zeros(1), x, np.zeros(0), np.zeros(0))
+    return float((np.abs(out[0].T - exact) / np.abs(exact).max(axis=1, keepdims=True)).max())
+
+
+ALLOWED = 2e-3
+
+
+@pytest.mark.parametrize("seed", [1, 4, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(10, 40))])
+def test_single_precision_of_one_evaluation(device, seed) -> None:
+    """Random arms of modes: spatial, sliding joints, elastic drives, stiffening, a controller."""
+    robot = random_robot(seed, links=1 + seed % 4, drives=seed % 2 == 1, elements=False)
+    model = robot.model(stiffening=seed % 3 == 1 and seed % 4 < 2)
+    law = PD(kp=20.0, kd=2.0, reference=np.full(model.n_joints, 0.1), gravity="none") if seed % 2 else None
+    assert single_error(model, True, law) < ALLOWED
+
+
+@pytest.mark.parametrize("links", [3, pytest.param(6, marks=pytest.mark.full)])
+def test_pivots_that_lose_digits(device, links) -> None:
+    """Three modes isolate a joint from what lies behind: its pivot is a small difference. Left alone, it shows."""
+    model = arm(links, 3).model()
+    alone, helped = single_error(model, False), single_error(model, True)
+    assert helped < ALLOWED / 2
+    assert alone > 2 * helped
 
 
 @pytest.mark.parametrize("where", ["cpu", "cuda"])

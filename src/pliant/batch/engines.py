@@ -65,7 +65,8 @@ class Cuda:
         key = ("cuda", method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
         if key not in kept:
             pair = _method(method).table if method == "dopri5" else None
-            source = emit(Tape.from_function(f.function), precision, pair, shared_bytes=shared_bytes())
+            states = f.typical_inputs(given.held(f)[0])
+            source = emit(Tape.from_function(f.function), precision, pair, None, shared_bytes(), states)
             kept[key] = DeviceMarch(source)
         self.march: DeviceMarch = kept[key]
         self.dtype = self.march.dtype

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import checked
 from pliant.composition import TABLE_WIDTH, Composition, compose
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
@@ -145,7 +146,27 @@ class BatchEquations:
         rest = module.tile(module.asarray(first), (q.shape[0], 1))
         return module.ascontiguousarray(module.concatenate([q[:, c.free], qd[:, c.free], rest], axis=1))
 
+    def typical_inputs(self, own: Array) -> Array:
+        """Rows [t, x, w, p] of `typical` states, without samples; `own` holds in all of them."""
+        x = self.start(*typical(self.composition.model), np)
+        held = TABLE_WIDTH * self.composition.m if self.composition.has_table else 0
+        return np.column_stack([np.zeros(len(x)), x, np.zeros((len(x), held)), np.tile(own, (len(x), 1))])
 
+
+def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
+    """Coordinates and rates (count, n) as they come about in use: joints anywhere, links bent by 10 and by 1 mm."""
+    rng = np.random.default_rng(0)
+    size = np.where(np.arange(count) % 2, 1e-2, 1e-3)[:, None]
+    q, qd = size * rng.normal(size=(count, model.n)), 10 * size * rng.normal(size=(count, model.n))
+    for joint in model.joints:
+        k = model.index(joint)
+        q[:, k], qd[:, k] = rng.normal(size=(2, count))
+        if (motor := f"{joint}.motor") in model.coordinates:  # a drive twists by a mrad
+            q[:, model.index(motor)] = q[:, k] + 0.1 * q[:, model.index(motor)]
+    return q, qd
+
+
+@checked
 def equations(
     model: Model, torque: Any = None, controller: Any = None, motion: Mapping[str, Any] | None = None,
     loads: Sequence[Any] = (), base: Any = None, work: bool = False,

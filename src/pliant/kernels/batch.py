@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pliant.errors import PliantError
 from pliant.kernels import entry, llvm, threads
 from pliant.kernels.arguments import Floats, Shape, Signature, rows
 
@@ -33,7 +34,12 @@ class BatchCode:
     def __call__(self, arrays: Sequence[Floats], leading: Shape) -> tuple[list[Floats], bool]:
         """Outputs of all states, and whether all inputs were finite."""
         count = math.prod(leading)
-        outputs = [np.empty(leading + shape) for shape in self._signature.out_shapes]
+        try:
+            outputs = [np.empty(leading + shape) for shape in self._signature.out_shapes]
+        except (MemoryError, ValueError) as error:  # NumPy has both words for more than there can be
+            raise PliantError(
+                f"{self._signature.name}: the answers for {count} states do not fit into memory; give fewer at a time"
+            ) from error
         if count == 0:
             return outputs, True
         laid = [rows(array, shape, leading) for array, shape in zip(arrays, self._signature.in_shapes)]

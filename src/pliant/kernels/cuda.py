@@ -18,7 +18,10 @@ from pliant.errors import UnsupportedModel
 from pliant.kernels import cuda_chunks, cuda_steps
 from pliant.kernels.cuda_program import Nodes, nodes_of
 from pliant.kernels.cuda_text import Operations, Precision
+from pliant.kernels.rounding import widened
 from pliant.kernels.tape import Tape
+
+Floats = NDArray[np.float64]
 
 BLOCK = 128
 SHARED_BYTES = 227 * 1024
@@ -83,11 +86,13 @@ def choose(nodes: Nodes, n: int, precision: Precision) -> Choice:
     return Choice("shared", 2, None if nodes.most_live < 270 else 220)
 
 
-def emit_evaluation(tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES) -> Source:
+def emit_evaluation(
+    tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES, states: Floats | None = None
+) -> Source:
     """Source of one evaluation of f for every arm: `march` writes xdot to its `out` and leaves the state alone."""
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
-    operations = Operations(nodes_of(tape), numbers, (n, held, own))
+    operations = Operations(_nodes(tape, numbers, states), numbers, (n, held, own))
     chosen = choose(operations.nodes, n, numbers)
     slots = 0 if chosen.strategy == "registers" else max(0, _slots(chosen, numbers, n, shared_bytes))
     writer = cuda_steps.Kernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
@@ -99,17 +104,19 @@ def emit_evaluation(tape: Tape, precision: str = "double", shared_bytes: int = S
 def emit(
     tape: Tape,
     precision: str = "double",
-    table: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None = None,
+    table: tuple[Floats, Floats, Floats] | None = None,
     choice: Choice | None = None,
     shared_bytes: int = SHARED_BYTES,
+    states: Floats | None = None,
 ) -> Source:
     """Source for fixed classical Runge-Kutta steps, or with an embedded pair `table` = (A, c, error) for adaptive ones.
 
-    `tape` has the inputs (t, x, w, p) and the output xdot.
+    `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
+    the typical inputs `states`, one row each, are done in double precision.
     """
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
-    nodes = nodes_of(tape)
+    nodes = _nodes(tape, numbers, states)
     operations = Operations(nodes, numbers, (n, held, own))
     chosen = choice or choose(nodes, n, numbers)
     if chosen.strategy == "chunks":
@@ -136,6 +143,11 @@ def emit(
     text = writer.rk4(chosen.unroll) if table is None else writer.adaptive(*table)
     return Source(text, chosen, numbers, (n, held, own), table is not None,
                   writer.shared_values * BLOCK * numbers.size, ("march",))  # fmt: skip
+
+
+def _nodes(tape: Tape, precision: Precision, states: Floats | None) -> Nodes:
+    nodes = nodes_of(tape)
+    return nodes if states is None or precision.name == "double" else widened(nodes, states)
 
 
 def _slots(choice: Choice, precision: Precision, n: int, shared_bytes: int) -> int:

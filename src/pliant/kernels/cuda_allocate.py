@@ -26,19 +26,20 @@ class Compute:
 
 @dataclass(frozen=True)
 class Store:
-    """Put a value into a slot."""
+    """Put a value into a slot, a wide one into two."""
 
     name: str
-    spill: int
+    value: int
+    spills: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Load:
-    """Bring a value back under a new name; from a slot, or (`spill` < 0) from where it always is."""
+    """Bring a value back under a new name; from its slots, or (where there are none) from where it always is."""
 
     name: str
     value: int
-    spill: int
+    spills: tuple[int, ...]
 
 
 Action = Compute | Store | Load
@@ -62,7 +63,7 @@ def allocate(
     Parameters
     ----------
     registers : int
-        Most values alive in registers.
+        Most numbers alive in registers.
     fast_slots : int
         Slots of shared memory.
     has_home : callable
@@ -80,7 +81,7 @@ class _Walk:
         """First and last operation during which a stored value must be kept."""
         self._names: dict[int, str] = {}
         self._next: dict[int, int] = {}
-        self._spill: dict[int, int] = {}
+        self._spills: dict[int, tuple[int, ...]] = {}
         self._loads = 0
         for i in range(first, last):
             self._operation(i)
@@ -114,22 +115,23 @@ class _Walk:
     def _load(self, value: int, i: int) -> None:
         self._loads += 1
         name = f"r{self._loads}"
-        spill = self._spill.get(value, -1)
-        if spill >= 0:
+        spills = self._spills.get(value, ())
+        for spill in spills:
             self.spans[spill][1] = i
-        self.actions.append(Load(name, value, spill))
+        self.actions.append(Load(name, value, spills))
         self._names[value] = name
 
     def _make_room(self, i: int, busy: set[int]) -> None:
-        while len(self._names) >= self.capacity:
+        while sum(map(self.nodes.width, self._names)) >= self.capacity:
             victim = max((v for v in self._names if v not in busy), key=self._next.__getitem__, default=-1)
             if victim < 0:
                 return
             name = self._names.pop(victim)
-            if victim not in self._spill and not self.has_home(victim):
-                self._spill[victim] = len(self.spans)
-                self.spans.append([i, i])
-                self.actions.append(Store(name, self._spill[victim]))
+            if victim not in self._spills and not self.has_home(victim):
+                first, count = len(self.spans), self.nodes.width(victim)
+                self._spills[victim] = tuple(range(first, first + count))
+                self.spans += [[i, i] for _ in range(count)]
+                self.actions.append(Store(name, victim, self._spills[victim]))
 
 
 def _color(spans: list[list[int]], fast_slots: int) -> tuple[tuple[int, ...], int, int]:

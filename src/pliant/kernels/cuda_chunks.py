@@ -68,21 +68,22 @@ def cuts(nodes: Nodes, length: int) -> list[int]:
     return [*found, total]
 
 
-def crossing(nodes: Nodes, ends: list[int]) -> dict[int, int]:
+def crossing(nodes: Nodes, ends: list[int]) -> dict[int, tuple[int, ...]]:
     """Slots of the values that one chunk computes and another reads."""
     chunk_of: dict[int, int] = {}
     for chunk, (first, last) in enumerate(pairwise(ends)):
         for node in nodes.nodes[first:last]:
             chunk_of |= dict.fromkeys(node.results, chunk)
-    values, spans = [], []
+    found: dict[int, tuple[int, ...]] = {}
+    spans: list[list[int]] = []
     for value, born in chunk_of.items():
         uses = nodes.uses.get(value, [])
         dies = max((c for c in range(len(ends) - 1) if uses and ends[c] <= uses[-1]), default=born)
         if dies > born:
-            values.append(value)
-            spans.append([born, dies])
+            found[value] = tuple(range(len(spans), len(spans) + nodes.width(value)))
+            spans += [[born, dies] for _ in found[value]]
     slots, _ = _scan(spans, range(len(spans)), len(spans))
-    return {value: slots[k] for k, value in enumerate(values)}
+    return {value: tuple(slots[k] for k in own) for value, own in found.items()}
 
 
 def recompute(nodes: Nodes, ends: list[int], most: int = CHEAP) -> tuple[Nodes, list[int]]:
@@ -94,6 +95,7 @@ def recompute(nodes: Nodes, ends: list[int], most: int = CHEAP) -> tuple[Nodes, 
     fresh = max(made, default=0) + 1
     found: list[Node] = list(nodes.nodes[: ends[1]])
     new_ends = [0, len(found)]
+    wide = set(nodes.wide)
     for first, last in pairwise(ends[1:]):
         chunk = nodes.nodes[first:last]
         cheap = _cheap(nodes, made, first, chunk, most)
@@ -107,9 +109,10 @@ def recompute(nodes: Nodes, ends: list[int], most: int = CHEAP) -> tuple[Nodes, 
                         fresh += len(copies)
                         found.append(Node(again.name, copies, tuple(names.get(v, v) for v in again.operands)))
                         names |= dict(zip(again.results, copies))
+                        wide.update(copies if nodes.wide.intersection(again.results) else ())
             found.append(Node(node.name, node.results, tuple(names.get(v, v) for v in node.operands)))
         new_ends.append(len(found))
-    return replace(nodes, nodes=tuple(found)), new_ends
+    return replace(nodes, nodes=tuple(found), wide=frozenset(wide)), new_ends
 
 
 def _cheap(nodes: Nodes, made: dict[int, int], first: int, chunk: tuple[Node, ...], most: int) -> dict[int, list[int]]:
@@ -139,7 +142,7 @@ def source(operations: Operations, values: int, fast_slots: int, block: int, blo
     nodes, ends = recompute(operations.nodes, cuts(operations.nodes, length))
     operations = Operations(nodes, operations.precision, (n, operations.held, operations.own))
     cross = crossing(nodes, ends)
-    slots = 4 * n + max(cross.values(), default=-1) + 1
+    slots = 4 * n + max((slot for own in cross.values() for slot in own), default=-1) + 1
     lines = [PROLOGUE, ACCESS, f"#define BLK {block}", f"#define N {n}", f"#define SLOTS {slots}"]
     lines += [
         "#define XS(j) pull(g + (N + (j)) * BLK)",

@@ -36,12 +36,19 @@ class Nodes:
         Value to its place among the inputs, or to its number; neither is ever computed or stored.
     outputs : tuple of int
         The value of each output, -1 for a structural zero.
+    wide : frozenset of int
+        Values that a kernel of single precision computes and keeps in double precision.
     """
 
     nodes: tuple[Node, ...]
     inputs: dict[int, int]
     constants: dict[int, float]
     outputs: tuple[int, ...]
+    wide: frozenset[int] = frozenset()
+
+    def width(self, value: int) -> int:
+        """Numbers that it takes to keep a value."""
+        return 2 if value in self.wide else 1
 
     @cached_property
     def places(self) -> dict[int, list[int]]:
@@ -64,13 +71,13 @@ class Nodes:
 
     @cached_property
     def live(self) -> list[int]:
-        """Computed values that are alive behind each operation."""
+        """Numbers that are alive behind each operation."""
         count, total = [0] * (len(self.nodes) + 1), []
         for i, node in enumerate(self.nodes):
             for value in node.results:
                 if value in self.uses:
-                    count[i] += 1
-                    count[self.uses[value][-1]] -= 1
+                    count[i] += self.width(value)
+                    count[self.uses[value][-1]] -= self.width(value)
         running = 0
         for change in count[:-1]:
             running += change

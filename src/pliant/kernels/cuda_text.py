@@ -74,8 +74,46 @@ class Precision:
         return f"{x!r}{self.suffix}" if x >= 0 and not str(x).startswith("-") else f"({x!r}{self.suffix})"
 
 
+DOUBLE = Precision("double")
+
+
+def expression(precision: Precision, name: str, x: str, y: str = "") -> str:
+    """One operation in C++."""
+    one, zero, f = precision.number(1.0), precision.number(0.0), precision.suffix
+    if name in INFIX:
+        return f"{x} {INFIX[name]} {y}"
+    if name in COMPARE:
+        return f"{x} {COMPARE[name]} {y} ? {one} : {zero}"
+    if name in UNARY:
+        return f"{name}{f}({x})"
+    if name in BINARY:
+        return f"{name}{f}({x}, {y})"
+    if name.startswith("power:"):
+        return _power(x, int(name.removeprefix("power:")))
+    simple = {
+        "neg": f"-{x}",
+        "inv": f"reciprocal({x})",
+        "not": f"{x} == {zero} ? {one} : {zero}",
+        "and": f"({x} != {zero} && {y} != {zero}) ? {one} : {zero}",
+        "or": f"({x} != {zero} || {y} != {zero}) ? {one} : {zero}",
+        "if_else_zero": f"{x} != {zero} ? {y} : {zero}",
+        "sign": f"{x} > {zero} ? {one} : ({x} < {zero} ? -{one} : {x})",
+    }
+    if name not in simple:
+        raise UnsupportedModel(f"There is no GPU code for the operation {name}. Use device='cpu'.")
+    return simple[name]
+
+
+def _power(x: str, n: int) -> str:
+    product = " * ".join([x] * abs(n))
+    return product if n > 0 else f"reciprocal({product})"
+
+
 class Operations:
-    """Writes operations of a list of nodes."""
+    """Writes operations of a list of nodes.
+
+    Wide values of a kernel of single precision are stored as two numbers, the second what rounding took from the first.
+    """
 
     def __init__(self, nodes: Nodes, precision: Precision, sizes: tuple[int, int, int]) -> None:
         self.nodes, self.precision = nodes, precision
@@ -96,52 +134,49 @@ class Operations:
             self.nodes.inputs.get(v) == 0 for v in self.nodes.outputs
         )
 
+    def of(self, value: int) -> Precision:
+        """The precision of a value."""
+        return DOUBLE if value in self.nodes.wide else self.precision
+
+    def inside(self, node: Node) -> Precision:
+        """The precision in which a node is computed: double where an operand or the result is wide."""
+        return self.precision if self.nodes.wide.isdisjoint((*node.operands, *node.results)) else DOUBLE
+
     def operands(self, node: Node, names: tuple[str, ...]) -> list[str]:
-        return [name or self.precision.number(self.nodes.constants[value]) for name, value in zip(names, node.operands)]
+        """Operands in the precision in which the node is computed."""
+        wanted = self.inside(node)
+        return [
+            wanted.number(self.nodes.constants[value])
+            if not name
+            else name
+            if self.of(value) == wanted
+            else f"({wanted.type}){name}"
+            for name, value in zip(names, node.operands)
+        ]
 
     def compute(self, node: Node, operands: list[str]) -> list[str]:
         """Lines that define the results of a node."""
-        T = self.precision.type
+        precision, T = self.inside(node), self.of(node.results[0]).type
         if node.name == "sincos":
             sine, cosine = (f"v{value}" for value in node.results)
-            return [f"{T} {sine}, {cosine}; sincos{self.precision.suffix}({operands[0]}, &{sine}, &{cosine});"]
-        return [f"const {T} v{node.results[0]} = {self.expression(node.name, *operands)};"]
-
-    def expression(self, name: str, x: str, y: str = "") -> str:
-        one, zero, f = self.precision.number(1.0), self.precision.number(0.0), self.precision.suffix
-        if name in INFIX:
-            return f"{x} {INFIX[name]} {y}"
-        if name in COMPARE:
-            return f"{x} {COMPARE[name]} {y} ? {one} : {zero}"
-        if name in UNARY:
-            return f"{name}{f}({x})"
-        if name in BINARY:
-            return f"{name}{f}({x}, {y})"
-        if name.startswith("power:"):
-            return self._power(x, int(name.removeprefix("power:")))
-        simple = {
-            "neg": f"-{x}",
-            "inv": f"reciprocal({x})",
-            "not": f"{x} == {zero} ? {one} : {zero}",
-            "and": f"({x} != {zero} && {y} != {zero}) ? {one} : {zero}",
-            "or": f"({x} != {zero} || {y} != {zero}) ? {one} : {zero}",
-            "if_else_zero": f"{x} != {zero} ? {y} : {zero}",
-            "sign": f"{x} > {zero} ? {one} : ({x} < {zero} ? -{one} : {x})",
-        }
-        if name not in simple:
-            raise UnsupportedModel(f"There is no GPU code for the operation {name}. Use device='cpu'.")
-        return simple[name]
-
-    @staticmethod
-    def _power(x: str, n: int) -> str:
-        product = " * ".join([x] * abs(n))
-        return product if n > 0 else f"reciprocal({product})"
+            return [f"{T} {sine}, {cosine}; sincos{precision.suffix}({operands[0]}, &{sine}, &{cosine});"]
+        value = expression(precision, node.name, *operands)
+        return [f"const {T} v{node.results[0]} = {value};"]
 
     # -------------------------------------------------------------------------------- bodies
 
     def results(self, node: Node) -> list[str]:
         """Lines that hand on results which are outputs."""
-        return [f"KS({place}) = v{value};" for value in node.results for place in self.nodes.places.get(value, ())]
+        return [
+            f"KS({place}) = {self.parts(value, f'v{value}')[0]};"
+            for value in node.results
+            for place in self.nodes.places.get(value, ())
+        ]
+
+    def parts(self, value: int, name: str) -> list[str]:
+        """What is stored of a value: itself, or a wide one rounded and what that took away."""
+        T = self.precision.type
+        return [f"({T}){name}", f"({T})({name} - ({T}){name})"] if value in self.nodes.wide else [name]
 
     def plain(self) -> list[str]:
         """Every operation in order; the compiler decides where values live."""
@@ -154,28 +189,32 @@ class Operations:
             lines += self.compute(node, self.operands(node, names)) + self.results(node)
         return lines
 
-    def allocated(self, allocation: Allocation, crossing: dict[int, int], fast_slots: int) -> list[str]:
+    def allocated(self, allocation: Allocation, crossing: dict[int, tuple[int, ...]], fast_slots: int) -> list[str]:
         """Operations with the stores and loads that an allocation planned; `crossing` maps values to `CROSS` slots."""
         lines: list[str] = []
         for action in allocation.actions:
             lines += self._action(action, allocation, crossing, fast_slots)
         return lines
 
-    def _action(self, action: Action, allocation: Allocation, crossing: dict[int, int], fast_slots: int) -> list[str]:
+    def _action(
+        self, action: Action, allocation: Allocation, crossing: dict[int, tuple[int, ...]], fast_slots: int
+    ) -> list[str]:
         def slot(spill: int) -> str:
             number = allocation.slots[spill]
             return f"SLOT({number})" if number < fast_slots else f"FAR({number - fast_slots})"
 
         if isinstance(action, Store):
-            return [f"{slot(action.spill)} = {action.name};"]
+            return [
+                f"{slot(spill)} = {part};" for spill, part in zip(action.spills, self.parts(action.value, action.name))
+            ]
         if isinstance(action, Load):
-            if action.spill >= 0:
-                source = slot(action.spill)
-            elif action.value in crossing:
-                source = f"CROSS({crossing[action.value]})"
-            else:
-                source = self.input(action.value)
-            return [f"const {self.precision.type} {action.name} = {source};"]
+            places = [slot(spill) for spill in action.spills]
+            places = places or [f"CROSS({place})" for place in crossing.get(action.value, ())]
+            source = " + ".join(f"(double){place}" for place in places) if len(places) > 1 else "".join(places)
+            return [f"const {self.of(action.value).type} {action.name} = {source or self.input(action.value)};"]
         node = self.nodes.nodes[action.index]
         lines = self.compute(node, self.operands(node, action.operands)) + self.results(node)
-        return lines + [f"SEND({crossing[v]}, v{v});" for v in node.results if v in crossing]
+        for value in node.results:
+            both = zip(crossing.get(value, ()), self.parts(value, f"v{value}"))
+            lines += [f"SEND({place}, {part});" for place, part in both]
+        return lines
