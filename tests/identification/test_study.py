@@ -61,6 +61,9 @@ def test_a_fitted_arm(run: Run) -> None:
     assert again.exit_code == 2
     assert "--force" in again.stderr
     assert Path("out/study/arm.yaml").read_bytes() == before
+    Path("out/study/notes.txt").write_text("mine")
+    assert run("study.yaml", "--force").exit_code == 0
+    assert Path("out/study/notes.txt").read_text() == "mine"  # what pliant did not write stays
 
 
 @pytest.mark.parametrize(
@@ -82,4 +85,37 @@ def test_mistakes(run: Run, old: str, new: str, said: str) -> None:
     assert result.exit_code == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr
-    assert not Path("out/study/arm.yaml").exists()
+    assert not Path("out/study").exists()
+
+
+def _late(rows: list[str]) -> list[str]:
+    """Readings three rows behind the torques of the same line."""
+    cells = [row.split(",") for row in rows]
+    return [",".join(cells[k][:2] + cells[max(0, k - 3)][2:]) for k in range(len(rows))]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (
+            lambda rows: [*rows[:40], rows[40].rsplit(",", 1)[0] + ",nan", *rows[41:]],
+            "line 42, column `strain`: got nan",
+        ),
+        (lambda rows: ["1.7e9" + row[row.index(",") :] for row in rows], "times must rise strictly"),
+        (
+            lambda rows: [f"{1.7e9 + k}{row[row.index(',') :]}" for k, row in enumerate(rows)],
+            "not the clock of the run",
+        ),
+        (lambda rows: [rows[1], rows[0], *rows[2:]], "times must rise strictly"),
+        (_late, "not on the clock of the torques"),
+    ],
+    ids=["nan", "one time", "epoch", "mixed", "late"],
+)
+def test_bad_tables(run: Run, spoil: Callable[[list[str]], list[str]], said: str) -> None:
+    header, *rows = Path("swing.csv").read_text().splitlines()
+    Path("swing.csv").write_text("\n".join([header, *spoil(rows)]) + "\n")
+    result = run("study.yaml")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not Path("out/study").exists()

@@ -28,8 +28,15 @@ def command(
     from pliant.identification.study import IdentificationStudy
 
     chosen = IdentificationStudy.load(study)
-    folder = fresh_folder(out if out is not None else Path("out") / study.stem, force)
-    found = chosen.run()
+    target = out if out is not None else Path("out") / study.stem
+    made = not target.exists()
+    folder = fresh_folder(target, force)  # before the fit, which may take long
+    try:
+        found = chosen.run()
+    except Exception:
+        if made:
+            folder.rmdir()
+        raise
     facts = found.to_dict()
     found.robot.save(folder / "arm.yaml")
     (folder / "estimates.json").write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")

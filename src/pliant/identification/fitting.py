@@ -231,7 +231,8 @@ def _clock_notes(residuals: Residuals, u: Array, clocks: str) -> list[str]:
         text = f"{title}: {late} explains {100 * explained:.0f} % of the residuals"
         if clocks == "check" and abs(offset) > step and explained > 0.5:
             raise ModelError(
-                f"{text}: the readings are not on the clock of the torques; shift them, or pass clocks='ignore'"
+                f"{text}: the readings are not on the clock of the torques; shift them, or pass clocks='ignore' "
+                "(`clocks: ignore` in a study file)"
             )
         if abs(offset) > 0.2 * step and explained > 0.1:
             notes.append(text)
