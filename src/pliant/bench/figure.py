@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pliant.bench.report import Point
-
-ANGLE, DEFLECTION = 1e-4, 3e-5
-"""Errors of joint angles (rad) and of end deflections (m) that the two-link arm is allowed over 2 s."""
+from pliant.bench.two_link import ANGLE, DEFLECTION
 
 
 def draw(points: Sequence[Point], path: Path) -> None:

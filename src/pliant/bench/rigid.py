@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -129,9 +129,16 @@ class Runs:
     def __init__(self, arm: Arm) -> None:
         self.arm = arm
         self.q, self.qd = arm.one[0], arm.one[1]
-        options = {"q0": self.q, "qd0": self.qd, "output_step": OUTPUT_STEP}
-        self.exact = simulate(arm.model, T_END, method="dop853", rtol=1e-12, atol=1e-14, **options).q
-        self.ours = lambda: simulate(arm.model, T_END, method="rk4", step=STEP, **options).q
+        self.simulate = partial(simulate, arm.model, T_END, self.q, self.qd, output_step=OUTPUT_STEP)
+
+    @cached_property
+    def exact(self) -> Array:
+        """The converged run, computed when the first peer is there to be judged."""
+        return self.simulate(method="dop853", rtol=1e-12, atol=1e-14).q
+
+    def ours(self) -> Array:
+        """The run that is timed."""
+        return self.simulate(method="rk4", step=STEP).q
 
     def compare(self, report: Report, effort: Effort, engine: str, theirs: Callable[[], Array]) -> None:
         """Two runs in turns."""

@@ -1,0 +1,240 @@
+"""The harness: times in turns, ratios from what was measured, verdicts, tables; peers are not needed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.bench import first_result, report, run, start, timing
+from pliant.bench.arms import arm, rigid_chain, states
+from pliant.bench.extended import evaluate, relative_error
+from pliant.bench.figure import draw, undercut
+from pliant.bench.report import Comparison, Point, Report, Side, Start
+from pliant.bench.rigid_peers import RigidChain
+from pliant.bench.table import duration, markdown, times
+from pliant.bench.timing import Effort, Samples, alternating
+
+HOUR = 3600.0
+
+
+def comparison(ours: Samples, peer: Samples, **options: object) -> Comparison:
+    sides = Side("pliant, call", ours, options.pop("error", 1e-9)), Side("Peer 1.0", peer, options.pop("theirs", 1e-8))  # type: ignore[arg-type]
+    return Comparison("rigid", "6R", "task", "evaluation", *sides, "judge, rad", **options)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------- times
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands still unless a task moves it."""
+    now = [0.0]
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def test_rivals_take_turns_and_times_are_those_of_one_call(clock: list[float]) -> None:
+    order: list[str] = []
+
+    def task(name: str, seconds: float) -> None:
+        order.append(name)
+        clock[0] += seconds
+
+    found = alternating(
+        {"slow": lambda: task("slow", 3e-3), "fast": lambda: task("fast", 1e-3)}, Effort(rounds=6, seconds=3e-3)
+    )
+    assert np.allclose(found["slow"].values, 3e-3)
+    assert np.allclose(found["fast"].values, 1e-3)
+    assert found["slow"].over(found["fast"]).median == pytest.approx(3.0)
+    rounds = "".join(name[0] for name in order).rstrip()[-24:]  # one slow call and three fast ones a round
+    assert rounds == "sffffffs" * 3  # whoever began last time comes second
+
+
+def test_long_rounds_are_fewer(clock: list[float]) -> None:
+    def task() -> None:
+        clock[0] += HOUR
+
+    assert len(alternating({"long": task}, Effort(rounds=15, most=60.0))["long"].values) == timing.FEWEST
+
+
+def test_a_slow_spell_leaves_the_ratio_alone() -> None:
+    spell = np.array([1.0, 1.0, 7.0, 7.0, 7.0])  # the machine slows down for three of five rounds
+    ours, peer = Samples(tuple(spell)), Samples(tuple(4.0 * spell))
+    assert peer.over(ours).median == 4.0
+    assert peer.over(ours).quartiles == (4.0, 4.0)
+    with pytest.raises(ValueError, match="5 rounds over 1"):
+        peer.over(Samples((1.0,)))
+
+
+# ---------------------------------------------------------------------------------------------- verdicts and tables
+
+
+def test_verdict_needs_the_ratio_and_where_asked_the_accuracy() -> None:
+    ours, peer = Samples((1.0, 1.1, 0.9)), Samples((30.0, 33.0, 27.0))
+    assert comparison(ours, peer).met is None
+    assert comparison(ours, peer, asked=30.0).met is True
+    assert comparison(ours, peer, asked=30.1).met is False
+    assert comparison(ours, peer, asked=20.0, accuracy=1.0, error=0.9, theirs=1.2).met is True
+    assert comparison(ours, peer, asked=20.0, accuracy=1.0, error=1.1, theirs=1.2).met is False  # not accurate enough
+    assert comparison(ours, peer, asked=20.0, accuracy=1.0, error=0.9, theirs=0.8).met is False  # the peer is better
+
+
+def filled() -> Report:
+    found = Report()
+    found.comparisons += [
+        comparison(Samples((2e-6, 2e-6, 4e-6)), Samples((8e-6, 6e-6, 20e-6)), asked=3.5),
+        comparison(Samples((1e-3,)), Samples((2e-3,)), asked=5.0),
+    ]
+    one = Samples((1.0,))
+    found.starts.append(Start("pliant, cold cache", "6R", one, one, None, one, Samples((2e8,))))
+    found.points.append(Point("pliant", "3 modes", 1e-5, 1e-6, Samples((0.1,)), 0.1))
+    found.verdicts.append(("curve below all", False))
+    found.note("Exudyn: left out")
+    return found
+
+
+def test_json_holds_the_rounds_that_its_ratios_come_from() -> None:
+    data = json.loads(json.dumps(filled().to_dict(), allow_nan=False))
+    for c in data["comparisons"]:
+        ratios = np.array(c["peer"]["seconds"]["rounds"]) / np.array(c["ours"]["seconds"]["rounds"])
+        assert c["ratio"]["median"] == pytest.approx(np.median(ratios))
+        assert c["met"] == (np.median(ratios) >= c["asked"])
+    assert [v["met"] for v in data["verdicts"]] == [True, False, False]
+
+
+def test_page_has_every_number_and_says_what_is_not_met() -> None:
+    page = markdown(filled(), {"machine": "some machine", "versions": {}, "quick": False})
+    tables = [block.splitlines() for block in page.split("\n\n") if block.startswith("|")]
+    assert len(tables) == 3
+    for lines in tables:
+        assert len({line.count(" | ") for line in lines}) == 1
+    ratios, starts, points = tables
+    assert "| 4 x (3.5–4.5) |" in ratios[2]
+    assert ratios[2].endswith("| 3.5 x | met |")
+    assert ratios[3].endswith("| 5 x | **NOT MET** |")
+    assert "200 MB" in starts[2]
+    assert "| – |" in starts[2]  # no run of its own
+    assert "3 modes" in points[2]
+    assert "**NOT MET**: curve below all" in page
+    assert "Exudyn: left out" in page
+    assert "mean nothing" not in page
+    assert "mean nothing" in markdown(filled(), {"quick": True})
+
+
+def test_units_fit_the_number() -> None:
+    assert duration(Samples((2.5e-7,))) == "250 ns (250–250)"
+    assert duration(Samples((0.0125,))) == "12.5 ms (12.5–12.5)"
+    assert duration(Samples((90.0,))) == "90 s (90–90)"
+    assert times(Samples((1.0, 2.0, 3.0))) == "2 x (1.5–2.5)"
+
+
+def test_a_rival_point_is_undercut_only_by_one_better_in_both(tmp_path: Path) -> None:
+    def point(engine: str, error: float, seconds: float) -> Point:
+        return Point(engine, "", error * 1e-4, error * 3e-5, Samples((seconds,)), error)
+
+    points = [point("pliant", 0.1, 1.0), point("pliant", 1.0, 0.1)]
+    beaten = [point("rival", 0.2, 2.0), point("rival", 1.0, 0.2)]
+    fast, exact = point("rival", 5.0, 0.05), point("rival", 0.05, 50.0)
+    assert undercut([*points, *beaten], "pliant", "rival") == []
+    assert undercut([*points, *beaten, fast, exact], "pliant", "rival") == [fast, exact]
+    draw([*points, *beaten], tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------------------------------------- peers
+
+
+def test_absent_and_broken_peers_do_not_stop_the_bench() -> None:
+    found, asked = Report(), []
+    found.ask("rigid", "Nobody", "no_such_library", lambda: asked.append("absent"))
+    found.ask("rigid", "Nobody", "no_such_library", lambda: asked.append("absent"))
+
+    def broken() -> None:
+        raise AttributeError("renamed in 2.0\nand more")
+
+    found.ask("rigid", "NumPy", "numpy", broken)
+    found.ask("rigid", "NumPy", "numpy", lambda: asked.append("there"))
+    assert asked == ["there"]
+    assert found.notes == ["Nobody: left out, no_such_library not installed: pip install 'pliant[bench]'"]
+    assert found.failures == ["rigid: NumPy FAILED, AttributeError: renamed in 2.0"]
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        found.ask("rigid", "NumPy", "numpy", interrupted)
+
+
+def test_extended_precision_agrees_with_the_judge() -> None:
+    """`lagrange` shares no recursion with `denoc`; 1e-12 is rounding of its long expressions."""
+    robot = arm(3)
+    state = [x[0] for x in states(3, 3)]
+    exact = evaluate(robot.model(), "forward_dynamics", *state)
+    assert exact.dtype == np.longdouble
+    assert relative_error(robot.model("lagrange").forward_dynamics(*state), exact) < 1e-12
+    assert relative_error(robot.model().forward_dynamics(*state), exact) < 1e-14
+    assert relative_error(exact * (1 + 1e-10), exact) == pytest.approx(1e-10, rel=1e-3)
+
+
+def test_peers_get_the_numbers_of_the_arm() -> None:
+    chain = rigid_chain(arm(3))
+    assert RigidChain.from_json(chain.to_json()) == chain
+    first, second, _ = chain.joints
+    assert first.offset == (0.0, 0.0, 0.0)
+    assert second.offset == (1.0, 0.0, 0.0)
+    assert np.allclose(np.reshape(second.rotation, (3, 3)) @ (0, 0, 1), (0, -1, 0))  # turned by 90 degrees about x
+    assert second.mass == 5.0
+    assert np.allclose(second.com, (0.5, 0, 0))
+    assert np.allclose(np.reshape(second.inertia, (3, 3)), np.diag((0.01, 0.42, 0.42)))
+    with pytest.raises(pliant.UnsupportedModel, match="link0"):
+        rigid_chain(arm(2, modes=1))
+
+
+@pytest.mark.parametrize("robot", [arm(6), pliant.load("puma")], ids=["6R", "PUMA"])
+def test_twin_in_pinocchio_has_our_accelerations(robot: pliant.Robot) -> None:
+    pin = pytest.importorskip("pinocchio", reason="pinocchio (extra bench) is not installed")
+    from pliant.bench.rigid_peers import pinocchio_arm
+
+    state = [x[0] for x in states(6, 6)]
+    exact = evaluate(robot.model(), "forward_dynamics", *state)
+    assert relative_error(pin.aba(*pinocchio_arm(rigid_chain(robot)), *state), exact) < 1e-13  # rounding
+
+
+def test_process_of_a_peer_never_imports_pliant(tmp_path: Path) -> None:
+    pytest.importorskip("pinocchio", reason="pinocchio (extra bench) is not installed")
+    (tmp_path / "chain.json").write_text(rigid_chain(arm(6)).to_json())
+    code = (
+        f"import runpy, sys; sys.argv[1:] = ['pinocchio', {str(tmp_path)!r}]; "
+        f"runpy.run_path({first_result.__file__!r}, run_name='__main__'); print('pliant' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    measured, imported = done.stdout.splitlines()
+    assert imported == "False"
+    facts = json.loads(measured)
+    assert facts["run"] is None
+    assert facts["build"] > 0
+    assert 1e7 < facts["memory"] < 1e9  # Python with NumPy takes tens of megabytes
+
+
+def test_process_that_fails_becomes_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "NAMES", {})
+    monkeypatch.setattr(start, "first_result", type("script", (), {"__file__": "no_such_file.py"}))
+    found = Report()
+    start.measure(found, timing.QUICK)
+    assert found.starts == []
+    assert len(found.failures) == 2
+    assert "start: pliant, cold cache FAILED" in found.failures[0]
+    assert "no_such_file.py" in found.failures[0]
+
+
+def test_every_part_has_a_module_and_a_name() -> None:
+    for part in run.PARTS:
+        assert (Path(report.__file__).parent / f"{part}.py").exists()
+    assert run.chosen(()) == list(run.PARTS)
+    assert run.chosen(("start", "rigid")) == ["rigid", "start"]

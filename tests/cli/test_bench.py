@@ -1,0 +1,86 @@
+"""`pliant bench` without a single peer: the table, the JSON, the manners."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pliant.bench import puma, report
+from pliant.bench.report import Comparison, Report, Side
+from pliant.bench.timing import Effort, Samples
+
+from .conftest import Run
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no peer were installed."""
+    monkeypatch.setattr(report, "absent", lambda *names: f"{names[0]} not installed: pip install 'pliant[bench]'")
+
+
+@pytest.mark.usefixtures("alone")
+def test_without_peers_it_says_so_and_succeeds(run: Run) -> None:
+    result = run("bench", "rigid", "puma", "loops", "--quick")
+    assert result.exit_code == 0, result.stderr
+    for name in ("Pinocchio", "MuJoCo", "Exudyn", "Robotics Toolbox", "SymPy"):
+        assert f"{name}" in result.stderr
+    assert "pip install 'pliant[bench]'" in result.stderr
+    assert "SciPy, DOP853" in result.stdout  # SciPy is always there
+    page = Path("out/bench/bench.md").read_text()
+    assert "SciPy, RK45 on the same kernel" in page
+    assert "left out, exudyn not installed" in page
+    data = json.loads(Path("out/bench/bench.json").read_text())
+    assert data["format"] == 1
+    assert data["parts"] == ["rigid", "puma", "loops"]
+    for c in data["comparisons"]:
+        assert c["ours"]["error"] < 1e-9  # joint angles at rtol 1e-9 over 0.05 s
+        assert c["peer"]["error"] < 1e-9
+
+
+@pytest.mark.usefixtures("alone")
+def test_json_is_what_the_file_holds(run: Run) -> None:
+    result = run("bench", "puma", "--quick", "--json", "--out", "here")
+    assert json.loads(result.stdout) == json.loads(Path("here/bench.json").read_text())
+
+
+def test_unknown_part_and_file_in_the_way(run: Run) -> None:
+    result = run("bench", "rigd")
+    assert result.exit_code == 2
+    assert "part: got 'rigd', expected some of rigid, puma, loops, flexible, start" in result.stderr
+    assert not Path("out").exists()
+    Path("taken").write_text("mine")
+    result = run("bench", "puma", "--out", "taken")
+    assert result.exit_code == 2
+    assert "a file of this name is in the way" in result.stderr
+    assert Path("taken").read_text() == "mine"
+
+
+def test_interrupted_bench_keeps_what_it_has(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(found: Report, effort: Effort) -> None:
+        side = Side("pliant", Samples((1.0,)), 0.0)
+        found.comparisons.append(Comparison("puma", "PUMA", "half a task", "evaluation", side, side, "itself"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(puma, "measure", measure)
+    result = run("bench", "puma", "--quick")
+    assert result.exit_code == 130
+    assert "what was measured so far" in result.stderr
+    assert "half a task" in Path("out/bench/bench.md").read_text()
+    assert json.loads(Path("out/bench/bench.json").read_text())["parts"] == []
+    assert sorted(path.name for path in Path("out/bench").iterdir()) == ["bench.json", "bench.md"]
+
+
+def test_failure_of_a_peer_is_exit_code_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "absent", lambda *names: None)
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("binary incompatible")
+
+    monkeypatch.setattr(puma, "_toolbox", broken)
+    monkeypatch.setattr(puma, "_sympy", lambda *_: None)
+    result = run("bench", "puma", "--quick")
+    assert result.exit_code == 1
+    assert "Robotics Toolbox FAILED, RuntimeError: binary incompatible" in result.stderr
+    assert "FAILED" in Path("out/bench/bench.md").read_text()
