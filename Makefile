@@ -12,7 +12,7 @@ help:
 	@echo "make demo       install into .venv and run the two-link flexible arm"
 	@echo "make test       ruff, mypy, pytest (what continuous integration runs)"
 	@echo "make test-full  also the large random sets, documentation and coverage"
-	@echo "make bench      speed, as ratios in one run (installs the bench extra)"
+	@echo "make bench      pliant beside its peers, as ratios (installs the bench extra)"
 	@echo "make docs       build the documentation site into site/"
 
 # One stamp file per extra: a second run installs nothing.
@@ -43,7 +43,7 @@ docs: $(VENV)/installed-docs
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/installed-bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/pliant bench --out out/bench
 
 clean:
 	rm -rf $(VENV) site out dist build .mypy_cache .ruff_cache .pytest_cache
