@@ -61,13 +61,20 @@ def shown(value: object) -> str:
         return f"an array of {value.dtype.name} of shape {value.shape}"
     if value is None:
         return "None"
-    if isinstance(value, bool | int | float | str | bytes | list | tuple):
+    if isinstance(value, bool | int | float | str | bytes | list | tuple | dict):
         try:
             text = repr(value[:WIDTH] if isinstance(value, str | bytes | list | tuple) else value)
         except ValueError:  # an integer of more digits than Python prints
             return "a huge number"
         return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
     return f"an object of type {type(value).__name__}"
+
+
+def require_loads(loads: Iterable[Any]) -> None:
+    """Loads and motions of the base are whatever gives an expression."""
+    for load in loads:
+        if not hasattr(load, "expression"):
+            raise ModelError(f"loads, base: got {shown(load)}, expected objects of pliant.loads")
 
 
 # --------------------------------------------------------------------------------------------------- annotations
@@ -176,7 +183,7 @@ PLAIN: dict[str, Test] = {
 WORDS = {
     "float": "a number", "int": "a whole number", "bool": "True or False", "str": "text", "ArrayLike": "real numbers",
     "Array": "real numbers", "Callable": "a function", "PathLike": "a path", "None": "None", "Mapping": "a mapping",
-    "Sequence": "a list", "Iterable": "a list", "tuple": "a tuple",
+    "Sequence": "a list", "Iterable": "a list", "tuple": "a tuple", "Any": "anything",
 }  # fmt: skip
 
 
@@ -195,7 +202,7 @@ def _words(annotation: str) -> str:
                 return [f"{outer} ({joint.join(named)})"]
             return [outer]
         name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", str(getattr(node, "value", "")))
-        return [WORDS.get(name, f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}")]
+        return [WORDS.get(name, f"an object of type {name}")]
 
     found = list(dict.fromkeys(words(ast.parse(annotation, mode="eval").body)))
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"

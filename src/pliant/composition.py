@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.arguments import checked
+from pliant.arguments import checked, require_loads
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation
@@ -59,6 +59,7 @@ def compose(
     has_table: bool,
 ) -> Composition:
     """The composition of these parts, from the model's last few if they are the same objects."""
+    require_loads(loads if base is None else (*loads, base))
     parts = (torque, controller, tuple(sorted(motion.items(), key=lambda item: item[0])), loads, base)
     key = (
         *(id(part) for part in (torque, controller, base)),

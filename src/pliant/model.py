@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import checked
+from pliant.arguments import checked, require_loads
 from pliant.dynamics import Chain, Equations, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
@@ -363,7 +363,7 @@ class Model:
     @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
         """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`."""
-        if loads:
+        if len(loads):
             return self.stiffness(q) - self._applied(loads)(q)[1]
         return self._call("stiffness", None, q)  # type: ignore[no-any-return]
 
@@ -413,8 +413,9 @@ class Model:
     def _applied(self, loads: Sequence[Any]) -> Callable[[ArrayLike], tuple[Array, Array]]:
         """q -> generalised forces (n,) of the loads on the arm at rest at t = 0, and their slopes (n, n)."""
         n = self.n
-        if not loads:
+        if not len(loads):
             return lambda q: (np.zeros(n), np.zeros((n, n)))
+        require_loads(loads)
         q, rest = ca.SX.sym("q", n), ca.SX.zeros(n)
         Q = sum((load.expression(self.chain, ca.SX(0), q, rest) for load in loads), ca.SX.zeros(n))
         function = ca.Function("applied", [q, self._p], [Q, ca.densify(ca.jacobian(Q, q))])
@@ -429,7 +430,7 @@ class Model:
     def holding_torque(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
         """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`."""
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
-        if loads:
+        if len(loads):
             return np.asarray((self.bias(q, np.zeros(self.n)) - self._applied(loads)(q)[0])[rows])
         return np.asarray(self.bias(q, np.zeros(self.n))[rows])
 

@@ -21,6 +21,7 @@ from pliant.errors import ModelError, PliantError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
 from pliant.robot import Robot, beam_properties
+from pliant.robot.faults import short
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -138,7 +139,13 @@ class Result:
     def model(self) -> Model:
         """The model of the run, rebuilt from robot and options when the result was loaded from a file."""
         o = self.options
-        return Model(self.robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"])
+        made = Model(self.robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"])
+        if self.q.shape[1] != made.n or self.tau.shape[1] != made.n_joints:
+            raise ModelError(
+                f"the result has {self.q.shape[1]} coordinates and {self.tau.shape[1]} torques, its robot "
+                f"{made.n} and {made.n_joints}; the file is damaged, or was changed"
+            )
+        return made
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -200,7 +207,7 @@ class Result:
         return self._station(link, x)[1]
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
-        place = self.robot.index(link) if isinstance(link, str) else range(len(self.robot.links))[link]
+        place = self.robot.index(link)
         eta = _fraction(self.robot.links[place], x)
         kernels = self.model.__dict__.setdefault("_stations", {})  # runs of one model share them
         kernel = kernels.get((place, eta))
@@ -329,14 +336,18 @@ class Result:
         return target
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read a file that `save` wrote."""
+        import h5py
         import xarray as xr
 
         source = Path(path)
         if not source.is_file():
             raise ModelError(f"{source}: no such result file")
         try:
+            with h5py.File(source):  # h5netcdf leaves a half-open file behind, which complains when it is collected
+                pass
             with xr.open_dataset(source, engine="h5netcdf") as opened:
                 data = opened.load()
         except (OSError, ValueError, KeyError, RuntimeError) as error:
@@ -351,9 +362,10 @@ class Result:
         missing += [key for key in ("q", "qd", "tau", "work", "power_residual", "parameters") if key not in data]
         if missing:
             raise ModelError(f"{source}: not a result of pliant, it lacks {', '.join(missing)}")
-        if int(data.attrs["format"]) > FORMAT:
+        given = data.attrs["format"]
+        if not isinstance(given, int | np.integer) or given > FORMAT:
             raise ModelError(
-                f"{source}: format {data.attrs['format']} is newer than this pliant reads ({FORMAT}); update pliant"
+                f"{source}: format {short(given)} is not one that this pliant reads ({FORMAT}); update pliant"
             )
         try:
             robot = Robot.model_validate(json.loads(data.attrs["robot"]))
@@ -367,13 +379,14 @@ class Result:
             }
             stats["loads"] = tuple(stats.get("loads", ()))
             qdd = np.asarray(data["qdd"], dtype=float) if "qdd" in data else None
+            t = np.asarray(data["time"], dtype=float)
+            _check_shapes(len(t), arrays, qdd, options)
             return cls(
-                np.asarray(data["time"], dtype=float), arrays["q"], arrays["qd"], arrays["work"], robot, options,
-                arrays["parameters"], RunStats(**stats), Readings.of(arrays["tau"], arrays["power_residual"], qdd),
-                versions,
+                t, arrays["q"], arrays["qd"], arrays["work"], robot, options, arrays["parameters"], RunStats(**stats),
+                Readings.of(arrays["tau"], arrays["power_residual"], qdd), versions,
             )  # fmt: skip
-        except (TypeError, ValueError, KeyError) as error:
-            raise ModelError(f"{source}: damaged result file ({error})") from error
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+            raise ModelError(f"{source}: damaged result file ({str(error)[:200]})") from error
 
     @checked
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
@@ -416,6 +429,20 @@ class Result:
         from pliant.view.notebook import result_html
 
         return result_html(self)
+
+
+def _check_shapes(rows: int, arrays: dict[str, Array], qdd: Array | None, options: dict[str, Any]) -> None:
+    """Arrays of a file must fit each other."""
+    n, m = arrays["q"].shape[-1], arrays["tau"].shape[-1]
+    expected = {"q": (rows, n), "qd": (rows, n), "tau": (rows, m), "work": (rows,), "power_residual": (rows,)}
+    expected["parameters"] = (len(options["parameters"]),)
+    given = arrays if qdd is None else {**arrays, "qdd": qdd}
+    for name, array in given.items():
+        if array.shape != expected.get(name, (rows, n)):
+            raise ValueError(f"{name} has shape {array.shape}, expected {expected.get(name, (rows, n))}")
+    for key in ("formulation", "rotation", "stiffening", "shapes"):
+        if not isinstance(options[key], str | bool):
+            raise TypeError(f"options.{key} is {options[key]!r}")
 
 
 class _replacing:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arguments import checked
 from pliant.composition import compose
 from pliant.control import Controller, Trajectory
+from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
@@ -52,9 +53,9 @@ class _Loop:
 
     def matrix(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
         """d f / d x at a state."""
-        x = self.composed.start(np.asarray(q, dtype=float), np.asarray(qd, dtype=float))
+        x = self.composed.start(numbers("q", q, self.n), numbers("qd", qd, self.n))
         if z is not None:
-            x[2 * self.n : -1] = np.asarray(z, dtype=float)
+            x[2 * self.n : -1] = numbers("z", z, len(x) - 2 * self.n - 1)
         J, _ = self.jacobian(np.array([float(t)]), x, self.p)
         size = len(x) - 1  # the last state is the work done, which drives nothing
         return np.asarray(J).reshape(len(x), len(x))[:size, :size]
@@ -164,7 +165,7 @@ def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: 
     from scipy.linalg import eigh
 
     place = model.robot.index(link)
-    state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
+    state = np.zeros(model.n) if q is None else numbers("q", q, model.n)
     matrices: dict[int, Any] = model.__dict__.setdefault("_link_vibrations", {})
     if place not in matrices:
         matrices[place] = _link_matrices(model, place)

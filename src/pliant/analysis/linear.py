@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import checked
+from pliant.arguments import checked, shown
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace
@@ -50,8 +50,8 @@ def frequency_response(
         system = system.linearize(np.zeros(system.n) if q is None else q, outputs=outputs)
     A, B, C, D = system
     w = 2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float))
-    if not np.isfinite(w).all():
-        raise ModelError("frequencies: expected finite numbers, in Hz")
+    if w.ndim != 1 or not np.isfinite(w).all():
+        raise ModelError(f"frequencies: got {shown(frequencies)}, expected finite numbers, in Hz")
     identity = np.eye(len(A))
     return np.array([C @ np.linalg.solve(s * identity - A, B) + D for s in w])
 

@@ -172,8 +172,11 @@ def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> 
     E = expm(np.block([[-F.T, W], [np.zeros_like(F), F]]) * period / 2**steps)
     Phi = E[n + m :, n + m :]
     cost = Phi.T @ E[: n + m, n + m :]
-    for _ in range(steps):  # double the period: exponentials of -F^T overflow over a long one
-        cost, Phi = cost + Phi.T @ cost @ Phi, Phi @ Phi
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):  # double the period: exponentials of -F^T overflow over a long one
+            cost, Phi = cost + Phi.T @ cost @ Phi, Phi @ Phi
+    if not np.isfinite(cost).all():
+        raise ModelError(f"sample_time: got {period:g} s, in which the arm runs away; sample more often")
     Ad, Bd = Phi[:n, :n], Phi[:n, n:]
     cost = (cost + cost.T) / 2
     try:

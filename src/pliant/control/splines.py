@@ -86,7 +86,7 @@ class Phases(Trajectory):
 
     def __init__(self, parts: Sequence[Trajectory], times: ArrayLike) -> None:
         at = numbers("times", times) if len(parts) > 1 else np.zeros(0)
-        if not parts or len(at) != len(parts) - 1 or not (np.diff(at) > 0).all():
+        if len(parts) == 0 or len(at) != len(parts) - 1 or not (np.diff(at) > 0).all():
             raise ModelError(
                 f"times: got {times!r} for {len(parts)} parts, expected a rising time for each but the first"
             )

@@ -13,6 +13,9 @@ from pliant.errors import ModelError
 from pliant.robot.angles import parse_angle
 from pliant.robot.faults import describe, fault
 
+MOST_ENTRIES = 1_000_000
+"""Of any array in a description."""
+
 
 class Description(BaseModel):
     """Base of all descriptions. Equal content means equal objects, equal hashes and equal files."""
@@ -95,6 +98,8 @@ def angle(value: Any) -> float:
 def sequence(value: Any, what: str) -> list[Any]:
     """A list from a list, tuple or NumPy array."""
     if isinstance(value, np.ndarray):
+        if value.size > MOST_ENTRIES:
+            raise fault(what)
         return list(value.tolist()) if value.ndim else [value.item()]
     if isinstance(value, (list, tuple)):
         return list(value)

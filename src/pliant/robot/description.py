@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from pliant.arguments import checked
+from pliant.arguments import checked, shown
 from pliant.errors import ModelError
 from pliant.robot.base import Description, Vector, sequence
-from pliant.robot.faults import clash, fault, suggestion
+from pliant.robot.faults import clash, fault, short, suggestion
 from pliant.robot.inertia import Lump
 from pliant.robot.link import Link
 from pliant.robot.paths import canonical, numbers, plain, put
@@ -68,7 +68,7 @@ class Robot(Description):
         data = dict(data)
         given = data.pop("format")
         if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {given!r} cannot be read: this version of pliant reads format {FORMAT}")
+            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
         return data
 
     @model_validator(mode="after")
@@ -88,14 +88,18 @@ class Robot(Description):
         return self
 
     @checked
-    def link(self, name: str) -> Link:
-        """The link called `name`."""
+    def link(self, name: str | int) -> Link:
+        """The link called `name`, or so numbered."""
         return self.links[self.index(name)]
 
     @checked
-    def index(self, name: str) -> int:
-        """Place of the link called `name` in the chain, counted from 0."""
+    def index(self, name: str | int) -> int:
+        """Place of the link called `name` in the chain, counted from 0; a number counts from the end if negative."""
         names = [link.name for link in self.links]
+        if not isinstance(name, str):
+            if not -len(names) <= name < len(names):
+                raise ModelError(f"link: got {name}, expected one of the {len(names)} links, 0 to {len(names) - 1}")
+            return range(len(names))[name]
         if name not in names:
             raise ModelError(f"the robot has no link `{name}`{suggestion(str(name), names)}")
         return names.index(name)
@@ -104,7 +108,6 @@ class Robot(Description):
         """Every number of the robot by its path, such as `links.upper.beam.EI_z` or `gravity.2`."""
         return dict(numbers(self))
 
-    @checked
     def replace(self, changes: Mapping[str, Any]) -> Self:
         """The robot with some entries changed, checked anew.
 
@@ -113,6 +116,8 @@ class Robot(Description):
         changes : mapping
             Path to new value. A path may lead to any number, text or part: `links.upper.shapes` takes `Shapes(...)`.
         """
+        if not isinstance(changes, Mapping):
+            raise ModelError(f"changes: got {shown(changes)}, expected a mapping from paths to values")
         names = [link.name for link in self.links]
         known = self.paths()
         tree = plain(self, full=True)

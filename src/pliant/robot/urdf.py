@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import ModelError
 from pliant.robot.angles import rotation_rpy, rpy_of
-from pliant.robot.description import Robot
+from pliant.robot.description import MOST_LINKS, Robot
 from pliant.robot.faults import suggestion
 from pliant.robot.inertia import inertia_matrix
 
@@ -67,6 +67,12 @@ def from_urdf(text: str, side: dict[str, Any], tip: str | None = None, source: s
     """
     tree = _parse(text, source)
     chain = _chain(tree, tip, source)
+    with np.errstate(all="ignore"):  # what is not finite is refused with the robot, and named there
+        return _robot(tree, chain, side, source)
+
+
+def _robot(tree: Any, chain: list[Any], side: dict[str, Any], source: str) -> Robot:
+    """The robot of a chain, with what the side file says."""
     names = {joint.child: _clean(joint.child) for joint in chain}
     extras = _side_links(side, names, source)
     links: list[dict[str, Any]] = []
@@ -128,6 +134,8 @@ def _chain(tree: Any, tip: str | None, source: str) -> list[Any]:
             raise ModelError(f"{source}: the joints form a loop; only trees are supported")
     if not chain:
         raise ModelError(f"{source}: no joint leads to link `{tip}`")
+    if len(tree.joints) > MOST_LINKS:
+        raise ModelError(f"{source}: {len(tree.joints)} joints; expected at most {MOST_LINKS}")
     return chain
 
 
@@ -152,10 +160,10 @@ def _mass(tree: Any, name: str) -> _Mass:
 def _branches(tree: Any, name: str, avoid: str | None) -> _Mass:
     """Everything that hangs on link `name` off the chain, at joint position zero, in the frame of `name`."""
     total = _NOTHING
-    for joint in tree.joints:
-        if joint.parent == name and joint.child != avoid:
-            R, p = _pose(joint.origin)
-            total = total + (_mass(tree, joint.child) + _branches(tree, joint.child, None)).moved(R, p)
+    for joint_name, child in tree.child_map.get(name, ()):
+        if child != avoid:
+            R, p = _pose(tree.joint_map[joint_name].origin)
+            total = total + (_mass(tree, child) + _branches(tree, child, None)).moved(R, p)
     return total
 
 

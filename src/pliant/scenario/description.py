@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 import casadi as ca
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 
+from pliant.arguments import checked
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError
 from pliant.integrate import METHODS
@@ -18,7 +19,7 @@ from pliant.integrate.steppers import FIXED
 from pliant.model import Model
 from pliant.results import Result
 from pliant.robot.base import Description, NonNegative, Positive, sequence
-from pliant.robot.faults import clash, describe, fault, suggestion
+from pliant.robot.faults import clash, describe, fault, short, suggestion
 from pliant.robot.files import read_text
 from pliant.robot.yaml_text import read_yaml, write_yaml
 from pliant.scenario.inputs import Samples, Torque, Values, filled, reference_state, unknown_names
@@ -126,7 +127,7 @@ class Scenario(Description):
         data = dict(data)
         given = data.pop("format")
         if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {given!r} cannot be read: this version of pliant reads format {FORMAT}")
+            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
         return data
 
     @model_validator(mode="after")
@@ -251,6 +252,7 @@ class Scenario(Description):
     # ----------------------------------------------------------------------------------------------------------- files
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a scenario file.
 

@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, PlainSerializer, ValidationError, ValidationInfo, field_validator, model_validator
 
+from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
 from pliant.robot.base import Description, sequence
-from pliant.robot.faults import clash, describe, fault, suggestion
+from pliant.robot.faults import clash, describe, fault, short, suggestion
 from pliant.robot.files import read_mapping, read_text
 from pliant.scenario import Scenario
 from pliant.sweeps.metrics import METRICS
@@ -72,7 +73,7 @@ class SweepStudy(Description):
         data = dict(data)
         given = data.pop("format")
         if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {given!r} cannot be read: this version of pliant reads format {FORMAT}")
+            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
         return data
 
     @field_validator("metrics", mode="before")
@@ -80,8 +81,8 @@ class SweepStudy(Description):
     def _metrics(cls, value: Any) -> Any:
         names = [value] if isinstance(value, str) else sequence(value, "a list of names")
         for name in names:
-            if name not in METRICS:
-                raise clash(f"no metric is called {name!r}{suggestion(str(name), METRICS)}")
+            if not isinstance(name, str) or name not in METRICS:
+                raise clash(f"no metric is called {short(name)}{suggestion(str(name), METRICS)}")
         return tuple(dict.fromkeys(names))
 
     @model_validator(mode="after")
@@ -97,6 +98,7 @@ class SweepStudy(Description):
         return self
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file; faults are told with their lines."""
         source = Path(path)

@@ -28,7 +28,7 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     Frequencies are those of the link by itself under its own boundary load. Of finite elements the natural modes are
     drawn, which they stand for.
     """
-    place = robot.index(link) if isinstance(link, str) else range(len(robot.links))[link]
+    place = robot.index(link)
     chosen = robot.links[place]
     shapes = robot_shapes(robot)[place]
     if shapes is None or chosen.beam is None:
