@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.export.c import export_c
 from pliant.export.casadi_files import export_casadi
@@ -26,6 +27,7 @@ EXPORTS: dict[str, Callable[..., Path]] = {
 """What `export(..., to=)` knows."""
 
 
+@checked
 def export(model: Model, to: str, path: str | Path, *, force: bool = False, **options: Any) -> Path:
     """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu" a file.
 

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from pliant.arguments import checked
 from pliant.export.c_check import test_driver
 from pliant.export.c_text import C, array, comment, room
 from pliant.export.contents import (
@@ -32,6 +33,7 @@ PART = 150
 """Compilers need time that grows with the square of a block of code."""
 
 
+@checked
 def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False) -> Path:
     """Write a folder with `NAME.h`, `NAME.c`, `NAME_test.c`, `Makefile`, `README.md` and `robot.yaml`; returns it."""
     target, name, which = Path(folder), export_name(model), chosen(functions)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from pliant.arguments import checked
 from pliant.export.contents import (
     FUNCTIONS,
     chosen,
@@ -22,6 +23,7 @@ from pliant.export.readme import write_readme
 from pliant.model import Model
 
 
+@checked
 def export_casadi(
     model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:

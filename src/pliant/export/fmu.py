@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, comment
@@ -30,6 +31,7 @@ from pliant.model import Model
 VERSIONS = ("3.0", "2.0")
 
 
+@checked
 def export_fmu(
     model: Model, path: str | Path, *, fmi: str = "3.0", q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
     force: bool = False,

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.arguments import checked
 from pliant.dynamics.matrices import general
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.contents import coordinate_units, description, export_name, parameter_unit, template
@@ -44,6 +45,7 @@ class EquationsText:
     terms: dict[str, list[Equation]]
 
 
+@checked
 def export_latex(
     model: Model, folder: str | Path, *, digits: int = 6, limit: int = LARGEST, force: bool = False
 ) -> Path:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from pliant.arguments import checked
 from pliant.export.c import elements, labels, shown
 from pliant.export.contents import FUNCTIONS, chosen, description, export_name, provenance, tape, template
 from pliant.export.placing import placed
@@ -53,6 +54,7 @@ NUMPY = Language(
 )
 
 
+@checked
 def export_python(
     model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:
