@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Mapping
@@ -27,6 +28,12 @@ BASE: dict[str, Any] = {
 
 def study(**changes: Any) -> SweepStudy:
     return SweepStudy.from_dict({**BASE, **changes})
+
+
+def journalled(folder: Path) -> list[int]:
+    """Points in the journal of a sweep, as often as they are there."""
+    entries = [json.loads(line) for line in (folder / "points.jsonl").read_text().splitlines()[1:]]
+    return [int(point) for entry in entries for point in (*entry["points"], *entry["failed"])]
 
 
 def dies_once(result: Result) -> Mapping[str, float]:

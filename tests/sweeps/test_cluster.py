@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from pliant import ModelError
 from pliant.sweeps import sweep
 
-from .conftest import study
+from .conftest import journalled, study
 
 distributed = pytest.importorskip("distributed", reason="clusters need Dask (pliant[sweep])")
 VARY = {"payload.mass": {"from": 0.0, "to": 2.0, "count": 200}}
@@ -32,8 +31,7 @@ def test_two_workers_one_of_them_killed(tmp_path: Path) -> None:
         result = sweep(study(vary=VARY), tmp_path, scheduler=cluster.scheduler_address, progress=kill_once)
     assert killed
     assert result.status == ("finished",) * 200
-    points = [json.loads(line)["point"] for line in (tmp_path / "points.jsonl").read_text().splitlines()[1:]]
-    assert sorted(points) == list(range(200))
+    assert sorted(journalled(tmp_path)) == list(range(200))
 
 
 def test_nobody_there(tmp_path: Path) -> None:

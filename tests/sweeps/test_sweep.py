@@ -19,9 +19,9 @@ from pliant.cli import app
 from pliant.robot.yaml_text import write_yaml
 from pliant.sweeps import METRICS, SweepStudy, sweep
 from pliant.sweeps.journal import Journal
-from pliant.sweeps.points import Outcome, Points
+from pliant.sweeps.points import Outcomes, Points
 
-from .conftest import BASE, always_dies, dies_once, study
+from .conftest import BASE, always_dies, dies_once, journalled, study
 
 
 def test_a_batch_gives_what_single_points_and_rebuilt_robots_give(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_finished_points_never_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     ran: list[int] = []
     real = Points.run
 
-    def counted(self: Points, point: int) -> Outcome:
+    def counted(self: Points, point: int) -> Outcomes:
         ran.append(point)
         if len(ran) == 6:
             raise KeyboardInterrupt
@@ -82,7 +82,7 @@ def test_finished_points_never_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(KeyboardInterrupt):
         sweep(study(engine="points"), tmp_path, workers=1)
     with (tmp_path / "points.jsonl").open("a") as file:
-        file.write('{"point": 5, "sta')
+        file.write('{"points": [5], "met')
     result = sweep(study(engine="points"), tmp_path, workers=1)
     assert ran == [*range(6), *range(5, 12)]  # the sixth was broken off
     assert result.status == ("finished",) * 12
@@ -110,8 +110,7 @@ def test_a_killed_process_loses_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "marker").exists()
     assert result.status == ("finished",) * 3
     assert result.metrics["mass_again"].tolist() == [0.0, 0.5, 1.0]
-    points = [json.loads(line)["point"] for line in (tmp_path / "out" / "points.jsonl").read_text().splitlines()[1:]]
-    assert sorted(points) == [0, 1, 2]
+    assert sorted(journalled(tmp_path / "out")) == [0, 1, 2]
 
 
 @pytest.mark.full
@@ -163,10 +162,42 @@ def test_folders(tmp_path: Path) -> None:
         sweep(study(vary={"duration": [0.1, 0.2]}, engine="batch"), tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"points": [0, 1], "metrics": {"energy": [1.0]}, "failed": {}}',
+        '{"points": [99], "metrics": {"energy": [1.0]}, "failed": {}}',
+        '{"points": [0], "metrics": [], "failed": {}}',
+        '{"points": [0]}',
+        "[]",
+        "rubbish",
+    ],
+)
+def test_a_damaged_journal(tmp_path: Path, line: str) -> None:
+    sweep(study(), tmp_path)
+    with (tmp_path / "points.jsonl").open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(ModelError, match="line 3 is damaged"):
+        sweep(study(), tmp_path)
+
+
+def test_a_point_is_not_written_twice(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, "x", ["energy"], 3)
+    journal.record(Outcomes([0], {"energy": [1.0]}, {1: "broke"}))
+    journal.record(Outcomes([0, 2], {"energy": [5.0, 3.0]}, {1: "broke again"}))
+    journal.close()
+    again = Journal(tmp_path, "x", ["energy"], 3)
+    again.close()
+    assert again.outcomes == [Outcomes([0], {"energy": [1.0]}, {1: "broke"}), Outcomes([2], {"energy": [3.0]})]
+    retried = Journal(tmp_path, "x", ["energy"], 3, retry=True)
+    retried.close()
+    assert retried.known == {0, 2}
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """Nothing half-written: the journal ends with the last whole line."""
-    journal = Journal(tmp_path, "x", ["energy"])
-    journal.record([Outcome(0, "finished", {"energy": 1.0})])
+    journal = Journal(tmp_path, "x", ["energy"], 2)
+    journal.record(Outcomes([0], {"energy": [1.0]}))
     before = journal.path.read_bytes()
 
     class Full:
@@ -182,7 +213,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
     journal._file = Full(journal._file)  # type: ignore[assignment]
     with pytest.raises(PliantError, match=r"No space left on device.*what was finished before is kept"):
-        journal.record([Outcome(1, "finished", {"energy": 2.0})])
+        journal.record(Outcomes([1], {"energy": [2.0]}))
     journal.close()
     assert journal.path.read_bytes() == before
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.sweeps.metrics import METRICS, Histories
-from pliant.sweeps.points import Outcome, Points, UserFunction, run_point
+from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
 from pliant.sweeps.study import SweepStudy
 
 ATTEMPTS = 3
@@ -43,13 +43,13 @@ def batchable(points: Points) -> str | None:
     return None
 
 
-def in_batches(points: Points, todo: Sequence[int]) -> Iterator[list[Outcome]]:
+def in_batches(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
     """Chunks of points through `simulate_batch`."""
     for first in range(0, len(todo), CHUNK):
         yield _chunk(points, np.array(todo[first : first + CHUNK]))
 
 
-def _chunk(points: Points, chosen: Any) -> list[Outcome]:
+def _chunk(points: Points, chosen: Any) -> Outcomes:
     from pliant.batch import simulate_batch
 
     s, model = points.study.scenario, points.shared
@@ -65,20 +65,17 @@ def _chunk(points: Points, chosen: Any) -> list[Outcome]:
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False,
             )  # fmt: skip
     except SimulationError as error:  # every arm of the chunk
-        return [Outcome(int(k), "failed", {}, str(error)) for k in chosen]
+        return Outcomes.failure(chosen, str(error))
     good = np.flatnonzero(batch.status == 0)
     rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
     tau = _torques(batch, points, torque, len(chosen))
     h = Histories(model, batch.t, batch.q[rows], batch.qd[rows], tau[rows], p[rows])
-    columns = {name: METRICS[name](h) for name in points.study.metrics} if len(good) else {}
-    outcomes = [
-        Outcome(int(chosen[k]), "finished", {name: float(column[row]) for name, column in columns.items()})
-        for row, k in enumerate(good)
-    ]
+    columns = {name: METRICS[name](h).tolist() for name in points.study.metrics} if len(good) else {}
+    failed = {}
     for k in np.flatnonzero(batch.status != 0):
         how = "broke down" if batch.status[k] == 1 else "stopped at a limit"
-        outcomes.append(Outcome(int(chosen[k]), "failed", {}, f"the run {how} at t = {batch.ended[k]:.6g} s"))
-    return outcomes
+        failed[int(chosen[k])] = f"the run {how} at t = {batch.ended[k]:.6g} s"
+    return Outcomes(chosen[good].tolist(), columns, failed)
 
 
 def _torques(batch: Any, points: Points, torque: Any, count: int) -> Any:
@@ -93,21 +90,21 @@ def _torques(batch: Any, points: Points, torque: Any, count: int) -> Any:
 # ------------------------------------------------------------------------------------------------------- processes
 
 
-def here(points: Points, todo: Sequence[int]) -> Iterator[list[Outcome]]:
+def here(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
     """One after the other, in this process."""
     for point in todo:
-        yield [points.run(point)]
+        yield points.run(point)
 
 
 def in_processes(
     study: SweepStudy, todo: Sequence[int], workers: int, function: UserFunction | None
-) -> Iterator[list[Outcome]]:
+) -> Iterator[Outcomes]:
     """Local processes; one that dies is replaced, and its points run again."""
     text, waiting = json.dumps(study.to_dict()), list(todo)
     attempts = dict.fromkeys(todo, 0)
     while waiting:
         pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
-        running: dict[Future[Outcome], int] = {}
+        running: dict[Future[Outcomes], int] = {}
         try:
             while waiting or running:
                 while waiting and len(running) < 2 * workers:
@@ -115,9 +112,9 @@ def in_processes(
                     running[pool.submit(run_point, text, point, function)] = point
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    outcome = future.result()
+                    outcomes = future.result()
                     del running[future]
-                    yield [outcome]
+                    yield outcomes
         except BrokenProcessPool:
             lost = list(running.values())
             waiting = [*lost, *waiting]
@@ -125,7 +122,7 @@ def in_processes(
                 attempts[point] += 1
                 if attempts[point] >= ATTEMPTS:
                     waiting.remove(point)
-                    yield [Outcome(point, "failed", {}, f"its process died {ATTEMPTS} times")]
+                    yield Outcomes.failure([point], f"its process died {ATTEMPTS} times")
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -141,7 +138,7 @@ def _one_thread() -> None:
 
 def on_cluster(
     study: SweepStudy, todo: Sequence[int], scheduler: str, function: UserFunction | None, patience: float = 10.0
-) -> Iterator[list[Outcome]]:
+) -> Iterator[Outcomes]:
     """A Dask cluster; points of workers that die are run by others."""
     try:
         from distributed import Client, as_completed
@@ -173,9 +170,9 @@ def on_cluster(
                 continue
             submit(1)
             if future.status == "finished":
-                yield [future.result()]
+                yield future.result()
             else:
-                yield [Outcome(of[future.key], "failed", {}, f"lost on the cluster: {future.exception()}")]
+                yield Outcomes.failure([of[future.key]], f"lost on the cluster: {future.exception()}")
     except OSError as error:
         raise PliantError(f"scheduler: the connection to {scheduler} broke ({error}); run again to go on") from error
     finally:

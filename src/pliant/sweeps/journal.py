@@ -1,4 +1,4 @@
-"""The journal of a sweep: one line for each finished point, written as it finishes, so that nothing is lost.
+"""The journal of a sweep: a line for the points that finished together, written at once, so that nothing is lost.
 
 The first line says which study it belongs to. A line that a crash cut short is dropped when the journal is read.
 """
@@ -7,33 +7,34 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pliant.errors import ModelError, PliantError
-from pliant.sweeps.points import Outcome
+from pliant.sweeps.points import Outcomes
 
 NAME = "points.jsonl"
 FORMAT = 1
 
 
 class Journal:
-    """Outcomes by point; `record` puts them on disk before it returns."""
+    """Outcomes as they came, and the points that have one; `record` puts them on disk before it returns."""
 
-    def __init__(self, folder: Path, digest: str, metrics: list[str], retry: bool = False) -> None:
+    def __init__(self, folder: Path, digest: str, metrics: list[str], total: int, retry: bool = False) -> None:
         self.path = folder / NAME
-        self.head = {"format": FORMAT, "study": digest, "metrics": metrics}
-        self.outcomes: dict[int, Outcome] = {}
+        self.head: dict[str, Any] = {"format": FORMAT, "study": digest, "metrics": metrics, "points": total}
+        self.outcomes: list[Outcomes] = []
         size = self._read() if self.path.exists() else 0
         if retry:
-            self.outcomes = {k: o for k, o in self.outcomes.items() if o.status == "finished"}
+            self.outcomes = [replace(o, failed={}) for o in self.outcomes]
+        self.known = {point for o in self.outcomes for point in o.of}
         try:
             self._file = self.path.open("r+b" if size else "wb")
             self._file.truncate(size)  # without the line that a crash cut short
             self._file.seek(size)
             if not size:
-                self._write([self.head])
+                self._write(self.head)
         except OSError as error:
             raise PliantError(f"{self.path}: cannot be written ({error.strerror or error})") from error
 
@@ -49,9 +50,8 @@ class Journal:
                     if number == 0:
                         self._check_head(entry)
                     else:
-                        outcome = Outcome(int(entry["point"]), entry["status"], entry["metrics"], entry["message"])
-                        self.outcomes[outcome.point] = outcome
-                except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+                        self.outcomes.append(_outcomes(entry, self.head["points"]))
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise ModelError(
                         f"{self.path}: line {number + 1} is damaged ({error}); pass --force to begin anew"
                     ) from None
@@ -65,18 +65,18 @@ class Journal:
                 "begin anew"
             )
 
-    def record(self, outcomes: Iterable[Outcome]) -> None:
-        """Write finished points; a point that is there already is not written twice."""
-        new = [o for o in outcomes if o.point not in self.outcomes]
-        self._write([{"point": o.point, "status": o.status, "metrics": o.metrics, "message": o.message} for o in new])
-        self.outcomes |= {o.point: o for o in new}
+    def record(self, outcomes: Outcomes) -> None:
+        """Write what became of points; one that is there already is not written twice."""
+        new = outcomes.without(self.known)
+        if new.of:
+            self._write({"points": new.points, "metrics": new.metrics, "failed": new.failed})
+            self.outcomes.append(new)
+            self.known.update(new.of)
 
-    def _write(self, entries: list[dict[str, Any]]) -> None:
-        if not entries:
-            return
+    def _write(self, entry: dict[str, Any]) -> None:
         place = self._file.tell()
         try:
-            self._file.write("".join(json.dumps(entry) + "\n" for entry in entries).encode())
+            self._file.write(f"{json.dumps(entry)}\n".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -98,6 +98,20 @@ class Journal:
             self._file.close()
         except OSError:
             return  # what could not be flushed has been reported
+
+
+def _outcomes(entry: Any, total: int) -> Outcomes:
+    """From a line; faults raise ValueError, KeyError, TypeError or AttributeError."""
+    found = Outcomes(
+        [int(point) for point in entry["points"]],
+        {str(name): [float(value) for value in column] for name, column in entry["metrics"].items()},
+        {int(point): str(why) for point, why in entry["failed"].items()},
+    )
+    if any(len(column) != len(found.points) for column in found.metrics.values()):
+        raise ValueError("columns of unequal length")
+    if not all(0 <= point < total for point in found.of):
+        raise ValueError("a point that the study has not")
+    return found
 
 
 __all__ = ["NAME", "Journal"]

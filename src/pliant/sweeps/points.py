@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -27,13 +27,31 @@ KNOW_NO_ROBOT = ("pd", "pid")
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a point: "finished" with numbers, or "failed" with a reason."""
+class Outcomes:
+    """What became of some points: the numbers of those that finished, column by column, and why the others failed."""
 
-    point: int
-    status: str
-    metrics: dict[str, float]
-    message: str = ""
+    points: list[int]
+    metrics: dict[str, list[float]]
+    failed: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def failure(cls, points: Iterable[int], reason: str) -> Outcomes:
+        """All of them failed."""
+        return cls([], {}, {int(point): reason for point in points})
+
+    @property
+    def of(self) -> list[int]:
+        """All points that this tells of."""
+        return [*self.points, *self.failed]
+
+    def without(self, known: set[int]) -> Outcomes:
+        """Only points that are not in `known`."""
+        if known.isdisjoint(self.of):
+            return self
+        rows = [row for row, point in enumerate(self.points) if point not in known]
+        columns = {name: [column[row] for row in rows] for name, column in self.metrics.items()}
+        failed = {point: why for point, why in self.failed.items() if point not in known}
+        return Outcomes([self.points[row] for row in rows], columns, failed)
 
 
 class Points:
@@ -107,17 +125,17 @@ class Points:
 
     # -------------------------------------------------------------------------------------------- running
 
-    def run(self, point: int) -> Outcome:
+    def run(self, point: int) -> Outcomes:
         """Run one point; whatever goes wrong in it is its outcome."""
         try:
             result = self._simulate(self.values[point])
             if result.stats.status == "interrupted":
                 raise KeyboardInterrupt
-            return Outcome(point, "finished", self.measure(result))
+            return Outcomes([point], {name: [value] for name, value in self.measure(result).items()})
         except PliantError as error:
-            return Outcome(point, "failed", {}, str(error))
+            return Outcomes.failure([point], str(error))
         except (ArithmeticError, ValueError, TypeError, KeyError, IndexError) as error:  # of a user's function
-            return Outcome(point, "failed", {}, f"{type(error).__name__}: {error}")
+            return Outcomes.failure([point], f"{type(error).__name__}: {error}")
 
     def measure(self, result: Result) -> dict[str, float]:
         """All metrics of a run."""
@@ -148,9 +166,9 @@ def _runner(study: str, function: UserFunction | None) -> Points:
     return Points(SweepStudy.from_dict(json.loads(study)), function)
 
 
-def run_point(study: str, point: int, function: UserFunction | None = None) -> Outcome:
+def run_point(study: str, point: int, function: UserFunction | None = None) -> Outcomes:
     """A point of the study that this JSON text describes: what workers call."""
     return _runner(study, function).run(point)
 
 
-__all__ = ["Outcome", "Points", "Scenario", "run_point"]
+__all__ = ["Outcomes", "Points", "Scenario", "run_point"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from pliant.errors import ModelError, PliantError
 from pliant.sweeps import engines
 from pliant.sweeps.journal import NAME, Journal
-from pliant.sweeps.points import Outcome, Points, UserFunction
+from pliant.sweeps.points import Outcomes, Points, UserFunction
 from pliant.sweeps.study import SweepStudy
 from pliant.sweeps.tables import SweepResult
 
@@ -58,14 +58,14 @@ def sweep(
     run = _engine(points, workers, scheduler)
     folder = _folder(Path(out), force)
     extra = [] if function is None else [getattr(function, "__qualname__", repr(type(function).__name__))]
-    journal = Journal(folder, chosen.digest(), [*chosen.metrics, *extra], retry_failed)
+    journal = Journal(folder, chosen.digest(), [*chosen.metrics, *extra], len(points.values), retry_failed)
     try:
-        todo = [k for k in range(len(points.values)) if k not in journal.outcomes]
+        todo = [k for k in range(len(points.values)) if k not in journal.known]
         if todo:
             for outcomes in run(todo):
                 journal.record(outcomes)
                 if progress is not None:
-                    progress(len(journal.outcomes), len(points.values))
+                    progress(len(journal.known), len(points.values))
     finally:
         journal.close()
     result = SweepResult.of(chosen, journal.outcomes)
@@ -73,7 +73,7 @@ def sweep(
     return result
 
 
-Engine = Callable[[Sequence[int]], Iterator[list[Outcome]]]
+Engine = Callable[[Sequence[int]], Iterator[Outcomes]]
 
 
 def _engine(points: Points, workers: int | None, scheduler: str | None) -> Engine:

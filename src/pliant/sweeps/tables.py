@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from pliant.errors import PliantError
 from pliant.results import _replacing, _versions
 from pliant.sweeps.metrics import UNITS
-from pliant.sweeps.points import Outcome
+from pliant.sweeps.points import Outcomes
 from pliant.sweeps.study import SweepStudy
 from pliant.view.style import COLOURS, WIDTH, figure
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 MOST_PANELS = 4
+CELLS = 400
+"""Points of a panel that share a 400th of its width and height are drawn once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +51,18 @@ class SweepResult:
     messages: tuple[str, ...]
 
     @classmethod
-    def of(cls, study: SweepStudy, outcomes: dict[int, Outcome]) -> SweepResult:
-        """From outcomes by point."""
+    def of(cls, study: SweepStudy, outcomes: Iterable[Outcomes]) -> SweepResult:
+        """From what became of the points."""
         values = study.points()
-        names = list(dict.fromkeys([*study.metrics, *(key for o in outcomes.values() for key in o.metrics)]))
-        found = [outcomes.get(k, Outcome(k, "missing", {})) for k in range(len(values))]
-        metrics = {name: np.array([o.metrics.get(name, np.nan) for o in found]) for name in names}
-        return cls(study, values, metrics, tuple(o.status for o in found), tuple(o.message for o in found))
+        metrics = {name: np.full(len(values), np.nan) for name in study.metrics}
+        status, messages = np.full(len(values), "missing", dtype=object), np.full(len(values), "", dtype=object)
+        for found in outcomes:
+            for name, column in found.metrics.items():
+                metrics.setdefault(name, np.full(len(values), np.nan))[found.points] = column
+            status[found.points] = "finished"
+            for point, why in found.failed.items():
+                status[point], messages[point] = "failed", why
+        return cls(study, values, metrics, tuple(status), tuple(messages))
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -143,7 +151,8 @@ class SweepResult:
             lost = np.array(self.status) == "failed"
             for row, metric in zip(axes, metrics):
                 for axis, k in zip(row, range(len(paths))):
-                    axis.plot(self.values[:, k], self.metrics[metric], ".", color=COLOURS[0], markersize=3)
+                    seen = _distinct(self.values[:, k], self.metrics[metric])
+                    axis.plot(self.values[seen, k], self.metrics[metric][seen], ".", color=COLOURS[0], markersize=3)
                     axis.margins(0.05)
                     if lost.any():
                         foot = np.full(int(lost.sum()), 0.02)
@@ -155,6 +164,17 @@ class SweepResult:
                 axis.set_xlabel(name)
 
         return figure(draw, max(WIDTH, 2.6 * len(paths)), 0.4 + 1.8 * len(metrics), path)
+
+
+def _distinct(x: Array, y: Array) -> NDArray[np.intp]:
+    """Points that can be told apart on paper: one for each cell of a fine grid."""
+    rows = np.flatnonzero(np.isfinite(y))
+    cells = (
+        [np.floor(CELLS * (a[rows] - a[rows].min()) / (np.ptp(a[rows]) or 1.0)) for a in (x, y)]
+        if len(rows)
+        else [rows] * 2
+    )
+    return rows[np.unique(cells[0] * (CELLS + 1) + cells[1], return_index=True)[1]]
 
 
 def _unit(name: str) -> dict[str, str]:
