@@ -35,7 +35,7 @@ def test_without_peers_it_says_so_and_succeeds(run: Run) -> None:
     assert data["format"] == 1
     assert data["parts"] == ["rigid", "puma", "loops"]
     for c in data["comparisons"]:
-        assert c["ours"]["error"] < 1e-9  # joint angles at rtol 1e-9 over 0.05 s
+        assert c["ours"]["error"] < 1e-9  # joint angles at rtol 1e-9 over 0.02 s
         assert c["peer"]["error"] < 1e-9
 
 

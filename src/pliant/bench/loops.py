@@ -15,7 +15,7 @@ from pliant.robot import load
 from pliant.simulation import simulate
 
 PART = "loops"
-T_END, T_QUICK, OUTPUT_STEP, RTOL, ATOL = 2.0, 0.05, 0.01, 1e-9, 1e-12
+T_END, T_QUICK, OUTPUT_STEP, RTOL, ATOL = 2.0, 0.02, 0.01, 1e-9, 1e-12
 START = (-np.pi / 2, np.radians(5), 0.0, 0.0)
 PAIRS = {"dopri5": "RK45", "dop853": "DOP853"}
 REFERENCE = "dop853 at rtol 1e-13, joint angles, rad"

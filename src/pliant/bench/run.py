@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Sequence
+from datetime import date
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def bench(
     data : dict
         What `bench.json` holds.
     """
-    report, facts = Report(tell=tell), _facts(quick)
+    report, facts = Report(tell=tell), _facts(parts, quick)
     done: list[str] = []
     try:
         for part in parts:
@@ -58,17 +59,22 @@ def bench(
     return report, data
 
 
-def _facts(quick: bool) -> dict[str, Any]:
-    """The machine and the versions."""
+def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
+    """The day, the machine, the versions and the command."""
+    from pliant.kernels.llvm import machine
+
     versions: dict[str, str | None] = {}
     for name in ("pliant", *PEERS):
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             versions[name] = None
+    cpu = machine()
     return {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "date": date.today().isoformat(),
+        "machine": f"{os.cpu_count()} cores of {cpu.cpu}, {cpu.width} doubles a vector, {platform.system()}",
         "python": f"Python {platform.python_version()}",
+        "command": " ".join(["pliant bench", *parts, *(["--quick"] if quick else [])]),
         "versions": versions,
         "quick": quick,
     }

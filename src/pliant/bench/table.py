@@ -15,7 +15,8 @@ def markdown(report: Report, facts: dict[str, Any]) -> str:
     """The whole page."""
     pieces = [
         "# pliant beside its peers",
-        ", ".join(str(value) for value in facts.values() if isinstance(value, str)),
+        ", ".join(str(facts[name]) for name in ("date", "machine", "python") if name in facts)
+        + (f"; `{facts['command']}`" if "command" in facts else ""),
         "Times are medians of rounds taken in turns, with quartiles in brackets. A ratio is the peer's time over "
         "pliant's, round by round: above 1 pliant is faster.",
     ]
