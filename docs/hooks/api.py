@@ -20,7 +20,7 @@ GROUPS = {
 }  # fmt: skip
 HEAD = """# API
 
-Public names of the package. `pliant.control`, `pliant.loads`, `pliant.analysis` and `pliant.view` have their own pages.
+Public names of the package. Rooms such as `pliant.control`, `pliant.loads` and `pliant.view` have their own pages.
 """
 
 
