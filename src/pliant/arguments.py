@@ -32,14 +32,16 @@ def checked(target: F) -> F:
         target.__init__ = checked(target.__init__)  # type: ignore[misc]
         return target
     signature = inspect.signature(target)
-    texts = {name: str(p.annotation) for name, p in signature.parameters.items() if p.annotation is not p.empty}
-    several = {name for name, p in signature.parameters.items() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    texts = {
+        name: f"Sequence[{p.annotation}]" if p.kind is p.VAR_POSITIONAL else str(p.annotation)
+        for name, p in signature.parameters.items()
+        if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD
+    }
 
     @functools.cache
     def tests() -> dict[str, Test]:  # at the first call, when every name of the module is there
         names = getattr(target, "__globals__", {})
-        return {name: _test(ast.parse(text, mode="eval").body, names) for name, text in texts.items()
-                if name not in several}  # fmt: skip
+        return {name: _test(ast.parse(text, mode="eval").body, names) for name, text in texts.items()}
 
     @functools.wraps(target)
     def held(*given: Any, **named: Any) -> Any:
@@ -122,7 +124,12 @@ def _container(name: str, inner: list[Test]) -> Test:
         key, entry = inner if len(inner) == 2 else (_anything, _anything)
         return lambda value: isinstance(value, Mapping) and all(key(k) and entry(v) for k, v in value.items())
     if name == "Iterable":
-        return lambda value: isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+        each = inner[0] if inner else _anything
+        return lambda value: (
+            isinstance(value, Iterable)
+            and getattr(value, "ndim", 1) != 0
+            and (not isinstance(value, Sequence) or all(map(each, value)))
+        )
     if name == "Sequence":
         item = inner[0] if inner else _anything
         return lambda value: _is_sequence(value) and (item is _anything or all(map(item, value)))
@@ -140,15 +147,14 @@ def _is_sequence(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """A real number that is one: no bool, no NaN, nothing beyond all floats; an array of no axes will do."""
+    """A real number that is one: no bool, no NaN, no endless integer; an array of no axes will do."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return False
-    try:
-        return not math.isnan(float(value))
-    except OverflowError:
+    if isinstance(value, Integral) and not -(2**63) <= value < 2**63:  # NumPy takes it for an object
         return False
+    return not math.isnan(float(value))
 
 
 def _is_whole(value: object) -> bool:

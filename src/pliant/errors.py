@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+LONGEST = 3000
+"""Characters of a message; what a user gave may be a megabyte long."""
+
 
 class PliantError(Exception):
     """Base of every error that pliant raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message if len(message) <= LONGEST else f"{message[: LONGEST - 400]} ... {message[-300:]}")
 
 
 class ModelError(PliantError, ValueError):

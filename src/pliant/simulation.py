@@ -143,6 +143,8 @@ class _Table:
         return out
 
 
+MOST_ROWS, MOST_SAMPLES = 1e7, 1e8
+"""Of a result, and of a controller: beyond, it is memory that ends the run."""
 KINDS = ("linear", "cubic", "hold")
 
 
@@ -228,6 +230,10 @@ class _Inputs:
         controller_time = composed.sample_time
         period = sample_time or controller_time
         self.sampler = composed.sampler()
+        if period is not None and t_end > period * MOST_SAMPLES:
+            raise ModelError(
+                f"sample_time: got {period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} samples"
+            )
         if period is not None and (self.functions or self.sampler is not None):
             times = np.arange(0.0, t_end * (1 + 1e-12), period)
             self.hold = Hold(self._sample, times)
@@ -382,6 +388,10 @@ def _check_options(
     for name, value in (("t_end", t_end), ("output_step", output_step), ("sample_time", sample_time)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number of seconds")
+    if output_step is not None and t_end > output_step * MOST_ROWS:
+        raise ModelError(
+            f"output_step: got {output_step:g} s for a run of {t_end:g} s; expected at most {MOST_ROWS:g} rows"
+        )
     if method not in METHODS:
         raise ModelError(f"method: got {method!r}, expected one of {', '.join(METHODS)}")
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arguments import checked
 from pliant.composition import Composition, compose
 from pliant.control.base import resting
+from pliant.control.trajectories import numbers
 from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
@@ -91,7 +92,7 @@ def rest_slope(model: Model, q: ArrayLike) -> Array:
     x = ca.SX.sym("q", n)
     force = model.equations.bias(x, ca.SX.zeros(n))
     f = ca.Function("force", [x, p], [ca.densify(ca.jacobian(force, x)), ca.densify(ca.jacobian(force, p))])
-    K, by_p = (np.array(o, dtype=float) for o in f(np.asarray(q, dtype=float), model.nominal_parameters))
+    K, by_p = (np.array(o, dtype=float) for o in f(numbers("q", q, n), model.nominal_parameters))
     unknown, rows = resting(model)
     slope = np.zeros((n, len(model.parameters)))
     if unknown:

@@ -19,9 +19,11 @@ from pliant.batch.inputs import BatchEquations, composed, make_plan, output_time
 from pliant.batch.result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
 from pliant.batch.store import Device, Sink, sink
 from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.integrate.arguments import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.kernels import llvm
 from pliant.model import Model
 from pliant.progress import reporter
+from pliant.simulation import MOST_ROWS
 
 Array = NDArray[np.float64]
 METHODS = ("rk4", "dopri5")
@@ -127,6 +129,9 @@ def _check(
     for name, value in (("t_end", t_end), ("step", step), ("output_step", output_step), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number")
+    for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_ROWS)):
+        if value is not None and t_end > value * most:
+            raise ModelError(f"{name}: got {value:g} s for a run of {t_end:g} s; expected at most {most:g} of them")
     choices = {"method": METHODS, "device": ("cpu", "cuda"), "precision": ("double", "single")}
     for (name, known), chosen in zip(choices.items(), (method, device, precision)):
         if chosen not in known:

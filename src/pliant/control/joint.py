@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arguments import checked
 from pliant.control.base import Array, Controller, Law, actuated, checked_limit, gain_matrix, reference_for
-from pliant.control.trajectories import Trajectory
+from pliant.control.trajectories import Trajectory, numbers
 from pliant.dynamics.energies import gravity_energy
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -122,6 +122,8 @@ class _JointLaw(Law):
 def gravity_torque(model: Model, joints: Any) -> Any:
     """(m, 1) CasADi torques that carry the undeformed arm at these joint positions."""
     m = model.n_joints
+    if not isinstance(joints, ca.SX | ca.DM):
+        joints = numbers("joints", joints, m)
     q = ca.SX.sym("q", model.n)
     slope = ca.gradient(gravity_energy(model.chain, q), q)[:m]
     pose = ca.SX.zeros(model.n)

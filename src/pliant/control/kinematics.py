@@ -17,6 +17,7 @@ from pliant.errors import ModelError
 from pliant.model import Model
 
 Array = NDArray[np.float64]
+MOST_SAMPLES = 500
 LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
 
 
@@ -194,11 +195,11 @@ class TipLine(Trajectory):
             raise ModelError(f"points: shape {corners.shape}, expected at least two rows of three finite numbers")
         if law not in LAWS:
             raise ModelError(f"law: got {law!r}, expected one of {', '.join(LAWS)}")
-        if samples < 6:
-            raise ModelError(f"samples: got {samples!r}, expected at least 6 stations on a line")
+        if not 6 <= samples <= MOST_SAMPLES:
+            raise ModelError(f"samples: got {samples!r}, expected 6 to {MOST_SAMPLES} stations on a line")
         lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
-        if (lengths <= 0).any():
-            raise ModelError("points: two neighbours are the same point")
+        if not ((lengths > 0) & (lengths < np.inf)).all():
+            raise ModelError("points: two neighbours are the same point, or endlessly far apart")
         times = begin + positive("duration", duration) * np.concatenate([[0], np.cumsum(lengths)]) / lengths.sum()
         self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
         self._lines: list[tuple[Any, Piecewise]] = []

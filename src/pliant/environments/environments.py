@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from pliant.arguments import checked
+from pliant.control.base import checked_limit
 from pliant.environments.motion import Motion
 from pliant.environments.tasks import TASKS
 from pliant.errors import ModelError
@@ -34,8 +35,10 @@ class _Arms:
             raise ModelError(f"task: got {task!r}, expected one of {', '.join(TASKS)}{suggestion(task, TASKS)}")
         arm = load(robot) if isinstance(robot, str) else robot
         self.motion = Motion(arm, count, period, vary or {})
-        given = self.motion.torque_scale() if torque_limit is None else np.asarray(torque_limit, dtype=float)
-        self.limit = np.broadcast_to(given, (self.motion.m,)).copy()
+        m = self.motion.m
+        self.limit = (
+            self.motion.torque_scale() if torque_limit is None else checked_limit("torque_limit", torque_limit, m)
+        )
         nothing = np.ones(count, dtype=bool)
         self.motion.place(nothing, np.tile(_middle(self.motion), (count, 1)), np.random.default_rng(0))
         self.task = TASKS[task](self.motion, spread)

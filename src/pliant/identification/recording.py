@@ -150,7 +150,10 @@ class Recording:
 
 
 def _clock(title: str, name: str, given: Any) -> Array:
-    times = np.asarray(given, dtype=float)
+    try:
+        times = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{title}: times of {name!r} are no numbers") from None
     if times.ndim != 1 or len(times) < 2:
         raise ModelError(f"{title}: times of {name!r} have shape {times.shape}, expected (N,) with N >= 2")
     if not np.isfinite(times).all():
@@ -166,7 +169,12 @@ def _clock(title: str, name: str, given: Any) -> Array:
 
 
 def _values(title: str, channel: str, given: Any, times: Array) -> Array:
-    values = np.asarray(given, dtype=float)
+    try:
+        values = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"{title}: {channel!r} holds something that is no number; expected one for each time"
+        ) from None
     if values.shape != times.shape:
         raise ModelError(
             f"{title}: {channel!r} has shape {values.shape} for {len(times)} times; give one value for each time, or "

@@ -14,6 +14,8 @@ from .state import Plan, make_plan
 from .steppers import COMPILED, FIXED
 from .sundials import MULTISTEP
 
+MOST_STEPS = 1e10
+"""Of a fixed-step run: a thousand seconds of the smallest arm, far more than anybody waits for a larger one."""
 METHODS = ("auto", *COMPILED, *MULTISTEP)
 
 
@@ -57,6 +59,11 @@ def prepare(
         raise ModelError(f"step: got {step}, expected a positive number of seconds")
     if method in FIXED and step is None:
         raise ModelError(f"method {method!r} has a fixed step: give step=")
+    if method in FIXED and step is not None and t1 - t0 > step * MOST_STEPS:
+        raise ModelError(
+            f"step: got {step:g} s for a run of {t1 - t0:g} s, which takes more than {MOST_STEPS:g} steps; take longer "
+            "steps, or an adaptive method"
+        )
     if not (np.isfinite(rtol) and rtol >= 0):
         raise ModelError(f"rtol: got {rtol}, expected a number >= 0")
     weights = np.array(np.broadcast_to(np.asarray(atol, dtype=float), (problem.n,)))

@@ -14,6 +14,7 @@ from pliant.errors import ModelError
 
 Shape = tuple[int, ...]
 Floats = NDArray[np.float64]
+MOST_STATES = 10**10
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,17 @@ def batch_shape(signature: Signature, arrays: Sequence[Floats]) -> Shape:
     """The common leading axes of all inputs."""
     leading = [array.shape[: array.ndim - len(shape)] for array, shape in zip(arrays, signature.in_shapes)]
     try:
-        return np.broadcast_shapes(*leading)
+        shape = np.broadcast_shapes(*leading)
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in zip(signature.in_names, leading))
         raise ModelError(
             f"{signature.name}: the batch axes of the inputs do not fit together: {listed}. Give equal axes, or 1."
         ) from None
+    if math.prod(shape) > MOST_STATES:
+        raise ModelError(
+            f"{signature.name}: the answers for {math.prod(shape)} states do not fit into memory; give fewer at a time."
+        )
+    return shape
 
 
 def rows(array: Floats, shape: Shape, leading: Shape) -> tuple[Floats, int]:

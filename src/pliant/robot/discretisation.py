@@ -125,7 +125,7 @@ class Shapes(Description):
         elements = data.get("method") == "elements"
         for name in FIELDS:
             value = data.get(name)
-            if elements and value in (0, 1) and isinstance(value, int):
+            if elements and isinstance(value, int) and value in (0, 1):
                 data[name] = bool(value)
             elif not elements and value is False:
                 data[name] = 0

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pliant.arguments import shown
 from pliant.errors import ModelError, PliantError
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ def figure(draw: Callable[[Any], None], width: float, height: float, path: Paths
         spacing: Any = made.get_layout_engine()
         spacing.set(w_pad=0.06, h_pad=0.06)
         draw(made)
-        targets = [] if path is None else [path] if isinstance(path, str | os.PathLike) else list(path)
+        targets = [] if path is None else list(path) if isinstance(path, list | tuple) else [path]
         for target in targets:
+            if not isinstance(target, str | os.PathLike):
+                raise ModelError(f"path: got {shown(target)}, expected a file name or several")
             _save(made, Path(target))
             made.set_layout_engine("none")  # the next format keeps the places found for the first
         if targets:
