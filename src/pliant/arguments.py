@@ -152,7 +152,7 @@ def _is_number(value: object) -> bool:
         value = value.item()
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return False
-    if isinstance(value, Integral) and not -(2**63) <= value < 2**63:  # NumPy takes it for an object
+    if isinstance(value, Integral) and not -(2**63) <= int(value) < 2**63:  # NumPy takes it for an object
         return False
     return not math.isnan(float(value))
 

@@ -346,8 +346,8 @@ class Result:
         if not source.is_file():
             raise ModelError(f"{source}: no such result file")
         try:
-            with h5py.File(source):  # h5netcdf leaves a half-open file behind, which complains when it is collected
-                pass
+            with h5py.File(source) as file:  # of a damaged one h5netcdf leaves a half-open file that complains later
+                file.visititems(lambda *_: None)
             with xr.open_dataset(source, engine="h5netcdf") as opened:
                 data = opened.load()
         except (OSError, ValueError, KeyError, RuntimeError) as error:

@@ -35,10 +35,9 @@ class _Arms:
             raise ModelError(f"task: got {task!r}, expected one of {', '.join(TASKS)}{suggestion(task, TASKS)}")
         arm = load(robot) if isinstance(robot, str) else robot
         self.motion = Motion(arm, count, period, vary or {})
-        m = self.motion.m
-        self.limit = (
-            self.motion.torque_scale() if torque_limit is None else checked_limit("torque_limit", torque_limit, m)
-        )
+        self.limit = self.motion.torque_scale()
+        if torque_limit is not None:
+            self.limit = checked_limit("torque_limit", torque_limit, self.motion.m)
         nothing = np.ones(count, dtype=bool)
         self.motion.place(nothing, np.tile(_middle(self.motion), (count, 1)), np.random.default_rng(0))
         self.task = TASKS[task](self.motion, spread)

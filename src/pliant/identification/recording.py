@@ -172,9 +172,7 @@ def _values(title: str, channel: str, given: Any, times: Array) -> Array:
     try:
         values = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
-        raise ModelError(
-            f"{title}: {channel!r} holds something that is no number; expected one for each time"
-        ) from None
+        raise ModelError(f"{title}: {channel!r} holds what is no number; expected one for each time") from None
     if values.shape != times.shape:
         raise ModelError(
             f"{title}: {channel!r} has shape {values.shape} for {len(times)} times; give one value for each time, or "

@@ -54,7 +54,7 @@ def short(value: object, width: int = 60) -> str:
     if value is None:
         return "nothing"
     try:
-        text = repr(value)
+        text = repr(value[:width] if isinstance(value, str | bytes | list | tuple) else value)
     except ValueError:  # an integer with more digits than Python prints
         text = "a huge number"
     return text if len(text) <= width else text[: width - 3] + "..."
