@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.export.c import elements, labels
 from pliant.export.c_check import reference_states, reference_values
@@ -40,6 +41,7 @@ LONGEST_STEP, STEPS = 1e-3, 10
 CUDA = c_language("Real", lambda x: f"Real({c_constant(x)})")
 
 
+@checked
 def export_cuda(
     model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, shared_memory: int = SHARED_MEMORY,
     force: bool = False,

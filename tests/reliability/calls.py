@@ -1,0 +1,383 @@
+"""Every public function with sound arguments, of which one or two are then replaced by nonsense.
+
+The rule: wrong values and wrong objects give a `PliantError`; Python's own `TypeError` stands only for a call that does
+not fit the signature. What a user's own function raises is the user's.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pliant
+from pliant import analysis, control, loads
+
+from . import sound
+from .damage import NUMBERS, WORDS
+
+ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.view", "pliant.environments",
+         "pliant.sweeps", "pliant.export", "pliant.identification", "pliant.scenario", "pliant.batch")  # fmt: skip
+
+RECORDS = {
+    "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
+    "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
+}  # fmt: skip
+"""Made by pliant, for the user to read."""
+BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
+"""To be derived from."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function, sound arguments by name, and arguments that only make a call long or leave the process."""
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    spared: tuple[str, ...] = ()
+
+
+@functools.cache
+def model() -> pliant.Model:
+    return pliant.load("two-link").model()
+
+
+def _controllers() -> dict[str, Call]:
+    two, m = np.zeros(2), model()
+    pd = control.PD(kp=10.0, kd=1.0, reference=two)
+    move = {"start": [0.0, 0.0], "goal": [0.1, 0.2], "duration": 0.5, "begin": 0.1}
+    regulator = {"joints": [0.1, 0.2], "Q": 1.0, "R": 1.0, "inner": "torque", "sample_time": None, "delay": 0.0}
+    encoder = control.Encoder("upper", "link", noise=1e-3)
+    observer = control.Observer([0.1, 0.2], [encoder, control.Encoder("fore", "link", noise=1e-3)])
+
+    def bound(kind: Any) -> Callable[..., Any]:
+        """Make it, bind it, and use it once."""
+
+        def run(**arguments: Any) -> Any:
+            law = kind(**arguments).bind(m)
+            return law(0.0, np.zeros(4), np.zeros(4)) if law.sample_time is None else law
+
+        return run
+
+    def moved(kind: Any) -> Callable[..., Any]:
+        return lambda **arguments: kind(**arguments)(0.2)
+
+    def measured(kind: Any) -> Callable[..., Any]:
+        return lambda **arguments: control.Measurement(m, [kind(**arguments)])
+
+    quintic = control.Quintic(**move)
+    return {
+        "PD": Call(bound(control.PD), {"kp": 10.0, "kd": [1.0, 2.0], "reference": two, "gravity": "reference",
+                                       "limit": 5.0}),
+        "PID": Call(bound(control.PID), {"kp": 10.0, "ki": 1.0, "kd": 1.0, "reference": two, "gravity": "reference"}),
+        "ComputedTorque": Call(bound(control.ComputedTorque), {"kp": 10.0, "kv": 1.0, "reference": two}),
+        "LQR": Call(bound(control.LQR), regulator),
+        "Limited": Call(bound(control.Limited), {"controller": pd, "limit": [1.0, 2.0]}),
+        "Sampled": Call(bound(control.Sampled), {"controller": pd, "sample_time": 0.01, "delay": 0.0}),
+        "Switch": Call(bound(control.Switch), {"phases": [pd, pd], "until": [0.1]}),
+        "OutputFeedback": Call(bound(control.OutputFeedback), {"regulator": control.LQR([0.1, 0.2], 1.0, 1.0),
+                                                               "observer": observer, "seed": 1}),
+        "Observer": Call(lambda **a: control.Observer(**a).bind(m) if hasattr(control.Observer, "bind") else
+                         control.Observer(**a), {"joints": [0.1, 0.2], "sensors": [encoder], "process": 1.0,
+                                                 "floor": 1e-4}),
+        "Measurement": Call(control.Measurement, {"model": m, "sensors": [encoder]}),
+        "Encoder": Call(measured(control.Encoder), {"joint": "upper", "side": "link", "rate": False, "noise": 0.1}),
+        "Accelerometer": Call(measured(control.Accelerometer), {"link": "upper", "axis": 1, "quantum": 0.1}),
+        "StrainGauge": Call(measured(control.StrainGauge), {"link": "upper", "x": 0.1, "plane": "bending_y"}),
+        "TipPosition": Call(measured(control.TipPosition), {"axes": (0, 1), "noise": 0.0}),
+        "Constant": Call(moved(control.Constant), {"position": [0.1, 0.2]}),
+        "Cycloidal": Call(moved(control.Cycloidal), move),
+        "Quintic": Call(moved(control.Quintic), move),
+        "Trapezoidal": Call(moved(control.Trapezoidal), {**move, "ramp": 0.25}),
+        "Step": Call(moved(control.Step), {"start": [0.0], "goal": [1.0], "time": 0.5}),
+        "Waypoints": Call(moved(control.Waypoints), {"times": [0.0, 0.5, 1.0], "points": [[0.0], [1.0], [0.5]],
+                                                     "order": 3}),
+        "Phases": Call(moved(control.Phases), {"parts": [quintic, quintic], "times": [1.0]}),
+        "MohanSaha": Call(moved(control.MohanSaha), {"joints": 6, "duration": 1.0, "begin": 0.0}),
+        "Shaped": Call(moved(control.Shaped), {"trajectory": quintic, "shaper": control.zv(2.0)}),
+        "Sine": Call(moved(control.Sine), {"amplitude": [1.0], "frequency": 2.0, "phase": 0.1, "offset": [0.0]}),
+        "Pulse": Call(moved(control.Pulse), {"height": [1.0], "duration": 0.1, "begin": 0.0, "shape": "half-sine"}),
+        "Samples": Call(moved(control.Samples), {"times": [0.0, 1.0], "values": [[0.0], [1.0]]}),
+        "Shaper": Call(control.Shaper, {"times": (0.0, 0.1), "amplitudes": (0.5, 0.5)}),
+        "TipLine": Call(control.TipLine, {"model": m, "points": [[1.9, 0.1, 0.0], [1.8, 0.3, 0.0]], "duration": 1.0,
+                                          "begin": 0.0, "samples": 6, "law": "cycloidal"}),
+        "zv": Call(control.zv, {"frequency": 2.0, "damping": 0.1}),
+        "zvd": Call(control.zvd, {"frequency": 2.0, "damping": 0.1}),
+        "ei": Call(control.ei, {"frequency": 2.0, "damping": 0.1, "tolerance": 0.05}),
+        "natural_gains": Call(control.natural_gains, {"model": m, "q": np.zeros(4), "frequency": 2.0, "damping": 1.0}),
+        "inverse_kinematics": Call(control.inverse_kinematics, {"model": m, "target": [1.8, 0.3, 0.0],
+                                                                "guess": [0.1, 0.2], "tolerance": 1e-8, "tries": 2}),
+        "gravity_torque": Call(control.gravity_torque, {"model": m, "joints": [0.1, 0.2]}),
+        "shaper_for": Call(control.shaper_for, {"model": m, "joints": [0.1, 0.2], "kind": "zv", "modes": 1}),
+        "rest_to_rest": Call(control.rest_to_rest, {"model": m, "start": [0.0, 0.0], "goal": [0.05, 0.0],
+                                                    "duration": 1.0, "torque_limit": None, "objective": "effort",
+                                                    "intervals": 8, "degree": 3}),
+    }  # fmt: skip
+
+
+def _analysis() -> dict[str, Call]:
+    m, q = model(), np.array([0.1, 0.2, 0.0, 0.0])
+    pd = control.PD(kp=10.0, kd=1.0, reference=[0.1, 0.2])
+    light = pliant.load("two-link").model(parameters=["payload.mass"])
+    system = m.linearize(q)
+    return {
+        "closed_loop_matrix": Call(analysis.closed_loop_matrix, {"model": m, "controller": pd, "t": 0.0, "q": q,
+                                                                 "qd": q}),
+        "closed_loop_eigenvalues": Call(analysis.closed_loop_eigenvalues, {"model": m, "controller": pd, "t": 0.0,
+                                                                           "q": q}),
+        "eigenvalues_along": Call(analysis.eigenvalues_along, {
+            "model": m, "controller": pd, "times": [0.0, 0.1], "path": control.Quintic([0.0, 0.0], [0.1, 0.1], 1.0)}),
+        "convergence": Call(analysis.convergence, {"robot": pliant.load("spin-up"), "counts": (1, 2, 3),
+                                                   "quantity": lambda robot: 1.0}, ("quantity",)),
+        "finite_difference": Call(analysis.finite_difference, {
+            "robot": pliant.load("two-link"), "path": "payload.mass", "quantity": lambda robot: 1.0, "step": 1e-4},
+            ("quantity",)),
+        "frequency_response": Call(analysis.frequency_response, {"system": system, "frequencies": [1.0, 2.0]}),
+        "frequency_sensitivity": Call(analysis.frequency_sensitivity, {"model": light, "q": q, "joints": "locked"}),
+        "link_frequencies": Call(analysis.link_frequencies, {"model": m, "link": "upper", "q": q, "load": 1.0}),
+        "modes": Call(analysis.modes, {"model": m, "q": q, "joints": "free",
+                                       "sensors": [control.Encoder("upper", "link")]}),
+        "overestimation": Call(analysis.overestimation, {"model": m, "joints": [0.1, 0.2], "kp": 1.0, "kv": 1.0,
+                                                         "damping": 0.0, "largest": 1.0}),
+        "rest_sensitivity": Call(analysis.rest_sensitivity, {"model": light, "quantity": lambda q: q[0],
+                                                             "joints": [0.1, 0.2]}, ("quantity",)),
+        "rest_slope": Call(analysis.rest_slope, {"model": light, "q": q}),
+        "run_sensitivity": Call(analysis.run_sensitivity, {
+            "model": light, "quantity": lambda t, q, qd: q[0], "t_end": 0.01, "q0": q}, ("quantity",)),
+        "to_control": Call(analysis.to_control, {"system": system, "model": m}),
+        "with_shapes": Call(analysis.with_shapes, {"robot": pliant.load("two-link"), "count": 2, "links": ["upper"]}),
+    }  # fmt: skip
+
+
+def _runs(folder: Path) -> dict[str, Call]:
+    m, run, q = model(), sound.result(), np.array([0.1, 0.2, 0.0, 0.0])
+    pd = control.PD(kp=10.0, kd=1.0, reference=[0.1, 0.2])
+    t = np.linspace(0.0, 0.05, 6)
+    recording = pliant.Recording(t, {"upper": 0.1 + 0 * t}, q0=q)
+    base = {"model": m, "t_end": 0.02, "q0": q, "qd0": q, "torque": [1.0, 0.5], "controller": pd, "step": 1e-2,
+            "output_step": 1e-2}  # fmt: skip
+    push = loads.Wrench(force=(1.0, 0.0, 0.0))
+
+    def applied(kind: Any, key: str) -> Callable[..., Any]:
+        """Make a load and put it on an arm."""
+        return lambda **arguments: pliant.simulate(m, 1e-3, **{key: kind(**arguments)})
+
+    from pliant import batch, environments, export, view
+    from pliant.identification import Strain, read_csv
+
+    return {
+        "simulate": Call(pliant.simulate, {
+            **base, "motion": {}, "method": "auto", "rtol": 1e-6, "atol": 1e-8, "loads": (push,), "base": loads.Base(),
+            "sample_time": None, "events": (), "limits": True, "p": None, "progress": False}),
+        "simulate_batch": Call(batch.simulate_batch, {
+            **base, "q0": np.zeros((3, 4)), "motion": {}, "p": None, "method": "rk4", "rtol": 1e-6, "atol": 1e-8,
+            "device": "cpu", "precision": "double", "limits": True, "progress": False, "loads": (push,)}),
+        "equations": Call(batch.equations, {"model": m, "torque": [1.0, 0.5], "controller": pd, "motion": {},
+                                            "loads": (push,), "base": None, "work": False}),
+        "identify": Call(pliant.identify, {
+            "model": m, "data": [recording], "parameters": ["payload.mass"], "start": {"payload.mass": 0.1},
+            "bounds": {"payload.mass": (0.0, 2.0)}, "prior": {"payload.mass": (0.1, 0.1)}, "loss": "linear",
+            "loss_scale": 1.0, "clocks": "ignore", "method": "auto", "rtol": 1e-6, "atol": 1e-8}),
+        "Recording": Call(pliant.Recording, {"t": t, "readings": {"upper": t}, "noise": 0.1, "torque": None,
+                                             "free_start": (), "name": "run"}),
+        "Strain": Call(lambda **a: pliant.identify(m, pliant.Recording(
+            t, {"g": 0 * t}, q0=q, sensors={"g": Strain(**a)}), ["payload.mass"], rtol=1e-4, clocks="ignore"),
+            {"link": "upper", "x": 0.1, "at": (0.01, 0.0)}),
+        "read_csv": Call(read_csv, {"path": folder / "data.csv", "columns": ["time"], "gaps": True}),
+        "Event": Call(lambda **a: pliant.simulate(m, 1e-2, q, events=[pliant.Event(**a)]), {
+            "name": "half", "condition": lambda t, q, qd: t - 5e-3, "direction": 0, "stop": True}, ("condition",)),
+        "Wrench": Call(applied(loads.Wrench, "loads"), {"force": (1.0, 0, 0), "moment": (0, 0, 0.1), "link": "fore",
+                                                        "x": "tip", "axes": "base"}),
+        "Distributed": Call(applied(loads.Distributed, "loads"), {
+            "force": (1.0, 0, 0), "moment": (0, 0, 0.1), "link": "fore", "start": 0.0, "end": "tip", "axes": "base"}),
+        "Base": Call(applied(loads.Base, "base"), {"acceleration": (1.0, 0, 0), "angular_velocity": (0, 0, 0.1)}),
+        "BasePath": Call(applied(loads.BasePath, "base"), {"position": (1.0, 0, 0), "rpy": (0, 0, 0.1)}),
+        "plot": Call(lambda what, **a: view.plot(a["result"], what, path=a["path"]), {
+            "result": run, "what": "joints", "path": folder / "a.png"}),
+        "compare": Call(view.compare, {"result": run, "other": run, "labels": ("a", "b"), "path": folder / "b.png"}),
+        "frequency_map": Call(view.frequency_map, {"model": m, "joint": "fore", "values": [0.0, 1.0],
+                                                   "at": {"upper": 0.1}, "count": 2, "joints": "locked"}),
+        "mode_shapes": Call(view.mode_shapes, {"robot": pliant.load("two-link"), "link": "upper", "count": 2}),
+        "to_html": Call(view.to_html, {"result": run, "path": folder / "a.html", "title": "run"}),
+        "to_video": Call(view.to_video, {"result": run, "path": folder / "a.gif", "fps": 5, "speed": 0.1,
+                                         "magnification": 2.0}),
+        "ArmEnv": Call(lambda **a: environments.ArmEnv(**a).reset(seed=0), {
+            "robot": "two-link", "task": "reach", "period": 0.02, "horizon": 0.1, "spread": 0.5, "torque_limit": 10.0,
+            "vary": {"payload.mass": (0.0, 1.0)}}),
+        "ArmVectorEnv": Call(lambda **a: environments.ArmVectorEnv(**a).reset(seed=0), {
+            "num_envs": 2, "robot": "two-link", "task": "reach", "period": 0.02, "horizon": 0.1, "spread": 0.5}),
+        "export": Call(export.export, {"model": m, "to": "casadi", "path": folder / "e", "force": True}),
+        "export_c": Call(export.export_c, {"model": m, "folder": folder / "c", "functions": ["tip_pose"],
+                                           "force": True}),
+        "export_cuda": Call(export.export_cuda, {"model": m, "folder": folder / "cu", "functions": ["tip_pose"],
+                                                 "force": True}),
+        "export_python": Call(export.export_python, {"model": m, "folder": folder / "p", "functions": ["tip_pose"],
+                                                     "force": True}),
+        "export_casadi": Call(export.export_casadi, {"model": m, "folder": folder / "ca", "functions": ["tip_pose"],
+                                                     "force": True}),
+        "export_latex": Call(export.export_latex, {"model": m, "folder": folder / "l", "digits": 3, "limit": 200,
+                                                   "force": True}),
+        "export_fmu": Call(export.export_fmu, {"model": m, "path": folder / "a.fmu", "fmi": "3.0", "q0": q,
+                                               "force": True}),
+        "sweep": Call(pliant.sweep, {"study": _study(), "out": folder / "s", "workers": 1, "scheduler": None,
+                                     "function": None, "force": True}, ("progress",)),
+        "load": Call(pliant.load, {"source": "two-link", "flexible": None, "tip": None}),
+        "arms": Call(pliant.arms, {}),
+        "schema": Call(import_module("pliant.scenario").schema, {}),
+    }  # fmt: skip
+
+
+@functools.cache
+def _study() -> Any:
+    from pliant.sweeps import SweepStudy
+
+    return SweepStudy.from_dict(sound.SWEEP)
+
+
+def _descriptions() -> dict[str, Call]:
+    """Parts of a robot and of files, with arguments as a file has them."""
+    beam = {"length": 1.0, "mass_per_length": 5.0, "EI_y": 1e3, "EI_z": 1e3, "GJ": 800.0, "EA": 1e7,
+            "polar_inertia": 0.01, "rotary": [0.01, 0.01]}  # fmt: skip
+    rigid = {"mass": 1.0, "com": [0.1, 0, 0], "inertia": [0.1, 0.1, 0.1], "tip": [0.2, 0, 0]}
+    link = {"name": "a", "joint": {"type": "revolute"}, "beam": beam, "shapes": {"bending_y": 1}, "tip": {"mass": 1}}
+    given: dict[str, dict[str, Any]] = {
+        "DH": {"a": 0.0, "alpha": "pi/2", "d": 0.1, "theta": 0.0, "convention": "modified"},
+        "Beam": beam,
+        "Drive": {"stiffness": 1e4, "rotor_inertia": 1e-3, "gear_ratio": 100.0, "damping": 0.1},
+        "Friction": {"viscous": 0.1, "coulomb": 0.1},
+        "Joint": {"type": "revolute", "axis": [0, 0, 1], "origin": {"xyz": [0, 0, 0]}, "hub": {"mass": 1.0}},
+        "Limits": {"lower": -1.0, "upper": 1.0},
+        "Link": link,
+        "Lump": {"mass": 1.0, "inertia": [0.1, 0.1, 0.1], "com": [0, 0, 0.1]},
+        "Material": {"E": 1e11, "G": 4e10, "density": 2700.0},
+        "Origin": {"xyz": [0, 0, 0], "rpy": [0, "90 deg", 0]},
+        "RigidBody": rigid,
+        "Robot": {"name": "arm", "gravity": [0, 0, -9.81], "links": [link], "payload": {"mass": 1.0}},
+        "Section": {"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.04},
+        "Shapes": {"method": "modes", "boundary": "clamped-free", "bending_y": 2, "damping": 0.01},
+        "TipLoad": {"mass": 1.0, "inertia": 0.1, "first_moment": 0.1},
+    }
+    found = {name: Call(getattr(pliant, name), arguments) for name, arguments in given.items()}
+    scenario, sweeps = import_module("pliant.scenario"), import_module("pliant.sweeps")
+    later: dict[str, tuple[Any, dict[str, Any]]] = {
+        "Scenario": (pliant.Scenario, {**sound.SCENARIO}),
+        "Initial": (scenario.Initial, {"q": [0.1, 0.2], "qd": {"upper": 0.1}, "equilibrium": True}),
+        "ModelOptions": (scenario.ModelOptions, {"formulation": "denoc", "rotation": "exact", "stiffening": False}),
+        "Outputs": (scenario.Outputs, {"netcdf": "a.nc", "csv": "b.csv", "figures": ["joints"], "formats": ["png"]}),
+        "Part": (scenario.Part, {"kind": "trajectory", "type": "quintic", "parameters": {}}),
+        "Samples": (scenario.Samples, {"times": [0, 1], "values": {"upper": [0, 1]}}),
+        "Axis": (sweeps.Axis, {"from": 0.0, "to": 1.0, "count": 2, "scale": "linear"}),
+        "Sample": (sweeps.Sample, {"method": "random", "count": 2, "seed": 0}),
+        "SweepStudy": (sweeps.SweepStudy, {**sound.SWEEP}),
+    }
+    return found | {name: Call(kind, arguments) for name, (kind, arguments) in later.items()}
+
+
+def _methods() -> dict[str, Call]:
+    """Methods of what a user holds in hand."""
+    m, run, robot, q = model(), sound.result(), pliant.load("two-link"), np.array([0.1, 0.2, 0.01, 0.0])
+    state, push = {"q": q, "qd": q}, loads.Wrench(force=(1.0, 0.0, 0.0))
+    calls: dict[str, tuple[Any, dict[str, Any]]] = {
+        "Model": (pliant.Model, {"robot": robot, "formulation": "denoc", "rotation": "exact", "stiffening": False,
+                                 "parameters": ["payload.mass"], "shapes": "exact"}),
+        "mass_matrix": (m.mass_matrix, {"q": q, "p": None}),
+        "bias": (m.bias, state),
+        "forward_dynamics": (m.forward_dynamics, {**state, "tau": q[:2]}),
+        "inverse_dynamics": (m.inverse_dynamics, {**state, "qdd": q}),
+        "energy": (m.energy, state),
+        "tip_pose": (m.tip_pose, {"q": q}),
+        "jacobian": (m.jacobian, {"q": q}),
+        "frequencies": (m.frequencies, {"q": q, "joints": "locked", "loads": [push]}),
+        "modes": (m.modes, {"q": q, "joints": "free", "loads": ()}),
+        "stiffness": (m.stiffness, {"q": q, "loads": [push]}),
+        "equilibrium": (m.equilibrium, {"joints": q[:2], "loads": [push]}),
+        "holding_torque": (m.holding_torque, {"q": q, "loads": [push]}),
+        "linearize": (m.linearize, {**state, "tau": q[:2]}),
+        "matrices": (m.matrices, state),
+        "denoc_matrices": (m.denoc_matrices, {"q": q}),
+        "operation_count": (m.operation_count, {"function": "bias"}),
+        "kernel": (m.kernel, {"function": "bias"}),
+        "index": (m.index, {"coordinate": "upper"}),
+        "deflection": (run.deflection, {"link": "upper", "x": 0.1}),
+        "rotation": (run.rotation, {"link": "upper", "x": "tip"}),
+        "curvature": (run.curvature, {"link": "upper", "x": 0.1}),
+        "internal": (run.internal, {"link": 0, "x": 0.1}),
+        "reaction": (run.reaction, {"joint": "fore", "axes": "link"}),
+        "strain": (run.strain, {"link": "upper", "x": 0.1, "at": (0.01, 0.0)}),
+        "stress": (run.stress, {"link": "upper", "x": 0.1, "at": (0.01, 0.0), "modulus": 1e11}),
+        "Result.load": (pliant.Result.load, {"path": "run.nc"}),
+        "Result[]": (run.__getitem__, {"name": "upper"}),
+        "Robot.link": (robot.link, {"name": "upper"}),
+        "Robot.index": (robot.index, {"name": "upper"}),
+        "Robot.replace": (robot.replace, {"changes": {"payload.mass": 1.0}}),
+        "Robot.from_dict": (pliant.Robot.from_dict, {"data": robot.to_dict()}),
+        "Robot.model": (robot.model, {"formulation": "lagrange", "rotation": "linear"}),
+        "Scenario.load": (pliant.Scenario.load, {"path": "case.yaml"}),
+    }  # fmt: skip
+    return {name: Call(function, arguments) for name, (function, arguments) in calls.items()}
+
+
+def calls(folder: Path) -> dict[str, Call]:
+    """Everything, by name."""
+    (folder / "data.csv").write_bytes(sound.measured())
+    groups = (_descriptions(), _controllers(), _analysis(), _runs(folder), _methods())
+    found: dict[str, Call] = {}
+    for group in groups:
+        found |= {name if name not in found else f"{name} again": call for name, call in group.items()}
+    return found
+
+
+def public() -> dict[str, Any]:
+    """Callables that the public packages name, without records that pliant makes and bases to derive from."""
+    found = {}
+    for room in ROOMS:
+        module = import_module(room)
+        for name in module.__all__:
+            value = getattr(module, name)
+            is_error = isinstance(value, type) and issubclass(value, Exception)
+            if callable(value) and not is_error and name not in RECORDS | BASES and not inspect.ismodule(value):
+                found[name] = value
+    return found
+
+
+ARRAYS: tuple[Callable[[], Any], ...] = (
+    lambda: np.zeros(0), lambda: np.zeros((2, 2, 2)), lambda: np.full(4, np.nan), lambda: np.full(2, np.inf),
+    lambda: np.zeros(4, dtype=complex), lambda: np.array(["a", "b"]), lambda: np.array([None, 1.0], dtype=object),
+    lambda: np.zeros(5), lambda: np.zeros(3), lambda: np.array(1.0), lambda: [[1.0], [2.0, 3.0]], lambda: [1, "a"],
+    lambda: np.zeros(4, dtype="float32"), lambda: np.zeros(4, dtype=bool), lambda: np.zeros((10**5, 4)),
+    lambda: np.full(4, 1e308), lambda: np.full(2, 5e-324), lambda: np.array("2001-01-01", dtype="datetime64[s]"),
+    lambda: np.zeros(2, dtype=[("a", float)]), lambda: np.broadcast_to(0.0, (10**12, 4)), lambda: memoryview(b"abcd"),
+)  # fmt: skip
+OBJECTS: tuple[Callable[[], Any], ...] = (
+    object, lambda: None, lambda: int, lambda: b"bytes", lambda: {}, lambda: {"upper": "x"}, lambda: {1: 2},
+    lambda: set(), lambda: iter([1.0]), lambda: lambda *a, **k: 1.0, lambda: Path("x"), lambda: 1j, lambda: True,
+    lambda: (), lambda: [[]], lambda: [None], lambda: range(3), lambda: {"upper": np.nan}, lambda: {"a": {"b": {}}},
+    lambda: slice(None), lambda: NotImplemented, lambda: Exception("x"), model, sound.result,
+)  # fmt: skip
+
+
+def nonsense(rng: random.Random) -> Any:
+    """Something that is hardly ever right."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        return rng.choice(NUMBERS)
+    if kind == 1:
+        return rng.choice(WORDS)
+    return rng.choice(ARRAYS if kind == 2 else OBJECTS)()
+
+
+def wrong_call(rng: random.Random, table: dict[str, Call]) -> None:
+    """Replace one or two arguments of a random call, and make it."""
+    call = table[rng.choice(sorted(table))]
+    arguments = dict(call.arguments)
+    open_to_damage = [key for key in arguments if key not in call.spared]
+    for key in rng.sample(open_to_damage, min(len(open_to_damage), rng.choice([1, 1, 2]))):
+        arguments[key] = nonsense(rng)
+    call.function(**arguments)
