@@ -2,8 +2,8 @@
 
     python -P first_result.py ENGINE FOLDER
 
-Run by its path, so that a peer's process never imports pliant. The folder holds `chain.json` and, for pliant,
-`arm.yaml`. Prints one line of JSON.
+Run by its path, so that a peer's process never imports pliant; flexible arms are the exception, since peers read
+theirs from pliant's description. The folder holds `chain.json` and, for pliant, `arm.yaml`. Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 Work = tuple[Callable[[], Any], Callable[[], Any] | None]
-"""Accelerations of the arm at rest, building and compiling it before; a run of 1 s, where the engine has one."""
+"""First accelerations (of flexible arms: steps), the arm built and compiled for them; a run of 1 s, if there is one."""
 
 
 def _peers(name: str) -> Any:
@@ -97,9 +97,50 @@ def _sympy(folder: Path) -> Work:
     return lambda: _peers("puma_peers").sympy_functions(_chain(folder))(*np.zeros((3, 6))), None
 
 
+def _flexible_pliant(folder: Path) -> Work:
+    import numpy as np
+
+    from pliant.bench import two_link
+    from pliant.simulation import simulate
+
+    made: list[Any] = []
+
+    def run(t_end: float) -> None:
+        q0 = np.zeros(made[0].n)
+        q0[:2] = two_link.START
+        simulate(made[0], t_end, q0, method="rk4", step=3e-4, output_step=two_link.OUTPUT_STEP)
+
+    def first() -> None:
+        made.append(two_link.robot(6, 6).model(stiffening=True))
+        run(two_link.OUTPUT_STEP)
+
+    return first, lambda: run(1.0)
+
+
+def _flexible_exudyn(folder: Path) -> Work:
+    import exudyn  # noqa: F401 - its import is what is timed
+
+    from pliant.bench.two_link import OUTPUT_STEP, exudyn_run
+
+    return lambda: exudyn_run(t_end=OUTPUT_STEP), lambda: exudyn_run(t_end=1.0)
+
+
+def _flexible_mujoco(folder: Path) -> Work:
+    import mujoco  # noqa: F401 - its import is what is timed
+
+    from pliant.bench.lumped_chain import mujoco_run
+    from pliant.bench.two_link import OUTPUT_STEP, START, planar
+
+    def run(t_end: float) -> None:
+        mujoco_run(planar(), t_end, START, 8, 2.8e-4)
+
+    return lambda: run(OUTPUT_STEP), lambda: run(1.0)
+
+
 ENGINES: dict[str, Callable[[Path], Work]] = {
     "pliant": _pliant, "pinocchio": _pinocchio, "mujoco": _mujoco, "exudyn": _exudyn, "roboticstoolbox": _toolbox,
-    "sympy": _sympy,
+    "sympy": _sympy, "flexible pliant": _flexible_pliant, "flexible exudyn": _flexible_exudyn,
+    "flexible mujoco": _flexible_mujoco,
 }  # fmt: skip
 
 

@@ -39,16 +39,15 @@ class _Case:
 
 def measure(report: Report, effort: Effort) -> None:
     """Fill in the first results."""
-    cases = [_Case(f"pliant, {cache} cache", "pliant", "rigid 6R", cache) for cache in ("cold", "warm")]
+    ours = {"pliant": "rigid 6R"} if effort.quick else {"pliant": "rigid 6R", "flexible pliant": "two-link, flexible"}
+    cases = [_Case(f"pliant, {c} cache", engine, name, c) for engine, name in ours.items() for c in ("cold", "warm")]
     for module, name in NAMES.items():
         if not report.lacks(name, module) and not (effort.quick and module in ON_PUMA):  # seconds each
             cases.append(_Case(name, module, "PUMA" if module in ON_PUMA else "rigid 6R", ""))
+            if f"flexible {module}" in first_result.ENGINES and not effort.quick:
+                cases.append(_Case(f"{name}, pliant imported too", f"flexible {module}", "two-link, flexible", ""))
     with tempfile.TemporaryDirectory(prefix="pliant-bench-") as folder:
-        for name, robot in (("rigid 6R", arm(6)), ("PUMA", load("puma"))):
-            place = Path(folder) / name
-            place.mkdir()
-            robot.save(place / "arm.yaml")
-            (place / "chain.json").write_text(rigid_chain(robot).to_json())
+        _describe(Path(folder))
         found: dict[_Case, list[dict[str, Any]]] = {case: [] for case in cases}
         for _ in range(effort.processes):
             for case in list(found):
@@ -61,8 +60,17 @@ def measure(report: Report, effort: Effort) -> None:
     report.starts += [_start(case, rounds) for case, rounds in found.items()]
 
 
+def _describe(folder: Path) -> None:
+    """The arms, as their processes read them."""
+    for name, robot in (("rigid 6R", arm(6)), ("PUMA", load("puma"))):
+        place = folder / name
+        place.mkdir()
+        robot.save(place / "arm.yaml")
+        (place / "chain.json").write_text(rigid_chain(robot).to_json())
+
+
 def _process(case: _Case, folder: Path) -> dict[str, Any]:
-    cache = tempfile.mkdtemp(dir=folder) if case.cache == "cold" else str(folder / "cache")
+    cache = tempfile.mkdtemp(dir=folder) if case.cache == "cold" else str(folder / f"cache {case.engine}")
     if case.cache == "warm" and not Path(cache).exists():
         _run(case, folder, cache)  # fills the cache
     return _run(case, folder, cache)
