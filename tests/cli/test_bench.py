@@ -84,3 +84,16 @@ def test_failure_of_a_peer_is_exit_code_one(run: Run, monkeypatch: pytest.Monkey
     assert result.exit_code == 1
     assert "Robotics Toolbox FAILED, RuntimeError: binary incompatible" in result.stderr
     assert "FAILED" in Path("out/bench/bench.md").read_text()
+
+
+@pytest.mark.full
+def test_smoke_run_of_everything_that_is_installed(run: Run) -> None:
+    result = run("bench", "--quick")
+    assert result.exit_code == 0, result.stderr
+    data = json.loads(Path("out/bench/bench.json").read_text())
+    assert data["parts"] == ["rigid", "puma", "loops", "flexible", "start"]
+    assert data["failures"] == []
+    assert Path("out/bench/work_precision.png").stat().st_size > 10_000
+    for c in data["comparisons"]:
+        if c["part"] in ("rigid", "puma"):
+            assert max(c["ours"]["error"], c["peer"]["error"]) < 1e-8  # the same arm: rounding, or RK4 at 1 ms
