@@ -270,8 +270,7 @@ def test_start_values_take_effect(unit: Unit) -> None:
         assert unit.get(running, "upper", "fore", "der(fore)") == pytest.approx([0.7, START[1], -0.4])
 
 
-def test_two_instances_do_not_disturb_each_other(units: dict[str, Path], tmp_path: Path) -> None:
-    unit = Unit(units["3.0"], tmp_path)
+def test_two_instances_do_not_disturb_each_other(unit: Unit) -> None:
     with unit.instance("slave") as alone:
         expected = unit.run(alone, 10, 0.01, still, "upper", "fore")
     with unit.instance("slave") as one, unit.instance("slave", {"payload.mass": 2.0, "upper": 1.0}) as other:

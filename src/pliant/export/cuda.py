@@ -27,9 +27,9 @@ from pliant.kernels.cuda_text import Precision
 from pliant.model import Model
 
 PRECISIONS = {"double": "double", "single": "float"}
-TOLERANCES = {"double": 1e-10, "single": 1e-2}
-"""What the example allows on a GPU, relative to the largest element. Fused sums and reciprocals round otherwise than a
-processor does, and the stiffness of an arm magnifies that: 6e-12 was seen in double, 7e-3 in single precision."""
+TOLERANCES = {"double": 1e-10, "single": 4e-3}
+"""What the example allows, relative to the largest element. A GPU fuses sums with products and takes reciprocals, and
+the stiffness of an arm magnifies that: of the bundled arms `canadarm2` differs most, by 1.3e-12 and 4e-4."""
 
 DEFAULT = tuple(name for name in FUNCTIONS if name != "linearize")
 """The linearisation is ten times as long as all others together, so it is written only where it is asked for."""
