@@ -73,6 +73,7 @@ def test_lag_of_the_tip(speed: float, T: float, stiffening: bool | str) -> None:
     assert abs(ours_peak / peak - 1) < allowed
 
 
+@pytest.mark.full
 def test_elements_agree() -> None:
     """Two theories of Exudyn, without and with shear: 2e-4 of the peak between them, far below what is asked of us."""
     peaks = [exact(2.0, 5.0, cut).deflections.min() for cut in (CABLE, LINEAR)]
