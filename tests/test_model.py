@@ -298,7 +298,7 @@ def test_unknown_options_are_refused() -> None:
     with pytest.raises(ModelError, match="rotation"):
         robot.model(rotation="small")
     with pytest.raises(ModelError, match="stiffening"):
-        robot.model(stiffening="second-order")
+        robot.model(stiffening="third-order")
     with pytest.raises(ModelError, match="not a number of this robot"):
         robot.model(parameters=["links.upper.beam.EI"])
     with pytest.raises(UnsupportedModel, match="lagrange"):

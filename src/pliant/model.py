@@ -138,8 +138,9 @@ class Model:
         One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
-    stiffening : bool or "first-order"
-        Whether bending shortens a beam.
+    stiffening : bool, "second-order" or "first-order"
+        Whether bending shortens a beam. True keeps every product of the shortening, "second-order" all but its square
+        (half the cost with five shapes or more, no less exact for moderate deflections).
     parameters : sequence of str
         Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values
         by default.

@@ -26,7 +26,7 @@ from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_mat
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
 from pliant.shapes.integrals import SPINS
 
-STIFFENING = (False, True, "first-order")
+STIFFENING = (False, True, "first-order", "second-order")
 
 
 def build_chain(
@@ -282,7 +282,7 @@ def _beam(
     integrals = shapes.integrals_for(properties)
     if not stiffening:
         return LinearBeam(_beam_data(link), shapes, integrals, rotation, end, root), hub
-    lifted, integrals = lift(shapes, integrals, section_profile(properties))
+    lifted, integrals = lift(shapes, integrals, section_profile(properties), squares=stiffening != "second-order")
     inner = LinearBeam(_beam_data(link), lifted, integrals, rotation, end, root)
     return StiffenedBeam(inner, shapes, lifted.pairs), hub
 

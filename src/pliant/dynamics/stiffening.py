@@ -3,8 +3,10 @@
 The shortened position is linear in *lifted* coordinates g(c): the amplitudes themselves and, for each pair of
 bending amplitudes of one plane, the product s_jk = -c_j c_k / L (half for j = k), which moves points along -x by
 H_jk(x) = int psi_j' psi_k'. So a stiffened beam is a `LinearBeam` over g with constant integrals, seen through g(c):
-exact, with no quadrature in the trace. All products are kept: this is the "high-order" model. The first-order model
-keeps, of the shortening, what meets the undeformed chain: see `lagrange`.
+exact, with no quadrature in the trace. All products are kept: this is the "high-order" model. The second-order model
+drops the products of two shortenings, which are of fourth degree in the amplitudes, by taking their inner products as
+zero in every integral: energy is kept all the same, and a beam of many shapes costs half. The first-order model keeps,
+of the shortening, what meets the undeformed chain: see `lagrange`.
 """
 
 from __future__ import annotations
@@ -61,8 +63,13 @@ class LiftedShapes:
         return np.hstack([psi, np.stack([H[:, j, k] for j, k in self.pairs], axis=1)]) if self.pairs else psi
 
 
-def lift(shapes: LinkShapes, integrals: ModalIntegrals, profile: Profile) -> tuple[LiftedShapes, ModalIntegrals]:
-    """The lifted shapes of a link and their integrals under the profile of its beam."""
+def lift(
+    shapes: LinkShapes, integrals: ModalIntegrals, profile: Profile, squares: bool = True
+) -> tuple[LiftedShapes, ModalIntegrals]:
+    """The lifted shapes of a link and their integrals under the profile of its beam.
+
+    Without `squares` the products of two shortenings count as zero: the second-order model.
+    """
     breaks = np.concatenate([profile.breaks, [0.0, 1.0], *(part.shapes.breaks for part in shapes.parts)])
     rule = gauss_rule(breaks, 2 * max(part.shapes.wavenumber for part in shapes.parts))  # H is itself a product
     pairs = bending_pairs(shapes, integrals.shortening(np.unique(breaks)))
@@ -71,6 +78,8 @@ def lift(shapes: LinkShapes, integrals: ModalIntegrals, profile: Profile) -> tup
     g = rule.weight * profile("mass_per_length", rule.eta)
     psi = lifted.evaluate(rule.eta)
     psi[:, :m] = np.where(integrals.turn[:, 0] != 0, 0.0, psi[:, :m])  # torsion moves no axis
+    gram = psi.T @ (g[:, None] * psi)
+    gram[m:, m:] *= squares
     tip, slope = lifted.evaluate(np.ones(1))[0], lifted.evaluate(np.ones(1), 1)[0]
 
     def padded(matrix: np.ndarray) -> np.ndarray:
@@ -82,7 +91,7 @@ def lift(shapes: LinkShapes, integrals: ModalIntegrals, profile: Profile) -> tup
         integrals,
         axis=np.vstack([integrals.axis, np.tile([1.0, 0.0, 0.0], (k, 1))]),
         turn=np.vstack([integrals.turn, np.zeros((k, 3))]),
-        eps=g @ psi, eta_eps=(g * rule.eta) @ psi, gram=psi.T @ (g[:, None] * psi),
+        eps=g @ psi, eta_eps=(g * rule.eta) @ psi, gram=gram,
         spin=np.vstack([integrals.spin, np.zeros((k, 3))]), spin_gram=padded(integrals.spin_gram),
         stiffness=padded(integrals.stiffness), damping=padded(integrals.damping), tip=tip, tip_slope=slope,
     )  # fmt: skip
