@@ -44,7 +44,7 @@ def _compare(
     report: Report, effort: Effort, shapes: tuple[int, int], hinges: int, errors: tuple[float, float], engine: str,
     theirs: Callable[[], object],
 ) -> None:  # fmt: skip
-    model = two_link.robot(*shapes).model(stiffening=True)
+    model = two_link.robot(*shapes).model(stiffening="second-order")
     state = [x[0] for x in states(model.n, model.n_joints)]
     tasks: dict[str, Callable[[], object]] = {
         "kernel": kernel_loop(model, *state),

@@ -111,7 +111,7 @@ def _flexible_pliant(folder: Path) -> Work:
         simulate(made[0], t_end, q0, method="rk4", step=3e-4, output_step=two_link.OUTPUT_STEP)
 
     def first() -> None:
-        made.append(two_link.robot(6, 6).model(stiffening=True))
+        made.append(two_link.robot(6, 6).model(stiffening="second-order"))
         run(two_link.OUTPUT_STEP)
 
     return first, lambda: run(1.0)
