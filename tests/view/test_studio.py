@@ -1,4 +1,4 @@
-"""The studio: its computing without a page, its page without a browser, and both in a real browser."""
+"""The studio: its computing without a page, its files, and its page without a browser."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from pliant.cli import app
 from pliant.view.studio_choices import Choices
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_run import Workshop, scenario, tip_error
-
-from .conftest import Tab
 
 PLAIN = Choices.of(pliant.load("two-link"))
 DRIVEN = pliant.load("two-link").model_copy(
@@ -62,7 +60,9 @@ def test_values_reach_the_run(workshop: Workshop) -> None:
     direct = pliant.simulate(robot.model(), 0.5)
     run = workshop.run(choices)
     np.testing.assert_allclose(run.result.q[-1], direct.q[-1], atol=1e-7)  # rtol 1e-8, over some 200 steps
-    np.testing.assert_allclose(run.frequencies, robot.model().frequencies(direct.q[-1]), rtol=1e-6)
+    np.testing.assert_allclose(
+        run.frequencies, robot.model().frequencies(direct.q[0]), rtol=1e-9
+    )  # of the same numbers
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 
     folder = tmp_path_factory.mktemp("studio")
     (folder / "broken.yaml").write_text("links: [{name: a, beam: {length: -1}}]\n")
-    made = Studio(folder, "two-link", port=8471)
+    made = Studio(folder, "two-link", port=8472)
     made.live.value = False  # runs when told, not by itself in a thread of the server
     yield made
     made.close()
@@ -216,62 +216,3 @@ def test_page_runs_keeps_and_saves(studio) -> None:
     loaded = pliant.Scenario.load(studio.shelf.folder / "saved.yaml")
     assert loaded.duration == 5.0
     studio._safely(studio._forget_runs)
-
-
-def test_browser_shows_the_studio(studio, tab: Tab) -> None:
-    """It opens without errors and without a network; run is pressed and a run completes; a bad file is answered."""
-    from pliant.view.studio import address
-
-    page = tab.page
-    page.set_viewport_size({"width": 700, "height": 500})  # drawing in software is slow
-    page.goto(address(studio.server))
-    page.get_by_text("run when a slider moves").wait_for(timeout=60_000)
-    before = studio.run
-    page.get_by_role("button", name="run", exact=True).dispatch_event("click")
-    _until(lambda: studio.run is not before)
-    page.get_by_text("done").first.wait_for(timeout=60_000)
-    _open(studio, "broken.yaml")
-    page.get_by_text("not possible").first.wait_for(timeout=60_000)
-    assert studio.choices.robot.name == "two-link elastic arm"
-    assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in tab.requests)
-    assert tab.troubles == []
-
-
-@pytest.mark.full
-def test_browser_draws_the_arm(studio, tab: Tab) -> None:
-    """Pixels differ from the background and between two times."""
-    from pliant.view.studio import address
-
-    page = tab.page
-    page.set_viewport_size({"width": 640, "height": 320})
-    page.goto(address(studio.server))
-    page.get_by_text("run when a slider moves").wait_for(timeout=60_000)
-    seen = []
-    for now in (0.0, 0.6):
-        studio.stage.clock.value = now
-        studio.stage.draw()
-        page.wait_for_timeout(20_000)  # the scene fades in over many frames, at a few frames a second
-        seen.append(np.asarray(_screenshot(page), dtype=int)[:, :250])
-    assert (np.abs(seen[0] - seen[0][5, 5]).max(axis=2) > 30).sum() > 50
-    assert (np.abs(seen[0] - seen[1]).max(axis=2) > 30).sum() > 50
-
-
-def _screenshot(page):
-    import io
-
-    from PIL import Image
-
-    return Image.open(io.BytesIO(page.screenshot(timeout=120_000))).convert("RGB")
-
-
-def _until(condition, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def _open(studio, name: str) -> None:
-    """What the dropdown does when a user picks a file."""
-    studio.arm.value = name
-    studio._safely(studio._open)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arguments import checked
-from pliant.errors import PliantError
+from pliant.replacing import replacing
 from pliant.results import Result
 from pliant.view.scene import Array, Scene, SceneLink, frame_rows, scene_of
 from pliant.view.series import Panel, panels
@@ -38,11 +38,8 @@ def to_html(result: Result, path: str | os.PathLike[str], title: str | None = No
     """
     target = Path(path)
     text = page(result, title)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise PliantError(f"{target}: the page could not be written ({error.strerror or error})") from error
+    with replacing(target) as partial:
+        partial.write_text(text, encoding="utf-8")
     return target
 
 

@@ -55,3 +55,10 @@ def tube_faces(stations: int, sides: int) -> NDArray[Any]:
     walls = np.stack([np.stack([a, b, a + sides], -1), np.stack([b, b + sides, a + sides], -1)], axis=2).reshape(-1, 3)
     fan = np.column_stack([np.zeros(sides - 2, int), np.arange(1, sides - 1), np.arange(2, sides)])
     return np.concatenate([walls, fan[:, ::-1], fan + (stations - 1) * sides]).astype(np.uint32)
+
+
+def ball(around: int = 16, along: int = 9) -> tuple[Array, Any]:
+    """Points (P, 3) and triangles of a sphere of radius 1; poles stand `around` times."""
+    a, b = np.meshgrid(np.linspace(np.pi, 0, along), np.linspace(0, 2 * np.pi, around, endpoint=False), indexing="ij")
+    points = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1).reshape(-1, 3)
+    return points, tube_faces(along, around)

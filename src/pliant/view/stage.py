@@ -9,16 +9,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pliant.view.scene import Array, Placed, Scene
-from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
+from pliant.view.stage_meshes import Arm, Ball, layout
 
-CHUNKS = 8
-"""Pieces of one colour of a link that bends."""
 FRAME = 1 / 25
 """Seconds between pictures."""
 GHOST = (127, 143, 160)
@@ -26,60 +23,6 @@ STEEL = (58, 70, 83)
 KEPT = ((213, 94, 0), (0, 158, 115), (204, 121, 167))
 """Colours of kept runs, in the scene and in the plots."""
 FIELD_OF_VIEW = np.radians(35)
-
-
-class _LinkMeshes:
-    """The meshes of one link: pieces of tube, each of one colour."""
-
-    def __init__(self, server: Any, name: str, placed: Placed, colour: Any, opacity: float | None) -> None:
-        surface = rings(placed, 0)
-        count = min(CHUNKS if placed.link.flexible and colour is None else 1, len(surface) - 1)
-        edges = np.linspace(0, len(surface) - 1, count + 1).round().astype(int)
-        self.pieces = [(int(a), int(b) + 1) for a, b in pairwise(edges)]
-        self.fixed, self.shown = colour, [(-1, -1, -1)] * count
-        self.meshes = [
-            server.scene.add_mesh_simple(
-                f"{name}/{k}", surface[a:b].reshape(-1, 3).astype(np.float32), tube_faces(b - a, surface.shape[1]),
-                color=colour or tuple(int(255 * c) for c in RIGID), opacity=opacity, side="double",
-                cast_shadow=False, receive_shadow=False,
-            )
-            for k, (a, b) in enumerate(self.pieces)
-        ]  # fmt: skip
-
-    def update(self, placed: Placed, frame: int, largest: float) -> None:
-        surface = rings(placed, frame)
-        strain = placed.link.strain[min(frame, len(placed.link.strain) - 1)]
-        for k, ((a, b), mesh) in enumerate(zip(self.pieces, self.meshes)):
-            mesh.vertices = surface[a:b].reshape(-1, 3).astype(np.float32)
-            if self.fixed is None and placed.link.flexible and largest > 0:
-                rgb = strain_colours(np.asarray(strain[a:b].mean() / largest))
-                red, green, blue = (int(8 * round(255 / 8 * float(c))) for c in rgb)
-                wanted = (red, green, blue)
-                if wanted != self.shown[k]:
-                    self.shown[k] = wanted
-                    mesh.color = wanted
-
-
-class _Arm:
-    """One run on the stage; takes another run of the same links without new meshes."""
-
-    def __init__(self, server: Any, name: str, placed: list[Placed], colour: Any, opacity: float | None) -> None:
-        self.layout = _layout(placed)
-        self.placed, self.largest = placed, 0.0
-        self.links = [_LinkMeshes(server, f"{name}/{p.link.name}", p, colour, opacity) for p in placed]
-
-    def draw(self, frame: int) -> None:
-        for part, link in zip(self.placed, self.links):
-            link.update(part, min(frame, len(part.points) - 1), self.largest)
-
-    def remove(self) -> None:
-        for link in self.links:
-            for mesh in link.meshes:
-                mesh.remove()
-
-
-def _layout(placed: Sequence[Placed]) -> Any:
-    return tuple((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes()) for p in placed)
 
 
 class Stage:
@@ -90,7 +33,7 @@ class Stage:
         self.scene: Scene | None = None
         self.kept: tuple[Scene, ...] = ()
         self.lock = threading.RLock()
-        self._arms: dict[str, _Arm] = {}
+        self._arms: dict[str, Arm] = {}
         self._furniture: list[Any] = []
         self._path: Any = None
         self._stop = threading.Event()
@@ -126,7 +69,7 @@ class Stage:
             if before is None or not _alike(before, scene):
                 self._furnish(scene)
                 self._camera(scene)
-            self.load.visible = scene.payload > 0
+            self.load.mesh.visible = scene.payload > 0
             self._trail()
             end = float(scene.t[-1])
             self.clock.max, self.clock.step = max(end, 1e-3), max(end / 2000, 1e-4)
@@ -137,17 +80,22 @@ class Stage:
     def _place(self, name: str, scene: Scene, magnification: float, colour: Any, opacity: float | None) -> None:
         placed = list(scene.lines(magnification))
         arm = self._arms.get(name)
-        if arm is None or arm.layout != _layout(placed):
+        if arm is None or arm.layout != layout(placed):
             if arm is not None:
                 arm.remove()
-            arm = self._arms[name] = _Arm(self.server, name, placed, colour, opacity)
+            arm = self._arms[name] = Arm(self.server, name, placed, colour, opacity)
         arm.placed, arm.largest = placed, scene.largest_strain
 
     def _trail(self) -> None:
         """The path of the tip over the whole run."""
+        from scipy.interpolate import CubicSpline
+
         tip = self._arms["/arm"].placed[-1].tip[:, :3, 3]
         if len(tip) < 2:
             tip = np.repeat(tip, 2, axis=0)
+        if len(tip) > 3:  # frames are coarse where the tip is quick
+            frames = np.arange(len(tip))
+            tip = CubicSpline(frames, tip)(np.linspace(0, frames[-1], 4 * frames[-1] + 1))
         segments = np.stack([tip[:-1], tip[1:]], axis=1).astype(np.float32)
         if self._path is not None:
             self._path.remove()
@@ -166,14 +114,11 @@ class Stage:
         hangs = float((low + high) @ scene.up) / 2 < -0.15 * size
         floor = min(float(np.minimum(low * scene.up, high * scene.up).sum()), 0.0) - 0.06 * size
         foot = sizes[0] + 0.01 * size
-        self.load = api.add_icosphere("/payload", 0.024 * size, color=(217, 130, 43))
-        self.joints = [
-            api.add_icosphere(f"/joint/{p.link.name}", r, color=STEEL, cast_shadow=False)
-            for p, r in zip(placed, sizes)
-        ]  # fmt: skip
+        self.load = Ball(self.server, "/payload", 0.024 * size, (217, 130, 43))
+        self.joints = [Ball(self.server, f"/joint/{p.link.name}", r, STEEL) for p, r in zip(placed, sizes)]
         self._furniture = [
-            self.load,
-            *self.joints,
+            self.load.mesh,
+            *(joint.mesh for joint in self.joints),
             api.add_cylinder("/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
                              position=tuple((foot if hangs else -foot) * scene.up)),
             api.add_grid(
@@ -205,8 +150,8 @@ class Stage:
                 for arm in self._arms.values():
                     arm.draw(frame)
                 for part, joint in zip(placed, self.joints):
-                    joint.position = part.joint[frame, :3, 3]
-                self.load.position = placed[-1].tip[frame, :3, 3]
+                    joint.put(part.joint[frame, :3, 3])
+                self.load.put(placed[-1].tip[frame, :3, 3])
 
     def _run(self) -> None:
         before = time.monotonic()

@@ -32,7 +32,7 @@ class Studio:
     def __init__(self, folder: Path, first: str | None = None, port: int = 8080, host: str = "127.0.0.1") -> None:
         self.server = start_server(port, host, "pliant studio")
         self.shelf, self.workshop = Shelf(folder), Workshop()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # what the studio sets itself calls back in the same thread
         self.waiting = threading.Event()
         self.run: Run | None = None
         self.count = 0
@@ -107,11 +107,11 @@ class Studio:
 
     def _moved(self) -> None:
         """A slider is dragged through many values; while one run goes on, only the last of them matters."""
-        if not self.live.value or self.refreshing:
+        if not self.live.value:
             return
         self.waiting.set()
         with self.lock:
-            if not self.waiting.is_set():  # a run that began after this event has its value
+            if self.refreshing or not self.waiting.is_set():  # a run that began after this event has its value
                 return
             self.waiting.clear()
             self._attempt(self._collect_and_run)
@@ -237,11 +237,11 @@ class Studio:
         assert self.run is not None
         run = self.run
         self.stage.show(_scene(run), tuple(_scene(other) for other in self.kept), keep_time=bool(self.stage.play.value))
-        self.short.content, self.readout.content = summary(run), readout(run)
+        self.short.content, self.readout.content = summary(run, self.count), readout(run)
         self._plot()
         how = "compiled and run" if run.compiled else "run"
         stats = run.result.stats
-        self._say("done", f"run {self.count}, {how} in {run.seconds:.2f} s ({stats.method}, {stats.steps} steps)")
+        self._say("done", f"{how} in {run.seconds:.2f} s ({stats.method}, {stats.steps} steps)")
 
     def _plot(self) -> None:
         results = [run.result for run in (self.run, *self.kept) if run is not None]

@@ -72,7 +72,8 @@ class Workshop:
         result = simulate(
             ready.model, choices.duration, q0, controller=ready.controller, motion=ready.motion, p=p, progress=False
         )
-        found = _frequencies(ready.model, result.q[-1], p)
+        moves = choices.manoeuvre.startswith("move")
+        found = _frequencies(ready.model, _rest(ready.model, choices.goal, p) if moves else q0, p)
         return Run(choices, result, found, time.perf_counter() - began, compiled)
 
     def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
@@ -143,12 +144,20 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
 
 def _start(model: Model, choices: Choices, p: Array) -> Array:
     """Released from the straight arm; every other manoeuvre begins at static rest."""
-    q = np.concatenate([choices.start, np.zeros(model.n - model.n_joints)])
+    return _straight(model, choices.start) if choices.manoeuvre == "release" else _rest(model, choices.start, p)
+
+
+def _straight(model: Model, joints: tuple[float, ...]) -> Array:
+    q = np.concatenate([joints, np.zeros(model.n - model.n_joints)])
     for k, name in enumerate(model.joints):
         if f"{name}.motor" in model.coordinates:
-            q[model.index(f"{name}.motor")] = choices.start[k]
-    if choices.manoeuvre == "release":
-        return q
+            q[model.index(f"{name}.motor")] = joints[k]
+    return q
+
+
+def _rest(model: Model, joints: tuple[float, ...], p: Array) -> Array:
+    """The arm at static rest with the values of the run, joints held."""
+    q = _straight(model, joints)
     unknown, rows = resting(model)
     stiffness = model.kernel("stiffness")
     extra = (p,) if model.parameters else ()

@@ -8,18 +8,21 @@ from pliant.view.studio_run import Run, tip_error
 
 
 def _measured(run: Run) -> tuple[str, str]:
-    """From where the tip is measured, and the frequencies as text."""
-    of = "from the goal" if run.choices.manoeuvre.startswith("move") else "from the rigid arm"
-    return of, ", ".join(f"{f:.3g}" for f in run.frequencies[:4]) or "none: the arm is rigid"
+    """From where the tip is measured, and the frequencies as text, with the place at which they hold."""
+    moves = run.choices.manoeuvre.startswith("move")
+    of, at = ("from the goal", "at the goal") if moves else ("from the rigid arm", "at the start")
+    if not len(run.frequencies):
+        return of, "none, the arm is rigid"
+    return of, f"**{', '.join(f'{f:.4g}' for f in run.frequencies[:4])} Hz** {at}"
 
 
-def summary(run: Run) -> str:
-    """The numbers that stay in sight while sliders move."""
+def summary(run: Run, count: int) -> str:
+    """The numbers of run `count` that stay in sight while sliders move."""
     largest, last = tip_error(run)
     of, frequencies = _measured(run)
     return (
-        f"tip {of}: **{1e3 * last:.3g} mm** at the end, {1e3 * largest:.3g} mm at most  \nfrequencies: "
-        f"**{frequencies}** Hz  \nstrain energy at most: {float(run.result.energy.strain.max()):.3g} J"
+        f"run {count}: tip {of} **{1e3 * last:.3g} mm** at the end, {1e3 * largest:.3g} mm at most  \n"
+        f"frequencies: {frequencies}  \nstrain energy at most: {float(run.result.energy.strain.max()):.3g} J"
     )
 
 
@@ -30,7 +33,7 @@ def readout(run: Run) -> str:
     energy, balance = run.result.energy, float(np.abs(run.result.energy_balance).max())
     return (
         f"| | |\n|---|---|\n| tip {of}, at the end | **{1e3 * last:.3g} mm** |\n"
-        f"| largest on the way | {1e3 * largest:.3g} mm |\n| frequencies (Hz) | {frequencies} |\n"
+        f"| largest on the way | {1e3 * largest:.3g} mm |\n| frequencies | {frequencies} |\n"
         f"| largest strain energy | {float(energy.strain.max()):.3g} J |\n"
         f"| largest kinetic energy | {float(energy.kinetic.max()):.3g} J |\n| energy balance | {balance:.1g} J |\n"
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pliant.arguments import shown
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError
+from pliant.replacing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,11 +101,8 @@ def _save(made: Figure, target: Path) -> None:
             f"path: got {str(target)!r}, expected a file name that ends in {', '.join('.' + f for f in FORMATS)}"
         )
     metadata = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        made.savefig(target, format=kind, dpi=DPI, metadata=metadata)
-    except OSError as error:
-        raise PliantError(f"{target}: the figure could not be written ({error.strerror or error})") from error
+    with replacing(target) as partial:
+        made.savefig(partial, format=kind, dpi=DPI, metadata=metadata)
 
 
 def line(index: int) -> dict[str, Any]:
