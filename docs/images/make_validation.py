@@ -1,0 +1,88 @@
+"""Runs the comparisons of docs/validation.md, prints its tables and draws its figures. Five minutes.
+
+python docs/images/make_validation.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from pliant.bench import spin_up, two_link
+from pliant.bench.peers import PeerRun
+
+HERE = Path(__file__).parent
+ALPHA = {"solver": "generalized-alpha", "spectral_radius": 0.6, "reduced_integration": 2}
+
+
+def released() -> None:
+    """The two-link arm: everyone against the converged run."""
+    exact = two_link.reference()
+    runs: list[tuple[str, PeerRun]] = []
+    for upper, fore in ((2, 2), (3, 3), (4, 4), (5, 5), (5, 6), (6, 6), (7, 7), (8, 8)):
+        h = two_link.stable_step(upper, fore)
+        runs.append(
+            (f"pliant, {upper} + {fore} shapes, RK4 at {h * 1e3:.2f} ms", two_link.pliant_run(upper, fore, step=h))
+        )
+    for n, h in ((4, 2.5e-4), (6, 1.25e-4), (8, 2.5e-4), (8, 1.25e-4), (12, 5e-5), (16, 2.5e-5)):
+        runs.append((f"Exudyn, 2 x {n} elements, trapezoidal, {h * 1e3:g} ms", two_link.exudyn_run(n, h)))
+    for n in (6, 8):
+        name = f"Exudyn, 2 x {n} elements, generalised alpha 0.6, 0.125 ms"
+        runs.append((name, two_link.exudyn_run(n, 1.25e-4, **ALPHA)))
+    for n, h in ((4, 1e-3), (8, 2e-3 / 6), (16, 8e-5), (32, 2e-5)):
+        runs.append((f"MuJoCo, 2 x {n} springs, RK4 at {h * 1e3:.2g} ms", two_link.mujoco_run(n, h)))
+    runs.append(("Pinocchio, 2 x 8 springs, RK4 at 0.33 ms", two_link.pinocchio_run(8)))
+    print("| run | coordinates | angles, rad | deflections, m | s per simulated s |\n|---|---|---|---|---|")
+    for name, run in runs:
+        angle, deflection = run.against(exact)
+        seconds = run.wall_simulation / two_link.DURATION
+        print(f"| {name} | {run.settings['coordinates']} | {angle:.1e} | {deflection:.1e} | {seconds:.3f} |")
+    found = dict(runs)
+    draw_released(exact, {name: found[name] for name in found if name.startswith(("Exudyn, 2 x 16", "MuJoCo, 2 x 32"))})
+
+
+def draw_released(exact: PeerRun, others: dict[str, PeerRun]) -> None:
+    """Deflections of the fore link at the end of the run, and the differences all along it."""
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 6), layout="constrained")
+    late = exact.t > 1.8
+    top.plot(exact.t[late], exact.deflections[late, 1] * 1e3, "k", linewidth=2, label="pliant, 10 + 9 shapes")
+    for name, run in others.items():
+        top.plot(run.t[late], run.deflections[late, 1] * 1e3, "--", label=name)
+        bottom.plot(run.t, (run.deflections - exact.deflections)[:, 1] * 1e3, linewidth=0.7, label=name)
+    for side in (-1, 1):
+        bottom.axhline(side * two_link.DEFLECTION * 1e3, color="0.5", linestyle=":")
+    top.set(ylabel="tip deflection of the fore link, mm", title="The last 0.2 s of 2 s")
+    bottom.set(xlabel="t, s", ylabel="difference, mm", title="All along; dotted: the limit of 0.03 mm")
+    top.legend(fontsize=8)
+    figure.savefig(HERE / "validation-two-link.png", dpi=110)
+
+
+def spun() -> None:
+    """The spin-up beam: peaks of the lag."""
+    print(
+        "\n| speed, rad/s | T, s | exact | first-order | second-order | True | False |\n|---|---|---|---|---|---|---|"
+    )
+    figure, axes = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    for speed, T in ((2.0, 15.0), (4.0, 15.0), (8.0, 15.0), (2.0, 5.0)):
+        exact = spin_up.exudyn_run(speed, T, elements=16)
+        peak = -exact.deflections.min()
+        cells = []
+        for order in ("first-order", "second-order", True, False):
+            run = spin_up.pliant_run(speed, T, order, 4)
+            lag = -run.deflections.min()
+            cells.append(f"{lag:.4f} ({lag / peak - 1:+.2%})" if lag < 10 else "runs away")
+            if (speed, T) == (2.0, 5.0):
+                axes.plot(run.t, run.deflections, label=f"pliant, stiffening={order!r}", linewidth=1)
+        print(f"| {speed:g} | {T:g} | {peak:.4f} | " + " | ".join(cells) + " |")
+    axes.plot(exact.t, exact.deflections, "k--", label="Exudyn, 16 cable elements")
+    axes.set(xlabel="t, s", ylabel="tip deflection, m", title="8 m beam brought to 2 rad/s in 5 s")
+    axes.legend(fontsize=8)
+    figure.savefig(HERE / "validation-spin-up.png", dpi=110)
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    released()
+    spun()
