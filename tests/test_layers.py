@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
-    "errors", "arguments", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics", "model", "control",
-    "loads", "structure",
+    "errors", "arguments", "replacing", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics", "model",
+    "control", "loads", "structure",
     "progress", "results", "composition", "simulation", "batch", "analysis", "export", "view", "scenario",
     "identification", "sweeps", "environments", "studies", "bench", "cli",
 )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
@@ -17,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import checked
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
+from pliant.replacing import replacing
 from pliant.robot import Robot, beam_properties
 from pliant.robot.faults import short
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 FORMAT = 1
+HEAD = 20_000
+"""Bytes of a NetCDF file besides its arrays, about."""
+_replacing = replacing
 
 
 @dataclass(frozen=True)
@@ -331,7 +334,7 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
         target = Path(path)
-        with _replacing(target) as partial:
+        with replacing(target, self.dataset.nbytes + HEAD) as partial:
             self.dataset.to_netcdf(partial, engine="h5netcdf")
         return target
 
@@ -397,7 +400,7 @@ class Result:
         energy = np.column_stack([self.energy.kinetic, self.energy.gravity, self.energy.strain])
         table = np.column_stack([self.t, self.q, self.qd, self.tau, self.tip, energy])
         target = Path(path)
-        with _replacing(target) as partial:
+        with replacing(target) as partial:
             np.savetxt(partial, table, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
         return target
 
@@ -443,36 +446,6 @@ def _check_shapes(rows: int, arrays: dict[str, Array], qdd: Array | None, option
     for key in ("formulation", "rotation", "stiffening", "shapes"):
         if not isinstance(options[key], str | bool):
             raise TypeError(f"options.{key} is {options[key]!r}")
-
-
-class _replacing:
-    """A temporary path beside the target that takes its place when, and only when, writing it has succeeded."""
-
-    def __init__(self, target: Path) -> None:
-        self.target = target
-
-    def __enter__(self) -> Path:
-        try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=f".{self.target.name}.", suffix=".part", dir=self.target.parent)
-        except OSError as error:
-            raise PliantError(f"{self.target}: cannot write there ({error.strerror})") from error
-        os.close(handle)
-        self.partial = Path(name)
-        return self.partial
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if kind is not None:
-            self.partial.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise PliantError(f"{self.target}: could not be written ({error}); nothing was changed") from error
-            return
-        with open(self.partial, "rb") as written:
-            os.fsync(written.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        self.partial.chmod(0o666 & ~mask)
-        os.replace(self.partial, self.target)
 
 
 def _fraction(link: Any, x: float | str) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantError
 from pliant.robot import Robot, arms, load, parse
 from pliant.robot.yaml_text import MOST_BYTES, read_yaml, write_yaml
 
@@ -83,8 +83,9 @@ def test_a_file_wins_over_a_bundled_arm(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_save_says_where_it_failed(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be written"):
-        load("puma").save(tmp_path / "no" / "where.yaml")
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(PliantError, match="could not be written"):
+        load("two-link").save(tmp_path / "file" / "arm.yaml")
 
 
 def test_flexible_and_tip_are_for_urdf() -> None:

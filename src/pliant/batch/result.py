@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pliant.errors import ModelError
 from pliant.model import Energy, Model
-from pliant.results import FORMAT, Readings, Result, RunStats, _replacing, _versions
+from pliant.replacing import replacing
+from pliant.results import FORMAT, HEAD, Readings, Result, RunStats, _versions
 from pliant.robot import Robot
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class BatchResult:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write NetCDF, whole or not at all."""
         target = Path(path)
-        with _replacing(target) as partial:
+        with replacing(target, self.dataset.nbytes + HEAD) as partial:
             self.dataset.to_netcdf(partial, engine="h5netcdf")
         return target
 

@@ -11,6 +11,7 @@ import typer
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import print_json
+from pliant.replacing import replacing
 
 
 def command(
@@ -39,7 +40,8 @@ def command(
         raise
     facts = found.to_dict()
     found.robot.save(folder / "arm.yaml")
-    (folder / "estimates.json").write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    with replacing(folder / "estimates.json") as partial:
+        partial.write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     found.plot(folder / "residuals.png")
     if json:
         print_json(facts)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from pliant.arguments import checked
 from pliant.errors import ModelError
+from pliant.replacing import replacing
 from pliant.robot.description import Robot
 from pliant.robot.faults import describe, short_key, suggestion
 from pliant.robot.yaml_text import MOST_BYTES, read_yaml, write_yaml
@@ -100,11 +101,8 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 @checked
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write a robot file that `load` reads back as an equal robot."""
-    target = Path(path)
-    try:
-        target.write_text(write_yaml(robot.to_dict()), encoding="utf-8")
-    except OSError as error:
-        raise ModelError(f"{target}: cannot be written: {error.strerror or error}") from None
+    with replacing(Path(path)) as partial:
+        partial.write_text(write_yaml(robot.to_dict()), encoding="utf-8")
 
 
 def _find(source: str | os.PathLike[str]) -> Path:

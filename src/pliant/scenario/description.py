@@ -17,6 +17,7 @@ from pliant.errors import ModelError, PliantError
 from pliant.integrate import METHODS
 from pliant.integrate.steppers import FIXED
 from pliant.model import Model
+from pliant.replacing import replacing
 from pliant.results import Result
 from pliant.robot.base import Description, NonNegative, Positive, sequence
 from pliant.robot.faults import clash, describe, fault, short, suggestion
@@ -44,7 +45,7 @@ def _choice(names: tuple[str, ...]) -> Any:
 def _file_name(value: Any) -> str:
     """A relative path that stays inside the folder of outputs."""
     path = PurePosixPath(value) if isinstance(value, str) and value.strip() else PurePosixPath("/")
-    if path.is_absolute() or ".." in path.parts or "\\" in str(value) or "\0" in str(value):
+    if not path.name or path.is_absolute() or ".." in path.parts or "\\" in str(value) or "\0" in str(value):
         raise fault("a file name inside the folder of outputs, such as run.nc")
     return str(path)
 
@@ -288,11 +289,8 @@ class Scenario(Description):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a scenario file that `load` reads back as an equal scenario."""
-        target = Path(path)
-        try:
-            target.write_text(write_yaml(self.to_dict()), encoding="utf-8")
-        except OSError as error:
-            raise ModelError(f"{target}: cannot be written: {error.strerror or error}") from None
+        with replacing(Path(path)) as partial:
+            partial.write_text(write_yaml(self.to_dict()), encoding="utf-8")
 
 
 def schema() -> dict[str, Any]:
