@@ -66,7 +66,7 @@ class ModelOptions(Description):
 
     formulation: FormulationName = "denoc"
     rotation: Literal["exact", "linear"] = "exact"
-    stiffening: bool | Literal["first-order"] = False
+    stiffening: bool | Literal["first-order", "second-order"] = False
 
 
 class Initial(Description):
