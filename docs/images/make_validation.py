@@ -34,11 +34,10 @@ def released() -> None:
     for n, h in ((4, 1e-3), (8, 2e-3 / 6), (16, 8e-5), (32, 2e-5)):
         runs.append((f"MuJoCo, 2 x {n} springs, RK4 at {h * 1e3:.2g} ms", two_link.mujoco_run(n, h)))
     runs.append(("Pinocchio, 2 x 8 springs, RK4 at 0.33 ms", two_link.pinocchio_run(8)))
-    print("| run | coordinates | angles, rad | deflections, m | s per simulated s |\n|---|---|---|---|---|")
+    print("| run | coordinates | angles, rad | deflections, m |\n|---|---|---|---|")
     for name, run in runs:
         angle, deflection = run.against(exact)
-        seconds = run.wall_simulation / two_link.DURATION
-        print(f"| {name} | {run.settings['coordinates']} | {angle:.1e} | {deflection:.1e} | {seconds:.3f} |")
+        print(f"| {name} | {run.settings['coordinates']} | {angle:.1e} | {deflection:.1e} |")
     found = dict(runs)
     draw_released(exact, {name: found[name] for name in found if name.startswith(("Exudyn, 2 x 16", "MuJoCo, 2 x 32"))})
 

@@ -57,10 +57,10 @@ def exudyn_run(speed: float, T: float, kind: Literal["ancf", "exact"] = "ancf", 
     from pliant.bench.exudyn_beams import Discretisation, simulate
 
     if kind == "ancf":
-        cut = Discretisation(elements, 1e-2, solver="generalized-alpha", tolerance=1e-5)
+        cut = Discretisation(elements, 0.08 / elements, solver="generalized-alpha", tolerance=1e-5)
     else:
         cut = Discretisation(
-            elements, 2e-3, kind="exact", solver="generalized-alpha", spectral_radius=0.6, tolerance=1e-3
+            elements, 0.064 / elements, kind="exact", solver="generalized-alpha", spectral_radius=0.6, tolerance=1e-3
         )
     arm = PlanarArm.of(load("spin-up"))
     return simulate(arm, T + 1.0, [0.0], motion=motion(speed, T), output_step=OUTPUT_STEP, cut=cut)
