@@ -77,6 +77,7 @@ def test_what_is_left_is_of_third_order() -> None:
     assert large[1] > 6 * small[1]
 
 
+@pytest.mark.full
 def test_payload_inertia_and_hub_are_felt() -> None:
     """The test above would fail without either: each moves the tip by more than its tolerance."""
     body = single_link(Lump(mass=0.5, inertia=(0.01, 0.01, 0.01)))
