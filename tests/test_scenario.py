@@ -347,6 +347,7 @@ def test_faults_of_an_inline_robot_have_their_place(tmp_path: Path) -> None:
         (b"robot: {", "not valid YAML"),
         (b"robot: \xff\n", "UTF-8"),
         (b"duration: 1\n", "missing key `robot`"),
+        (ROBOT.encode(), "describes a robot, not a scenario"),
     ],
 )
 def test_files_that_are_no_scenario(tmp_path: Path, content: bytes, said: str) -> None:

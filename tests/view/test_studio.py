@@ -135,6 +135,24 @@ def test_shelf_opens_nothing_else(shelf: Shelf, name: str) -> None:
         shelf.robot(name)
 
 
+def test_results_are_for_the_viewer(shelf: Shelf) -> None:
+    with pytest.raises(pliant.ModelError, match="pliant view"):
+        shelf.open("run.nc")
+
+
+def test_side_files_do_not_lead_out(shelf: Shelf) -> None:
+    (shelf.folder / "s.yaml").write_text("robot: {urdf: a.urdf, flexible: ../secret.yaml}\nduration: 1\n")
+    with pytest.raises(pliant.ModelError, match="outside"):
+        shelf.open("s.yaml")
+
+
+def test_scenario_gives_its_start_and_equations(shelf: Shelf) -> None:
+    text = "robot: arm.yaml\nduration: 2\ninitial: {q: {upper: 0.5}}\nmodel: {stiffening: true}\n"
+    (shelf.folder / "s.yaml").write_text(text)
+    chosen = Choices.of_scenario(shelf.open("s.yaml"))
+    assert (chosen.start, chosen.duration, chosen.stiffening) == ((0.5, 0.0), 2.0, True)
+
+
 def test_links_do_not_lead_out(shelf: Shelf) -> None:
     os.symlink(shelf.folder.parent / "secret.yaml", shelf.folder / "inner.yaml")
     assert "inner.yaml" not in shelf.names()

@@ -67,10 +67,10 @@ class Visitor:
         self.page.mouse.click(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
 
     def numbers(self) -> tuple[int, float, float]:
-        """Of the page: the run, the tip's distance at the end (mm), and the lowest frequency (Hz)."""
+        """Of the page: the run, the tip's distance at the end, and the lowest frequency (Hz)."""
         text = self.text()
         run = re.search(r"run (\d+): tip", text)
-        tip = re.search(r"([\d.e+-]+) mm at the end", text)
+        tip = re.search(r"([\d.e+-]+) m?m at the end", text)
         frequency = re.search(r"frequencies: ([\d.e+-]+)", text)
         assert None not in (run, tip, frequency), text[:600]
         return int(run[1]), float(tip[1]), float(frequency[1])

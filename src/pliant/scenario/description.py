@@ -273,6 +273,11 @@ class Scenario(Description):
         if not isinstance(data, dict):
             got = "the file is empty" if data is None else f"got {type(data).__name__}"
             raise ModelError(f"{source.name}: {got}; a scenario file is a mapping with at least `robot` and `duration`")
+        if "links" in data and "robot" not in data:
+            raise ModelError(
+                f"{source.name}: it describes a robot, not a scenario; write a file with `robot: {source.name}` and "
+                "`duration: 5` (s) beside it and run that"
+            )
         try:
             return cls.model_validate(data, context={"folder": source.parent})
         except ValidationError as error:

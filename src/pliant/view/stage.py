@@ -36,6 +36,7 @@ class Stage:
         self._arms: dict[str, Arm] = {}
         self._furniture: list[Any] = []
         self._path: Any = None
+        self._rooms = 0
         self._stop = threading.Event()
         gui = server.gui
         with gui.add_folder("Time"):
@@ -56,26 +57,34 @@ class Stage:
 
     def show(self, scene: Scene, kept: tuple[Scene, ...] = (), keep_time: bool = False) -> None:
         """Put a scene on the stage, with other runs as coloured shadows."""
-        with self.lock, self.server.atomic():
-            before, self.scene, self.kept = self.scene, scene, kept
-            names = ["/arm", *(["/ghost"] if self.ghost.value else []), *(f"/kept{k}" for k in range(len(kept)))]
-            for name in [name for name in self._arms if name not in names]:
-                self._arms.pop(name).remove()
-            self._place("/arm", scene, self.magnify.value, None, None)
-            if self.ghost.value:
-                self._place("/ghost", scene, 0.0, GHOST, 0.3)
-            for k, other in enumerate(kept):
-                self._place(f"/kept{k}", other, self.magnify.value, KEPT[k % len(KEPT)], 0.45)
-            if before is None or not _alike(before, scene):
-                self._furnish(scene)
+        with self.lock:
+            new = self.scene is None or not _alike(self.scene, scene)
+            with self.server.atomic():
+                self._exchange(scene, kept, keep_time, new)
+            if new:
+                self.server.flush()
+                time.sleep(FRAME)  # a browser that turns the scene after the camera would turn both
                 self._camera(scene)
-            self.load.mesh.visible = scene.payload > 0
-            self._trail()
-            end = float(scene.t[-1])
-            self.clock.max, self.clock.step = max(end, 1e-3), max(end / 2000, 1e-4)
-            if not keep_time or self.clock.value > end:
-                self.clock.value = 0.0
-            self.draw()
+
+    def _exchange(self, scene: Scene, kept: tuple[Scene, ...], keep_time: bool, new: bool) -> None:
+        self.scene, self.kept = scene, kept
+        names = ["/arm", *(["/ghost"] if self.ghost.value else []), *(f"/kept{k}" for k in range(len(kept)))]
+        for name in [name for name in self._arms if name not in names]:
+            self._arms.pop(name).remove()
+        self._place("/arm", scene, self.magnify.value, None, None)
+        if self.ghost.value:
+            self._place("/ghost", scene, 0.0, GHOST, 0.3)
+        for k, other in enumerate(kept):
+            self._place(f"/kept{k}", other, self.magnify.value, KEPT[k % len(KEPT)], 0.45)
+        if new:
+            self._furnish(scene)
+        self.load.mesh.visible = scene.payload > 0
+        self._trail()
+        end = float(scene.t[-1])
+        self.clock.max, self.clock.step = max(end, 1e-3), max(end / 2000, 1e-4)
+        if not keep_time or self.clock.value > end:
+            self.clock.value = 0.0
+        self.draw()
 
     def _place(self, name: str, scene: Scene, magnification: float, colour: Any, opacity: float | None) -> None:
         placed = list(scene.lines(magnification))
@@ -107,6 +116,8 @@ class Stage:
         """Joints, payload, base plate and floor: sized by the arm."""
         for item in self._furniture:
             item.remove()
+        self._rooms += 1
+        here = f"/room{self._rooms}"  # a browser would give a thing of the same name the place of the last
         api, size, placed = self.server.scene, scene.reach, self._arms["/arm"].placed
         api.set_up_direction(tuple(float(v) for v in scene.up))
         low, high = _extent(placed)
@@ -114,15 +125,15 @@ class Stage:
         hangs = float((low + high) @ scene.up) / 2 < -0.15 * size
         floor = min(float(np.minimum(low * scene.up, high * scene.up).sum()), 0.0) - 0.06 * size
         foot = sizes[0] + 0.01 * size
-        self.load = Ball(self.server, "/payload", 0.024 * size, (217, 130, 43))
-        self.joints = [Ball(self.server, f"/joint/{p.link.name}", r, STEEL) for p, r in zip(placed, sizes)]
+        self.load = Ball(self.server, f"{here}/payload", 0.024 * size, (217, 130, 43))
+        self.joints = [Ball(self.server, f"{here}/joint/{p.link.name}", r, STEEL) for p, r in zip(placed, sizes)]
         self._furniture = [
             self.load.mesh,
             *(joint.mesh for joint in self.joints),
-            api.add_cylinder("/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
+            api.add_cylinder(f"{here}/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
                              position=tuple((foot if hangs else -foot) * scene.up)),
             api.add_grid(
-                "/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
+                f"{here}/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
                 section_color=(200, 208, 216), position=tuple(floor * scene.up), wxyz=turn, shadow_opacity=0.0,
             ),
         ]  # fmt: skip

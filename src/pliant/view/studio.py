@@ -30,7 +30,6 @@ class Studio:
     """One page, one arm at a time; `server` is viser's."""
 
     def __init__(self, folder: Path, first: str | None = None, port: int = 8080, host: str = "127.0.0.1") -> None:
-        self.server = start_server(port, host, "pliant studio")
         self.shelf, self.workshop = Shelf(folder), Workshop()
         self.lock = threading.RLock()  # what the studio sets itself calls back in the same thread
         self.waiting = threading.Event()
@@ -41,7 +40,8 @@ class Studio:
         self.chart: Any = None
         self.refreshing = False
         self.name = first or "two-link"
-        self.choices = self._chosen(self.name)
+        self.choices = self._chosen(self.name)  # a file that cannot be read needs no server
+        self.server = start_server(port, host, "pliant studio")
         self._build(self.name)
         self._fill()
         self._go()
@@ -54,7 +54,7 @@ class Studio:
         self.status = gui.add_markdown("**ready**")
         self.short = gui.add_markdown("")
         self.button = gui.add_button("run", color="blue")
-        self.live = gui.add_checkbox("run when a slider moves", True)
+        self.live = gui.add_checkbox("run at once", True, hint="when a slider of the arm moves")
         self.stage = Stage(self.server)
         tabs = gui.add_tab_group()
         with tabs.add_tab("arm"):
@@ -64,8 +64,8 @@ class Studio:
         with tabs.add_tab("results"):
             self.keep = gui.add_button("keep for comparison")
             self.forget = gui.add_button("forget kept runs")
-            self.readout = gui.add_markdown("")
             self.charts = gui.add_folder("Tip from the rigid arm's (mm)")
+            self.readout = gui.add_markdown("")
         with tabs.add_tab("file"):
             gui.add_markdown("Writes a scenario into the folder of the studio, for `pliant simulate`.")
             self.file = gui.add_text("file name", "studio.yaml")

@@ -62,6 +62,10 @@ class Shelf:
 
     def path(self, name: str, writing: bool = False) -> Path:
         """The path of a file of the folder by its name."""
+        if not writing and name.endswith((".nc", ".csv", ".zarr")):
+            raise ModelError(
+                f"{name}: the studio opens robot and scenario files (.yaml); `pliant view` replays results"
+            )
         if not re.fullmatch(r"[\w][\w .\-]*\.ya?ml", name) or not self._inside(self.folder / name):
             raise ModelError(f"file: got {name!r}, expected the name of a file in {self.folder}, such as run.yaml")
         if writing and (self.folder / name).exists():

@@ -212,7 +212,10 @@ def scenario(choices: Choices) -> Scenario:
 
 
 def tip_error(run: Run) -> tuple[float, float]:
-    """Distance of the tip from the rigid arm's (at the goal of a move, else at its joints): largest and last, m."""
+    """Distance of the tip from the rigid arm's (at the goal of a move, else at its joints): largest and last, m.
+
+    Of a move, the largest after the time that the move takes.
+    """
     from pliant.view.spectrum import tip_deflection
 
     result, choices = run.result, run.choices
@@ -224,4 +227,5 @@ def tip_error(run: Run) -> tuple[float, float]:
         q[: len(goal)] = goal
         extra = (result.parameters,) if len(result.parameters) else ()
         away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:3, 3], axis=1)
-    return float(away.max()), float(away[-1])
+    arrived = result.t >= choices.move_time if choices.manoeuvre.startswith("move") else result.t >= 0
+    return float(away[arrived].max(initial=away[-1])), float(away[-1])

@@ -7,21 +7,26 @@ import numpy as np
 from pliant.view.studio_run import Run, tip_error
 
 
-def _measured(run: Run) -> tuple[str, str]:
-    """From where the tip is measured, and the frequencies as text, with the place at which they hold."""
+def _measured(run: Run) -> tuple[str, str, str]:
+    """From where the tip is measured; the frequencies, and where they hold; since when the largest is counted."""
     moves = run.choices.manoeuvre.startswith("move")
     of, at = ("from the goal", "at the goal") if moves else ("from the rigid arm", "at the start")
+    after = f" after {run.choices.move_time:g} s" if moves else ""
     if not len(run.frequencies):
-        return of, "none, the arm is rigid"
-    return of, f"**{', '.join(f'{f:.4g}' for f in run.frequencies[:4])} Hz** {at}"
+        return of, "none, the arm is rigid", after
+    return of, f"**{', '.join(f'{f:.4g}' for f in run.frequencies[:4])} Hz** {at}", after
+
+
+def _length(metres: float) -> str:
+    return f"{metres:.3g} m" if metres >= 1 else f"{1e3 * metres:.3g} mm"
 
 
 def summary(run: Run, count: int) -> str:
     """The numbers of run `count` that stay in sight while sliders move."""
     largest, last = tip_error(run)
-    of, frequencies = _measured(run)
+    of, frequencies, after = _measured(run)
     return (
-        f"run {count}: tip {of} **{1e3 * last:.3g} mm** at the end, {1e3 * largest:.3g} mm at most  \n"
+        f"run {count}: tip {of} **{_length(last)}** at the end, {_length(largest)} at most{after}  \n"
         f"frequencies: {frequencies}  \nstrain energy at most: {float(run.result.energy.strain.max()):.3g} J"
     )
 
@@ -29,11 +34,11 @@ def summary(run: Run, count: int) -> str:
 def readout(run: Run) -> str:
     """A table of what a run gave."""
     largest, last = tip_error(run)
-    of, frequencies = _measured(run)
+    of, frequencies, after = _measured(run)
     energy, balance = run.result.energy, float(np.abs(run.result.energy_balance).max())
     return (
-        f"| | |\n|---|---|\n| tip {of}, at the end | **{1e3 * last:.3g} mm** |\n"
-        f"| largest on the way | {1e3 * largest:.3g} mm |\n| frequencies | {frequencies} |\n"
+        f"| | |\n|---|---|\n| tip {of}, at the end | **{_length(last)}** |\n"
+        f"| at most{after} | {_length(largest)} |\n| frequencies | {frequencies} |\n"
         f"| largest strain energy | {float(energy.strain.max()):.3g} J |\n"
         f"| largest kinetic energy | {float(energy.kinetic.max()):.3g} J |\n| energy balance | {balance:.1g} J |\n"
     )
