@@ -66,9 +66,13 @@ class Arm:
 
         for ours, rival in pairs:
             unit = "state and core" if ours == "batch" else "evaluation"
-            asked = ASKED[ours] if self.asked and "Pinocchio" in ways[rival].engine else None
+            judged = self.asked and not effort.quick and "Pinocchio" in ways[rival].engine
             task = f"forward dynamics, {ours}"
-            report.comparisons.append(Comparison(PART, self.name, task, unit, side(ours), side(rival), ROUNDING, asked))
+            report.comparisons.append(
+                Comparison(
+                    PART, self.name, task, unit, side(ours), side(rival), ROUNDING, ASKED[ours] if judged else None
+                )
+            )
 
 
 def measure(report: Report, effort: Effort) -> None:

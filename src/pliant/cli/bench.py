@@ -48,6 +48,8 @@ def command(
         _show(report)
     for line in (*report.failures, *report.notes):
         say(line)
+    if quick:
+        say("a quick run: it shows that everything works, its numbers mean nothing")
     say(f"table: {folder / TABLE}")
     if report.failures:
         raise typer.Exit(FAILED)
