@@ -62,7 +62,7 @@ def _chunk(points: Points, chosen: Any) -> Outcomes:
             batch = simulate_batch(
                 model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
                 step=s.step, method=s.method if s.method in BATCH_METHODS else "dopri5", rtol=s.rtol,
-                atol=s.atol or 1e-12, output_step=s.output_step, progress=False,
+                atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s._surroundings, limits=s.limits,
             )  # fmt: skip
     except SimulationError as error:  # every arm of the chunk
         return Outcomes.failure(chosen, str(error))
