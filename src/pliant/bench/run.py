@@ -25,6 +25,7 @@ PARTS = {
     "start": "fresh processes: start-up, compiling, memory; all engines",
 }
 TABLE, DATA, FIGURE = "bench.md", "bench.json", "work_precision.png"
+IDLE = 0.7  # load average of a machine that does nothing else
 PEERS = ("pin", "mujoco", "exudyn", "roboticstoolbox-python", "sympy", "scipy", "numpy")
 
 
@@ -48,6 +49,11 @@ def bench(
         What `bench.json` holds.
     """
     report, facts = Report(tell=tell), _facts(parts, quick)
+    if facts["load"] is not None and facts["load"] > IDLE:
+        report.note(
+            f"BUSY MACHINE: load average {facts['load']:.1f} at the start. Long tasks are interrupted, short ones slip "
+            "through, and the ratio then flatters the shorter: take these numbers again when nothing else runs"
+        )
     done: list[str] = []
     try:
         for part in parts:
@@ -75,6 +81,7 @@ def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
         "machine": f"{os.cpu_count()} cores of {cpu.cpu}, {cpu.width} doubles a vector, {platform.system()}",
         "python": f"Python {platform.python_version()}",
         "command": " ".join(["pliant bench", *parts, *(["--quick"] if quick else [])]),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "versions": versions,
         "quick": quick,
     }
