@@ -346,7 +346,7 @@ class Result:
         import xarray as xr
 
         source = Path(path)
-        if not source.is_file():
+        if not os.path.isfile(source):
             raise ModelError(f"{source}: no such result file")
         try:
             with h5py.File(source) as file:  # of a damaged one h5netcdf leaves a half-open file that complains later

@@ -126,13 +126,16 @@ def run_sensitivity(
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
     x0 = composed.start(
-        np.zeros(model.n) if q0 is None else np.asarray(q0, dtype=float),
-        np.zeros(model.n) if qd0 is None else np.asarray(qd0, dtype=float),
+        np.zeros(model.n) if q0 is None else numbers("q0", q0, model.n),
+        np.zeros(model.n) if qd0 is None else numbers("qd0", qd0, model.n),
     )
     N, P = len(x0), len(model.parameters)
     S0 = np.zeros((N, P))
     if q0_slope is not None:
-        S0[: len(composed.free)] = np.asarray(q0_slope, dtype=float)[composed.free]
+        slope = np.asarray(q0_slope, dtype=float)
+        if slope.shape != (model.n, P):
+            raise ModelError(f"q0_slope: shape {slope.shape}, expected {(model.n, P)}")
+        S0[: len(composed.free)] = slope[composed.free]
     problem = _augmented(composed, N, P)
     p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
     solution = solve(

@@ -195,7 +195,7 @@ class BatchResult:
         import xarray as xr
 
         source = Path(path)
-        if not source.exists():
+        if not os.path.exists(source):
             raise ModelError(f"{source}: no such batch file")
         try:
             data = xr.open_dataset(source, engine="zarr" if source.suffix == ".zarr" else "h5netcdf")

@@ -131,7 +131,7 @@ class Measurement:
     """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta."""
 
     def __init__(self, model: Model, sensors: Sequence[Sensor]) -> None:
-        if not sensors:
+        if not len(sensors):
             raise ModelError("sensors: expected at least one")
         self.model, self.sensors = model, tuple(sensors)
         n = model.n

@@ -53,6 +53,8 @@ def export_latex(
 
     Arms of more than `limit` operations are refused.
     """
+    if not 1 <= digits <= 17:
+        raise ModelError(f"digits: got {digits}, expected 1 to 17, which is all that a number has")
     target, name = Path(folder), export_name(model)
     with placed(target, force) as work:
         (work / f"{name}.tex").write_text(document(model, equations_text(model, digits, limit)))

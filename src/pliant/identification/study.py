@@ -195,7 +195,7 @@ class IdentificationStudy(Description):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file; faults are told with their lines."""
         source = Path(path)
-        if not source.is_file():
+        if not os.path.isfile(source):
             raise ModelError(f"{source}: no such file; a study names a robot, parameters and runs")
         data, lines = read_mapping(read_text(source), source.name)
         try:

@@ -263,7 +263,7 @@ class Scenario(Description):
             With the file, the line, what was given and expected, and a remedy; several faults at once.
         """
         source = Path(path)
-        if not source.exists():
+        if not os.path.exists(source):
             raise ModelError(f"{source}: no such file; a scenario file names a robot, a duration and what drives it")
         try:
             data, lines = read_yaml(read_text(source))

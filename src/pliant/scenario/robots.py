@@ -54,7 +54,7 @@ def _from_urdf(given: UrdfRobot, folder: Path) -> Robot:
 
 def _beside(folder: Path, path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     beside = folder / path
-    return beside if beside.is_file() else path
+    return beside if os.path.isfile(beside) else path
 
 
 RobotEntry = Annotated[

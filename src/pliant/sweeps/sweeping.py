@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
 from pliant.sweeps import engines
 from pliant.sweeps.journal import NAME, Journal
@@ -14,6 +15,7 @@ from pliant.sweeps.study import SweepStudy
 from pliant.sweeps.tables import SweepResult
 
 
+@checked
 def sweep(
     study: SweepStudy | str | os.PathLike[str],
     out: str | os.PathLike[str],
