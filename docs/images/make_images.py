@@ -1,4 +1,4 @@
-"""Draws the pictures of the documentation: runs two arms and photographs their pages with Chromium.
+"""Draws the pictures of the documentation: runs arms and photographs their pages, and the studio, with Chromium.
 
 python docs/images/make_images.py
 """
@@ -47,6 +47,31 @@ def photograph(page: Page, run: pliant.Result, name: str, time: float, magnifica
         page.screenshot(path=HERE / f"{name}.png")
 
 
+def studio(page: Page) -> None:
+    """A move under PD: the arm as it is, a softer one, and the rigid ghost."""
+    from pliant.view.studio import Studio, address
+
+    with tempfile.TemporaryDirectory() as folder:
+        shown = Studio(Path(folder), "two-link", port=8499)
+        shown.live.value = shown.stage.play.value = False
+        shown.controller.value, shown.manoeuvre.value, shown.duration.value = "pd", "move", 3.0
+        shown._collect_and_run()
+        shown._keep_run()
+        shown.sliders["stiffness"].value = 0.45
+        shown._collect_and_run()
+        shown.stage.magnify.value, shown.stage.clock.value = 3.0, 0.62
+        page.goto(address(shown.server))
+        page.get_by_text("frequencies").first.wait_for(timeout=120_000)
+        page.get_by_role("tab", name="results").click()
+        page.wait_for_timeout(20_000)  # drawn in software, it fades in over many frames
+        notice = page.locator(".mantine-Notification-closeButton")
+        if notice.count():
+            notice.first.click()
+        page.wait_for_timeout(3000)
+        page.screenshot(path=HERE / "studio.png", timeout=120_000)
+        shown.close()
+
+
 def main() -> None:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", *SOFTWARE_GL])
@@ -56,6 +81,7 @@ def main() -> None:
         photograph(page, falling(), "falling", 0.55, 20)
         alone = browser.new_page(viewport={"width": 1000, "height": 620}, device_scale_factor=1.5)
         photograph(alone, run, "bent-arm", 0.84, 6, ARM_ALONE)
+        studio(browser.new_page(viewport={"width": 1180, "height": 820}))
         browser.close()
 
 
