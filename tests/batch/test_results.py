@@ -76,7 +76,8 @@ def test_a_folder_that_cannot_be_written(model, tmp_path) -> None:
         simulate_batch(model, 0.01, starts(model, 4), step=1e-3, store=tmp_path / "file" / "runs.nc")
 
 
-def test_progress_counts_to_one(model) -> None:
+def test_progress_counts_to_one(model, monkeypatch) -> None:
+    monkeypatch.setattr("pliant.batch.run.LEAST_STEPS", 100)
     seen: list[float] = []
     simulate_batch(model, 0.01, starts(model, 100), step=1e-3, progress=seen.append)
     assert seen == sorted(seen)

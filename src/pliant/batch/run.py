@@ -28,7 +28,9 @@ from pliant.simulation import MOST_ROWS
 Array = NDArray[np.float64]
 METHODS = ("rk4", "dopri5")
 SLICES = 32
-"""Pieces in which a batch runs, for progress and Ctrl-C."""
+"""Pieces in which a batch runs, for progress and Ctrl-C; fewer where one would be done in a moment."""
+LEAST_STEPS = 1_000_000
+"""Steps of a piece: about a tenth of a second for the smallest arms."""
 LEAST_RTOL_SINGLE = 1e-6
 MOST_STEPS = 1e7
 
@@ -198,7 +200,8 @@ class _Run:
         if self.engine.module is not np:
             return most
         grain = 4 * llvm.machine().width
-        return max(grain, min(most, -(-self.given.arms // SLICES)) // grain * grain)
+        least = LEAST_STEPS // max(1, int(self.engine.plan.count.sum()) or len(self.t))
+        return max(grain, min(most, max(least, -(-self.given.arms // SLICES))) // grain * grain)
 
     def _slices(self, size: int) -> Iterator[tuple[int, int]]:
         for first in range(0, self.given.arms, size):

@@ -6,9 +6,10 @@ import json
 import multiprocessing
 import os
 import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -44,12 +45,20 @@ def batchable(points: Points) -> str | None:
 
 
 def in_batches(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
-    """Chunks of points through `simulate_batch`."""
-    for first in range(0, len(todo), CHUNK):
-        yield _chunk(points, np.array(todo[first : first + CHUNK]))
+    """Chunks of points through `simulate_batch`; while one runs, the one before it is measured."""
+    with ThreadPoolExecutor(1) as beside:
+        before: Future[Outcomes] | None = None
+        for first in range(0, len(todo), CHUNK):
+            run = _chunk(points, np.array(todo[first : first + CHUNK]))
+            if before is not None:
+                yield before.result()
+            before = beside.submit(run)
+        if before is not None:
+            yield before.result()
 
 
-def _chunk(points: Points, chosen: Any) -> Outcomes:
+def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
+    """Run some points; what is returned measures them."""
     from pliant.batch import simulate_batch
 
     s, model = points.study.scenario, points.shared
@@ -65,11 +74,15 @@ def _chunk(points: Points, chosen: Any) -> Outcomes:
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s._surroundings, limits=s.limits,
             )  # fmt: skip
     except SimulationError as error:  # every arm of the chunk
-        return Outcomes.failure(chosen, str(error))
+        return partial(Outcomes.failure, chosen, str(error))
+    return partial(_measured, points, chosen, batch, torque, p)
+
+
+def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> Outcomes:
     good = np.flatnonzero(batch.status == 0)
     rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
     tau = _torques(batch, points, torque, len(chosen))
-    h = Histories(model, batch.t, batch.q[rows], batch.qd[rows], tau[rows], p[rows])
+    h = Histories(batch.model, batch.t, batch.q[rows], batch.qd[rows], tau[rows], p[rows])
     columns = {name: METRICS[name](h).tolist() for name in points.study.metrics} if len(good) else {}
     failed = {}
     for k in np.flatnonzero(batch.status != 0):
