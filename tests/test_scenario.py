@@ -209,6 +209,22 @@ def test_rest_under_a_load() -> None:
     assert np.abs(scenario.start()[0] - Scenario(**BASE, initial={"equilibrium": True}).start()[0]).max() > 1e-4
 
 
+@pytest.mark.parametrize("engine", ["points", "batch"])
+def test_sweeps_keep_the_loads(engine: str, tmp_path: Path) -> None:
+    """Thirty newtons at the tip bend the arm by more than its own weight does in a tenth of a second."""
+    from pliant.sweeps import SweepStudy, sweep
+
+    peaks = []
+    for loads in ((), [{"type": "wrench", "force": [0, -30, 0]}]):
+        study = SweepStudy(
+            scenario={"robot": "two-link", "duration": 0.1, "loads": loads}, vary={"payload.mass": [0.1, 0.5]},
+            metrics=["peak_deflection"], engine=engine,
+        )  # fmt: skip
+        found = sweep(study, tmp_path / f"{engine}{len(loads)}", workers=1).dataset["peak_deflection"]
+        peaks.append(np.asarray(found))
+    assert (peaks[1] > 1.3 * peaks[0]).all()
+
+
 def test_limits_may_be_ignored() -> None:
     joint = {"limits": {"lower": -0.01, "upper": 0.01}}
     arm = {
