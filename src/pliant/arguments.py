@@ -128,12 +128,14 @@ def _container(name: str, inner: list[Test]) -> Test:
         return lambda value: (
             isinstance(value, Iterable)
             and getattr(value, "ndim", 1) != 0
-            and (not isinstance(value, Sequence) or all(map(each, value)))
+            and (not _is_sequence(value) or all(map(each, value)))
         )
     if name == "Sequence":
         item = inner[0] if inner else _anything
         return lambda value: _is_sequence(value) and (item is _anything or all(map(item, value)))
-    return lambda value: _is_sequence(value) and len(value) == len(inner) and all(t(v) for t, v in zip(inner, value))
+    return lambda value: (
+        isinstance(value, list | tuple) and len(value) == len(inner) and all(t(v) for t, v in zip(inner, value))
+    )
 
 
 def _anything(value: object) -> bool:

@@ -344,7 +344,7 @@ class Model:
         """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1."""
         from scipy.linalg import eigh
 
-        state = rest_state(self.chain) if q is None else np.asarray(q, dtype=float)
+        state = rest_state(self.chain) if q is None else self._one_state("q", q)
         free = self._free(joints == "locked")
         if not free:
             return np.zeros(0), np.zeros((self.n, 0))
@@ -367,6 +367,12 @@ class Model:
         if len(loads):
             return self.stiffness(q) - self._applied(loads)(q)[1]
         return self._call("stiffness", None, q)  # type: ignore[no-any-return]
+
+    def _one_state(self, name: str, given: ArrayLike) -> Array:
+        state = np.asarray(given, dtype=float)
+        if state.shape != (self.n,):
+            raise ModelError(f"{name}: shape {state.shape}, expected one state of {self.n} numbers")
+        return state
 
     def _free(self, locked: bool) -> list[int]:
         held = {link.actuated for link in self.chain.links} if locked else set()
@@ -447,8 +453,8 @@ class Model:
 
         `outputs(q, qd)` is a function in CasADi operations; without it y = x.
         """
-        q = np.asarray(q, dtype=float)
-        qd = np.zeros(self.n) if qd is None else np.asarray(qd, dtype=float)
+        q = self._one_state("q", q)
+        qd = np.zeros(self.n) if qd is None else self._one_state("qd", qd)
         if tau is None:
             rows = [link.actuated for link in self.chain.links if link.actuated is not None]
             tau = self.bias(q, qd)[rows]

@@ -85,7 +85,7 @@ def gain_matrix(name: str, value: Any, m: int) -> Array:
     """An (m, m) gain from a number, m numbers (a diagonal) or a matrix."""
     try:
         given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: got {value!r}, expected a number, {m} numbers or a {m} x {m} matrix") from error
     if given.ndim == 0:
         given = np.full(m, float(given))
@@ -125,7 +125,7 @@ def checked_limit(name: str, value: Any, m: int) -> Array:
     """(m,) positive limits from a number or m numbers."""
     try:
         limit = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: got {value!r}, expected a positive number or {m} of them") from error
     limit = np.full(m, float(limit)) if limit.ndim == 0 else limit
     if limit.shape != (m,) or np.isnan(limit).any() or (limit <= 0).any():

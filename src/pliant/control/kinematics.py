@@ -201,6 +201,8 @@ class TipLine(Trajectory):
         if not ((lengths > 0) & (lengths < np.inf)).all():
             raise ModelError("points: two neighbours are the same point, or endlessly far apart")
         times = begin + positive("duration", duration) * np.concatenate([[0], np.cumsum(lengths)]) / lengths.sum()
+        if not np.isfinite(times).all():
+            raise ModelError(f"duration, begin: got {duration:g} and {begin:g}, expected finite numbers of seconds")
         self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
         self._lines: list[tuple[Any, Piecewise]] = []
         joints = None if guess is None else numbers("guess", guess, model.n_joints)

@@ -87,7 +87,7 @@ def numbers(name: str, value: Any, size: int | None = None) -> Array:
     """A finite vector of numbers from what the user gave; `size` None takes any length."""
     try:
         out = np.atleast_1d(np.asarray(value, dtype=float))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: got {value!r}, expected numbers") from error
     if out.ndim != 1 or not np.isfinite(out).all() or (size is not None and out.shape != (size,)):
         wanted = "a list of" if size is None else str(size)

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import checked
 from pliant.control.base import checked_limit
@@ -91,8 +91,8 @@ class ArmEnv(gym.Env[Array, Array]):
 
     def __init__(
         self, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02, horizon: float = 4.0,
-        spread: float = 0.5, torque_limit: Any = None, vary: Mapping[str, tuple[float, float]] | None = None,
-        render_mode: str | None = None,
+        spread: float = 0.5, torque_limit: ArrayLike | None = None,
+        vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         self._arms = _Arms(robot, task, 1, period, horizon, spread, torque_limit, vary)
         self.observation_space = self._arms.observation_space
@@ -122,7 +122,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
 
     def __init__(
         self, num_envs: int = 64, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02,
-        horizon: float = 4.0, spread: float = 0.5, torque_limit: Any = None,
+        horizon: float = 4.0, spread: float = 0.5, torque_limit: ArrayLike | None = None,
         vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         self.num_envs = num_envs
