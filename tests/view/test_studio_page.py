@@ -230,6 +230,7 @@ new MutationObserver(() => {
 """
 
 
+@pytest.mark.full  # the default set times the computing alone, in test_studio.py
 def test_slider_to_new_data_in_the_page(visitor: Visitor, record_property: Any) -> None:
     """From the press on a slider to the numbers of a new run of 5 s in the page, by the page's own clock.
 
