@@ -102,6 +102,29 @@ def test_a_failed_point_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     assert batch.status == ("finished", "failed")
 
 
+def test_loads_a_shaken_base_and_limits_act_in_a_batch_too(tmp_path: Path) -> None:
+    """A torque drives the arm into its limit, the force bends it without one; both engines see it."""
+    robot = pliant.load("two-link").to_dict()
+    robot["links"][0]["joint"] = {"limits": {"lower": -3.0, "upper": -1.45}}
+    scenario = {
+        **BASE["scenario"],
+        "robot": robot,
+        "loads": [{"type": "wrench", "link": "fore", "force": [400.0, 0.0, 0.0]}],
+        "base": {"type": "shaken", "acceleration": [1.0, 0.0, 0.0]},
+    }
+    vary = {"torque.upper": [300.0, 0.0]}
+    batch = sweep(study(scenario=scenario, vary=vary), tmp_path / "batch")
+    single = sweep(study(scenario=scenario, vary=vary, engine="points"), tmp_path / "single", workers=1)
+    assert batch.status == single.status == ("failed", "finished")
+    assert "stopped at a limit" in batch.failed[0]
+    assert "stopped at a limit" in single.failed[0]
+    plain = sweep(study(vary=vary), tmp_path / "plain")
+    for name in ("peak_deflection", "peak_speed"):
+        if name in batch.metrics:
+            assert batch.metrics[name][1] == pytest.approx(single.metrics[name][1], rel=1e-9)
+            assert batch.metrics[name][1] != pytest.approx(plain.metrics[name][1], rel=0.1)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="kills a process by a POSIX signal")
 def test_a_killed_process_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLIANT_TEST_MARKER", str(tmp_path / "marker"))

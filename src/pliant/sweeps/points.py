@@ -131,6 +131,8 @@ class Points:
             result = self._simulate(self.values[point])
             if result.stats.status == "interrupted":
                 raise KeyboardInterrupt
+            if result.stats.status == "event":
+                return Outcomes.failure([point], f"the run stopped at a limit at t = {result.t[-1]:.6g} s")
             return Outcomes([point], {name: [value] for name, value in self.measure(result).items()})
         except PliantError as error:
             return Outcomes.failure([point], str(error))
