@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.arguments import checked
+from pliant.batch.inputs import typical
 from pliant.errors import ModelError
 from pliant.export.c import elements, labels
 from pliant.export.c_check import reference_states, reference_values
@@ -146,7 +147,10 @@ def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
     choice = choose(nodes_of(tape), 2 * n, Precision(precision))
     if choice.strategy == "chunks":
         choice = Choice("shared", 1, 110) if precision == "double" else Choice("shared", 2, 220)
-    return emit(tape, precision, choice=choice, shared_bytes=shared_bytes)
+    q, qd = typical(model)
+    rest = [np.zeros((len(q), model.n_joints)), np.tile(model.nominal_parameters, (len(q), 1))]
+    states = np.column_stack([np.zeros(len(q)), q, qd, *rest])
+    return emit(tape, precision, choice=choice, shared_bytes=shared_bytes, states=states)
 
 
 _GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own_row + i * own_arm];"
