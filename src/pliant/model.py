@@ -26,7 +26,7 @@ from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.kinematics import jacobian, tip_pose
 from pliant.dynamics.sliding_links import check_travel, rest_state
-from pliant.dynamics.stability import check_definite
+from pliant.dynamics.stability import check_definite, check_finite
 from pliant.errors import ModelError, PliantError
 from pliant.kernels import Kernel
 from pliant.robot import Robot
@@ -178,6 +178,7 @@ class Model:
         self._p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
         chain = build_chain(self.robot, o.rotation, o.stiffening, symbols)
         check_definite(chain, self._p, self._nominal)
+        check_finite(chain, self._p, self._nominal)
         return equations(chain, o.formulation)
 
     # ------------------------------------------------------------------------------------- what it is
@@ -349,6 +350,8 @@ class Model:
         if not free:
             return np.zeros(0), np.zeros((self.n, 0))
         K, M = self.stiffness(state, loads), self.mass_matrix(state)
+        if not (np.isfinite(K).all() and np.isfinite(M).all()):
+            raise PliantError("frequencies: stiffness or inertia there is beyond all numbers; check the robot's own")
         if np.abs(K - K.T).max() > 1e-9 * np.abs(K).max():
             raise ModelError(
                 "loads: a load that follows the arm has no potential, and the arm under it no real modes; "

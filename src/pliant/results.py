@@ -376,13 +376,10 @@ class Result:
             stats["events"] = tuple((float(t), str(name)) for t, name in stats["events"])
             options, versions = json.loads(data.attrs["options"]), json.loads(data.attrs["versions"])
             options["parameters"] = tuple(options["parameters"])
-            arrays = {
-                key: np.asarray(data[key], dtype=float)
-                for key in ("q", "qd", "tau", "work", "power_residual", "parameters")
-            }
+            arrays = {key: _real(data[key]) for key in ("q", "qd", "tau", "work", "power_residual", "parameters")}
             stats["loads"] = tuple(stats.get("loads", ()))
-            qdd = np.asarray(data["qdd"], dtype=float) if "qdd" in data else None
-            t = np.asarray(data["time"], dtype=float)
+            qdd = _real(data["qdd"]) if "qdd" in data else None
+            t = _real(data["time"])
             _check_shapes(len(t), arrays, qdd, options)
             return cls(
                 t, arrays["q"], arrays["qd"], arrays["work"], robot, options, arrays["parameters"], RunStats(**stats),
@@ -432,6 +429,14 @@ class Result:
         from pliant.view.notebook import result_html
 
         return result_html(self)
+
+
+def _real(values: Any) -> Array:
+    """Numbers of a file, if they are real ones."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{values.name} holds {array.dtype.name}, expected real numbers")
+    return array.astype(float)
 
 
 def _check_shapes(rows: int, arrays: dict[str, Array], qdd: Array | None, options: dict[str, Any]) -> None:

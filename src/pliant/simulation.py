@@ -44,7 +44,7 @@ def simulate(
     output_step: float | None = None,
     progress: bool | Callable[[float], None] | None = None,
     *,
-    loads: Sequence[Any] = (),
+    loads: Sequence[Any] | Any = (),
     base: Any = None,
     sample_time: float | None = None,
     events: Sequence[Event] = (),

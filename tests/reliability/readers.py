@@ -14,6 +14,7 @@ import pliant
 from pliant.identification import Recording
 from pliant.identification.study import IdentificationStudy
 from pliant.identification.tables import read_csv
+from pliant.scenario.inputs import reference_state
 from pliant.sweeps import SweepStudy
 
 from . import sound
@@ -43,11 +44,11 @@ def equations(rng: random.Random, folder: Path) -> None:
     if len(arm.links) * (1 + sum(link.shapes.number for link in arm.links if link.shapes is not None)) > 60:
         return  # large is not wrong, and compiling takes its time
     model = arm.model()
-    q = np.zeros(model.n)
+    q, rest = reference_state(model), np.zeros(model.n)  # a beam that slides has a length
     for name, value in (
-        ("forward_dynamics", lambda: model.forward_dynamics(q, q, np.zeros(model.n_joints))),
+        ("forward_dynamics", lambda: model.forward_dynamics(q, rest, np.zeros(model.n_joints))),
         ("frequencies", lambda: model.frequencies(q)),
-        ("energy", lambda: model.energy(q, q).total),
+        ("energy", lambda: model.energy(q, rest).total),
     ):
         found = value()
         if name != "forward_dynamics":

@@ -14,6 +14,7 @@ from pliant.algebra.inertia import zero
 from pliant.algebra.rotations import SX
 from pliant.dynamics import denoc
 from pliant.dynamics.chain import Chain
+from pliant.dynamics.energies import potential_energy
 from pliant.dynamics.forces import rotors
 from pliant.dynamics.sliding_links import rest_state, travels
 from pliant.dynamics.tracked import frozen
@@ -62,6 +63,19 @@ def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
         for k, name in enumerate(chain.coordinates):
             if k not in motors and not d[k] > SMALLEST * diagonal[k]:
                 raise ModelError(_remedy(name, d[k]))
+
+
+def check_finite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
+    """Raises `ModelError` where energies of the arm at rest or slightly bent are beyond all numbers."""
+    q = ca.SX.sym("q", chain.n)
+    V = ca.Function("potential", [q, p], [potential_energy(chain, q)])
+    rest = rest_state(chain)
+    for state in (rest, rest + 1e-3):
+        if not np.isfinite(float(V(state, values))):
+            raise ModelError(
+                "the gravity and strain energy of this arm is not finite; its masses, lengths or stiffnesses are too "
+                "large or too small to compute with"
+            )
 
 
 def _remedy(name: str, pivot: float) -> str:

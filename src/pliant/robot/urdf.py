@@ -183,8 +183,8 @@ def _link(tree: Any, joint: Any, following: Any, source: str) -> dict[str, Any]:
     if joint.type != "fixed":
         place |= {"axis": joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), **_dynamics(joint)}
     end = _pose(following.origin)[1] if following is not None else np.zeros(3)
-    if following is not None:  # the next joint then stands at this tip
-        following.origin.xyz = [0.0, 0.0, 0.0] if following.origin is not None else None
+    if following is not None and following.origin is not None:  # the next joint then stands at this tip
+        following.origin.xyz = [0.0, 0.0, 0.0]
     inertia = (inertia + inertia.T) / 2.0
     body = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
     return {"name": _clean(joint.child), "joint": place, "rigid": body}

@@ -140,7 +140,8 @@ def _value(entry: Any) -> Any:
 
 def _kind(entry: Mapping[str, Any]) -> Kind:
     """Of which kind an inner part is; one of unknown name is most likely a misspelt trajectory."""
-    return next((kind for kind, names in REGISTRY.items() if entry.get("type") in names), "trajectory")
+    name = str(entry.get("type"))
+    return next((kind for kind, names in REGISTRY.items() if name in names), "trajectory")
 
 
 def _made(value: Any) -> Any:
