@@ -6,12 +6,13 @@ export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export MPLBACKEND = Agg
 
-.PHONY: help demo test test-full lint docs bench clean
+.PHONY: FORCE help demo test test-wheel test-full lint docs bench clean
 
 help:
 	@echo "make demo       install into .venv and run the two-link flexible arm"
 	@echo "make test       ruff, mypy, pytest (what continuous integration runs)"
-	@echo "make test-full  also the large random sets, documentation and coverage"
+	@echo "make test-wheel the same tests against the wheel that users install"
+	@echo "make test-full  also the large random sets, on the wheel, with documentation and coverage"
 	@echo "make bench      pliant beside its peers, as ratios (installs the bench extra)"
 	@echo "make docs       build the documentation site into site/"
 
@@ -35,7 +36,20 @@ lint: $(VENV)/installed-dev
 test: lint
 	$(BIN)/pytest -n 2 --dist worksteal
 
-test-full: lint $(VENV)/installed-docs
+# The whole set runs against the wheel, as users have it, not against the source tree.
+WHEEL := build/wheel
+$(WHEEL)/site: $(VENV)/installed-dev FORCE
+	@rm -rf $(WHEEL)
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation -w $(WHEEL) .
+	$(BIN)/pip install --quiet --no-deps --target $@ $(WHEEL)/*.whl
+
+test-wheel test-full: export PYTHONPATH = $(CURDIR)/$(WHEEL)/site
+test-wheel test-full: export PLIANT_TESTED = $(CURDIR)/$(WHEEL)/site
+
+test-wheel: $(WHEEL)/site
+	$(BIN)/pytest -n 2 --dist worksteal
+
+test-full: lint $(WHEEL)/site $(VENV)/installed-docs
 	$(BIN)/pytest -n 2 --dist worksteal -m "full or not full" --cov=pliant --cov-report=term
 	$(BIN)/mkdocs build --strict --quiet
 
