@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantError
 from pliant.scenario import Outputs, Scenario, schema
 
 BASE = {"robot": "two-link", "duration": 0.02, "method": "dop853"}
@@ -378,8 +378,9 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         Scenario.load(tmp_path / "none.yaml")
     with pytest.raises(ModelError, match="cannot be read"):
         Scenario.load(tmp_path)
-    with pytest.raises(ModelError, match="cannot be written"):
-        Scenario(**BASE).save(tmp_path / "no" / "folder.yaml")
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(PliantError, match="could not be written"):
+        Scenario(**BASE).save(tmp_path / "file" / "folder.yaml")
 
 
 # ----------------------------------------------------------------------------------------------------------- round trip

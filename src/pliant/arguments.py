@@ -76,7 +76,7 @@ def require_loads(loads: Iterable[Any]) -> None:
     """Loads and motions of the base are whatever gives an expression."""
     for load in loads:
         if not hasattr(load, "expression"):
-            raise ModelError(f"loads, base: got {shown(load)}, expected objects of pliant.loads")
+            raise ModelError(f"loads, base: got {shown(load)}, expected objects of pliant.loads such as Wrench or Base")
 
 
 # --------------------------------------------------------------------------------------------------- annotations
