@@ -33,7 +33,6 @@ Array = NDArray[np.float64]
 FORMAT = 1
 HEAD = 20_000
 """Bytes of a NetCDF file besides its arrays, about."""
-_replacing = replacing
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ for name, write in writers.items():
 """
 
 
+@pytest.mark.full
 def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
     """Files may grow to 1000 bytes only: every writer says so, and what was there before stays."""
     code = FULL.format(path=[str(Path(__file__).parents[1])])
@@ -145,6 +146,7 @@ def _in_a_process(folder: Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.full
 def test_two_processes_fill_one_cache(tmp_path: Path) -> None:
     """Both compile the same kernels at the same time into an empty folder, and a third finds them."""
     expected = _accelerations().hex()

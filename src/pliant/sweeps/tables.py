@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import PliantError
-from pliant.results import _replacing, _versions
+from pliant.replacing import replacing
+from pliant.results import _versions
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
 from pliant.sweeps.study import SweepStudy
@@ -120,7 +121,7 @@ class SweepResult:
             written = [self.to_csv(folder / "table.csv")]
             if find_spec("pyarrow") is not None:
                 written.append(self.to_parquet(folder / "table.parquet"))
-            with _replacing(folder / "sweep.nc") as partial:
+            with replacing(folder / "sweep.nc") as partial:
                 self.dataset.to_netcdf(partial, engine="h5netcdf")
         except OSError as error:
             raise PliantError(
@@ -139,10 +140,10 @@ class SweepResult:
         if find_spec("pyarrow") is not None:
             import pyarrow.csv
 
-            with _replacing(path) as partial:
+            with replacing(path) as partial:
                 pyarrow.csv.write_csv(pyarrow.table(columns), partial)
             return path
-        with _replacing(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+        with replacing(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
             writer.writerows(zip(*(_plain(column) for column in columns.values())))
@@ -153,7 +154,7 @@ class SweepResult:
         import pyarrow
         import pyarrow.parquet
 
-        with _replacing(path) as partial:
+        with replacing(path) as partial:
             pyarrow.parquet.write_table(pyarrow.table(self.columns()), partial)
         return path
 
