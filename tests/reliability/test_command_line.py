@@ -31,7 +31,10 @@ def rubbish(command: str, seed: int, folder: Path) -> list[str]:
     path = folder / "input.yaml"
     if command in ("info", "frequencies", "count", "export"):
         path.write_bytes(damaged_yaml(rng, small))
-        more = {"export": ["--to", "python", "--function", "tip_pose", "--out", "chosen/code"]}.get(command, [])
+        more = {
+            "count": ["--formulation", "denoc"],
+            "export": ["--to", "python", "--function", "tip_pose", "--out", "chosen/code"],
+        }.get(command, [])
         return [command, str(path), *more]
     if command == "view":
         path = folder / "run.nc"
@@ -53,6 +56,10 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("run.nc", "case.yaml", "x.nc"):  # names that a path with .. would reach
         (tmp_path / name).write_text("do not touch")
     monkeypatch.chdir(tmp_path / "work")
+    import matplotlib
+    import xarray  # noqa: F401  a library's first import is not the time of a command
+
+    monkeypatch.setenv("MPLCONFIGDIR", matplotlib.get_cachedir())  # its list of fonts
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(cache.location()))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return tmp_path
