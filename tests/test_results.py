@@ -56,6 +56,7 @@ while True:
 """
 
 
+@pytest.mark.full
 def test_killed_while_saving_leaves_a_readable_file(run: Result, tmp_path: Path) -> None:
     path = run.save(tmp_path / "run.nc")
     for delay in (0.0, 0.05, 0.13):

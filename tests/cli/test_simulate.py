@@ -124,7 +124,7 @@ def test_progress_in_a_log(run: Run, scenario: Write) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to a child process is a matter of POSIX")
-@pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
+@pytest.mark.parametrize("again", [False, pytest.param(True, marks=pytest.mark.full)], ids=["once", "twice"])
 def test_ctrl_c_leaves_a_readable_partial_result(scenario: Write, tmp_path: Path, again: bool) -> None:
     """A real process is interrupted in the middle of a run of minutes; an impatient second Ctrl-C does no harm."""
     file = scenario(SHORT.replace("0.05", "1e4") + "    output_step: 0.1\n")

@@ -44,6 +44,7 @@ def test_a_prior_tells_them_apart() -> None:
     assert found.correlation[0, 1] < -0.95
 
 
+@pytest.mark.full
 def test_a_number_without_effect(recording: Recording) -> None:
     """Bending out of the plane does not happen here."""
     with pytest.warns(UserWarning, match="does not depend on it"):

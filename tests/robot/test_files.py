@@ -24,7 +24,7 @@ MERGE_BOMB = "a: &a {x: 1}\n" + "".join(
         (b"", "the file is empty"),
         (b"# only a comment\n", "the file is empty"),
         (b"null\n", "the file is empty"),
-        (b"- a\n- b\n", "expected a mapping with `name` and `links`, got list"),
+        (b"- a\n- b\n", "expected a mapping, got list; a robot file has at least `name` and `links`"),
         (b"just text", "got str"),
         (b"\x00\x01\x02", "a binary file"),
         (b"name: arm\nlinks: \xff\xfe\n", "line 2 is not UTF-8"),

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pliant.results import Result
 from pliant.sweeps import SweepStudy
+from pliant.sweeps.tables import SweepResult
 
 BASE: dict[str, Any] = {
     "scenario": {
@@ -24,6 +27,18 @@ BASE: dict[str, Any] = {
     },
     "vary": {"payload.mass": [0.0, 0.5, 1.0], "initial.q.fore": [0.0, 0.2], "torque.upper": [0.0, 5.0]},
 }
+
+
+@pytest.fixture(autouse=True)
+def no_figure(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Summaries are drawn (a second each) only where a test looks at them: `@pytest.mark.usefixtures("figure")`."""
+    if "figure" not in request.fixturenames:
+        monkeypatch.setattr(SweepResult, "plot", lambda self, path: None)
+
+
+@pytest.fixture
+def figure() -> None:
+    """Let summaries be drawn."""
 
 
 def study(**changes: Any) -> SweepStudy:

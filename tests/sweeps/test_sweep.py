@@ -44,6 +44,7 @@ def test_a_batch_gives_what_single_points_and_rebuilt_robots_give(tmp_path: Path
     assert batch.metrics["energy"][7] == pytest.approx(np.trapezoid(power, run.t), rel=1e-9)
 
 
+@pytest.mark.usefixtures("figure")
 def test_what_is_left_behind(tmp_path: Path) -> None:
     result = sweep(study(), tmp_path)
     with (tmp_path / "table.csv").open() as file:
@@ -197,11 +198,13 @@ def test_folders(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_journal(tmp_path: Path, line: str) -> None:
-    sweep(study(), tmp_path)
+    journal = Journal(tmp_path, "x", ["energy"], 12)
+    journal.record(Outcomes([0], {"energy": [1.0]}))
+    journal.close()
     with (tmp_path / "points.jsonl").open("a") as file:
         file.write(line + "\n")
     with pytest.raises(ModelError, match="line 3 is damaged"):
-        sweep(study(), tmp_path)
+        Journal(tmp_path, "x", ["energy"], 12)
 
 
 def test_a_point_is_not_written_twice(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from pliant.arguments import checked
 from pliant.errors import ModelError
@@ -31,15 +31,13 @@ from pliant.identification.recording import Recording, Strain
 from pliant.identification.tables import read_csv
 from pliant.model import Model
 from pliant.robot import Robot
-from pliant.robot.base import Description, NonNegative, Number, Positive, sequence
-from pliant.robot.faults import clash, describe, fault, short
-from pliant.robot.files import read_mapping, read_text
+from pliant.robot.base import Description, Document, NonNegative, Number, Positive, sequence
+from pliant.robot.faults import fault
+from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
 from pliant.scenario.description import ModelOptions
 from pliant.scenario.inputs import Samples, filled
 from pliant.scenario.robots import read_robot
-
-FORMAT = 1
 
 
 def applied_torque(scenario: Scenario) -> Any:
@@ -156,7 +154,7 @@ class MeasuredRun(Description):
         return values if read.all() else (t[read], values[read])
 
 
-class IdentificationStudy(Description):
+class IdentificationStudy(Document):
     """A study file."""
 
     name: str | None = None
@@ -179,9 +177,6 @@ class IdentificationStudy(Description):
         if not isinstance(data, dict):
             return data
         data = dict(data)
-        given = data.pop("format", FORMAT)
-        if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
         if isinstance(data.get("parameters"), list):
             data["parameters"] = {str(path): {} for path in data["parameters"]}
         if isinstance(data.get("parameters"), dict):
@@ -195,13 +190,9 @@ class IdentificationStudy(Description):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file; faults are told with their lines."""
         source = Path(path)
-        if not os.path.isfile(source):
-            raise ModelError(f"{source}: no such file; a study names a robot, parameters and runs")
-        data, lines = read_mapping(read_text(source), source.name)
-        try:
-            return cls.model_validate(data, context={"folder": source.parent})
-        except ValidationError as error:
-            raise ModelError(describe(error, cls, data, source.name, lines)) from None
+        return validated(
+            cls, *read_document(source, "a study names a robot, parameters and runs"), source.name, source.parent
+        )
 
     def recordings(self) -> list[Recording]:
         """All runs, read and checked."""

@@ -1,8 +1,9 @@
 """The description of an arm: frozen, checked, readable from and writable to files."""
 
 from pliant.robot.angles import rotation_rpy
+from pliant.robot.base import FORMAT
 from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
-from pliant.robot.description import FORMAT, Robot, schema
+from pliant.robot.description import Robot, schema
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.files import arms, load, parse, save
 from pliant.robot.inertia import Lump, RigidBody, inertia_matrix

@@ -7,12 +7,14 @@ from numbers import Real
 from typing import Annotated, Any, NoReturn, Self
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema, model_validator
 
 from pliant.errors import ModelError
 from pliant.robot.angles import parse_angle
-from pliant.robot.faults import describe, fault
+from pliant.robot.faults import clash, describe, fault, short
 
+FORMAT = 1
+"""Of every file that describes something."""
 MOST_ENTRIES = 1_000_000
 """Of any array in a description."""
 
@@ -45,6 +47,22 @@ class Description(BaseModel):
             return cls.model_validate(data)
         except ValidationError as error:
             raise ModelError(describe(error, cls, data, source=cls.__name__)) from None
+
+
+class Document(Description):
+    """A description that fills a file of its own: robots, scenarios, studies."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _format(cls, data: Any) -> Any:
+        """Every file carries `format: 1`; missing means 1."""
+        if not isinstance(data, dict) or "format" not in data:
+            return data
+        data = dict(data)
+        given = data.pop("format")
+        if given != FORMAT or isinstance(given, bool):
+            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
+        return data
 
 
 def number(value: Any) -> float:

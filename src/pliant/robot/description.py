@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.arguments import checked, shown
 from pliant.errors import ModelError
-from pliant.robot.base import Description, Vector, sequence
-from pliant.robot.faults import clash, fault, short, suggestion
+from pliant.robot.base import FORMAT, Document, Vector, sequence
+from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.inertia import Lump
 from pliant.robot.link import Link
 from pliant.robot.paths import canonical, numbers, plain, put
@@ -21,7 +21,6 @@ from pliant.robot.paths import canonical, numbers, plain, put
 if TYPE_CHECKING:
     from pliant.model import Model
 
-FORMAT = 1
 MOST_LINKS = 1000
 
 
@@ -42,7 +41,7 @@ Title = Annotated[str, BeforeValidator(_title), WithJsonSchema({"type": "string"
 Links = Annotated[tuple[Link, ...], BeforeValidator(_links)]
 
 
-class Robot(Description):
+class Robot(Document):
     """A robot arm: links in a chain, gravity, and a payload on the tip frame of the last link. SI units, radians.
 
     Examples
@@ -58,18 +57,6 @@ class Robot(Description):
     gravity: Vector = Field((0.0, 0.0, -9.81), description="m/s^2, in base axes")
     links: Links
     payload: Lump = Lump()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _format(cls, data: Any) -> Any:
-        """Every file carries `format: 1`; missing means 1."""
-        if not isinstance(data, dict) or "format" not in data:
-            return data
-        data = dict(data)
-        given = data.pop("format")
-        if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
-        return data
 
     @model_validator(mode="after")
     def _check(self) -> Self:

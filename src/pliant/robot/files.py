@@ -6,18 +6,21 @@ import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.replacing import replacing
+from pliant.robot.base import Document
 from pliant.robot.description import Robot
 from pliant.robot.faults import describe, short_key, suggestion
 from pliant.robot.yaml_text import MOST_BYTES, read_yaml, write_yaml
 
 _MOST_URDF_BYTES = 8 << 20
+CONTENT = "a robot file has at least `name` and `links`"
+D = TypeVar("D", bound=Document)
 
 
 def arms() -> list[str]:
@@ -60,24 +63,34 @@ def load(
 @checked
 def parse(text: str, source: str = "robot") -> Robot:
     """A robot from the text of a robot file."""
-    data, lines = read_mapping(text, source)
-    try:
-        return Robot.model_validate(data)
-    except ValidationError as error:
-        raise ModelError(describe(error, Robot, data, source, lines)) from None
+    return validated(Robot, *_mapping(text, source, CONTENT), source)
 
 
-def read_mapping(text: str, source: str) -> tuple[dict[str, Any], Any]:
-    """The mapping in a YAML text, and the lines of its places."""
+def read_document(path: Path, content: str) -> tuple[dict[str, Any], Any]:
+    """The mapping in a YAML file, and the lines of its places; `content` says what such a file has at least."""
+    if not os.path.exists(path):
+        raise ModelError(f"{path}: no such file; {content}")
+    return _mapping(read_text(path), path.name, content)
+
+
+def _mapping(text: str, source: str, content: str) -> tuple[dict[str, Any], Any]:
     try:
         data, lines = read_yaml(text)
     except ModelError as error:
         raise ModelError(f"{source}: {error}") from None
     if data is None:
-        raise ModelError(f"{source}: the file is empty; a robot file has at least `name` and `links`")
+        raise ModelError(f"{source}: the file is empty; {content}")
     if not isinstance(data, dict):
-        raise ModelError(f"{source}: expected a mapping with `name` and `links`, got {type(data).__name__}")
+        raise ModelError(f"{source}: expected a mapping, got {type(data).__name__}; {content}")
     return data, lines
+
+
+def validated(kind: type[D], data: dict[str, Any], lines: Any, source: str, folder: Path | None = None) -> D:
+    """A document from what was read; all its faults in one error, with their lines."""
+    try:
+        return kind.model_validate(data, context=None if folder is None else {"folder": folder})
+    except ValidationError as error:
+        raise ModelError(describe(error, kind, data, source, lines)) from None
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
@@ -123,5 +136,4 @@ def _find(source: str | os.PathLike[str]) -> Path:
 def _side(flexible: str | os.PathLike[str] | Mapping[str, Any] | None) -> dict[str, Any]:
     if flexible is None or isinstance(flexible, Mapping):
         return dict(flexible or {})
-    path = Path(flexible)
-    return read_mapping(read_text(path), path.name)[0]
+    return read_document(Path(flexible), "a side file says which links bend")[0]

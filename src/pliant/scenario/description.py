@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
 import casadi as ca
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.arguments import checked
 from pliant.dynamics import FORMULATIONS
@@ -19,17 +19,15 @@ from pliant.integrate.steppers import FIXED
 from pliant.model import Model
 from pliant.replacing import replacing
 from pliant.results import Result
-from pliant.robot.base import Description, NonNegative, Positive, sequence
-from pliant.robot.faults import clash, describe, fault, short, suggestion
-from pliant.robot.files import read_text
-from pliant.robot.yaml_text import read_yaml, write_yaml
+from pliant.robot.base import FORMAT, Description, Document, NonNegative, Positive, sequence
+from pliant.robot.faults import clash, fault, suggestion
+from pliant.robot.files import read_document, validated
+from pliant.robot.yaml_text import write_yaml
 from pliant.scenario.inputs import Samples, Torque, Values, filled, reference_state, unknown_names
 from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, TrajectoryPart, Trouble, raise_together
 from pliant.scenario.robots import RobotEntry
 from pliant.simulation import simulate
 from pliant.view import FIGURES, FORMATS
-
-FORMAT = 1
 
 
 def _choice(names: tuple[str, ...]) -> Any:
@@ -88,7 +86,7 @@ class Outputs(Description):
     formats: Annotated[tuple[FormatName, ...], BeforeValidator(_names)] = ("png",)
 
 
-class Scenario(Description):
+class Scenario(Document):
     """One run of one arm, as a file describes it.
 
     Examples
@@ -118,18 +116,6 @@ class Scenario(Description):
     outputs: Outputs = Outputs()
 
     # -------------------------------------------------------------------------------------------------------- checking
-
-    @model_validator(mode="before")
-    @classmethod
-    def _format(cls, data: Any) -> Any:
-        """Every file carries `format: 1`; missing means 1."""
-        if not isinstance(data, dict) or "format" not in data:
-            return data
-        data = dict(data)
-        given = data.pop("format")
-        if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
-        return data
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -263,25 +249,13 @@ class Scenario(Description):
             With the file, the line, what was given and expected, and a remedy; several faults at once.
         """
         source = Path(path)
-        if not os.path.exists(source):
-            raise ModelError(f"{source}: no such file; a scenario file names a robot, a duration and what drives it")
-        try:
-            data, lines = read_yaml(read_text(source))
-        except ModelError as error:
-            text = str(error)
-            raise ModelError(text if text.startswith(str(source)) else f"{source.name}: {text}") from None
-        if not isinstance(data, dict):
-            got = "the file is empty" if data is None else f"got {type(data).__name__}"
-            raise ModelError(f"{source.name}: {got}; a scenario file is a mapping with at least `robot` and `duration`")
+        data, lines = read_document(source, "a scenario file has at least `robot` and `duration`")
         if "links" in data and "robot" not in data:
             raise ModelError(
                 f"{source.name}: it describes a robot, not a scenario; write a file with `robot: {source.name}` and "
                 "`duration: 5` (s) beside it and run that"
             )
-        try:
-            return cls.model_validate(data, context={"folder": source.parent})
-        except ValidationError as error:
-            raise ModelError(describe(error, cls, data, source.name, lines)) from None
+        return validated(cls, data, lines, source.name, source.parent)
 
     def replace(self, **changes: Any) -> Self:
         """The scenario with some entries changed, checked anew."""

@@ -21,18 +21,17 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, PlainSerializer, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, field_validator, model_validator
 
 from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
-from pliant.robot.base import Description, sequence
-from pliant.robot.faults import clash, describe, fault, short, suggestion
-from pliant.robot.files import read_mapping, read_text
+from pliant.robot.base import FORMAT, Document, sequence
+from pliant.robot.faults import clash, fault, short, suggestion
+from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
 from pliant.sweeps.metrics import METRICS
 from pliant.sweeps.sampling import Axis, Sample, points
 
-FORMAT = 1
 Array = NDArray[np.float64]
 
 
@@ -55,7 +54,7 @@ def _axes(value: Any) -> Any:
     return {str(path): {"values": axis} if isinstance(axis, list | tuple) else axis for path, axis in value.items()}
 
 
-class SweepStudy(Description):
+class SweepStudy(Document):
     """A study file."""
 
     name: str | None = None
@@ -64,17 +63,6 @@ class SweepStudy(Description):
     sample: Sample = Sample()
     metrics: tuple[str, ...] = ("peak_deflection", "settling_time", "residual_vibration", "energy")
     engine: Literal["auto", "points", "batch"] = "auto"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _format(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or "format" not in data:
-            return data
-        data = dict(data)
-        given = data.pop("format")
-        if given != FORMAT or isinstance(given, bool):
-            raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
-        return data
 
     @field_validator("metrics", mode="before")
     @classmethod
@@ -102,13 +90,9 @@ class SweepStudy(Description):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a study file; faults are told with their lines."""
         source = Path(path)
-        if not os.path.isfile(source):
-            raise ModelError(f"{source}: no such file; a study names a scenario and what varies")
-        data, lines = read_mapping(read_text(source), source.name)
-        try:
-            return cls.model_validate(data, context={"folder": source.parent})
-        except ValidationError as error:
-            raise ModelError(describe(error, cls, data, source.name, lines)) from None
+        return validated(
+            cls, *read_document(source, "a study names a scenario and what varies"), source.name, source.parent
+        )
 
     def points(self) -> Array:
         """(N, d) values of the numbers that vary, in their order."""
