@@ -7,7 +7,9 @@ import importlib
 import platform
 from pathlib import Path
 
-NAMES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem in ("dynamics", "simulation", "batch"))
+NAMES = sorted(
+    p.stem for p in Path(__file__).parent.glob("*.py") if p.stem in ("dynamics", "simulation", "batch", "sweeps")
+)
 
 
 def main() -> None:
