@@ -50,7 +50,7 @@ test-wheel: $(WHEEL)/site
 	$(BIN)/pytest -n 2 --dist worksteal
 
 test-full: lint $(WHEEL)/site $(VENV)/installed-docs
-	$(BIN)/pytest -n 2 --dist worksteal -m "full or not full" --cov=pliant --cov-report=term
+	$(BIN)/pytest -n 2 --dist worksteal -m "full or not full" --cov=pliant --cov-report=term --cov-fail-under=95
 	$(BIN)/mkdocs build --strict --quiet
 
 docs: $(VENV)/installed-docs

@@ -21,7 +21,16 @@ FIXED = ("rk4", "midpoint")
 COMPILED = ["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C arrives, even where the tests were started in the background, which makes shells ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("method", COMPILED)
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_keeps_what_was_computed(method):
     solve(pendulum(), (0, 0.1), [1.0, 0.0], method=method, step=0.01)  # compile before the clock starts
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
@@ -46,6 +55,7 @@ def test_interrupt_inside_a_python_function():
     assert 0.1 < run.t_end <= 1.0
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("method", ["adams", "bdf"])
 def test_interrupt_of_multistep_methods(method):
     def progress(t):

@@ -39,20 +39,21 @@ class Histories:
         return cls(result.model, result.t, result.q[None], result.qd[None], result.tau[None], result.parameters[None])
 
     @cached_property
-    def _read(self) -> Array:
-        """(B, N, 3 + links): position of the tip, squared deflection of each flexible link's tip."""
+    def _read(self) -> tuple[Array, Array]:
+        """Position of the tip (B, N, 3), and the squared deflection of each flexible link's tip (B, N, links)."""
         p = np.broadcast_to(self.p[:, None], (*self.q.shape[:2], self.p.shape[1]))
-        return np.asarray(_reader(self.model)(self.q, p))
+        tip, squares = _reader(self.model)(self.q, p)
+        return tip, squares
 
-    @cached_property
+    @property
     def tip(self) -> Array:
         """(B, N, 3)."""
-        return np.ascontiguousarray(self._read[..., :3])
+        return self._read[0]
 
     @property
     def deflections(self) -> Array:
         """(B, N, links) size of the deflection of each flexible link's tip; empty for a rigid arm."""
-        return np.sqrt(self._read[..., 3:])
+        return np.sqrt(self._read[1])
 
 
 def _reader(model: Model) -> Kernel:
@@ -60,19 +61,19 @@ def _reader(model: Model) -> Kernel:
     kept: dict[str, Kernel] = model.__dict__.setdefault("_readers", {})
     if "sweep" not in kept:
         q = ca.SX.sym("q", model.n)
-        values = [tip_pose(model.chain, q)[:3, 3]]
+        bends = [ca.SX(0, 1)]
         for link in model.chain.links:
             if link.flexible:
                 c = model.chain.body(link, q)
-                values.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(_straight(link, c), 1.0)[0]))
-        output = ca.cse([ca.densify(ca.vertcat(*values))])
-        kept["sweep"] = Kernel(ca.Function("readings", [q, model.parameter_symbols], output))
+                bends.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(_straight(link, c), 1.0)[0]))
+        outputs = ca.cse([ca.densify(tip_pose(model.chain, q)[:3, 3]), ca.densify(ca.vertcat(*bends))])
+        kept["sweep"] = Kernel(ca.Function("readings", [q, model.parameter_symbols], outputs))
     return kept["sweep"]
 
 
 def peak_deflection(h: Histories) -> Array:
     """Largest deflection of the tip of any link, m."""
-    return np.asarray(np.sqrt(h._read[..., 3:].max(axis=(1, 2), initial=0.0)))
+    return np.asarray(np.sqrt(h._read[1].max(axis=(1, 2), initial=0.0)))
 
 
 def settling_time(h: Histories) -> Array:
@@ -93,6 +94,8 @@ def residual_vibration(h: Histories) -> Array:
 
 def energy(h: Histories) -> Array:
     """Energy that the joints take without giving back: the integral of the positive power of each torque, J."""
+    if not h.tau.any():
+        return np.zeros(len(h.q))
     rates = h.qd[..., [link.actuated for link in h.model.chain.links if link.actuated is not None]]
     return np.asarray(np.trapezoid(np.maximum(h.tau * rates, 0.0).sum(axis=-1), h.t, axis=1))
 
