@@ -36,11 +36,11 @@ def test_interrupt_keeps_what_was_computed(method):
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     begin = time.perf_counter()
-    run = solve(pendulum(), (0, 1e9), [1.0, 0.0], method=method, step=0.01, outputs=np.arange(0, 1e6, 10.0))
+    run = solve(pendulum(), (0, 5e7), [1.0, 0.0], method=method, step=0.01, outputs=np.arange(0, 1e6, 10.0))
     waited = time.perf_counter() - begin
     assert run.status == "interrupted"
     assert waited < 1.5  # 0.3 s, a chunk of 0.15 s, and a slow machine
-    assert 0 < run.t_end < 1e9
+    assert 0 < run.t_end < 5e7
     assert len(run.t) == np.floor(run.t_end / 10.0) + 1
     assert np.isfinite(run.x).all()
 
