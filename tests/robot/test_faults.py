@@ -185,7 +185,7 @@ def test_very_many_faults_stay_readable() -> None:
         (lambda: Drive(stiffness=1), "rotor_inertia"),
         (lambda: Joint(type="fixed", friction={"viscous": 1}), "a fixed joint has no `friction`"),
         (lambda: Joint(axis=[1e-200, 0, 0]), "zero length"),
-        (lambda: Joint(axis=[1.7e308, 1.7e308, 0]), "sensible length"),
+        (lambda: Joint(axis=[1.7e308, 1.7e308, 0]), r"at most 1e\+100"),
         (lambda: RigidBody(mass=True), "got True, expected a number"),
         (lambda: RigidBody(mass=10**400), "expected a finite number"),
         (lambda: RigidBody(mass=None), "got nothing, expected a number"),

@@ -15,6 +15,8 @@ from pliant.robot.faults import clash, describe, fault, short
 
 FORMAT = 1
 """Of every file that describes something."""
+LARGEST = 1e100
+"""Of any number in a description: squares and products of such numbers can still be computed with."""
 MOST_ENTRIES = 1_000_000
 """Of any array in a description."""
 
@@ -72,9 +74,9 @@ def number(value: Any) -> float:
             result = float(value)
         except OverflowError:
             result = math.inf
-        if math.isfinite(result):
+        if abs(result) <= LARGEST:
             return result + 0.0
-        raise fault("a finite number")
+        raise fault("a finite number" if not math.isfinite(result) else f"a number of at most {LARGEST:g} in size")
     remedy = "write it without quotes" if isinstance(value, str) and _reads_as_number(value) else ""
     raise fault("a number", remedy)
 
