@@ -13,6 +13,9 @@ from typing import Any
 
 from pliant.errors import PliantError
 
+with contextlib.suppress(ImportError):
+    import dask.array  # noqa: F401  (xarray imports it at its first use, which may take longer than the watchdog waits)
+
 PATIENCE = 10.0
 """Seconds that any wrong input may take."""
 LONGEST_MESSAGE = 4000
