@@ -34,7 +34,7 @@ def command(
     folder = fresh_folder(target, force)  # before the fit, which may take long
     try:
         found = chosen.run()
-    except Exception:
+    except BaseException:  # Ctrl-C too: whatever ends the fit, no empty folder stays behind
         if made:
             folder.rmdir()
         raise

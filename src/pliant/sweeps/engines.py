@@ -79,6 +79,7 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
 
 
 def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> Outcomes:
+    """The metrics of arms that came to the end, and why the others did not."""
     good = np.flatnonzero(batch.status == 0)
     rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
     tau = _torques(batch, points, torque, len(chosen))
