@@ -184,18 +184,24 @@ def _plain_input(model: Model, given: Any, name: str) -> _Input:
 
 
 def _table(model: Model, given: tuple[Any, ...], name: str) -> _Table:
+    times, values, kind = read_samples(given, model.n_joints, name, f"(K, {model.n_joints})")
+    return _Table(times, values, kind)
+
+
+def read_samples(given: tuple[Any, ...], m: int, name: str, expected: str) -> tuple[Array, Array, str]:
+    """Times (K,), values (..., K, m) and what lies in between; `expected` names the shapes that the caller takes."""
     times, values = np.asarray(given[0], dtype=float), np.asarray(given[1], dtype=float)
     kind = given[2] if len(given) == 3 else "linear"
-    if values.shape != (len(times), model.n_joints) or len(times) < 2 or not (np.diff(times) > 0).all():
+    if values.shape[-2:] != (len(times), m) or len(times) < 2 or not (np.diff(times) > 0).all():
         raise ModelError(
             f"{name}: times {times.shape} and values {values.shape}; "
-            f"expected at least 2 strictly rising times (K,) and values (K, {model.n_joints})"
+            f"expected at least 2 strictly rising times (K,) and values {expected}"
         )
     if not (np.isfinite(times).all() and np.isfinite(values).all()):
         raise ModelError(f"{name}: samples must be finite")
     if kind not in KINDS:
         raise ModelError(f"{name}: samples are {kind!r} in between, expected one of {', '.join(KINDS)}")
-    return _Table(times, values, kind)
+    return times, values, kind
 
 
 class _Inputs:

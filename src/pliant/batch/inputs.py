@@ -18,7 +18,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
 from pliant.kernels.pack import Plan
 from pliant.model import Model
-from pliant.simulation import KINDS, _Table
+from pliant.simulation import _Table, read_samples
 
 Array = NDArray[np.float64]
 
@@ -66,18 +66,9 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
 
 
 def _samples(model: Model, given: tuple[Any, ...], name: str) -> Drive:
-    times, values = np.asarray(given[0], dtype=float), np.asarray(given[1], dtype=float)
-    kind, m = given[2] if len(given) == 3 else "linear", model.n_joints
+    m = model.n_joints
+    times, values, kind = read_samples(given, m, name, f"(K, {m}) or (arms, K, {m})")
     values = values[None] if values.ndim == 2 else values
-    if values.shape[1:] != (len(times), m) or len(times) < 2 or not (np.diff(times) > 0).all():
-        raise ModelError(
-            f"{name}: times {times.shape} and values {values.shape}; expected at least 2 strictly rising times (K,) "
-            f"and values (K, {m}) or (arms, K, {m})"
-        )
-    if not (np.isfinite(times).all() and np.isfinite(values).all()):
-        raise ModelError(f"{name}: samples must be finite")
-    if kind not in KINDS:
-        raise ModelError(f"{name}: samples are {kind!r} in between, expected one of {', '.join(KINDS)}")
     A, K = values.shape[:2]
     side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
     cubic = _Table(times, side_by_side, kind).pieces().reshape(K - 1, 4, A, m)
