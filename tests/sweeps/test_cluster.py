@@ -41,3 +41,5 @@ def test_nobody_there(tmp_path: Path) -> None:
         list(on_cluster(study(), [0], "tcp://127.0.0.1:9", None, patience=1.0))
     with pytest.raises(ModelError, match="cannot be reached"):
         list(on_cluster(study(), [0], "nonsense://", None, patience=1.0))
+    with pytest.raises(ValueError, match="No clients found"):  # a client left behind would be asked by every save
+        distributed.default_client()

@@ -161,7 +161,8 @@ def on_cluster(
             "--scheduler needs Dask, which is not installed; run: pip install 'pliant[sweep]'"
         ) from None
     try:
-        client: Any = Client(scheduler, timeout=patience)  # type: ignore[no-untyped-call]
+        # never the default of the process: saving a file would then ask the cluster for a lock
+        client: Any = Client(scheduler, timeout=patience, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         raise ModelError(
             f"scheduler: {scheduler!r} cannot be reached ({error}); expected the address of a running Dask scheduler, "
@@ -169,7 +170,7 @@ def on_cluster(
         ) from None
     try:
         text, waiting, of = json.dumps(study.to_dict()), iter(todo), {}
-        stream: Any = as_completed([], raise_errors=False)  # type: ignore[no-untyped-call]
+        stream: Any = as_completed([], loop=client.loop, raise_errors=False)  # type: ignore[no-untyped-call]
 
         def submit(count: int) -> None:
             for point in islice(waiting, count):
