@@ -224,6 +224,27 @@ def test_equilibrium_is_the_drooping_beam() -> None:
     assert np.abs(model.forward_dynamics(q, np.zeros(5), model.holding_torque(q))).max() < 1e-8
 
 
+def test_statics_and_vibration_follow_the_parameters() -> None:
+    """What a model with inputs says for values is what the arm that is rebuilt with these values says."""
+    path, value = "payload.mass", 3.0
+    robot = pliant.load("two-link")
+    given, built = robot.model(parameters=[path], shapes="nominal"), robot.replace({path: value}).model()
+    p, joints, loads = [value], [-1.0, 0.5], [pliant.loads.Wrench(force=[0.0, -2.0, 0.0])]
+    q = built.equilibrium(joints, loads)
+    for find in (
+        lambda m, p: m.equilibrium(joints, loads, p=p),
+        lambda m, p: m.holding_torque(q, loads, p=p),
+        lambda m, p: m.stiffness(q, loads, p=p),
+        lambda m, p: m.frequencies(q, "free", loads, p=p),
+        lambda m, p: np.abs(m.modes(q, loads=loads, p=p)[1]),
+        lambda m, p: m.linearize(q, p=p).A,
+    ):
+        np.testing.assert_allclose(find(given, p), find(built, None), rtol=1e-9, atol=1e-12)
+        assert not np.allclose(find(given, None), find(built, None), rtol=1e-4)
+    with pytest.raises(ModelError, match=r"p: .*expected"):
+        given.equilibrium(joints, loads, p=[1.0, 2.0])
+
+
 def test_linearisation_equals_differences() -> None:
     robot = random_robot(6, links=2)
     model = robot.model()

@@ -146,10 +146,10 @@ class Composition:
         power = ca.dot(working, qd)
         E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", n), qd_symbol := ca.SX.sym("qd", n)))
         gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
-        self._residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
+        self.residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
         moving = ca.vertcat(qd[self.free], qdd[self.free]) if self.free else ca.SX(0, 1)
         xdot = ca.vertcat(moving, z_rate, power)
-        self._q, self._qd, self._qdd, self._tau, self._xdot = q, qd, qdd, tau, xdot
+        self.q, self.qd, self.qdd, self.tau, self.xdot = q, qd, qdd, tau, xdot
 
     def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
         """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
@@ -186,12 +186,12 @@ class Composition:
     @cached_property
     def rhs(self) -> Kernel:
         """f(t, x, p)."""
-        return Kernel(self._function("rhs", [self._xdot]))
+        return Kernel(self._function("rhs", [self.xdot]))
 
     @cached_property
     def jacobian(self) -> Kernel:
         """df/dx and df/dt, exact."""
-        return Kernel(self._function("jacobian", [ca.jacobian(self._xdot, self.x), ca.jacobian(self._xdot, self.t)]))
+        return Kernel(self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)]))
 
     def problem(self) -> Problem:
         """What the steppers integrate; a Jacobian that would take long to compile is left to differences."""
@@ -199,7 +199,7 @@ class Composition:
         exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
         return Problem(
             self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None, len(self.free),
-            lambda: self._function("rhs", [self._xdot]), owner=self,
+            lambda: self._function("rhs", [self.xdot]), owner=self,
         )  # fmt: skip
 
     def tolerances(self, atol: float) -> Array:
@@ -232,7 +232,7 @@ class Composition:
 
     def event_kernel(self, events: tuple[Event, ...]) -> Kernel:
         """g(t, x, p) of all events."""
-        g = ca.vertcat(*(event.condition(self.t, self._q, self._qd) for event in events))
+        g = ca.vertcat(*(event.condition(self.t, self.q, self.qd) for event in events))
         return Kernel(self._function("events", [g]))
 
     def limit_events(self, model: Model) -> list[Event]:
@@ -267,7 +267,7 @@ class Composition:
 
     @cached_property
     def _coordinate_kernel(self) -> Kernel:
-        return Kernel(self._function("coordinates", [self._q, self._qd]), "vm")
+        return Kernel(self._function("coordinates", [self.q, self.qd]), "vm")
 
     def full_state(self, t: float, x: Array) -> tuple[Array, Array]:
         """All coordinates and rates of one state."""
@@ -286,7 +286,7 @@ class Composition:
 
     @cached_property
     def _torque_kernel(self) -> Kernel:
-        return Kernel(self._function("torques", [self._tau, self._residual, self._qdd]), "vm")
+        return Kernel(self._function("torques", [self.tau, self.residual, self.qdd]), "vm")
 
     def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array]:
         """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n).

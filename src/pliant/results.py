@@ -3,11 +3,10 @@ itself whole."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant import saved
 from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
 from pliant.replacing import replacing
 from pliant.robot import Robot, beam_properties
-from pliant.robot.faults import short
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from pliant.structure import Reaction, Run, SectionForces
 
 Array = NDArray[np.float64]
-FORMAT = 1
-HEAD = 20_000
-"""Bytes of a NetCDF file besides its arrays, about."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ class Result:
             tuple(type(part).__name__ for part in (*loads, base) if part is not None),
         )  # fmt: skip
         result = cls(
-            solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, _versions()
+            solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, saved.versions()
         )
         result.__dict__.update(model=model, _acting=(tuple(loads), base))
         return result
@@ -140,8 +136,7 @@ class Result:
     @cached_property
     def model(self) -> Model:
         """The model of the run, rebuilt from robot and options when the result was loaded from a file."""
-        o = self.options
-        made = Model(self.robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"])
+        made = saved.model_of(self.robot, self.options)
         if self.q.shape[1] != made.n or self.tau.shape[1] != made.n_joints:
             raise ModelError(
                 f"the result has {self.q.shape[1]} coordinates and {self.tau.shape[1]} torques, its robot "
@@ -316,13 +311,7 @@ class Result:
                 "axis": axes,
                 "parameter": list(self.options["parameters"]),
             },
-            {
-                "format": FORMAT,
-                "robot": json.dumps(self.robot.to_dict()),
-                "options": json.dumps(self.options),
-                "stats": json.dumps(asdict(self.stats)),
-                "versions": json.dumps(self.versions),
-            },
+            saved.attributes(self.robot, self.options, self.versions, stats=self.stats),
         )
 
     def _accelerations(self) -> dict[str, Any]:
@@ -332,60 +321,28 @@ class Result:
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
-        target = Path(path)
-        with replacing(target, self.dataset.nbytes + HEAD) as partial:
-            self.dataset.to_netcdf(partial, engine="h5netcdf")
-        return target
+        return saved.write(self.dataset, path)
 
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read a file that `save` wrote."""
-        import h5py
-        import xarray as xr
-
-        source = Path(path)
-        if not os.path.isfile(source):
-            raise ModelError(f"{source}: no such result file")
-        try:
-            with h5py.File(source) as file:  # of a damaged one h5netcdf leaves a half-open file that complains later
-                file.visititems(lambda *_: None)
-            with xr.open_dataset(source, engine="h5netcdf") as opened:
-                data = opened.load()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise ModelError(
-                f"{source}: not a readable result file ({error}); was it written by Result.save?"
-            ) from error
-        return cls._from_dataset(data, str(source))
-
-    @classmethod
-    def _from_dataset(cls, data: xr.Dataset, source: str) -> Result:
-        missing = [key for key in ("format", "robot", "options", "stats", "versions") if key not in data.attrs]
-        missing += [key for key in ("q", "qd", "tau", "work", "power_residual", "parameters") if key not in data]
-        if missing:
-            raise ModelError(f"{source}: not a result of pliant, it lacks {', '.join(missing)}")
-        given = data.attrs["format"]
-        if not isinstance(given, int | np.integer) or given > FORMAT:
-            raise ModelError(
-                f"{source}: format {short(given)} is not one that this pliant reads ({FORMAT}); update pliant"
-            )
-        try:
-            robot = Robot.model_validate(json.loads(data.attrs["robot"]))
-            stats = json.loads(data.attrs["stats"])
+        needed = ("q", "qd", "tau", "work", "power_residual", "parameters")
+        with saved.reading(path, "result", "stats", needed) as file, file.data as data:
+            n, m, rows = data["q"].shape[-1], data["tau"].shape[-1], len(data["time"])
+            stats = dict(file.stats)
             stats["events"] = tuple((float(t), str(name)) for t, name in stats["events"])
-            options, versions = json.loads(data.attrs["options"]), json.loads(data.attrs["versions"])
-            options["parameters"] = tuple(options["parameters"])
-            arrays = {key: _real(data[key]) for key in ("q", "qd", "tau", "work", "power_residual", "parameters")}
             stats["loads"] = tuple(stats.get("loads", ()))
-            qdd = _real(data["qdd"]) if "qdd" in data else None
-            t = _real(data["time"])
-            _check_shapes(len(t), arrays, qdd, options)
+            readings = Readings.of(
+                file.real("tau", (rows, m)),
+                file.real("power_residual", (rows,)),
+                file.real("qdd", (rows, n)) if "qdd" in data else None,
+            )
             return cls(
-                t, arrays["q"], arrays["qd"], arrays["work"], robot, options, arrays["parameters"], RunStats(**stats),
-                Readings.of(arrays["tau"], arrays["power_residual"], qdd), versions,
+                file.real("time", (rows,)), file.real("q", (rows, n)), file.real("qd", (rows, n)),
+                file.real("work", (rows,)), file.robot, file.options,
+                file.real("parameters", (len(file.options["parameters"]),)), RunStats(**stats), readings, file.versions,
             )  # fmt: skip
-        except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            raise ModelError(f"{source}: damaged result file ({str(error)[:200]})") from error
 
     @checked
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
@@ -430,28 +387,6 @@ class Result:
         return result_html(self)
 
 
-def _real(values: Any) -> Array:
-    """Numbers of a file, if they are real ones."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{values.name} holds {array.dtype.name}, expected real numbers")
-    return array.astype(float)
-
-
-def _check_shapes(rows: int, arrays: dict[str, Array], qdd: Array | None, options: dict[str, Any]) -> None:
-    """Arrays of a file must fit each other."""
-    n, m = arrays["q"].shape[-1], arrays["tau"].shape[-1]
-    expected = {"q": (rows, n), "qd": (rows, n), "tau": (rows, m), "work": (rows,), "power_residual": (rows,)}
-    expected["parameters"] = (len(options["parameters"]),)
-    given = arrays if qdd is None else {**arrays, "qdd": qdd}
-    for name, array in given.items():
-        if array.shape != expected.get(name, (rows, n)):
-            raise ValueError(f"{name} has shape {array.shape}, expected {expected.get(name, (rows, n))}")
-    for key in ("formulation", "rotation", "stiffening", "shapes"):
-        if not isinstance(options[key], str | bool):
-            raise TypeError(f"options.{key} is {options[key]!r}")
-
-
 def _fraction(link: Any, x: float | str) -> float:
     if isinstance(x, str):
         if x not in ("tip", "middle"):
@@ -473,20 +408,5 @@ def _station_kernel(model: Model, place: int, eta: float) -> Kernel:
     q, p = ca.SX.sym("q", model.n), model.parameter_symbols
     c = model.chain.body(link, q)
     r, theta = link.body.point(c, eta)
-    straight, _ = link.body.point(_straight(link, c), eta)
+    straight, _ = link.body.point(link.straight(c), eta)
     return Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")
-
-
-def _straight(link: Any, c: Any) -> Any:
-    """Body coordinates of the undeformed link: a sliding beam keeps its free length."""
-    rest = ca.SX.zeros(c.shape)
-    if link.joint_index is None and link.actuated is not None and c.shape[0]:
-        rest[0] = c[0]
-    return rest
-
-
-@cache
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("pliant", "casadi", "numpy", "llvmlite")}

@@ -40,8 +40,20 @@ def test_a_stored_batch_is_what_memory_would_hold(model, tmp_path, monkeypatch, 
         np.testing.assert_array_equal(batch.status, expected.status)
     assert loaded.model.coordinates == model.coordinates
     np.testing.assert_allclose(loaded.tip, expected.tip, rtol=1e-12)
-    again = expected.save(tmp_path / "saved.nc")
-    np.testing.assert_array_equal(BatchResult.load(again).q, expected.q)
+    again = BatchResult.load(expected.save(tmp_path / "saved.nc"))
+    np.testing.assert_array_equal(again.q, expected.q)
+    for name in again.dataset.variables:
+        assert loaded.dataset[name].attrs.keys() == again.dataset[name].attrs.keys(), name
+        assert loaded.dataset[name].dims == again.dataset[name].dims, name
+
+
+def test_a_batch_that_cannot_be_read_is_named(tmp_path) -> None:
+    pytest.importorskip("zarr")
+    (tmp_path / "empty.zarr").mkdir()
+    with pytest.raises(pliant.ModelError, match=r"empty\.zarr: not a readable batch file"):
+        BatchResult.load(tmp_path / "empty.zarr")
+    with pytest.raises(pliant.ModelError, match=r"nothing\.nc: no such batch file"):
+        BatchResult.load(tmp_path / "nothing.nc")
 
 
 @pytest.mark.parametrize("where", ["put", "finish"])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import pliant
+from pliant.batch import BatchResult
 from pliant.identification import Recording
 from pliant.identification.study import IdentificationStudy
 from pliant.identification.tables import read_csv
@@ -152,12 +153,7 @@ def side(rng: random.Random, folder: Path) -> None:
 
 def result(rng: random.Random, folder: Path) -> None:
     """A result file: bytes torn, or whole but with other content."""
-    path = folder / "run.nc"
-    if rng.random() < 0.5:
-        path.write_bytes(torn(rng, _stored(folder)))
-    else:
-        _rewritten(rng, path)
-    found = pliant.Result.load(path)
+    found = pliant.Result.load(_damaged(rng, folder, sound.result()))
     assert found.q.shape == found.qd.shape == (len(found), found.model.n)
     assert found.tau.shape == (len(found), found.model.n_joints)
     repr(found)
@@ -165,18 +161,21 @@ def result(rng: random.Random, folder: Path) -> None:
         found.to_csv(folder / "run.csv")
 
 
-_whole: list[bytes] = []
+def batch(rng: random.Random, folder: Path) -> None:
+    """A file of many runs, damaged in the same ways."""
+    found = BatchResult.load(_damaged(rng, folder, sound.batch()))
+    assert found.q.shape == found.qd.shape == (len(found), len(found.t), found.model.n)
+    repr(found)
+    for k in range(len(found)):
+        repr(found.arm(k))
 
 
-def _stored(folder: Path) -> bytes:
-    if not _whole:
-        _whole.append(sound.result().save(folder / "whole.nc").read_bytes())
-    return _whole[0]
-
-
-def _rewritten(rng: random.Random, path: Path) -> None:
-    """A sound NetCDF file with an attribute or an array that is not what it should be."""
-    data = sound.result().dataset.copy(deep=True)
+def _damaged(rng: random.Random, folder: Path, whole: pliant.Result | BatchResult) -> Path:
+    path = folder / "run.nc"
+    if rng.random() < 0.5:
+        path.write_bytes(torn(rng, whole.save(folder / "whole.nc").read_bytes()))
+        return path
+    data = whole.dataset.copy(deep=True)
     key = rng.choice([*data.attrs, *data.data_vars])
     if key in data.attrs:
         text = str(data.attrs[key])
@@ -199,8 +198,9 @@ def _rewritten(rng: random.Random, path: Path) -> None:
         else:
             data[key] = (("other", "strange"), np.ones((2, 3)))
     data.to_netcdf(path, engine="h5netcdf", invalid_netcdf=True)
+    return path
 
 
 READERS: dict[str, Reader] = {
-    f.__name__: f for f in (robot, equations, scenario, sweep, identify, table, urdf, side, result)
+    f.__name__: f for f in (robot, equations, scenario, sweep, identify, table, urdf, side, result, batch)
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import pliant
+from pliant.batch import BatchResult, simulate_batch
 from pliant.robot.paths import plain
 from pliant.robot.yaml_text import read_yaml
 
@@ -134,3 +135,12 @@ def result() -> pliant.Result:
     """A short run with events, torques and a parameter."""
     model = pliant.load("two-link").model(parameters=["payload.mass"])
     return pliant.simulate(model, 0.05, {"upper": -1.5, "fore": 0.1}, torque=[1.0, 0.5], output_step=0.01)
+
+
+@functools.cache
+def batch() -> BatchResult:
+    """A few arms with another payload each."""
+    model = result().model
+    starts = np.tile(result().q[0], (3, 1))
+    masses = np.array([[0.5], [1.0], [2.0]])
+    return simulate_batch(model, 0.05, starts, p=masses, step=1e-3, output_step=0.01, work=True)

@@ -1,4 +1,4 @@
-"""10,000 wrong inputs: files of every kind and calls of every public function (390 of them in the default set).
+"""10,000 wrong inputs: files of every kind and calls of every public function (395 of them in the default set).
 
 Whatever comes out is a sound object or a `PliantError` with words in it, within ten seconds; NumPy's warnings count as
 errors. A failure names its kind and seed, which `one(kind, seed)` plays again.
@@ -21,11 +21,11 @@ from .calls import BASES, RECORDS, Call, public, wrong_call
 from .judge import verdict
 from .readers import READERS
 
-SHARES = {"robot": 2000, "equations": 400, "scenario": 1300, "sweep": 900, "identify": 900, "table": 1000, "urdf": 1000,
-          "side": 600, "result": 400, "call": 1500}  # fmt: skip
+SHARES = {"robot": 1800, "equations": 400, "scenario": 1300, "sweep": 900, "identify": 900, "table": 1000, "urdf": 1000,
+          "side": 600, "result": 400, "batch": 200, "call": 1500}  # fmt: skip
 """Inputs of each kind: ten thousand."""
 FIRST = {"robot": 80, "equations": 10, "scenario": 40, "sweep": 14, "identify": 30, "table": 70, "urdf": 60, "side": 20,
-         "result": 5, "call": 60}  # fmt: skip
+         "result": 5, "batch": 5, "call": 60}  # fmt: skip
 """Those of them that the default set tries."""
 CHUNK = 100
 

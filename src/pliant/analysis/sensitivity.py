@@ -16,13 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import checked
 from pliant.composition import Composition, compose
-from pliant.control.base import resting
 from pliant.control.trajectories import numbers
 from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
-from pliant.model import Model
+from pliant.model import Model, statics
 from pliant.robot import Robot
 
 Array = NDArray[np.float64]
@@ -88,16 +87,7 @@ def rest_sensitivity(model: Model, quantity: Callable[[Any], Any], joints: Array
 @checked
 def rest_slope(model: Model, q: ArrayLike) -> Array:
     """(n, P) derivative of the state of static rest `q` by the parameters, joints held."""
-    n, p = model.n, model.parameter_symbols
-    x = ca.SX.sym("q", n)
-    force = model.equations.bias(x, ca.SX.zeros(n))
-    f = ca.Function("force", [x, p], [ca.densify(ca.jacobian(force, x)), ca.densify(ca.jacobian(force, p))])
-    K, by_p = (np.array(o, dtype=float) for o in f(numbers("q", q, n), model.nominal_parameters))
-    unknown, rows = resting(model)
-    slope = np.zeros((n, len(model.parameters)))
-    if unknown:
-        slope[unknown] = -np.linalg.solve(K[np.ix_(rows, unknown)], by_p[rows])
-    return slope
+    return statics.rest_slope(model, numbers("q", q, model.n))
 
 
 @checked
@@ -153,7 +143,7 @@ def _augmented(composed: Composition, N: int, P: int) -> Problem:
     x, t, p = composed.x, composed.t, composed.p
     S = ca.SX.sym("S", N, P)
     inputs = p.shape[0] - P
-    f = composed._xdot
+    f = composed.xdot
     rate = ca.mtimes(ca.jacobian(f, x), S) + ca.jacobian(f, p)[:, inputs:]
     whole, both = ca.vertcat(x, ca.vec(S)), ca.densify(ca.vertcat(f, ca.vec(rate)))
     traced = ca.Function("sensitivity", [t, whole, p], ca.cse([both]), ["t", "x", "p"], ["xdot"])
@@ -172,7 +162,7 @@ def _augmented(composed: Composition, N: int, P: int) -> Problem:
 def _outcome(
     model: Model, composed: Composition, quantity: Any, t_end: float, x: Array, S: Array, p: Array
 ) -> Sensitivity:
-    value = ca.vertcat(quantity(composed.t, composed._q, composed._qd))
+    value = ca.vertcat(quantity(composed.t, composed.q, composed.qd))
     by_x, by_p = ca.jacobian(value, composed.x), ca.jacobian(value, composed.p)[:, model.n_joints :]
     f = ca.Function("outcome", [composed.t, composed.x, composed.p], [value, ca.densify(by_x), ca.densify(by_p)])
     v, Jx, Jp = (np.array(o, dtype=float) for o in f(t_end, x, p))

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pliant.arguments import checked
 from pliant.composition import TABLE_WIDTH, Composition, compose
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.inputs import Table, read_samples
 from pliant.kernels import Kernel
 from pliant.kernels.pack import Plan
 from pliant.model import Model
-from pliant.simulation import _Table, read_samples
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def _samples(model: Model, given: tuple[Any, ...], name: str) -> Drive:
     values = values[None] if values.ndim == 2 else values
     A, K = values.shape[:2]
     side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
-    cubic = _Table(times, side_by_side, kind).pieces().reshape(K - 1, 4, A, m)
+    cubic = Table(times, side_by_side, kind).pieces().reshape(K - 1, 4, A, m)
     hold = np.zeros((1, 4, A, m))
     before, after = hold.copy(), hold.copy()
     before[0, 0], after[0, 0] = values[:, 0], values[:, -1]
@@ -118,17 +118,17 @@ class BatchEquations:
     @cached_property
     def function(self) -> Any:
         """f as a CasADi function."""
-        return self._function("batch", [self.composition._xdot[: self.n]])
+        return self._function("batch", [self.composition.xdot[: self.n]])
 
     @cached_property
     def torque_kernel(self) -> Kernel:
         """Torques that act, or that prescribed motion needs."""
-        return Kernel(self._function("batch_torques", [self.composition._tau]))
+        return Kernel(self._function("batch_torques", [self.composition.tau]))
 
     @cached_property
     def coordinate_kernel(self) -> Kernel:
         """All coordinates and rates."""
-        return Kernel(self._function("batch_coordinates", [self.composition._q, self.composition._qd]))
+        return Kernel(self._function("batch_coordinates", [self.composition.q, self.composition.qd]))
 
     def start(self, q: Any, qd: Any, module: Any) -> Any:
         """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""

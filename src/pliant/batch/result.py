@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant import saved
+from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.model import Energy, Model
-from pliant.replacing import replacing
-from pliant.results import FORMAT, HEAD, Readings, Result, RunStats, _versions
-from pliant.robot import Robot
+from pliant.results import Readings, Result, RunStats
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,6 +25,19 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 FINISHED, BROKEN, STOPPED = 0, 1, 2
 STATUS = ("finished", "broke down", "stopped at a limit")
+PER_ARM = ("status", "ended", "steps", "refused")
+ABOUT: dict[str, dict[str, Any]] = {
+    "q": {"long_name": "generalised coordinates", "units": "rad or m"},
+    "qd": {"long_name": "rates", "units": "rad/s or m/s"},
+    "work": {"long_name": "work", "units": "J"},
+    "status": {
+        "flag_values": np.arange(len(STATUS), dtype=np.int8),
+        "flag_meanings": " ".join(words.replace(" ", "_") for words in STATUS),
+    },
+    "ended": {"long_name": "time of the last row that holds", "units": "s"},
+    "time": {"units": "s"},
+}
+"""What the arrays of a file say of themselves, by the conventions for climate and forecast data."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +87,19 @@ class BatchResult:
     @property
     def q(self) -> Any:
         """Coordinates (B, N, n)."""
-        return self.arrays["q"] if self.path is None else self.dataset["q"].values
+        return self._whole("q")
 
     @property
     def qd(self) -> Any:
         """Rates (B, N, n)."""
-        return self.arrays["qd"] if self.path is None else self.dataset["qd"].values
+        return self._whole("qd")
 
     @property
     def work(self) -> Any:
         """Work (B, N) done on each arm; only where the batch was asked for it."""
         if "work" not in self.arrays and (self.path is None or "work" not in self.dataset):
             raise ModelError("work was not integrated; run simulate_batch(..., work=True)")
-        return self.arrays["work"] if self.path is None else self.dataset["work"].values
+        return self._whole("work")
 
     def __len__(self) -> int:
         return len(self.status)
@@ -98,12 +110,17 @@ class BatchResult:
 
     # ----------------------------------------------------------------------------------- what follows
 
-    def _host(self, name: str) -> Array:
-        values = getattr(self, name)
-        return np.asarray(values.get() if hasattr(values, "get") else values, dtype=float)
+    def _whole(self, name: str, chosen: Any = slice(None)) -> Any:
+        """Histories of the chosen arms, from memory, device or disk."""
+        if self.path is None:
+            return self.arrays[name][chosen]
+        try:
+            return self.dataset[name][chosen].values
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ModelError(f"{self.path}: {name} cannot be read ({str(error)[:200]}); the file is damaged") from error
 
-    def _history(self, name: str, index: int) -> Array:
-        values = self.arrays[name][index] if self.path is None else self.dataset[name][index].values
+    def _host(self, name: str, chosen: Any = slice(None)) -> Array:
+        values = self._whole(name, chosen)
         return np.asarray(values.get() if hasattr(values, "get") else values, dtype=float)
 
     def _p(self) -> Array | None:
@@ -140,9 +157,9 @@ class BatchResult:
             raise ModelError(f"arm: got {index}, expected an index below {len(self)}")
         index %= len(self)
         keep = self.t <= self.ended[index]
-        q, qd = self._history("q", index)[keep], self._history("qd", index)[keep]
+        q, qd = self._host("q", index)[keep], self._host("qd", index)[keep]
         has_work = "work" in (self.arrays if self.path is None else self.dataset)
-        work = self._history("work", index)[keep] if has_work else np.full(len(q), np.nan)
+        work = self._host("work", index)[keep] if has_work else np.full(len(q), np.nan)
         s = self.stats
         stats = RunStats(
             ("finished", "failed", "event")[self.status[index]], STATUS[self.status[index]], s.method, "",
@@ -158,7 +175,7 @@ class BatchResult:
 
         result = Result(
             self.t[keep], q, qd, work, self.model.robot, asdict(self.model.options), self.parameters[index, :count],
-            stats, Readings(readings), _versions(),
+            stats, Readings(readings), saved.versions(),
         )  # fmt: skip
         result.__dict__["model"] = self.model
         if self.inputs is not None:
@@ -180,38 +197,32 @@ class BatchResult:
 
     def summary(self) -> dict[str, Any]:
         """What there is one number of an arm."""
-        return {"status": self.status, "ended": self.ended, "steps": self.steps, "refused": self.refused}
+        return {name: getattr(self, name) for name in PER_ARM}
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write NetCDF, whole or not at all."""
-        target = Path(path)
-        with replacing(target, self.dataset.nbytes + HEAD) as partial:
-            self.dataset.to_netcdf(partial, engine="h5netcdf")
-        return target
+        return saved.write(self.dataset, path)
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> BatchResult:
         """Open a batch that was saved or stored; histories are read when they are asked for."""
-        import xarray as xr
-
-        source = Path(path)
-        if not os.path.exists(source):
-            raise ModelError(f"{source}: no such batch file")
-        try:
-            data = xr.open_dataset(source, engine="zarr" if source.suffix == ".zarr" else "h5netcdf")
-            options, stats = json.loads(data.attrs["options"]), json.loads(data.attrs["batch_stats"])
-            robot = Robot.model_validate(json.loads(data.attrs["robot"]))
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise ModelError(f"{source}: not a readable batch ({error}); was it written by pliant?") from error
-        model = Model(robot, options["formulation"], options["rotation"], options["stiffening"],
-                      tuple(options["parameters"]), options["shapes"])  # fmt: skip
-        per_arm: dict[str, Any] = {k: np.asarray(data[k].values) for k in ("status", "ended", "steps", "refused")}
-        parameters, names = (
-            np.asarray(data["parameters"].values, dtype=float),
-            tuple(map(str, data["parameter"].values)),
-        )
-        t = np.asarray(data["time"].values)
-        result = cls(t, {}, model, parameters, names, **per_arm, stats=BatchStats(**stats), path=source)
+        with saved.reading(path, "batch", "batch_stats", ("q", "qd", "time", "parameters", *PER_ARM)) as file:
+            data, model = file.data, saved.model_of(file.robot, file.options)
+            names = tuple(map(str, data["parameter"].values))
+            arms, rows = data["parameters"].shape[0], len(data["time"])
+            for name, shape in (("q", (arms, rows, model.n)), ("qd", (arms, rows, model.n)), ("work", (arms, rows))):
+                if name in data and (data[name].shape != shape or data[name].dtype.kind != "f"):
+                    raise ValueError(f"{name} holds {data[name].dtype} of shape {data[name].shape}, expected {shape}")
+            per_arm: dict[str, Any] = {name: file.real(name, (arms,)) for name in PER_ARM}
+            if not (np.isfinite(list(per_arm.values())).all() and set(per_arm["status"]) <= set(range(len(STATUS)))):
+                raise ValueError(f"{', '.join(PER_ARM)} are not finite, or a status is not below {len(STATUS)}")
+            per_arm["status"] = per_arm["status"].astype(np.int8)
+            result = cls(
+                file.real("time", (rows,)), {}, model, file.real("parameters", (arms, len(names))), names, **per_arm,
+                stats=BatchStats(**file.stats), path=file.source,
+            )  # fmt: skip
         result.__dict__["dataset"] = data
         return result
 
@@ -223,20 +234,15 @@ def dataset(
     """Histories of arms `first`, `first` + 1, ... with names and units."""
     import xarray as xr
 
-    text = {"q": ("generalised coordinates", "rad or m"), "qd": ("rates", "rad/s or m/s"), "work": ("work", "J")}
-    axes = {"q": ("arm", "time", "coordinate"), "qd": ("arm", "time", "coordinate"), "work": ("arm", "time")}
+    axes = ("arm", "time", "coordinate")
     data: dict[str, Any] = {
-        name: (axes[name], values, {"long_name": text[name][0], "units": text[name][1]})
-        for name, values in arrays.items()
+        name: (axes[: np.ndim(a)], a, ABOUT.get(name, {})) for name, a in (arrays | summary).items()
     }
     data["parameters"] = (("arm", "parameter"), parameters)
-    data |= {name: (("arm",), values) for name, values in summary.items()}
-    data["status"] = (("arm",), summary["status"], {"flag_values": [0, 1, 2], "flag_meanings": "; ".join(STATUS)})
-    count = len(parameters)
     return xr.Dataset(
         data,
         {
-            "arm": np.arange(first, first + count), "time": ("time", t, {"units": "s"}),
+            "arm": np.arange(first, first + len(parameters)), "time": ("time", t, ABOUT["time"]),
             "coordinate": list(model.coordinates), "parameter": np.array(parameter_names, dtype=object),
         },
         attributes(model, stats),
@@ -245,10 +251,7 @@ def dataset(
 
 def attributes(model: Model, stats: BatchStats) -> dict[str, Any]:
     """What makes a file readable alone."""
-    return {
-        "format": FORMAT, "robot": json.dumps(model.robot.to_dict()), "options": json.dumps(asdict(model.options)),
-        "batch_stats": json.dumps(asdict(stats)), "versions": json.dumps(_versions()),
-    }  # fmt: skip
+    return saved.attributes(model.robot, asdict(model.options), saved.versions(), batch_stats=stats)
 
 
 def _over_finite(function: Any, p: Array | None, *arrays: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.batch.result import BatchStats, attributes, dataset
+from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model
 
@@ -104,11 +104,13 @@ class NetCDF:
             self.file.create_variable("parameters", ("arm", "parameter"), float)
             for name, kind in (("status", "i1"), ("ended", float), ("steps", float), ("refused", float)):
                 self.file.create_variable(name, ("arm",), kind)
-            self.file.create_variable("time", ("time",), float, data=np.asarray(t)).attrs["units"] = "s"
+            self.file.create_variable("time", ("time",), float, data=np.asarray(t))
             self.file.create_variable("arm", ("arm",), "i8", data=np.arange(arms))
             for name, values in (("coordinate", model.coordinates), ("parameter", names)):
                 text = np.array(values, dtype=object)
                 self.file.create_variable(name, (name,), _string_type(), data=text)
+            for name in ABOUT.keys() & self.file.variables.keys():
+                self.file.variables[name].attrs.update(ABOUT[name])
         except OSError as error:
             self.abort()
             raise PliantError(f"{path}: could not be written ({error}); nothing was changed") from error

@@ -111,16 +111,6 @@ def actuated(model: Model) -> list[int]:
     return [link.actuated for link in model.chain.links if link.actuated is not None]
 
 
-def resting(model: Model) -> tuple[list[int], list[int]]:
-    """Coordinates that settle at static rest with the joints held, and the rows of the balance that place them.
-
-    Amplitudes have rows of their own; a motor is placed by the balance of the joint that it drives.
-    """
-    motors = {link.drive.index: link.joint_index for link in model.chain.links if link.drive is not None}
-    unknown = list(range(model.n_joints, model.n))
-    return unknown, [int(motors.get(k) or 0) if k in motors else k for k in unknown]
-
-
 def checked_limit(name: str, value: Any, m: int) -> Array:
     """(m,) positive limits from a number or m numbers."""
     try:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import checked
-from pliant.control.base import resting
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.model.statics import resting
 
 Array = NDArray[np.float64]
 MOST_SAMPLES = 500

@@ -102,6 +102,13 @@ class ChainLink:
         """Whether the body has coordinates of its own."""
         return bool(self.body_indices)
 
+    def straight(self, c: SX) -> SX:
+        """Body coordinates of the undeformed link: a sliding beam keeps its free length."""
+        rest = ca.SX.zeros(c.shape)
+        if self.joint_index is None and self.actuated is not None and c.shape[0]:
+            rest[0] = c[0]
+        return rest
+
 
 def _still() -> SX:
     return ca.SX.zeros(3)

@@ -39,16 +39,16 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
         sensor = recording.sensors[channel]
         if isinstance(sensor, Strain):
             return _strain(composed, recording, sensor)
-        return _scalar(channel, sensor(composed.t, composed._q, composed._qd))
+        return _scalar(channel, sensor(composed.t, composed.q, composed.qd))
     if channel in model.coordinates:
-        return composed._q[model.index(channel)]
+        return composed.q[model.index(channel)]
     name, _, kind = channel.rpartition(".")
     if kind == "rate" and name in model.coordinates:
-        return composed._qd[model.index(name)]
+        return composed.qd[model.index(name)]
     if channel in AXES:
-        return tip_pose(model.chain, composed._q)[AXES.index(channel), 3]
+        return tip_pose(model.chain, composed.q)[AXES.index(channel), 3]
     if kind == "torque" and name in model.joints and name in recording.motion:
-        return composed._tau[model.joints.index(name)]
+        return composed.tau[model.joints.index(name)]
     known = known_channels(model, recording)
     raise ModelError(f"recording {recording.name!r}: no channel `{channel}`{suggestion(channel, known)}")
 
@@ -76,7 +76,7 @@ def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
     value += z * moment[1] / stiff["EI_y"] if z else 0
     value += force[0] / stiff["EA"] if _given(stiff["EA"]) else 0
     given = ca.vertcat(symbols.t, symbols.q, symbols.qd, symbols.qdd)
-    return ca.substitute(value, given, ca.vertcat(composed.t, composed._q, composed._qd, composed._qdd))
+    return ca.substitute(value, given, ca.vertcat(composed.t, composed.q, composed.qd, composed.qdd))
 
 
 def _section_stiffness(model: Model, link: str, x: float | str) -> dict[str, Any]:

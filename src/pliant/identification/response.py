@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.composition import LARGEST_JACOBIAN, compose
-from pliant.control.base import resting
-from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.identification.channels import readings
 from pliant.identification.recording import Recording
+from pliant.inputs import Inputs, listed, read_input, start_state
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.simulation import _Inputs, _listed, _plain_input, _state
+from pliant.model.statics import rest_slope
 
 Array = NDArray[np.float64]
 
@@ -45,8 +45,8 @@ class Response:
     def __init__(self, model: Model, recording: Recording, method: str, rtol: float, atol: float) -> None:
         self.model, self.recording = model, recording
         self.method, self.rtol, self.atol = method, rtol, atol
-        torque = _plain_input(model, recording.torque, "torque")
-        controller = _plain_input(model, recording.controller, "controller")
+        torque = read_input(model, recording.torque, "torque")
+        controller = read_input(model, recording.controller, "controller")
         self._given = [torque, controller]
         if torque.function or controller.function:
             raise UnsupportedModel(
@@ -54,7 +54,7 @@ class Response:
                 "samples (times, values), or an object with .expression"
             )
         self.composed = compose(
-            model, torque.traced, controller.traced, recording.motion, _listed(recording.loads), recording.base,
+            model, torque.traced, controller.traced, recording.motion, listed(recording.loads), recording.base,
             torque.is_table or controller.is_table,
         )  # fmt: skip
         if self.composed.sample_time is not None:
@@ -110,7 +110,7 @@ class Response:
     def _trace_problem(self) -> Problem:
         c = self.composed
         whole, p, seeds = self._directions()
-        f = c._xdot[: self.N]
+        f = c.xdot[: self.N]
         slopes = ca.jtimes(f, ca.vertcat(c.x, c.p), seeds)
         both = ca.densify(ca.vertcat(f, ca.vec(slopes)))
         traced = ca.Function("variational", [c.t, whole, p], ca.cse([both]), ["t", "x", "p"], ["xdot"])
@@ -138,15 +138,8 @@ class Response:
         c = self.composed
         whole, p, seeds = self._directions()
         slope = ca.jtimes(self.y, ca.vertcat(c.x, c.p), seeds)
-        rate = ca.jtimes(self.y, c.x, c._xdot) + ca.jacobian(self.y, c.t)
+        rate = ca.jtimes(self.y, c.x, c.xdot) + ca.jacobian(self.y, c.t)
         return Kernel(ca.Function("readings", [c.t, whole, p], ca.cse([ca.densify(e) for e in (self.y, slope, rate)])))
-
-    @cached_property
-    def _rest_function(self) -> Any:
-        n, q = self.model.n, ca.SX.sym("q", self.model.n)
-        force = self.model.equations.bias(q, ca.SX.zeros(n))
-        p = self.model.parameter_symbols
-        return ca.Function("rest", [q, p], [force, *(ca.densify(ca.jacobian(force, v)) for v in (q, p))])
 
     # ------------------------------------------------------------------------------------------- running
 
@@ -157,32 +150,17 @@ class Response:
     def _start(self, p: Array) -> tuple[Array, Array]:
         """State (N,) and its slope (N, P) by the parameters at the start."""
         r, model = self.recording, self.model
-        q, slope = _state(model, r.q0, "q0"), np.zeros((model.n, self.P))
+        q, slope = start_state(model, r.q0, "q0"), np.zeros((model.n, self.P))
         if r.equilibrium:
-            q, slope = self._rest(q, p)
-        x = self.composed.start(q, _state(model, r.qd0, "qd0"))[: self.N]
+            try:
+                q = model.equilibrium(q[: model.n_joints], p=p)
+            except PliantError as error:
+                raise SimulationError(f"recording {r.name!r}: {error}") from error
+            slope = rest_slope(model, q, p)
+        x = self.composed.start(q, start_state(model, r.qd0, "qd0"))[: self.N]
         out = np.zeros((self.N, self.P))
         out[: len(self.composed.free)] = slope[self.composed.free]
         return x, out
-
-    def _rest(self, q: Array, p: Array) -> tuple[Array, Array]:
-        """Static rest with the joints as in `q`, and its slope: dq/dp = -K^-1 d(force)/dp."""
-        unknown, rows = resting(self.model)
-        slope = np.zeros((self.model.n, self.P))
-        q = np.concatenate([q[: self.model.n_joints], np.zeros(self.model.n - self.model.n_joints)])
-        for motor in (name for name in self.model.coordinates if name.endswith(".motor")):
-            q[self.model.index(motor)] = q[self.model.index(motor.removesuffix(".motor"))]
-        for _ in range(50):
-            force, by_q, by_p = (np.array(o, dtype=float) for o in self._rest_function(q, p))
-            if not unknown:
-                return q, slope
-            K = by_q[np.ix_(rows, unknown)]
-            step = np.linalg.solve(K, force[rows, 0])
-            q[unknown] -= step
-            if np.abs(step).max() <= 1e-12 * max(1.0, float(np.abs(q).max())):
-                slope[unknown] = -np.linalg.solve(K, by_p[rows])
-                return q, slope
-        raise SimulationError(f"recording {self.recording.name!r}: the arm finds no static rest with these parameters")
 
     def predict(self, parameters: Array, start: Array, scale: Array, until: float = np.inf) -> Prediction:
         """Readings and slopes; raises `SimulationError` where the run breaks down."""
@@ -194,7 +172,7 @@ class Response:
             S0[place, self.P + k] = scale[self.P + k]
         times = self.recording.times(until)
         end = float(times[-1])
-        inputs = _Inputs(self.model, self.composed, self._given, parameters, None, end)
+        inputs = Inputs(self.model, self.composed, self._given, parameters, None, end)
         p = np.concatenate([inputs.p, scale[: self.P]])
         outputs = times if times[0] > 0.0 else times[1:]
         tolerance = np.full(self.N * (1 + self.K), self.atol)

@@ -118,7 +118,7 @@ class MeasuredRun(Description):
         scenario = self._scenario(robot, model, max(float(t[-1]), 1e-9), bool(inputs))
         q0, qd0 = scenario.start()
         torque: Any = self._torque(scenario, table, t, inputs)
-        controller, motion = scenario._parts
+        controller, motion = scenario.driving
         return Recording(
             t, {channel: self._series(t, table[column]) for channel, column in self.columns.items()},
             dict(self.noise) or None, q0, qd0, self.initial.equilibrium, self.initial.free, torque, controller, motion,

@@ -139,7 +139,7 @@ class Scenario(Document):
         movable = [*joints, *(name for name in names if name.endswith(".motor"))]
         for place, error, given in unknown_names(self.motion, movable, "joint or motor", ()):
             yield ("motion", *place), error, given
-        controller, motion = self._parts
+        controller, motion = self.driving
         for name, trajectory in motion.items():
             if getattr(trajectory, "n", 1) != 1:
                 yield (
@@ -147,7 +147,7 @@ class Scenario(Document):
                     clash(f"it moves {trajectory.n} coordinates, expected one: give numbers, not lists"),
                     None,
                 )
-        yield from self._misfits(built, controller, **self._surroundings)
+        yield from self._misfits(built, controller, **self.surroundings)
         if self.method in FIXED and self.step is None:
             yield (
                 ("step",),
@@ -181,13 +181,13 @@ class Scenario(Document):
         return Model(self.robot, self.model.formulation, self.model.rotation, self.model.stiffening)
 
     @cached_property
-    def _parts(self) -> tuple[Any, dict[str, Any]]:
+    def driving(self) -> tuple[Any, dict[str, Any]]:
         """Controller and prescribed motion as objects; made once, so that a second run finds them compiled."""
         controller = None if self.controller is None else self.controller.make()
         return controller, {name: part.make() for name, part in self.motion.items()}
 
     @cached_property
-    def _surroundings(self) -> dict[str, Any]:
+    def surroundings(self) -> dict[str, Any]:
         """Loads and base as objects, by the words of `simulate`."""
         base = None if self.base is None else self.base.make()
         return {"loads": tuple(part.make() for part in self.loads), "base": base}
@@ -199,7 +199,7 @@ class Scenario(Document):
         qd = filled(self.initial.qd, built.coordinates)
         named = self.initial.q if isinstance(self.initial.q, dict) else {}
         if self.initial.equilibrium:
-            rest = built.equilibrium(q[: built.n_joints], self._surroundings["loads"])
+            rest = built.equilibrium(q[: built.n_joints], self.surroundings["loads"])
             for name, value in named.items():
                 rest[built.index(name)] = value
             return rest, qd
@@ -217,10 +217,10 @@ class Scenario(Document):
             applied: Any = torque.table(self.built.joints)
         else:
             applied = None if torque is None else filled(torque, self.built.joints)
-        controller, motion = self._parts
+        controller, motion = self.driving
         return simulate(
             self.built, self.duration, q0, qd0, applied, controller, motion or None, self.method, self.rtol, self.atol,
-            self.step, self.output_step, progress, **self._surroundings, limits=self.limits,
+            self.step, self.output_step, progress, **self.surroundings, limits=self.limits,
         )  # fmt: skip
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:

@@ -64,14 +64,14 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
     s, model = points.study.scenario, points.shared
     assert model is not None
     q, qd, torque, p = points.inputs(points.values[chosen])
-    controller, motion = s._parts
+    controller, motion = s.driving
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # arms that break down are reported point by point
             batch = simulate_batch(
                 model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
                 step=s.step, method=s.method if s.method in BATCH_METHODS else "dopri5", rtol=s.rtol,
-                atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s._surroundings, limits=s.limits,
+                atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s.surroundings, limits=s.limits,
             )  # fmt: skip
     except SimulationError as error:  # every arm of the chunk
         return partial(Outcomes.failure, chosen, str(error))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pliant.dynamics.kinematics import tip_pose
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.results import Result, _straight
+from pliant.results import Result
 
 Array = NDArray[np.float64]
 BAND = 0.02
@@ -65,7 +65,7 @@ def _reader(model: Model) -> Kernel:
         for link in model.chain.links:
             if link.flexible:
                 c = model.chain.body(link, q)
-                bends.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(_straight(link, c), 1.0)[0]))
+                bends.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(link.straight(c), 1.0)[0]))
         outputs = ca.cse([ca.densify(tip_pose(model.chain, q)[:3, 3]), ca.densify(ca.vertcat(*bends))])
         kept["sweep"] = Kernel(ca.Function("readings", [q, model.parameter_symbols], outputs))
     return kept["sweep"]

@@ -154,11 +154,11 @@ class Points:
         self.study.scenario.robot.replace({path: float(row[self.paths.index(path)]) for path in self.robot_paths})
         q, qd, torque, p = self.inputs(row[None])
         s = self.study.scenario
-        controller, motion = s._parts
+        controller, motion = s.driving
         applied = torque[0] if isinstance(torque, np.ndarray) and torque.ndim == 2 else torque
         return simulate(
             model, s.duration, q[0], qd[0], applied, controller, motion or None, s.method, s.rtol, s.atol, s.step,
-            s.output_step, False, **s._surroundings, limits=s.limits, p=p[0],
+            s.output_step, False, **s.surroundings, limits=s.limits, p=p[0],
         )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import PliantError
 from pliant.replacing import replacing
-from pliant.results import _versions
+from pliant.saved import versions, write
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
 from pliant.sweeps.study import SweepStudy
@@ -91,7 +91,7 @@ class SweepResult:
         """Metrics over points as an xarray dataset; over the axes themselves for a grid."""
         import xarray as xr
 
-        attrs = {"format": 1, "study": json.dumps(self.study.to_dict()), "versions": json.dumps(_versions())}
+        attrs = {"format": 1, "study": json.dumps(self.study.to_dict()), "versions": json.dumps(versions())}
         data: dict[str, Any]
         if self.study.sample.method != "grid":
             data = {
@@ -121,14 +121,12 @@ class SweepResult:
             written = [self.to_csv(folder / "table.csv")]
             if find_spec("pyarrow") is not None:
                 written.append(self.to_parquet(folder / "table.parquet"))
-            with replacing(folder / "sweep.nc") as partial:
-                self.dataset.to_netcdf(partial, engine="h5netcdf")
+            written.append(write(self.dataset, folder / "sweep.nc"))
         except OSError as error:
             raise PliantError(
                 f"{folder}: the table could not be written ({error.strerror or error}); the points are safe in "
                 "points.jsonl: make room and run again"
             ) from error
-        written.append(folder / "sweep.nc")
         if np.isfinite(next(iter(self.metrics.values()), np.full(1, np.nan))).any():
             self.plot(folder / "summary.png")
             written.append(folder / "summary.png")

@@ -16,7 +16,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.dynamics.chain import ChainLink
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
@@ -197,7 +196,7 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
             stations = np.linspace(0.0, 1.0, STATIONS if link.flexible else 2)
             bent = [link.body.point(c, float(eta)) for eta in stations]
             axis, turn = ca.vertcat(*(b[0] for b in bent)), ca.vertcat(*(ca.SX(b[1]) for b in bent))
-            rest = _straight(link, c)
+            rest = link.straight(c)
             straight = ca.substitute(axis, c, rest) if link.flexible else axis
             moving += [axis - straight, turn, straight]
             tip = link.body.tip(rest, ca.SX.zeros(c.shape))
@@ -223,14 +222,6 @@ def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
         origin[:3, :3], origin[:3, 3] = numbers[3 * k], numbers[3 * k + 1].ravel()
         found.append(_Deformed(origin, numbers[3 * k + 2], straight, shift, turn))
     return found
-
-
-def _straight(link: ChainLink, c: Any) -> Any:
-    """Body coordinates of the undeformed link: a sliding beam keeps its free length."""
-    rest = ca.SX.zeros(c.shape)
-    if link.joint_index is None and link.actuated is not None and c.shape[0]:
-        rest[0] = c[0]
-    return rest
 
 
 def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float) -> SceneLink:

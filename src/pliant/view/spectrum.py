@@ -119,9 +119,7 @@ def spectrogram(page: Any, result: Result) -> None:
 
 
 def _model_frequencies(result: Result, joints: str, row: int = -1) -> Array:
-    if len(result.parameters):
-        return np.zeros(0)  # the model's own frequencies are those of its nominal parameters
-    return result.model.frequencies(result.q[row], joints)
+    return result.model.frequencies(result.q[row], joints, p=result.parameters)
 
 
 def _upper_end(f: Array, marks: dict[str, Array]) -> float:

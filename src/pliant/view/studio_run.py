@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.control import natural_gains
-from pliant.control.base import resting
 from pliant.dynamics.build import shapes_that_change
 from pliant.model import Model
 from pliant.results import Result
@@ -73,7 +72,8 @@ class Workshop:
             ready.model, choices.duration, q0, controller=ready.controller, motion=ready.motion, p=p, progress=False
         )
         moves = choices.manoeuvre.startswith("move")
-        found = _frequencies(ready.model, _rest(ready.model, choices.goal, p) if moves else q0, p)
+        about = ready.model.equilibrium(choices.goal, p=p) if moves else q0
+        found = ready.model.frequencies(about, p=p)
         return Run(choices, result, found, time.perf_counter() - began, compiled)
 
     def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
@@ -144,46 +144,13 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
 
 def _start(model: Model, choices: Choices, p: Array) -> Array:
     """Released from the straight arm; every other manoeuvre begins at static rest."""
-    return _straight(model, choices.start) if choices.manoeuvre == "release" else _rest(model, choices.start, p)
-
-
-def _straight(model: Model, joints: tuple[float, ...]) -> Array:
-    q = np.concatenate([joints, np.zeros(model.n - model.n_joints)])
+    if choices.manoeuvre != "release":
+        return model.equilibrium(choices.start, p=p)
+    q = np.concatenate([choices.start, np.zeros(model.n - model.n_joints)])
     for k, name in enumerate(model.joints):
         if f"{name}.motor" in model.coordinates:
-            q[model.index(f"{name}.motor")] = joints[k]
+            q[model.index(f"{name}.motor")] = choices.start[k]
     return q
-
-
-def _rest(model: Model, joints: tuple[float, ...], p: Array) -> Array:
-    """The arm at static rest with the values of the run, joints held."""
-    q = _straight(model, joints)
-    unknown, rows = resting(model)
-    stiffness = model.kernel("stiffness")
-    extra = (p,) if model.parameters else ()
-    for _ in range(50):
-        if not unknown:
-            break
-        slope = np.asarray(stiffness(q, *extra)).reshape(model.n, model.n)[np.ix_(rows, unknown)]
-        step = np.linalg.solve(slope, model.bias(q, np.zeros(model.n), *extra)[rows])
-        q[unknown] -= step
-        if np.abs(step).max() < 1e-12 * max(1.0, np.abs(q).max()):
-            break
-    return q
-
-
-def _frequencies(model: Model, q: Array, p: Array) -> Array:
-    """Hz, joints (or motors) locked, with the values of the run."""
-    from scipy.linalg import eigh
-
-    extra = (p,) if model.parameters else ()
-    held = {link.actuated for link in model.chain.links}
-    free = [k for k in range(model.n) if k not in held]
-    if not free:
-        return np.zeros(0)
-    K = np.asarray(model.kernel("stiffness")(q, *extra)).reshape(model.n, model.n)
-    squares = eigh(K[np.ix_(free, free)], model.mass_matrix(q, *extra)[np.ix_(free, free)], eigvals_only=True)
-    return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
 
 
 def scenario(choices: Choices) -> Scenario:

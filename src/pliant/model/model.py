@@ -13,108 +13,27 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import checked, require_loads
+from pliant.arguments import checked
 from pliant.dynamics import Chain, Equations, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
-from pliant.dynamics.energies import energies, potential_energy
-from pliant.dynamics.kinematics import jacobian, tip_pose
-from pliant.dynamics.sliding_links import check_travel, rest_state
+from pliant.dynamics.sliding_links import rest_state
 from pliant.dynamics.stability import check_definite, check_finite
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError
 from pliant.kernels import Kernel
+from pliant.model import statics
+from pliant.model.recipes import EXPRESSIONS, MATRICES
+from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 from pliant.robot import Robot
 from pliant.shapes import LinkShapes
 
 Array = NDArray[np.float64]
-
-
-class Energy(NamedTuple):
-    """Energies in joules; each has the leading axes of the state."""
-
-    kinetic: Array
-    gravity: Array
-    strain: Array
-
-    @property
-    def total(self) -> Array:
-        """Sum of the three."""
-        return self.kinetic + self.gravity + self.strain
-
-
-class StateSpace(NamedTuple):
-    """x' = A x + B u, y = C x + D u about a state, with x = [q; qd] and u the torques."""
-
-    A: Array
-    B: Array
-    C: Array
-    D: Array
-
-
-class Matrices(NamedTuple):
-    """Terms of M qdd + h + c + K q + d = S tau; each has the leading axes of the state.
-
-    `h` are velocity terms, `c` gravity (and, for a sliding beam, how its strain energy changes with length), `K` the
-    stiffness of links and drives, `d` dampers and friction.
-    """
-
-    M: Array
-    h: Array
-    c: Array
-    K: Array
-    d: Array
-
-
-class PartitionedMatrices(NamedTuple):
-    """Terms of [TG95] (26): r are joints and motors, f the N amplitudes; `h`, `c`, `d` are (..., n), `K` (..., N, N).
-
-    `c` is the gradient of the potential energy apart from K q_f: gravity, springs of drives, dV/dl of sliding beams.
-    `d` are dampers and friction, on the left-hand side.
-    """
-
-    M_rr: Array
-    M_rf: Array
-    M_ff: Array
-    h: Array
-    c: Array
-    K: Array
-    d: Array
-
-
-class ScrewMatrices(NamedTuple):
-    """Terms of M qdd + C qd + K q + g + d = S tau, linear in the elastic states, [CE21] (111), (112).
-
-    `g` is gravity, `d` dampers and friction. Where `smallest_eigenvalue` of M is not positive, the deflections have
-    left the range of a linear model.
-    """
-
-    M: Array
-    C: Array
-    K: Array
-    g: Array
-    d: Array
-    smallest_eigenvalue: Array
-
-
-class DenocMatrices(NamedTuple):
-    """Matrices of [MS07], rows of `GIM`, `U`, `D` and columns of `N_d` in the order of `coordinates` (no motors).
-
-    The generalised inertia matrix is GIM = N_d^T N_l^T M N_l N_d (plus reflected rotors) = U diag(D) U^T.
-    """
-
-    N_l: Array
-    N_d: Array
-    M: Array
-    GIM: Array
-    U: Array
-    D: Array
-    coordinates: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -228,6 +147,17 @@ class Model:
         """(P,) their values in the robot."""
         return self._nominal.copy()
 
+    def values(self, p: ArrayLike | None = None) -> Array:
+        """(P,) values of the parameters: those given, or nominal ones."""
+        if p is None:
+            return self.nominal_parameters
+        given = np.asarray(p, dtype=float)
+        if given.shape != self._nominal.shape:
+            raise ModelError(
+                f"p: shape {given.shape}; expected ({len(self.parameters)},): {', '.join(self.parameters) or 'none'}"
+            )
+        return given
+
     @property
     def link_shapes(self) -> tuple[LinkShapes | None, ...]:
         """Shape functions of each link, None where it is rigid."""
@@ -324,7 +254,13 @@ class Model:
     # ----------------------------------------------------------------------------- statics, vibration
 
     @checked
-    def frequencies(self, q: ArrayLike | None = None, joints: str = "locked", loads: Sequence[Any] = ()) -> Array:
+    def frequencies(
+        self,
+        q: ArrayLike | None = None,
+        joints: str = "locked",
+        loads: Sequence[Any] = (),
+        p: ArrayLike | None = None,
+    ) -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
 
         From the second derivative of the potential energy (gravity included) and the inertia matrix. "locked" holds
@@ -335,41 +271,27 @@ class Model:
         """
         if joints not in ("locked", "free"):
             raise ModelError(f"joints: got {joints!r}, expected 'locked' or 'free'")
-        squares, _ = self.modes(q, joints, loads)
+        squares, _ = self.modes(q, joints, loads, p)
         return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
 
     @checked
     def modes(
-        self, q: ArrayLike | None = None, joints: str = "locked", loads: Sequence[Any] = ()
+        self,
+        q: ArrayLike | None = None,
+        joints: str = "locked",
+        loads: Sequence[Any] = (),
+        p: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1."""
-        from scipy.linalg import eigh
-
         state = rest_state(self.chain) if q is None else self._one_state("q", q)
-        free = self._free(joints == "locked")
-        if not free:
-            return np.zeros(0), np.zeros((self.n, 0))
-        K, M = self.stiffness(state, loads), self.mass_matrix(state)
-        if not (np.isfinite(K).all() and np.isfinite(M).all()):
-            raise PliantError("frequencies: stiffness or inertia there is beyond all numbers; check the robot's own")
-        if np.abs(K - K.T).max() > 1e-9 * np.abs(K).max():
-            raise ModelError(
-                "loads: a load that follows the arm has no potential, and the arm under it no real modes; "
-                "give it in base axes, or ask linearize"
-            )
-        squares, vectors = eigh(K[np.ix_(free, free)], M[np.ix_(free, free)])
-        shapes = np.zeros((self.n, len(free)))
-        shapes[free] = vectors
-        scale = np.abs(squares).max(initial=0.0)
-        squares[np.abs(squares) < 1e-13 * scale] = 0.0  # a rigid-body motion, not a vibration of 1e-7 of the stiffest
-        return squares, shapes
+        return statics.modes(self, state, self._free(joints == "locked"), loads, p)
 
     @checked
-    def stiffness(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
+    def stiffness(self, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
         """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`."""
         if len(loads):
-            return self.stiffness(q) - self._applied(loads)(q)[1]
-        return self._call("stiffness", None, q)  # type: ignore[no-any-return]
+            return self.stiffness(q, p=p) - statics.applied(self, loads, p)(q)[1]
+        return self._call("stiffness", p, q)  # type: ignore[no-any-return]
 
     def _one_state(self, name: str, given: ArrayLike) -> Array:
         state = np.asarray(given, dtype=float)
@@ -382,67 +304,20 @@ class Model:
         return [k for k in range(self.n) if k not in held]
 
     @checked
-    def equilibrium(self, joints: ArrayLike, loads: Sequence[Any] = ()) -> Array:
+    def equilibrium(self, joints: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
         """Coordinates (n,) at static rest with the joints held at the given positions.
 
         Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
         `holding_torque` of the result keeps the arm there.
         """
-        given = np.asarray(joints, dtype=float)
-        if given.shape != (self.n_joints,) or not np.isfinite(given).all():
-            raise ModelError(
-                f"joints: got {joints!r}, expected {self.n_joints} finite numbers ({', '.join(self.joints)})"
-            )
-        check_travel(self.chain, np.concatenate([given, np.zeros(self.n - self.n_joints)]))
-        elastic = [link for link in self.chain.links if link.drive is not None]
-        unknown = list(range(self.n_joints, self.n))
-        motors = {link.drive.index: link.shaft for link in elastic if link.drive is not None}
-        rows = [motors.get(k, k) for k in unknown]  # a motor is placed by the balance of the joint that it drives
-        q = np.concatenate([given, np.zeros(self.n - self.n_joints)])
-        for motor, joint in motors.items():
-            q[motor] = q[joint]
-        return self._newton(q, unknown, rows, self._applied(loads)) if unknown else q
-
-    def _newton(
-        self, q: Array, unknown: list[int], rows: list[Any], applied: Callable[[ArrayLike], tuple[Array, Array]]
-    ) -> Array:
-        zero = np.zeros(self.n)
-        for _ in range(50):
-            force, slope = applied(q)
-            residual = (self.bias(q, zero) - force)[rows]
-            step = np.linalg.solve((self.stiffness(q) - slope)[np.ix_(rows, unknown)], residual)
-            q = q.copy()
-            q[unknown] -= step
-            if np.abs(step).max() <= 1e-13 * max(1.0, np.abs(q).max()):
-                return q
-        raise PliantError(
-            f"equilibrium: no static rest found near the straight arm at joints {q[: self.n_joints]}; "
-            "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
-        )
-
-    def _applied(self, loads: Sequence[Any]) -> Callable[[ArrayLike], tuple[Array, Array]]:
-        """q -> generalised forces (n,) of the loads on the arm at rest at t = 0, and their slopes (n, n)."""
-        n = self.n
-        if not len(loads):
-            return lambda q: (np.zeros(n), np.zeros((n, n)))
-        require_loads(loads)
-        q, rest = ca.SX.sym("q", n), ca.SX.zeros(n)
-        Q = sum((load.expression(self.chain, ca.SX(0), q, rest) for load in loads), ca.SX.zeros(n))
-        function = ca.Function("applied", [q, self._p], [Q, ca.densify(ca.jacobian(Q, q))])
-
-        def at(state: ArrayLike) -> tuple[Array, Array]:
-            force, slope = function(np.asarray(state, dtype=float), self._nominal)
-            return np.array(force, dtype=float).ravel(), np.array(slope, dtype=float)
-
-        return at
+        return statics.equilibrium(self, joints, loads, p)
 
     @checked
-    def holding_torque(self, q: ArrayLike, loads: Sequence[Any] = ()) -> Array:
+    def holding_torque(self, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
         """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`."""
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
-        if len(loads):
-            return np.asarray((self.bias(q, np.zeros(self.n)) - self._applied(loads)(q)[0])[rows])
-        return np.asarray(self.bias(q, np.zeros(self.n))[rows])
+        force = self.bias(q, np.zeros(self.n), p)
+        return np.asarray((force - statics.applied(self, loads, p)(q)[0] if len(loads) else force)[rows])
 
     @checked
     def linearize(
@@ -451,6 +326,7 @@ class Model:
         qd: ArrayLike | None = None,
         tau: ArrayLike | None = None,
         outputs: Callable[[Any, Any], Any] | None = None,
+        p: ArrayLike | None = None,
     ) -> StateSpace:
         """Exact linearisation about a state; `tau` defaults to the torque that balances the actuated coordinates there.
 
@@ -460,19 +336,19 @@ class Model:
         qd = np.zeros(self.n) if qd is None else self._one_state("qd", qd)
         if tau is None:
             rows = [link.actuated for link in self.chain.links if link.actuated is not None]
-            tau = self.bias(q, qd)[rows]
-        A21, A22, B2 = self._kernel("linearize")(q, qd, tau, *self._extra(None))
+            tau = self.bias(q, qd, p)[rows]
+        A21, A22, B2 = self._kernel("linearize")(q, qd, tau, *self._extra(p))
         n, m = self.n, self.n_joints
         A = np.block([[np.zeros((n, n)), np.eye(n)], [np.reshape(A21, (n, n)), np.reshape(A22, (n, n))]])
         B = np.vstack([np.zeros((n, m)), np.reshape(B2, (n, m))])
-        C = np.eye(2 * n) if outputs is None else self._output_matrix(outputs, q, qd)
+        C = np.eye(2 * n) if outputs is None else self._output_matrix(outputs, q, qd, p)
         return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
 
-    def _output_matrix(self, outputs: Callable[[Any, Any], Any], q: Array, qd: Array) -> Array:
+    def _output_matrix(self, outputs: Callable[[Any, Any], Any], q: Array, qd: Array, p: ArrayLike | None) -> Array:
         x = ca.SX.sym("x", 2 * self.n)
         y = ca.vertcat(outputs(x[: self.n], x[self.n :]))
         C = ca.Function("C", [x, self._p], [ca.densify(ca.jacobian(y, x))])
-        return np.array(C(np.concatenate([q, qd]), self._nominal), dtype=float)
+        return np.array(C(np.concatenate([q, qd]), self.values(p)), dtype=float)
 
     # -------------------------------------------------------------------------------------- machinery
 
@@ -520,7 +396,7 @@ class Model:
 
     def _extra(self, p: ArrayLike | None) -> tuple[ArrayLike, ...]:
         if not self.parameters:
-            if p is not None:
+            if p is not None and np.size(p):
                 raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
             return ()
         return (self._nominal if p is None else p,)
@@ -533,47 +409,6 @@ class Model:
             fast = self._fast[name] = self._kernel(name).fast
         result = fast(*arrays)  # one plain state; None asks for the checked path: batches, conversion, errors
         return self._kernels[name](*arrays) if result is None else result
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a function of the model is traced: names of its inputs, its expression, and where it runs."""
-
-    inputs: tuple[str, ...]
-    build: Callable[..., Sequence[Any]]
-    backend: Literal["llvm", "vm"] = "llvm"
-
-
-def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
-    qdd = e.forward_dynamics(q, qd, tau)
-    return [ca.jacobian(qdd, x) for x in (q, qd, tau)]
-
-
-def _matrices(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
-    form = {"lagrange": matrices.partitioned, "dual-screw": matrices.screw}
-    return form.get(e.formulation.name, matrices.general)(e, q, qd)
-
-
-EXPRESSIONS: dict[str, Recipe] = {
-    "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)]),
-    "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)]),
-    "forward_dynamics": Recipe(("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)]),
-    "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)]),
-    "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)]),
-    "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
-    "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
-    "stiffness": Recipe(("q",), lambda e, q: [ca.hessian(potential_energy(e.chain, q), q)[0]], "vm"),
-    "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
-    "matrices": Recipe(("q", "qd"), _matrices, "vm"),
-    "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
-}
-"""Every function of a model; the virtual machine runs what is asked seldom."""
-MATRICES = {
-    "mass_matrix": (0,), "jacobian": (0,), "stiffness": (0,), "denoc_matrices": range(5),
-    "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2), "matrices denoc": (0, 3),
-    "matrices gibbs-appell": (0, 3), "matrices recursive-lagrange": (0, 3),
-}  # fmt: skip
-"""Outputs that are matrices, also where they have a single column."""
 
 
 def _nominal_values(robot: Robot, options: Options) -> Array:

@@ -1,0 +1,19 @@
+"""Where mechanics and computing meet: the expressions of a formulation become functions of numbers."""
+
+from __future__ import annotations
+
+from pliant.model.model import Model, Options
+from pliant.model.recipes import EXPRESSIONS
+from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+
+__all__ = [
+    "EXPRESSIONS",
+    "DenocMatrices",
+    "Energy",
+    "Matrices",
+    "Model",
+    "Options",
+    "PartitionedMatrices",
+    "ScrewMatrices",
+    "StateSpace",
+]

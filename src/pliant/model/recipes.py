@@ -1,0 +1,54 @@
+"""How each function of a model is traced: a table, so that a new function is one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import casadi as ca
+
+from pliant.dynamics import Equations, matrices
+from pliant.dynamics.energies import energies, potential_energy
+from pliant.dynamics.kinematics import jacobian, tip_pose
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a function of the model is traced: names of its inputs, its expression, and where it runs."""
+
+    inputs: tuple[str, ...]
+    build: Callable[..., Sequence[Any]]
+    backend: Literal["llvm", "vm"] = "llvm"
+
+
+def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
+    qdd = e.forward_dynamics(q, qd, tau)
+    return [ca.jacobian(qdd, x) for x in (q, qd, tau)]
+
+
+def _matrices(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
+    form = {"lagrange": matrices.partitioned, "dual-screw": matrices.screw}
+    return form.get(e.formulation.name, matrices.general)(e, q, qd)
+
+
+EXPRESSIONS: dict[str, Recipe] = {
+    "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)]),
+    "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)]),
+    "forward_dynamics": Recipe(("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)]),
+    "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)]),
+    "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)]),
+    "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
+    "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
+    "stiffness": Recipe(("q",), lambda e, q: [ca.hessian(potential_energy(e.chain, q), q)[0]], "vm"),
+    "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
+    "matrices": Recipe(("q", "qd"), _matrices, "vm"),
+    "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
+}
+"""Every function of a model; the virtual machine runs what is asked seldom."""
+MATRICES = {
+    "mass_matrix": (0,), "jacobian": (0,), "stiffness": (0,), "denoc_matrices": range(5),
+    "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2), "matrices denoc": (0, 3),
+    "matrices gibbs-appell": (0, 3), "matrices recursive-lagrange": (0, 3),
+}  # fmt: skip
+"""Outputs that are matrices, also where they have a single column."""

@@ -1,0 +1,119 @@
+"""Static rest and small vibrations of an arm under gravity and loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.arguments import require_loads
+from pliant.dynamics.sliding_links import check_travel
+from pliant.errors import ModelError, PliantError
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+
+Array = NDArray[np.float64]
+Applied = Callable[[ArrayLike], tuple[Array, Array]]
+"""q -> generalised forces (n,) and their slopes (n, n)."""
+MOST_STEPS = 50
+_SLOPES: WeakKeyDictionary[Model, Any] = WeakKeyDictionary()
+"""Functions (q, p) -> d(force)/dq, d(force)/dp of models that were asked."""
+
+
+def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None) -> Applied:
+    """Forces of the loads on the arm at rest at t = 0."""
+    n = model.n
+    if not len(loads):
+        return lambda q: (np.zeros(n), np.zeros((n, n)))
+    require_loads(loads)
+    q, rest, values = ca.SX.sym("q", n), ca.SX.zeros(n), model.values(p)
+    Q = sum((load.expression(model.chain, ca.SX(0), q, rest) for load in loads), ca.SX.zeros(n))
+    function = ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(ca.jacobian(Q, q))])
+
+    def at(state: ArrayLike) -> tuple[Array, Array]:
+        force, slope = function(np.asarray(state, dtype=float), values)
+        return np.array(force, dtype=float).ravel(), np.array(slope, dtype=float)
+
+    return at
+
+
+def resting(model: Model) -> tuple[list[int], list[int]]:
+    """Coordinates that settle at static rest with the joints held, and the rows of the balance that place them.
+
+    Amplitudes have rows of their own; a motor is placed by the balance of the joint that it drives.
+    """
+    motors = {link.drive.index: link.shaft for link in model.chain.links if link.drive is not None}
+    unknown = list(range(model.n_joints, model.n))
+    return unknown, [int(motors.get(k, k) or 0) for k in unknown]
+
+
+def equilibrium(model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayLike | None) -> Array:
+    """Coordinates (n,) at rest with the joints held, by Newton's method from the straight arm."""
+    n, m = model.n, model.n_joints
+    given = np.asarray(joints, dtype=float)
+    if given.shape != (m,) or not np.isfinite(given).all():
+        raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
+    q = np.concatenate([given, np.zeros(n - m)])
+    check_travel(model.chain, q)
+    for link in model.chain.links:
+        if link.drive is not None:
+            q[link.drive.index] = q[link.shaft]
+    unknown, rows = resting(model)
+    if not unknown:
+        return q
+    forces, zero = applied(model, loads, p), np.zeros(n)
+    for _ in range(MOST_STEPS):
+        force, slope = forces(q)
+        residual = (model.bias(q, zero, p) - force)[rows]
+        try:
+            step = np.linalg.solve((model.stiffness(q, p=p) - slope)[np.ix_(rows, unknown)], residual)
+        except np.linalg.LinAlgError:
+            break
+        q[unknown] -= step
+        if np.abs(step).max() <= 1e-13 * max(1.0, np.abs(q).max()):
+            return q
+    raise PliantError(
+        f"equilibrium: no static rest found near the straight arm at joints {given}; "
+        "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
+    )
+
+
+def rest_slope(model: Model, q: ArrayLike, p: ArrayLike | None = None) -> Array:
+    """(n, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp."""
+    if model not in _SLOPES:
+        x, symbols = ca.SX.sym("q", model.n), model.parameter_symbols
+        force = model.equations.bias(x, ca.SX.zeros(model.n))
+        _SLOPES[model] = ca.Function("slopes", [x, symbols], [ca.jacobian(force, x), ca.jacobian(force, symbols)])
+    K, by_p = (np.array(ca.densify(o), dtype=float) for o in _SLOPES[model](q, model.values(p)))
+    unknown, rows = resting(model)
+    slope = np.zeros((model.n, len(model.parameters)))
+    if unknown:
+        slope[unknown] = -np.linalg.solve(K[np.ix_(rows, unknown)], by_p[rows])
+    return slope
+
+
+def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
+    """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
+    from scipy.linalg import eigh
+
+    if not free:
+        return np.zeros(0), np.zeros((model.n, 0))
+    K, M = model.stiffness(q, loads, p), model.mass_matrix(q, p)
+    if not (np.isfinite(K).all() and np.isfinite(M).all()):
+        raise PliantError("frequencies: stiffness or inertia there is beyond all numbers; check the robot's own")
+    if np.abs(K - K.T).max() > 1e-9 * np.abs(K).max():
+        raise ModelError(
+            "loads: a load that follows the arm has no potential, and the arm under it no real modes; "
+            "give it in base axes, or ask linearize"
+        )
+    squares, vectors = eigh(K[np.ix_(free, free)], M[np.ix_(free, free)])
+    shapes = np.zeros((model.n, len(free)))
+    shapes[free] = vectors
+    scale = np.abs(squares).max(initial=0.0)
+    squares[np.abs(squares) < 1e-13 * scale] = 0.0  # a rigid-body motion, not a vibration of 1e-7 of the stiffest
+    return squares, shapes

@@ -1,0 +1,92 @@
+"""Numbers that a model answers with, by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Energy(NamedTuple):
+    """Energies in joules; each has the leading axes of the state."""
+
+    kinetic: Array
+    gravity: Array
+    strain: Array
+
+    @property
+    def total(self) -> Array:
+        """Sum of the three."""
+        return self.kinetic + self.gravity + self.strain
+
+
+class StateSpace(NamedTuple):
+    """x' = A x + B u, y = C x + D u about a state, with x = [q; qd] and u the torques."""
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+
+
+class Matrices(NamedTuple):
+    """Terms of M qdd + h + c + K q + d = S tau; each has the leading axes of the state.
+
+    `h` are velocity terms, `c` gravity (and, for a sliding beam, how its strain energy changes with length), `K` the
+    stiffness of links and drives, `d` dampers and friction.
+    """
+
+    M: Array
+    h: Array
+    c: Array
+    K: Array
+    d: Array
+
+
+class PartitionedMatrices(NamedTuple):
+    """Terms of [TG95] (26): r are joints and motors, f the N amplitudes; `h`, `c`, `d` are (..., n), `K` (..., N, N).
+
+    `c` is the gradient of the potential energy apart from K q_f: gravity, springs of drives, dV/dl of sliding beams.
+    `d` are dampers and friction, on the left-hand side.
+    """
+
+    M_rr: Array
+    M_rf: Array
+    M_ff: Array
+    h: Array
+    c: Array
+    K: Array
+    d: Array
+
+
+class ScrewMatrices(NamedTuple):
+    """Terms of M qdd + C qd + K q + g + d = S tau, linear in the elastic states, [CE21] (111), (112).
+
+    `g` is gravity, `d` dampers and friction. Where `smallest_eigenvalue` of M is not positive, the deflections have
+    left the range of a linear model.
+    """
+
+    M: Array
+    C: Array
+    K: Array
+    g: Array
+    d: Array
+    smallest_eigenvalue: Array
+
+
+class DenocMatrices(NamedTuple):
+    """Matrices of [MS07], rows of `GIM`, `U`, `D` and columns of `N_d` in the order of `coordinates` (no motors).
+
+    The generalised inertia matrix is GIM = N_d^T N_l^T M N_l N_d (plus reflected rotors) = U diag(D) U^T.
+    """
+
+    N_l: Array
+    N_d: Array
+    M: Array
+    GIM: Array
+    U: Array
+    D: Array
+    coordinates: tuple[str, ...]
