@@ -72,6 +72,19 @@ def test_imports_point_upwards(path: Path) -> None:
         assert allowed or (not at_top and (own, other) in DOORS), f"{path.name} imports pliant.{other}"
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_leading_underscore_stays_at_home(path: Path) -> None:
+    """What another file needs has a name without one. (NumPy's own table of its C functions has no other name.)"""
+    tree = ast.parse(path.read_text())
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("pliant")):
+            assert not [alias.name for alias in node.names if alias.name.startswith("_")], f"line {node.lineno}"
+        elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            here = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            assert here or node.attr in own or node.attr == "_ARRAY_API", f"line {node.lineno}: {ast.unparse(node)}"
+
+
 def test_import_is_light() -> None:
     """`import pliant` loads none of the libraries that cost half a second each."""
     heavy = ("numba", "xarray", "matplotlib", "scipy.integrate", "llvmlite")

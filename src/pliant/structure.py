@@ -93,7 +93,7 @@ class Run:
             raise ModelError(f"axes: got {axes!r}, expected 'link' or 'base'")
         place = place_of(self.model.chain, joint)
 
-        def wrench(symbols: _Symbols) -> tuple[SX, SX]:
+        def wrench(symbols: RunSymbols) -> tuple[SX, SX]:
             n, f = symbols.carried[place].at_root
             R = symbols.rotation(place) if axes == "base" else ca.SX.eye(3)
             return ca.mtimes(R, f), ca.mtimes(R, n)
@@ -102,12 +102,12 @@ class Run:
 
     def internal(self, link: str | int, x: float | str) -> SectionForces:
         """Section forces at station `x` (metres, "tip" or "middle")."""
-        place, eta = self._station(link, x)
+        place, eta = self.station(link, x)
         return SectionForces(*self._over_time(lambda symbols: symbols.section(place, eta)))
 
     def curvature(self, link: str | int, x: float | str) -> Array:
         """(N, 3) twist phi', and curvatures theta_y' = -w'' and theta_z' = v'', 1/m, as the shapes have them."""
-        place, eta = self._station(link, x)
+        place, eta = self.station(link, x)
         return self._over_time(lambda symbols: (symbols.curvature(place, eta),))[0]
 
     def strain(self, link: str | int, x: float | str, at: tuple[float, float] | None = None) -> Array:
@@ -116,7 +116,7 @@ class Run:
         N/EA - y M_z/EI_z + z M_y/EI_y; without `at`, the largest magnitude on the outline of the link's section. A beam
         without EA is not stretched.
         """
-        place, eta = self._station(link, x)
+        place, eta = self.station(link, x)
         forces, stiff = self.internal(link, x), self._stiffness(place, eta)
         along = forces.axial / stiff["EA"] if stiff["EA"] else np.zeros(len(self.t))
         bent_y, bent_z = (
@@ -142,7 +142,8 @@ class Run:
 
     # ---------------------------------------------------------------------------------------------------------
 
-    def _station(self, link: str | int, x: float | str) -> tuple[int, float]:
+    def station(self, link: str | int, x: float | str) -> tuple[int, float]:
+        """Number of a flexible link, and the station as a part of its length."""
         place = place_of(self.model.chain, link)
         chain_link = self.model.chain.links[place]
         if getattr(chain_link.body, "travel", None) is not None:
@@ -164,7 +165,7 @@ class Run:
 
     def _over_time(self, build: Any) -> list[Array]:
         """Values (N, ...) of expressions of the state, over the run."""
-        symbols = _Symbols(self)
+        symbols = RunSymbols(self)
         outputs = ca.cse([ca.densify(ca.SX(o)) for o in build(symbols)])
         kernel = Kernel(ca.Function("structure", symbols.inputs, outputs), "vm")
         p = np.tile(self.parameters, (len(self.t), 1))
@@ -180,7 +181,7 @@ class Carried(NamedTuple):
     at_root: tuple[SX, SX]
 
 
-class _Symbols:
+class RunSymbols:
     """The state as symbols, and the wrenches that follow."""
 
     def __init__(self, run: Run) -> None:

@@ -16,7 +16,7 @@ from pliant.model import Model
 from pliant.robot import RobotView, beam_properties
 from pliant.robot.faults import suggestion
 from pliant.shapes import section_profile
-from pliant.structure import Run, _Symbols
+from pliant.structure import Run, RunSymbols
 
 AXES = ("tip.x", "tip.y", "tip.z")
 
@@ -67,8 +67,8 @@ def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
     run = Run(
         model, np.zeros(1), nothing, nothing, nothing, model.nominal_parameters, recording.loads, recording.base
     )  # fmt: skip
-    place, eta = run._station(gauge.link, gauge.x)
-    symbols = _Symbols(run)
+    place, eta = run.station(gauge.link, gauge.x)
+    symbols = RunSymbols(run)
     force, moment = symbols.section(place, eta)
     stiff = _section_stiffness(model, gauge.link, gauge.x)
     y, z = gauge.at

@@ -46,7 +46,7 @@ def covariance(residuals: Residuals, u: Array, unresolved: tuple[Unresolved, ...
     Numbers that the data leaves open and no prior holds get infinite variance.
     """
     r, J = residuals.weighted(u)
-    soft = residuals._soft(u)[1]
+    soft = residuals.prior(u)[1]
     if residuals.loss == "linear":
         H, B = J.T @ J + soft.T @ soft, None
     else:

@@ -135,7 +135,7 @@ class Residuals:
             first += F
         return np.concatenate(parts), J
 
-    def _soft(self, u: Array) -> tuple[Array, Array]:
+    def prior(self, u: Array) -> tuple[Array, Array]:
         """Rows of priors and ridge."""
         mean, deviation = self.fitted.prior.T
         known = np.flatnonzero(~np.isnan(mean))
@@ -156,16 +156,16 @@ class Residuals:
         except SimulationError:
             data = np.full(sum(len(self._reading(k, c)[0]) for k, r in enumerate(self.responses)
                                for c in range(len(r.recording.channels))), np.nan)  # fmt: skip
-        return np.concatenate([data, self._soft(u)[0]])
+        return np.concatenate([data, self.prior(u)[0]])
 
     def slopes(self, u: Array) -> Array:
         """(M, K) of all residuals."""
-        return np.vstack([self.weighted(u)[1], self._soft(u)[1]])
+        return np.vstack([self.weighted(u)[1], self.prior(u)[1]])
 
     def rho(self, z: Array) -> Array:
         """Loss of squared residuals and its first two derivatives; priors are always plain squares."""
         out = np.vstack([z, np.ones_like(z), np.zeros_like(z)])
-        soft = len(self._soft(np.zeros(len(self.fitted.names)))[0])
+        soft = len(self.prior(np.zeros(len(self.fitted.names)))[0])
         count = len(z) - soft
         out[:, :count] = loss_function(self.loss, z[:count], self.loss_scale)
         return out

@@ -50,7 +50,7 @@ class BatchCode:
         refused: list[bool] = []
 
         def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
-            scratch, start = _aligned(self._scratch_size)
+            scratch, start = aligned(self._scratch_size)
             while block := next_block():
                 if self._function(*tables, start, *block):
                     refused.append(True)
@@ -61,7 +61,7 @@ class BatchCode:
         return outputs, not refused
 
 
-def _aligned(size: int) -> tuple[Floats, int]:
+def aligned(size: int) -> tuple[Floats, int]:
     """Memory for `size` doubles, and the aligned address in it."""
     memory = np.empty(size + ALIGNMENT // 8)
     address = memory.ctypes.data

@@ -136,15 +136,15 @@ class _Walk:
 
 def _color(spans: list[list[int]], fast_slots: int) -> tuple[tuple[int, ...], int, int]:
     """Slots of stored values (slow ones numbered from `fast_slots`), and the numbers of fast and slow slots."""
-    slots, slow = _scan(spans, range(len(spans)), fast_slots)
+    slots, slow = linear_scan(spans, range(len(spans)), fast_slots)
     fast = max(slots.values(), default=-1) + 1
-    others, rest = _scan(spans, slow, len(slow))
+    others, rest = linear_scan(spans, slow, len(slow))
     assert not rest
     slots |= {k: fast_slots + slot for k, slot in others.items()}
     return tuple(slots[k] for k in range(len(spans))), fast, max(others.values(), default=-1) + 1
 
 
-def _scan(spans: list[list[int]], chosen: Iterable[int], limit: int) -> tuple[dict[int, int], list[int]]:
+def linear_scan(spans: list[list[int]], chosen: Iterable[int], limit: int) -> tuple[dict[int, int], list[int]]:
     """Linear scan over lifetimes that come by rising start; gives slots and those that found none."""
     slots: dict[int, int] = {}
     free = list(range(limit))

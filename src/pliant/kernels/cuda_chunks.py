@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pliant.kernels.cuda_allocate import _scan, allocate
+from pliant.kernels.cuda_allocate import allocate, linear_scan
 from pliant.kernels.cuda_program import Node, Nodes
 from pliant.kernels.cuda_text import PROLOGUE, Operations
 
@@ -82,7 +82,7 @@ def crossing(nodes: Nodes, ends: list[int]) -> dict[int, tuple[int, ...]]:
         if dies > born:
             found[value] = tuple(range(len(spans), len(spans) + nodes.width(value)))
             spans += [[born, dies] for _ in found[value]]
-    slots, _ = _scan(spans, range(len(spans)), len(spans))
+    slots, _ = linear_scan(spans, range(len(spans)), len(spans))
     return {value: tuple(slots[k] for k in own) for value, own in found.items()}
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pliant.errors import ModelError
 from pliant.kernels import emit, llvm, pack_steps, threads
 from pliant.kernels.arguments import Floats
-from pliant.kernels.batch import _aligned
+from pliant.kernels.batch import aligned
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.lower import lower
 from pliant.kernels.pack_steps import OWN, Layout
@@ -119,7 +119,7 @@ class March:
         job = np.array([a if isinstance(a, int) else a.ctypes.data for a in fields], dtype=np.int64)
 
         def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
-            scratch, start = _aligned(self.layout.total * self.lanes.width)
+            scratch, start = aligned(self.layout.total * self.lanes.width)
             while block := next_block():
                 self._function(job.ctypes.data, start, *block)
             del scratch
