@@ -42,7 +42,6 @@ class Statements:
 class _Text:
     text: str
     binds: int
-    atom: bool = False
 
     def inside(self, least: int) -> str:
         return self.text if self.binds >= least else f"({self.text})"
@@ -94,10 +93,10 @@ class _Writer:
             name = NAMES[op]
             if name == "input":
                 self.used.add(self.inputs[a])
-                values.append(_Text(self.inputs[a], ATOM, atom=True))
+                values.append(_Text(self.inputs[a], ATOM))
             elif name == "const":
                 text = self.language.constant(constant)
-                values.append(_Text(text, UNARY if text.startswith("-") else ATOM, atom=True))
+                values.append(_Text(text, UNARY if text.startswith("-") else ATOM))
             else:
                 value = self._operation(name, values[a], values[b] if b >= 0 else None)
                 values.append(self._named(name, value, values[a]) if self._wants_name(i, value) else value)
@@ -120,7 +119,7 @@ class _Writer:
             name += "_"
         self.taken.add(name)
         self.assignments.append((name, value.text))
-        return _Text(name, ATOM, atom=True)
+        return _Text(name, ATOM)
 
     def _operation(self, name: str, x: _Text, y: _Text | None) -> _Text:
         if name == "neg":

@@ -13,7 +13,6 @@ from .rosenbrock import rodas5p
 from .runge_kutta import dop853, dopri5, rk4
 from .state import Plan, Rows, State
 
-Advance = Callable[[int], int]
 EXPLICIT = {"rk4": rk4, "dopri5": dopri5, "dop853": dop853}
 FIXED = ("rk4", "midpoint")
 COMPILED = ("rk4", "dopri5", "dop853", "rodas5p", "midpoint")

@@ -24,7 +24,6 @@ class Signature:
     name: str
     in_names: tuple[str, ...]
     in_shapes: tuple[Shape, ...]
-    out_names: tuple[str, ...]
     out_shapes: tuple[Shape, ...]
 
     @property

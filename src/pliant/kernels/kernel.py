@@ -65,7 +65,6 @@ class Kernel:
             name=f.name(),
             in_names=_names(f, names),
             in_shapes=_shapes("in_shapes", in_shapes, ins),
-            out_names=tuple(f.name_out(i) for i in range(f.n_out())),
             out_shapes=_shapes("out_shapes", out_shapes, outs),
         )
         self._fast: Callable[..., Any] = _refuse

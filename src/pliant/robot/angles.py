@@ -146,11 +146,6 @@ def matmul(A: Matrix, B: Matrix) -> Matrix:
     return [[_dot(row, [B[k][j] for k in range(3)]) for j in range(3)] for row in A]
 
 
-def matvec(A: Matrix, x: Any) -> list[Any]:
-    """Product of a 3x3 matrix and a vector of numbers or symbols."""
-    return [_dot(row, x) for row in A]
-
-
 def _dot(a: Any, b: Any) -> Any:
     total: Any = 0.0
     for left, right in zip(a, b):
