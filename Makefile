@@ -50,7 +50,8 @@ test-wheel: $(WHEEL)/site
 	$(BIN)/pytest -n 2 --dist worksteal
 
 test-full: lint $(WHEEL)/site $(VENV)/installed-docs
-	$(BIN)/pytest -n 2 --dist worksteal -m "full or not full" --cov=pliant --cov-report=term --cov-fail-under=95
+	$(BIN)/pytest -n 2 --dist worksteal -m "not random" --cov=pliant --cov-report=term:skip-covered --cov-fail-under=95
+	$(BIN)/pytest -n 2 --dist worksteal -m random
 	$(BIN)/mkdocs build --strict --quiet
 
 docs: $(VENV)/installed-docs

@@ -42,6 +42,7 @@ def test_formulations_agree_with_the_judge(seed: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", MANY)
 def test_formulations_agree_with_the_judge_on_many(seed: int) -> None:
     check(seed, links=1 + seed % 4 if seed % 40 else 8)
@@ -53,6 +54,7 @@ def test_stiffened_formulations_agree_with_the_judge(seed: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(20, 60))
 def test_stiffened_formulations_agree_with_the_judge_on_many(seed: int) -> None:
     check(seed, links=1 + seed % 3, stiffening=True)

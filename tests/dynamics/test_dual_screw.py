@@ -134,6 +134,7 @@ def test_on_a_moving_base() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(100, 300))
 def test_is_the_exact_first_order_expansion_of_many_arms(seed: int) -> None:
     test_is_the_exact_first_order_expansion(seed)

@@ -85,6 +85,7 @@ def test_agrees_on_stiffened_maps(seed: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(300, 400))
 def test_agrees_with_lagrange_on_many(seed: int) -> None:
     check_against_judge(random_robot(seed, links=1 + seed % 8, drives=seed % 4 == 0), seed)

@@ -88,6 +88,7 @@ def test_agrees_with_lagrange_on_a_sliding_beam() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(200, 300))
 def test_agrees_with_lagrange_on_many_robots(seed: int) -> None:
     check(seed, stiffening=seed % 5 == 0, drives=seed % 2 == 1)

@@ -128,6 +128,7 @@ def test_every_formulation_that_slides_agrees(name: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", ["middle", "end", "both"])

@@ -37,6 +37,7 @@ def test_batch_equals_one_by_one(random_graph, seed):
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(100, 160))
 def test_batch_equals_one_by_one_on_many_graphs(random_graph, seed):
     f = random_graph(seed, length=600)

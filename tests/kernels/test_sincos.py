@@ -61,6 +61,7 @@ def test_accuracy_next_to_multiples_of_half_pi(sincos):
 
 
 @pytest.mark.full
+@pytest.mark.random
 def test_accuracy_on_many_angles(sincos):
     x = np.random.default_rng(1).uniform(-100, 100, size=20_000)
     assert error(sincos(x[:, None]), x) < ONE_UNIT

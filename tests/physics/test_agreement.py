@@ -26,6 +26,7 @@ def test_formulations_agree(seed: int, stiffening: bool, base: Base | None) -> N
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(10, 40))
 def test_formulations_agree_on_many(seed: int) -> None:
     check(seed, seed % 2 == 0, (None, SHAKEN, CARRIED)[seed % 3])

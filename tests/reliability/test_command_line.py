@@ -93,6 +93,7 @@ def test_rubbish(command: str, house: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("start", range(2, 62, 20))
 @pytest.mark.parametrize("command", COMMANDS)
 def test_rubbish_many(command: str, start: int, house: Path) -> None:

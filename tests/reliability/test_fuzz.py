@@ -67,6 +67,7 @@ def test_wrong_input(kind: str, place: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize(("kind", "start"), [(k, s) for k, n in SHARES.items() for s in range(0, n, CHUNK)])
 def test_wrong_input_many(kind: str, start: int, place: Path) -> None:
     """The rest."""

@@ -189,6 +189,7 @@ def test_damaged_files_name_the_place(name: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @pytest.mark.parametrize("name", TREES)
 def test_damaged_files_name_the_place_many(name: str) -> None:
     for seed in range(63, 1000):

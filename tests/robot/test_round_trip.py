@@ -53,6 +53,7 @@ def test_every_number_has_a_path_that_replaces_it(robot: Robot) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.random
 @settings(max_examples=2000, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(robots())
 def test_text_round_trip_many(robot: Robot) -> None:
