@@ -15,6 +15,7 @@ from pliant import Model, Robot, Shapes
 from pliant.dynamics import build_chain
 from pliant.dynamics.kinematics import placements
 from pliant.loads import Distributed, Wrench
+from pliant.model.statics import applied
 
 F = 1.0
 CASES = [(modes(3), 2e-3), (modes(4), 1e-3), (ELEMENTS, 1e-9)]  # series of modes end; elements are exact in statics
@@ -77,7 +78,7 @@ def test_axes_of_a_load() -> None:
     state = np.concatenate([[0.7], [0.05, 0.0, 0.0, 0.0]])
 
     def forces(load: Wrench) -> np.ndarray:
-        return model.bias(state, 0 * state) - model._applied([load])(state)[0]
+        return model.bias(state, 0 * state) - applied(model, [load], None)(state)[0]
 
     turn, slope = 0.7, np.arcsin(model.tip_pose([0.0, *state[1:]])[1, 0])
     for axes, angle in (("base", 0.0), ("link", turn), ("section", turn + slope)):
