@@ -78,6 +78,7 @@ def test_kinetic_energy_of_positions() -> None:
     assert model.energy(q, qd).kinetic == pytest.approx(kinetic, rel=1e-8)  # differences of second order
 
 
+@pytest.mark.full
 def test_energy_is_conserved_while_the_modes_follow() -> None:
     model = tracking()
     run = pliant.simulate(model, 0.3, *state(model, 1.2), method="dop853", rtol=1e-10, atol=1e-12)

@@ -183,8 +183,8 @@ def _try_damaged(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", TREES)
 def test_damaged_files_name_the_place(name: str) -> None:
-    """63 a file, 567 in all."""
-    for seed in range(63):
+    """Each kind of damage twice in each file."""
+    for seed in range(2 * len(MUTATIONS)):
         _try_damaged(name, seed)
 
 
@@ -192,7 +192,7 @@ def test_damaged_files_name_the_place(name: str) -> None:
 @pytest.mark.random
 @pytest.mark.parametrize("name", TREES)
 def test_damaged_files_name_the_place_many(name: str) -> None:
-    for seed in range(63, 1000):
+    for seed in range(2 * len(MUTATIONS), 1000):
         _try_damaged(name, seed)
 
 

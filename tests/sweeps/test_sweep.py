@@ -103,6 +103,7 @@ def test_a_failed_point_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     assert batch.status == ("finished", "failed")
 
 
+@pytest.mark.full
 def test_loads_a_shaken_base_and_limits_act_in_a_batch_too(tmp_path: Path) -> None:
     """A torque drives the arm into its limit, the force bends it without one; both engines see it."""
     robot = pliant.load("two-link").to_dict()

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -34,6 +34,8 @@ from pliant.robot import Robot
 from pliant.shapes import LinkShapes
 
 Array = NDArray[np.float64]
+KEPT = 32
+"""Chains that are kept for the next model of the same robot."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +91,8 @@ class Model:
         self._lock = threading.RLock()
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
-        self._equations: Equations = self._trace()
-
-    def _trace(self) -> Equations:
-        o = self.options
-        symbols = {path: ca.SX.sym(path) for path in o.parameters}
-        self._p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
-        chain = build_chain(self.robot, o.rotation, o.stiffening, symbols)
-        check_definite(chain, self._p, self._nominal)
-        check_finite(chain, self._p, self._nominal)
-        return equations(chain, o.formulation)
+        chain, self._p = _checked_chain(robot, rotation, stiffening, self.options.parameters)
+        self._equations: Equations = equations(chain, formulation)
 
     # ------------------------------------------------------------------------------------- what it is
 
@@ -428,3 +422,16 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
                     "rebuild the robot for each value, or keep the nominal shapes with shapes='nominal'"
                 )
     return np.array([paths[path] for path in options.parameters], dtype=float)
+
+
+@lru_cache(maxsize=KEPT)
+def _checked_chain(
+    robot: Robot, rotation: str, stiffening: bool | str, parameters: tuple[str, ...]
+) -> tuple[Chain, Any]:
+    """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
+    symbols = {path: ca.SX.sym(path) for path in parameters}
+    p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
+    chain, values = build_chain(robot, rotation, stiffening, symbols), [robot.paths()[path] for path in parameters]
+    check_definite(chain, p, np.array(values, dtype=float))
+    check_finite(chain, p, np.array(values, dtype=float))
+    return chain, p

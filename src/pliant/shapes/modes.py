@@ -9,7 +9,7 @@ dependent, they are Duncan's functions eta^k/k! + beta^4 eta^(k+4)/(k+4)! + ...
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import factorial
+from math import perm
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +21,9 @@ from pliant.shapes.quadrature import Normalise, gram, normalising_scales
 from pliant.shapes.roots import CLAMPED, PINNED, SERIES_BELOW, RootSupport, bending_roots, pinned_pinned_roots
 
 ENDS = np.array([0.0, 1.0])
+SMALL_FACTORIALS = np.array([1.0, 1.0, 2.0, 6.0])
+STEPS = np.array([[perm(p + 4 * j, 4) for p in range(4)] for j in range(11, 0, -1)], dtype=float)
+"""(p + 4j)! / (p + 4j - 4)!, the last of twelve terms first."""
 TRUST = 1e-8  # largest fault of a boundary condition or of orthogonality that a family accepts in itself
 
 
@@ -28,7 +31,7 @@ def fundamental_solutions(beta: float, eta: ArrayLike, derivative: int = 0) -> A
     """Four independent solutions of y'''' = beta^4 y, differentiated `derivative` times, shape (len(eta), 4)."""
     x = np.atleast_1d(np.asarray(eta, dtype=float))
     if beta < SERIES_BELOW:
-        return np.stack([_duncan(beta, x, k, derivative) for k in range(4)], axis=1)
+        return _duncan(beta, x, derivative)
     b = beta * x
     c, s = np.cos(b), np.sin(b)
     circle = (c, -s, -c, s)  # successive derivatives of cos; sin follows three places behind
@@ -37,10 +40,15 @@ def fundamental_solutions(beta: float, eta: ArrayLike, derivative: int = 0) -> A
     return np.asarray(beta**derivative * np.stack(columns, axis=1))
 
 
-def _duncan(beta: float, x: Array, k: int, derivative: int) -> Array:
-    """Derivative of sum_j beta^(4j) eta^(k+4j)/(k+4j)!."""
-    powers = [(j, k + 4 * j - derivative) for j in range(12) if k + 4 * j >= derivative]
-    return np.asarray(sum(beta ** (4 * j) * x**p / factorial(p) for j, p in powers))
+def _duncan(beta: float, x: Array, derivative: int) -> Array:
+    """Derivatives of sum_j beta^(4j) eta^(k+4j)/(k+4j)! for k = 0 to 3, nested from the last term inwards."""
+    k = np.arange(4)
+    first = np.maximum(0, -((k - derivative) // 4))  # terms before it are differentiated away
+    power = k + 4 * first - derivative
+    z, total = (beta * x[:, None]) ** 4, np.ones((len(x), 4))
+    for step in STEPS[:, power]:
+        total = 1.0 + z * total / step
+    return np.asarray(beta ** (4 * first) * x[:, None] ** power / SMALL_FACTORIALS[power] * total)
 
 
 @dataclass(frozen=True)
