@@ -51,25 +51,30 @@ def plain(signature: Signature, given: Sequence[Any]) -> list[Floats]:
 
 
 def _plain(name: str, shape: Shape, given: Any) -> Floats:
-    expected = f"real numbers of shape {describe(shape)} were expected"
     try:
         array = np.asarray(given)
     except (ValueError, TypeError) as error:
-        raise ModelError(f"{name}: {type(given).__name__} that is no array was given ({error}), {expected}.") from error
+        raise _refused(name, shape, f"{type(given).__name__} that is no array was given ({error})") from error
     if array.dtype.kind not in "fiu":
-        raise ModelError(f"{name}: an array of type {array.dtype} was given, {expected}.")
+        raise _refused(name, shape, f"an array of type {array.dtype} was given")
     axes = array.ndim - len(shape)
     if axes < 0 or array.shape[axes:] != shape:
-        raise ModelError(f"{name}: an array of shape {array.shape} was given, {expected}.")
+        raise _refused(name, shape, f"an array of shape {array.shape} was given")
+    if array.dtype == np.float64:
+        return array
     with np.errstate(over="ignore"):
-        return array.astype(np.float64, copy=False)
+        return array.astype(np.float64)
+
+
+def _refused(name: str, shape: Shape, given: str) -> ModelError:
+    return ModelError(f"{name}: {given}, real numbers of shape {describe(shape)} were expected.")
 
 
 def batch_shape(signature: Signature, arrays: Sequence[Floats]) -> Shape:
     """The common leading axes of all inputs."""
     leading = [array.shape[: array.ndim - len(shape)] for array, shape in zip(arrays, signature.in_shapes)]
     try:
-        shape = np.broadcast_shapes(*leading)
+        shape = leading[0] if len(set(leading)) == 1 else np.broadcast_shapes(*leading)
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in zip(signature.in_names, leading))
         raise ModelError(

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.errors import PliantError
 from pliant.kernels import entry, llvm, threads
@@ -14,6 +15,8 @@ from pliant.kernels.arguments import Floats, Shape, Signature, rows
 
 #: Operations (states times length of the tape) below which a second thread costs more than it brings.
 LEAST_SHARED = 1_000_000
+#: States that a thread takes at least: whole packs, whatever their width.
+GRAIN = 8
 #: Bytes to which scratch memory is aligned.
 ALIGNMENT = 64
 
@@ -29,7 +32,6 @@ class BatchCode:
         self._signature = signature
         self._scratch_size = code.number(entry.SCRATCH)
         self._tape_length = tape_length
-        self._width = llvm.machine().width
 
     def __call__(self, arrays: Sequence[Floats], leading: Shape) -> tuple[list[Floats], bool]:
         """Outputs of all states, and whether all inputs were finite."""
@@ -43,10 +45,10 @@ class BatchCode:
         if count == 0:
             return outputs, True
         laid = [rows(array, shape, leading) for array, shape in zip(arrays, self._signature.in_shapes)]
-        sources = np.array([array.ctypes.data for array, _ in laid], dtype=np.int64)
+        sources = np.array([address(array) for array, _ in laid], dtype=np.int64)
         strides = np.array([stride for _, stride in laid], dtype=np.int64)
-        targets = np.array([output.ctypes.data for output in outputs], dtype=np.int64)
-        tables = (sources.ctypes.data, strides.ctypes.data, targets.ctypes.data)
+        targets = np.array([address(output) for output in outputs], dtype=np.int64)
+        tables = (address(sources), address(strides), address(targets))
         refused: list[bool] = []
 
         def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
@@ -57,12 +59,17 @@ class BatchCode:
             del scratch
 
         many = count * self._tape_length >= LEAST_SHARED
-        threads.share(work, count, self._width, threads.get_threads() if many else 1)
+        threads.share(work, count, GRAIN, threads.get_threads() if many else 1)
         return outputs, not refused
 
 
 def aligned(size: int) -> tuple[Floats, int]:
     """Memory for `size` doubles, and the aligned address in it."""
     memory = np.empty(size + ALIGNMENT // 8)
-    address = memory.ctypes.data
-    return memory, address + -address % ALIGNMENT
+    start = address(memory)
+    return memory, start + -start % ALIGNMENT
+
+
+def address(array: Floats | NDArray[np.int64]) -> int:
+    """Where the numbers of an array are; NumPy's `ctypes` takes four times as long to say."""
+    return int(array.__array_interface__["data"][0])

@@ -38,7 +38,7 @@ class Machine:
     Attributes
     ----------
     width : int
-        Doubles in one vector register, the number of states in a pack.
+        Doubles in one vector register.
     fma : bool
         Whether it multiplies and adds with one rounding.
     """
@@ -52,6 +52,10 @@ class Machine:
     @property
     def code_model(self) -> str:
         return "small" if self.triple.startswith("aarch64") and "linux" in self.triple else "jitdefault"
+
+    def pack(self, length: int) -> Lanes:
+        """States that a tape of this length takes at once."""
+        return lanes.pack(self.width, length)
 
     def target_machine(self, opt: int) -> Any:
         import llvmlite.binding as binding
@@ -101,8 +105,8 @@ def vector_unit(architecture: str, features: dict[str, bool]) -> tuple[int, bool
 
 def source(instructions: Tape, kind: str, target: Machine) -> str:
     """LLVM IR of a tape, with the entry point for one state (`"single"`) or for many (`"batch"`)."""
-    pack = Lanes(1 if kind == "single" else target.width)
-    angles = target.width // pack.width if target.fma else 1
+    pack = Lanes(1) if kind == "single" else target.pack(len(instructions))
+    angles = target.width if kind == "single" and target.fma else 1
     program = lower.lower(instructions, target.fma, PART_LENGTH, angles)
     text = emit.body(program, pack, target.fma, angles)
     if kind == "single":

@@ -29,9 +29,6 @@ JOB = ("x", "w", "w_stride", "p", "p_stride", "out", "out_stride", "t", "h", "co
        "settings", "counts")  # fmt: skip
 """What a compiled march is told, in this order, as 64-bit integers: addresses, strides (elements) and a number."""
 
-SHORT, SHORT_WIDTH = 1000, 4
-"""Short tapes leave registers free: at least four lanes, in two registers where they hold two, run 20 % faster."""
-
 _TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -89,7 +86,7 @@ class March:
     def __init__(self, f: ca.Function, method: Method, width: int | None = None) -> None:
         tape = Tape.from_function(f)
         target = llvm.machine()
-        self.lanes = Lanes(width or (max(target.width, SHORT_WIDTH) if len(tape) <= SHORT else target.width))
+        self.lanes = Lanes(width) if width else target.pack(len(tape))
         self.n, self.n_held, self.n_own = tape.in_sizes[1:]
         if tape.n_out != self.n:
             raise ModelError(f"f: {tape.n_out} rates were given for {self.n} states.")
