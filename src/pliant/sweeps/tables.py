@@ -31,6 +31,7 @@ STATUS = ("finished", "failed", "missing")
 MOST_PANELS = 4
 CELLS = 400
 """Points of a panel that share a 400th of its width and height are drawn once."""
+MARGINS = (0.85, 0.5, 0.12, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +169,7 @@ class SweepResult:
                     seen = _distinct(self.values[:, k], self.metrics[metric])
                     axis.plot(self.values[seen, k], self.metrics[metric][seen], ".", color=COLOURS[0], markersize=3)
                     axis.margins(0.05)
+                    axis.ticklabel_format(scilimits=(-2, 4), useMathText=False)  # short labels, and no formulas to set
                     if lost.any():
                         foot = np.full(int(lost.sum()), 0.02)
                         axis.plot(
@@ -176,8 +178,9 @@ class SweepResult:
                 row[0].set_ylabel(f"{metric.replace('_', ' ')} ({UNITS.get(metric, '-')})")
             for axis, name in zip(axes[-1], paths):
                 axis.set_xlabel(name)
+            page.align_ylabels(axes[:, 0])
 
-        return figure(draw, max(WIDTH, 2.6 * len(paths)), 0.4 + 1.8 * len(metrics), path)
+        return figure(draw, max(WIDTH, 2.6 * len(paths)), 0.6 + 1.8 * len(metrics), path, MARGINS)
 
 
 def _distinct(x: Array, y: Array) -> NDArray[np.intp]:
