@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arguments import checked
+from pliant.control import riccati
 from pliant.control.base import Array, Controller, Law, actuated, gain_matrix
 from pliant.control.decoupling import checked_estimate, decoupled
 from pliant.control.sampling import SampledLaw
@@ -150,10 +151,8 @@ def check_weights(Q: Array, R: Array) -> None:
 
 def regulator(A: Array, B: Array, Q: Array, R: Array) -> Array:
     """Gain G = R^-1 B^T P of the continuous regulator."""
-    from scipy.linalg import solve_continuous_are
-
     try:
-        P = solve_continuous_are(A, B, Q, R)
+        P = riccati.continuous(A, B, Q, R)
     except np.linalg.LinAlgError as error:
         raise ModelError(
             f"LQR: no stabilising solution ({error}); weigh every coordinate in Q, or add damping to the links"
@@ -163,7 +162,7 @@ def regulator(A: Array, B: Array, Q: Array, R: Array) -> Array:
 
 def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> tuple[Array, Any]:
     """Gain of the held input that minimises the same integral (Van Loan), and the poles as continuous ones."""
-    from scipy.linalg import expm, solve_discrete_are
+    from scipy.linalg import expm
 
     n, m = B.shape
     F = np.block([[A, B], [np.zeros((m, n + m))]])
@@ -180,7 +179,7 @@ def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> 
     Ad, Bd = Phi[:n, :n], Phi[:n, n:]
     cost = (cost + cost.T) / 2
     try:
-        P = solve_discrete_are(Ad, Bd, cost[:n, :n], cost[n:, n:], s=cost[:n, n:])
+        P = riccati.discrete(Ad, Bd, cost[:n, :n], cost[n:, n:], cost[:n, n:])
     except np.linalg.LinAlgError as error:
         raise ModelError(
             f"LQR: no stabilising solution for sample_time {period:g} s ({error}); a vibration may repeat "

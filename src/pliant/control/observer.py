@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import checked
+from pliant.control import riccati
 from pliant.control.base import Controller, Law, Sampler
 from pliant.control.lqr import LQR, Design, rest_state, system
 from pliant.control.sampling import delay_ticks, delayed
@@ -180,30 +181,27 @@ def _disturbance(model: Model, x0: Array) -> Array:
 
 
 def _continuous_gain(A: Array, C: Array, W: Array, noise: Array) -> Array:
-    from scipy.linalg import solve_continuous_are
-
     weighed = C / noise[:, None]
-    P = _riccati(solve_continuous_are, A.T, weighed.T, W, np.eye(len(noise)))
+    P = _riccati(riccati.continuous, A.T, weighed.T, W, np.eye(len(noise)))
     return np.asarray(P @ weighed.T / noise[None, :])
 
 
 def _discrete_gain(A: Array, C: Array, W: Array, noise: Array) -> Array:
-    from scipy.linalg import solve_discrete_are
-
     weighed = C / noise[:, None]
-    P = _riccati(solve_discrete_are, A.T, weighed.T, W, np.eye(len(noise)))
+    P = _riccati(riccati.discrete, A.T, weighed.T, W, np.eye(len(noise)))
     inverse = np.linalg.inv(weighed @ P @ weighed.T + np.eye(len(noise)))
     return np.asarray(P @ weighed.T @ inverse / noise[None, :])
 
 
 def _riccati(solver: Any, *matrices: Array) -> Array:
     try:
-        return np.asarray(solver(*matrices))
+        solution: Array = solver(*matrices)
     except (np.linalg.LinAlgError, ValueError) as error:
         raise ModelError(
             f"observer: the Riccati equation has no reliable solution ({error}); `process` is too large for the noise "
             "of the sensors: raise `floor` or the noise, or lower `process`"
         ) from error
+    return solution
 
 
 def _discretised(A: Array, B: Array, W: Array, period: float) -> tuple[Array, Array, Array]:
