@@ -19,7 +19,7 @@ help:
 # One stamp file per extra: a second run installs nothing.
 $(VENV)/installed-%: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$*]"
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e ".[$*]"
 	@touch $@
 
 demo: $(VENV)/installed-demo

@@ -75,11 +75,6 @@ FIGURES = {
     "mohan-saha": range(4, 10),
     "cibicik-egeland": range(5, 11),
 }
-SLOW = {"theodore-ghosal", "mohan-saha", "flexible-joints", "cibicik-egeland"}
-
-
-def parameters() -> list[Any]:
-    return [pytest.param(name, marks=[pytest.mark.full] if name in SLOW else []) for name in EXCEPTIONS]
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +82,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("reproduction")
 
 
-@pytest.mark.parametrize("name", parameters())
+@pytest.mark.parametrize("name", EXCEPTIONS)
 def test_study(name: str, out: Path) -> None:
     steps: list[str] = []
     reproduce([name], out, quick=True, tell=lambda _, step: steps.append(step))
