@@ -262,6 +262,6 @@ def test_nothing_went_wrong_and_nothing_was_fetched(visitor: Visitor) -> None:
 
 
 def test_page_is_ended_with_the_folder_unharmed(visitor: Visitor) -> None:
-    """What the visit wrote: one scenario, and what the command line made of it."""
+    """The visit wrote nothing but one scenario and what the command line made of it (tests may share the visit out)."""
     folder: Path = visitor.studio.shelf.folder
-    assert {path.name for path in folder.iterdir()} == {"broken.yaml", "mine.yaml", "out"}
+    assert {path.name for path in folder.iterdir()} <= {"broken.yaml", "mine.yaml", "out"}
