@@ -82,7 +82,11 @@ def _bound(controller: Any, model: Model) -> Any:
 
 
 class Composition:
-    """The composed equations and the functions that read a run of them."""
+    """The composed equations and the functions that read a run of them.
+
+    Expressions in the symbols `t`, `x` and `p`: all coordinates `q`, their rates `qd` and accelerations `qdd`, the
+    torques `tau` that act, the `residual` of power, and the rate `xdot` of the state.
+    """
 
     keep: Any = None
 

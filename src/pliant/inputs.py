@@ -59,10 +59,12 @@ class Input:
 
     @property
     def is_table(self) -> bool:
+        """Whether it is samples."""
         return self.table is not None
 
 
 def read_input(model: Model, given: Any, name: str) -> Input:
+    """One argument of `simulate`."""
     m = model.n_joints
     if given is None:
         return Input()
@@ -70,8 +72,8 @@ def read_input(model: Model, given: Any, name: str) -> Input:
         return Input(traced=given)
     if callable(given):
         return Input(function=given)
-    if isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1 and np.ndim(given[1]) == 2:
-        return Input(table=read_table(model, given, name))
+    if are_samples(given, (2,)):
+        return Input(table=Table(*read_samples(given, m, name, f"(K, {m})")))
     try:
         constant = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
@@ -83,9 +85,11 @@ def read_input(model: Model, given: Any, name: str) -> Input:
     return Input(constant=constant)
 
 
-def read_table(model: Model, given: tuple[Any, ...], name: str) -> Table:
-    times, values, kind = read_samples(given, model.n_joints, name, f"(K, {model.n_joints})")
-    return Table(times, values, kind)
+def are_samples(given: Any, axes: tuple[int, ...]) -> bool:
+    """Whether it is (times, values) or (times, values, kind), values with so many axes."""
+    if not (isinstance(given, tuple) and len(given) in (2, 3)):
+        return False
+    return np.ndim(given[0]) == 1 and np.ndim(given[1]) in axes
 
 
 def read_samples(given: tuple[Any, ...], m: int, name: str, expected: str) -> tuple[Array, Array, str]:

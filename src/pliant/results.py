@@ -167,13 +167,10 @@ class Result:
 
     # ----------------------------------------------------------------------------------- what follows
 
-    def _p(self) -> Array | None:
-        return self.parameters if len(self.parameters) else None
-
     @cached_property
     def tip_pose(self) -> Array:
         """Pose (N, 4, 4) of the distal frame of the last link, in the base."""
-        return self.model.tip_pose(self.q, self._p())
+        return self.model.tip_pose(self.q, self.parameters)
 
     @property
     def tip(self) -> Array:
@@ -183,7 +180,7 @@ class Result:
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, gravity, strain and total energy, each (N,)."""
-        return self.model.energy(self.q, self.qd, self._p())
+        return self.model.energy(self.q, self.qd, self.parameters)
 
     @property
     def energy_balance(self) -> Array:
@@ -273,7 +270,7 @@ class Result:
             acting = ((), None)
         qdd = self.qdd
         if qdd is None:
-            qdd = self.model.forward_dynamics(self.q, self.qd, self.tau, self._p())
+            qdd = self.model.forward_dynamics(self.q, self.qd, self.tau, self.parameters)
         return Run(self.model, self.t, self.q, self.qd, qdd, self.parameters, *acting)
 
     # ------------------------------------------------------------------------------------------ files

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pliant.arguments import checked
 from pliant.composition import TABLE_WIDTH, Composition, compose
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.inputs import Table, read_samples
+from pliant.inputs import Table, are_samples, read_samples
 from pliant.kernels import Kernel
 from pliant.kernels.pack import Plan
 from pliant.model import Model
@@ -46,7 +46,7 @@ def drive(model: Model, given: Any, name: str) -> Drive:
             f"{name}: a Python function was given; a batch is compiled whole. Give an array, samples, or an object "
             "with .expression(t, q, qd) in CasADi operations."
         )
-    if isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1 and np.ndim(given[1]) in (2, 3):
+    if are_samples(given, (2, 3)):
         return _samples(model, given, name)
     return Drive(constant=rows(given, m, name, model.joints))
 

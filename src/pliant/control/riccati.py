@@ -41,7 +41,7 @@ def discrete(A: Array, B: Array, Q: Array, R: Array, S: Array | None = None) -> 
         cross = np.zeros_like(B) if S is None else S
         inner = np.linalg.solve(R, cross.T)
         P = doubled(A - B @ inner, B @ np.linalg.solve(R, B.T), Q - cross @ inner)
-        K = np.linalg.lstsq(R + B.T @ P @ B, B.T @ P @ A + cross.T, rcond=None)[0] if np.isfinite(P).all() else B.T
+        K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A + cross.T)
         terms = (A.T @ P @ A, -P, -(A.T @ P @ B + cross) @ K, Q)
         if not _solves(terms) or np.abs(np.linalg.eigvals(A - B @ K)).max() >= 1.0:
             raise np.linalg.LinAlgError(str(error)) from error

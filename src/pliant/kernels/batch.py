@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.errors import PliantError
 from pliant.kernels import entry, llvm, threads
@@ -45,10 +44,10 @@ class BatchCode:
         if count == 0:
             return outputs, True
         laid = [rows(array, shape, leading) for array, shape in zip(arrays, self._signature.in_shapes)]
-        sources = np.array([address(array) for array, _ in laid], dtype=np.int64)
+        sources = np.array([array.ctypes.data for array, _ in laid], dtype=np.int64)
         strides = np.array([stride for _, stride in laid], dtype=np.int64)
-        targets = np.array([address(output) for output in outputs], dtype=np.int64)
-        tables = (address(sources), address(strides), address(targets))
+        targets = np.array([output.ctypes.data for output in outputs], dtype=np.int64)
+        tables = (sources.ctypes.data, strides.ctypes.data, targets.ctypes.data)
         refused: list[bool] = []
 
         def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
@@ -66,10 +65,5 @@ class BatchCode:
 def aligned(size: int) -> tuple[Floats, int]:
     """Memory for `size` doubles, and the aligned address in it."""
     memory = np.empty(size + ALIGNMENT // 8)
-    start = address(memory)
+    start = memory.ctypes.data
     return memory, start + -start % ALIGNMENT
-
-
-def address(array: Floats | NDArray[np.int64]) -> int:
-    """Where the numbers of an array are; NumPy's `ctypes` takes four times as long to say."""
-    return int(array.__array_interface__["data"][0])

@@ -431,7 +431,8 @@ def _checked_chain(
     """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
     symbols = {path: ca.SX.sym(path) for path in parameters}
     p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
-    chain, values = build_chain(robot, rotation, stiffening, symbols), [robot.paths()[path] for path in parameters]
-    check_definite(chain, p, np.array(values, dtype=float))
-    check_finite(chain, p, np.array(values, dtype=float))
+    chain, paths = build_chain(robot, rotation, stiffening, symbols), robot.paths() if parameters else {}
+    values = np.array([paths[path] for path in parameters], dtype=float)
+    check_definite(chain, p, values)
+    check_finite(chain, p, values)
     return chain, p
