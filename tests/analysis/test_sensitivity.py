@@ -57,6 +57,16 @@ def test_frequencies(robot, model, chosen) -> None:
     np.testing.assert_array_equal(found["payload.mass"], found.gradient[:, 2])
 
 
+def test_low_frequencies_beside_a_very_stiff_one_are_told_apart() -> None:
+    """Two bending modes a factor of six apart have a gradient, however stiff the beam is along its axis."""
+    beam = {"length": 1.3, "mass_per_length": 2.0, "EI_y": 40.0, "EI_z": 50.0, "EA": 1e14}
+    shapes = {"bending_y": 2, "axial": 1}
+    link = {"name": "rod", "joint": {}, "beam": beam, "shapes": shapes}
+    robot = pliant.Robot(name="stiff rod", gravity=[0, 0, 0], links=[link])
+    found = frequency_sensitivity(robot.model(parameters=["links.rod.beam.EI_z"]))
+    np.testing.assert_allclose(found.logarithmic[:2, 0], 0.5, rtol=1e-6)  # f ~ sqrt(EI_z)
+
+
 @pytest.mark.parametrize("chosen", FAST_AND_ALL)
 def test_static_rest(robot, model, chosen) -> None:
     found = rest_sensitivity(model, tip(model), JOINTS)

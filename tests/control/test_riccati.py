@@ -9,6 +9,8 @@ import pytest
 import scipy.linalg
 
 from pliant.control import riccati
+from pliant.control.lqr import check_weights
+from pliant.errors import ModelError
 from pliant.scenario import Scenario
 
 SOLVERS = {
@@ -70,3 +72,12 @@ def test_a_vibration_that_hardly_decays_is_observed(monkeypatch: pytest.MonkeyPa
         observer = found.driving[0].bind(found.built).filter
         poles = np.linalg.eigvals(observer.A - observer.A @ observer.L @ observer.C)
         assert 0.99 < np.abs(poles).max() < 0.995
+
+
+def test_weights_that_are_symmetric_up_to_rounding_are_taken():
+    """A product T^T W T misses symmetry by round-off of its largest entry, also where an entry is nearly zero."""
+    Q = np.diag([100.0, 3.0, 1e-3, 1.0])
+    Q[1, 2], Q[2, 1] = 1e-15, -1e-15
+    check_weights(Q, np.eye(2))
+    with pytest.raises(ModelError, match="Q: expected a symmetric"):
+        check_weights(Q + np.triu(np.full((4, 4), 1e-9), 1), np.eye(2))

@@ -25,6 +25,11 @@ from pliant.model import Model, statics
 from pliant.robot import Robot
 
 Array = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+COINCIDE = 1e-9
+"""Relative gap of two squared frequencies below which their modes are mixed by round-off and have no gradient: the
+mixing angle is some EPS / gap times the spread of the spectrum. Below n EPS of the largest square nothing is told
+apart at all."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,8 @@ def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str 
     f = ca.Function("slope", [x, p, v, s], [ca.densify(slope)])
     rows = [np.array(f(state, model.nominal_parameters, Phi[:, k], squares[k])).ravel() for k in range(len(squares))]
     w = np.sqrt(np.abs(squares))
-    gaps = np.diff(squares) / max(float(np.abs(squares).max(initial=0.0)), np.finfo(float).tiny)
-    if (np.abs(gaps) < 1e-9).any():
+    near = np.maximum(COINCIDE * np.abs(squares[1:]), squares.size * EPS * np.abs(squares).max(initial=0.0))
+    if (np.diff(squares) <= near).any():
         raise ModelError("frequencies coincide: a repeated frequency has no gradient; change q or split the two planes")
     scale = np.where(w > 0, 1 / np.where(w > 0, 4 * np.pi * w, 1.0), np.nan)
     gradient = np.array(rows).reshape(len(squares), -1) * scale[:, None]

@@ -18,6 +18,7 @@ from pliant.model.statics import resting
 
 Array = NDArray[np.float64]
 MOST_SAMPLES = 500
+TYPED_ROTATION = 1e-6  # a rotation typed with seven digits is one; anything that is not misses by far more
 LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
 
 
@@ -100,7 +101,7 @@ def _target(target: ArrayLike) -> Array:
     if (
         given.shape != (4, 4)
         or not np.isfinite(given).all()
-        or np.abs(given[:3, :3] @ given[:3, :3].T - np.eye(3)).max() > 1e-6
+        or np.abs(given[:3, :3] @ given[:3, :3].T - np.eye(3)).max() > TYPED_ROTATION
     ):
         raise ModelError(f"target: shape {given.shape}, expected a position (3,) or a pose (4, 4) with a rotation")
     return given

@@ -20,6 +20,15 @@ from pliant.errors import ModelError
 from pliant.model import Model
 
 INNER = ("torque", "decoupling")
+ROOM = 1e-12
+"""Of a weight's largest entry: what products such as T^T W T leave of symmetry and of a zero eigenvalue, some n EPS,
+with a factor of a thousand in hand; four decades below the smallest weight that anyone would type on purpose."""
+DECAYS = -1e-9
+"""Real part, over the fastest vibration, below which a motion dies out. A double root at zero splits by the root of
+EPS to either side, so that one of the two always stays above this."""
+UNREACHED = 1e-10
+"""Singular value of the scaled [A - s, B], whose rows have length one, that is round-off. It has some n EPS where
+nothing is reached; at s split off a double root by 1e-8 the value is the square of that split."""
 WEIGHTS = {"joints", "flexible", "joint_rates", "flexible_rates", "rates"}
 
 
@@ -141,10 +150,11 @@ def state_weight(model: Model, given: Any) -> Array:
 def check_weights(Q: Array, R: Array) -> None:
     """Q must be symmetric and positive semi-definite, R positive definite."""
     for name, W, least in (("Q", Q, 0.0), ("R", R, np.finfo(float).tiny)):
-        if not np.allclose(W, W.T, rtol=1e-12, atol=0.0):
+        room = ROOM * float(np.abs(W).max())
+        if np.abs(W - W.T).max() > room:
             raise ModelError(f"{name}: expected a symmetric matrix")
         smallest = float(np.linalg.eigvalsh(W).min())
-        if smallest < least - 1e-12 * float(np.abs(W).max()) or (least > 0 and smallest <= 0):
+        if smallest < least - room or (least > 0 and smallest <= 0):
             wanted = "positive definite" if least > 0 else "positive semi-definite"
             raise ModelError(f"{name}: smallest eigenvalue {smallest:.3g}, expected a {wanted} matrix")
 
@@ -192,7 +202,7 @@ def sampled_regulator(A: Array, B: Array, Q: Array, R: Array, period: float) -> 
 def require_stabilisable(model: Model, A: Array, B: Array, q0: Array) -> None:
     """Raises `ModelError` that names what no torque can reach, if that does not die out by itself."""
     weakest, direction = uncontrollable(model, A, B, q0)
-    if weakest < 1e-10:
+    if weakest < UNREACHED:
         name = model.coordinates[int(np.argmax(np.abs(direction)))]
         raise ModelError(
             f"the pair (A, B) cannot be stabilised: no torque reaches an undamped motion of {name!r} at this "
@@ -214,7 +224,7 @@ def uncontrollable(model: Model, A: Array, B: Array, q0: Array) -> tuple[float, 
     Bs = Bs / np.linalg.norm(Bs, axis=0, keepdims=True)
     weakest, direction = np.inf, np.zeros(n)
     for s in np.linalg.eigvals(As):
-        if s.real < -1e-9:
+        if s.real < DECAYS:
             continue
         left, values, _ = np.linalg.svd(np.hstack([As - s * np.eye(2 * n), Bs]))
         if values[-1] < weakest:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arguments import checked
 from pliant.control import riccati
 from pliant.control.base import Controller, Law, Sampler
-from pliant.control.lqr import LQR, Design, rest_state, system
+from pliant.control.lqr import DECAYS, LQR, UNREACHED, Design, rest_state, system
 from pliant.control.sampling import delay_ticks, delayed
 from pliant.control.sensors import Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
@@ -229,10 +229,10 @@ def _require_detectable(model: Model, A: Array, C: Array) -> None:
     Cs = C * scale[None, :]
     Cs = Cs / np.maximum(np.linalg.norm(Cs, axis=1, keepdims=True), np.finfo(float).tiny)
     for s in np.linalg.eigvals(As):
-        if s.real < -1e-9:
+        if s.real < DECAYS:
             continue
         _, values, right = np.linalg.svd(np.vstack([As - s * np.eye(2 * n), Cs]))
-        if values[-1] < 1e-10:
+        if values[-1] < UNREACHED:
             unseen = np.abs(right[-1, :n]) + np.abs(right[-1, n:])
             name = model.coordinates[int(np.argmax(unseen))]
             raise ModelError(

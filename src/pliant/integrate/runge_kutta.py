@@ -62,6 +62,10 @@ def dopri5() -> ExplicitTableau:
     return ExplicitTableau("dopri5", A, c, error, NONE.copy(), dense, 7, 5, 4, 4)
 
 
+DOP853_C = (
+    0.0, 0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726, 1 / 3, 1 / 4, 4 / 13,
+    0.6512820512820513, 3 / 5, 6 / 7, 1.0, 1.0, 1 / 10, 1 / 5, 7 / 9,
+)  # fmt: skip
 DOP853_A: dict[int, dict[int, float]] = {
     1: {0: 0.05260015195876773},
     2: {0: 0.0197250569845379, 1: 0.0591751709536137},
@@ -230,9 +234,7 @@ DOP853_ERROR = {
 @cache
 def dop853() -> ExplicitTableau:
     """Dormand-Prince 8(5,3), twelve stages and the next first one; three more for the dense output of order 7."""
-    A = _rows(16, DOP853_A)
-    c = np.array([0.0, *A[1:].sum(axis=1)])
-    c[[11, 12]] = 1.0
+    A, c = _rows(16, DOP853_A), np.array(DOP853_C)
     error = _rows(16, {0: DOP853_ERROR})[0]
     low = A[12].copy()
     low[[0, 8, 11]] -= [
