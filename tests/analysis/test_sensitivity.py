@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -15,8 +17,10 @@ from pliant.analysis import (
     run_sensitivity,
     with_shapes,
 )
+from pliant.analysis.sensitivity import MIXED
 from pliant.control import PD, Cycloidal
 from pliant.dynamics.kinematics import tip_pose
+from pliant.errors import ModelError
 
 PATHS = ["links.upper.beam.EI_z", "links.fore.beam.mass_per_length", "payload.mass", "links.upper.beam.length"]
 JOINTS = [0.3, 0.5]
@@ -65,6 +69,25 @@ def test_low_frequencies_beside_a_very_stiff_one_are_told_apart() -> None:
     robot = pliant.Robot(name="stiff rod", gravity=[0, 0, 0], links=[link])
     found = frequency_sensitivity(robot.model(parameters=["links.rod.beam.EI_z"]))
     np.testing.assert_allclose(found.logarithmic[:2, 0], 0.5, rtol=1e-6)  # f ~ sqrt(EI_z)
+
+
+def test_frequencies_that_coincide_have_no_gradient() -> None:
+    """Two planes of one stiffness: any mixture of the two modes is a mode."""
+    beam = {"length": 1.3, "mass_per_length": 2.0, "EI_y": 50.0, "EI_z": 50.0}
+    link = {"name": "rod", "joint": {}, "beam": beam, "shapes": {"bending_y": 1, "bending_z": 1}}
+    robot = pliant.Robot(name="round rod", gravity=[0, 0, 0], links=[link])
+    with pytest.raises(ModelError, match="frequencies coincide"):
+        frequency_sensitivity(robot.model(parameters=["links.rod.beam.EI_z"]))
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-8, 1e-4])
+def test_modes_mixed_by_round_off_have_no_gradient(model, monkeypatch, angle: float) -> None:
+    """Two modes turned into each other: accepted to 1e-6, the error that the gradient may have."""
+    squares, Phi = model.modes(np.array([*JOINTS, 0, 0]))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    monkeypatch.setattr(pliant.Model, "modes", lambda *_: (squares, Phi @ turn))
+    with pytest.raises(ModelError, match="coincide") if angle > MIXED else nullcontext():
+        frequency_sensitivity(model, np.array([*JOINTS, 0, 0]))
 
 
 @pytest.mark.parametrize("chosen", FAST_AND_ALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction as F
@@ -41,6 +42,11 @@ def test_size_and_density_of_bushy_and_tall_trees():
 def at(dense: np.ndarray, theta: F) -> np.ndarray:
     """Weights of the dense output at theta, exactly."""
     return exact(dense) @ np.array([theta**k for k in range(1, dense.shape[1] + 1)])
+
+
+def largest(b: np.ndarray, weights: Callable[..., np.ndarray], order: int, theta: F = F(1)) -> F:
+    """Largest violation of the conditions up to `order`."""
+    return max(map(abs, order_defects(b, weights, order, theta)))
 
 
 def from_rows(table: list[list[F]], shape: tuple[int, int]) -> np.ndarray:
@@ -92,18 +98,18 @@ def hermite(b: np.ndarray, extra: np.ndarray | None, theta: F) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("A", "extra", "low", "order", "dense_order"),
-    [(RK4_A, None, None, 4, 3), (DOPRI5_A, DOPRI5_EXTRA, DOPRI5_LOW, 5, 4)],
+    ("make", "A", "extra", "low"),
+    [(rk4, RK4_A, None, None), (dopri5, DOPRI5_A, DOPRI5_EXTRA, DOPRI5_LOW)],
     ids=["rk4", "dopri5"],
 )
-def test_published_fractions_satisfy_every_condition_exactly(A, extra, low, order, dense_order):
-    weights = stage_weights(A, A)
-    assert set(order_defects(A[-1], weights, order)) == {0}
-    assert max(map(abs, order_defects(A[-1], weights, order + 1))) > F(1, 100_000)  # and not one order more
+def test_published_fractions_satisfy_every_condition_exactly(make, A, extra, low):
+    promised, weights = make(), stage_weights(A, A)
+    assert set(order_defects(A[-1], weights, promised.order)) == {0}
+    assert largest(A[-1], weights, promised.order + 1) > 1e-5  # and not one order more
     if low is not None:
-        assert set(order_defects(low, weights, order - 1)) == {0}
+        assert set(order_defects(low, weights, promised.error_order)) == {0}
     for theta in THETAS:
-        assert set(order_defects(hermite(A[-1], extra, theta), weights, dense_order, theta)) == {0}
+        assert set(order_defects(hermite(A[-1], extra, theta), weights, promised.dense_order, theta)) == {0}
 
 
 @pytest.mark.parametrize(("make", "A"), [(rk4, RK4_A), (dopri5, DOPRI5_A)])
@@ -135,12 +141,12 @@ def test_dop853_in_exact_arithmetic():
     table = dop853()
     A, b = exact(table.A), exact(table.A[table.stages - 1])
     weights = stage_weights(A, A)
-    assert max(map(abs, order_defects(b, weights, 8))) < PRINTED
-    assert max(map(abs, order_defects(b, weights, 9))) > 1e-5
-    assert max(map(abs, order_defects(b - exact(table.error), weights, 5))) < PRINTED
-    assert max(map(abs, order_defects(b - exact(table.error_low), weights, 3))) < PRINTED
+    assert largest(b, weights, table.order) < PRINTED
+    assert largest(b, weights, table.order + 1) > 1e-5
+    assert largest(b - exact(table.error), weights, table.error_order) < PRINTED
+    assert largest(b - exact(table.error_low), weights, 3) < PRINTED
     for theta in THETAS:
-        assert max(map(abs, order_defects(at(table.dense, theta), weights, 7, theta))) < PRINTED
+        assert largest(at(table.dense, theta), weights, table.dense_order, theta) < PRINTED
 
 
 def test_rodas5p_in_exact_arithmetic():
@@ -148,17 +154,16 @@ def test_rodas5p_in_exact_arithmetic():
     Gamma = inverse_of_lower(exact(np.eye(8)) / F(table.gamma) - exact(table.C))
     alpha = exact(table.A) @ Gamma
     beta = alpha + Gamma
-    weights = stage_weights(alpha, beta)
+    b, weights = exact(table.b) @ Gamma, stage_weights(alpha, beta)
     assert max(map(abs, alpha.sum(axis=1) - exact(table.c))) < PRINTED
     assert max(map(abs, Gamma.sum(axis=1) - exact(table.d))) < PRINTED
-    assert max(map(abs, order_defects(exact(table.b) @ Gamma, weights, 5))) < PRINTED
-    assert max(map(abs, order_defects(exact(table.b) @ Gamma, weights, 6))) > 1e-5
-    assert max(map(abs, order_defects(exact(table.b - table.error) @ Gamma, weights, 4))) < PRINTED
+    assert largest(b, weights, table.order) < PRINTED
+    assert largest(b, weights, table.order + 1) > 1e-5
+    assert largest(exact(table.b - table.error) @ Gamma, weights, table.error_order) < PRINTED
     for theta in THETAS:
-        assert max(map(abs, order_defects(at(table.dense, theta) @ Gamma, weights, 4, theta))) < PRINTED
-    # L-stability: 1 - b beta^-1 1 = 0 at infinity; beta has a constant diagonal
-    end = inverse_of_lower(beta) @ exact(np.ones(8))
-    assert abs(1 - exact(table.b) @ Gamma @ end) < PRINTED
+        assert largest(at(table.dense, theta) @ Gamma, weights, table.dense_order, theta) < PRINTED
+    # L-stability: R(infinity) = 1 - b beta^-1 1 = 0
+    assert abs(1 - b @ inverse_of_lower(beta) @ exact(np.ones(8))) < PRINTED
 
 
 def neighbours(value: float) -> list[float]:

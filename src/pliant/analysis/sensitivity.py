@@ -27,9 +27,9 @@ from pliant.robot import Robot
 Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 COINCIDE = 1e-9
-"""Relative gap of two squared frequencies below which their modes are mixed by round-off and have no gradient: the
-mixing angle is some EPS / gap times the spread of the spectrum. Below n EPS of the largest square nothing is told
-apart at all."""
+"""Relative gap of two squared frequencies below which they count as one: some 1e6 units of round-off."""
+MIXED = 1e-6
+"""Largest angle by which round-off may turn one mode into another: what is left of its gradient's accuracy."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,24 @@ def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str 
     f = ca.Function("slope", [x, p, v, s], [ca.densify(slope)])
     rows = [np.array(f(state, model.nominal_parameters, Phi[:, k], squares[k])).ravel() for k in range(len(squares))]
     w = np.sqrt(np.abs(squares))
-    near = np.maximum(COINCIDE * np.abs(squares[1:]), squares.size * EPS * np.abs(squares).max(initial=0.0))
-    if (np.diff(squares) <= near).any():
+    coincide = np.diff(squares) <= COINCIDE * np.abs(squares[1:])
+    if coincide.any() or _mixing(model.stiffness(state), squares, Phi) > MIXED:
         raise ModelError("frequencies coincide: a repeated frequency has no gradient; change q or split the two planes")
     scale = np.where(w > 0, 1 / np.where(w > 0, 4 * np.pi * w, 1.0), np.nan)
     gradient = np.array(rows).reshape(len(squares), -1) * scale[:, None]
     return Sensitivity(np.sign(squares) * w / (2 * np.pi), gradient, model.parameters, model.nominal_parameters)
+
+
+def _mixing(K: Array, squares: Array, Phi: Array) -> float:
+    """Largest angle between a computed mode and the true one: what K leaves between two modes, over their gap.
+
+    Exact modes leave nothing; computed ones leave the errors of the eigenvalue solution and of this product itself.
+    A spring that is stiff in coordinates of its own, such as EA, mixes nothing, however large it is.
+    """
+    left = np.abs(Phi.T @ K @ Phi) + len(K) * EPS * (np.abs(Phi.T) @ np.abs(K) @ np.abs(Phi))
+    apart = np.abs(squares[:, None] - squares[None, :])
+    np.fill_diagonal(apart, np.inf)
+    return float((left / np.maximum(apart, np.finfo(float).tiny)).max(initial=0.0))
 
 
 @checked

@@ -165,8 +165,8 @@ class RosenbrockTableau:
     def _check_unbranched_trees(self) -> None:
         """Conditions of the trees without branches, b Gamma beta^(k-1) 1 = 1/k!, in exact rational arithmetic.
 
-        Only they see every entry of C. There is no rounding but that of the table, typed with 16 digits: 6e-15. A unit
-        in the eighth digit of any entry gives at least 2e-11.
+        Only the one of the full order sees the last entry of C. There is no rounding but that of the table, typed with
+        16 digits: 6e-15. A unit in the eighth digit of any entry gives at least 2e-11.
         """
         lower = [[Fraction(v) for v in row[:i]] for i, row in enumerate(self.C)]
         A = [[Fraction(v) for v in row[:i]] for i, row in enumerate(self.A)]

@@ -11,7 +11,7 @@ from pliant.robot.angles import Matrix
 from pliant.robot.base import Angles, Description, NonNegative, Vector, number, sequence
 from pliant.robot.faults import fault
 
-_SLACK = 1e-9  # relative; files have nine digits or more, and no real violation is that small
+_SLACK = 1e-9  # relative; rounding of computed data, with room. A plate typed with few digits can exceed it
 
 
 def inertia_matrix(inertia: Any) -> Matrix:
