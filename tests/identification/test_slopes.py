@@ -26,7 +26,8 @@ def response(equilibrium: bool) -> Response:
 
 @pytest.mark.parametrize("equilibrium", [False, True])
 def test_slopes_are_exact(equilibrium: bool) -> None:
-    """Central differences with h = 1e-5 of the value: truncation h^2 of the third derivative, rounding 1e-11 / h."""
+    """Central differences with h = 1e-4 of the value: truncation h^2 of the third derivative, rounding 1e-11 / h,
+    which is a tenth of the bound in the weakest channel (2e-5 in all)."""
     made = response(equilibrium)
     p, start = made.model.nominal_parameters, np.array([0.2, 0.0])
     scale = np.array([*p, 0.01, 0.01])
@@ -36,9 +37,9 @@ def test_slopes_are_exact(equilibrium: bool) -> None:
         ends = []
         for sign in (1, -1):
             v = u.copy()
-            v[k] += sign * 1e-5
+            v[k] += sign * 1e-4
             ends.append(made.predict(v[:4] * scale[:4], v[4:] * scale[4:], scale).y)
-        difference = (ends[0] - ends[1]) / 2e-5
+        difference = (ends[0] - ends[1]) / 2e-4
         largest = np.abs(difference).max(axis=0)
         assert (np.abs(exact[:, :, k] - difference).max(axis=0) <= 1e-4 * largest + 1e-9).all()
 

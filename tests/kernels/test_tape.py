@@ -108,3 +108,45 @@ def test_divisions_by_one_value_share_a_reciprocal():
     x = ca.SX.sym("x", 3)
     f = ca.Function("f", [x], [x[0] / x[2], x[1] / x[2], x[0] / x[1]])
     assert operation_count(f) == {"mul": 2, "add": 0, "div": 2, "sqrt": 0, "trig": 0, "other": 0}
+
+
+ROUNDED = 1 + 4 * 2.0**-52  # what four roundings may make of one
+
+
+@pytest.mark.parametrize(
+    ("expression", "same"),
+    [
+        (lambda x, y: ROUNDED * x, lambda x, y: x),
+        (lambda x, y: -ROUNDED * x, lambda x, y: -x),
+        (lambda x, y: 2 * ROUNDED * x, lambda x, y: 2 * x),
+        (lambda x, y: 0.3 * x + 0.3 * ROUNDED * x * y, lambda x, y: 0.3 * x + 0.3 * x * y),
+        (lambda x, y: y + (0.7 * x - 0.7 * ROUNDED * x), lambda x, y: y),
+        (lambda x, y: y - (0.7 * x - 0.7 * ROUNDED * x), lambda x, y: y),
+        (lambda x, y: (0.7 * x - 0.7 * ROUNDED * x) - y, lambda x, y: -y),
+        (lambda x, y: ca.sin(x) * (0.7 * y - 0.7 * ROUNDED * y), lambda x, y: 0 * x),
+        (lambda x, y: (x * y + 0.5) * ROUNDED - (x * y + 0.5 * ROUNDED), lambda x, y: 0 * x),
+    ],
+)
+def test_constants_that_are_equal_but_for_rounding_are_one(expression, same):
+    """With its identities: a product by one or zero, a difference of equals are no operations."""
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    found, right = (Tape.from_function(ca.Function("f", [x, y], [f(x, y)])) for f in (expression, same))
+    assert found.count() == right.count()
+    np.testing.assert_allclose(
+        evaluate(found, np.array([0.7, -1.3])), evaluate(right, np.array([0.7, -1.3])), rtol=1e-14
+    )
+
+
+def test_constants_that_differ_are_kept():
+    """A payload of 1e-13 of an arm is no rounding."""
+    x, small = ca.SX.sym("x"), 1 + 1e-13
+    tape = Tape.from_function(ca.Function("f", [x], [3.7 * small * x - 3.7 * x]))
+    assert tape.count()["mul"] == 2
+    assert evaluate(tape, np.array([2.0]))[0] == pytest.approx(7.4e-13, rel=5e-3)
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 0.0, 5e-324, 1e-300, -1.7e308, 1e17 / 3, 1 / 3])
+def test_constants_of_any_size_pass(number):
+    x = ca.SX.sym("x")
+    tape = Tape.from_function(ca.Function("f", [x], [x + number]))
+    assert evaluate(tape, np.array([0.0]))[0] == pytest.approx(number, nan_ok=True)

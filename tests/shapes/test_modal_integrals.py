@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from pliant.algebra.canonical import SNAP
 from pliant.shapes import (
     Field,
     LoadRatios,
@@ -166,8 +167,9 @@ def test_shortening(case):
 
 def test_tip(case):
     fields, _, found = case
-    np.testing.assert_array_equal(found.tip, [value(f, j, 1.0) for f, j in coordinates(fields)])
-    np.testing.assert_array_equal(found.tip_slope, [value(f, j, 1.0, 1) for f, j in coordinates(fields)])
+    for order, (given, norm) in enumerate(zip((found.tip, found.tip_slope), found.norms)):
+        expected = np.array([value(f, j, 1.0, order) for f, j in coordinates(fields)])
+        assert (np.abs(given - expected) <= SNAP * norm).all()  # equal values of several shapes are made one
 
 
 def test_numbers_are_frozen():

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
 from pliant.shapes import ModalIntegrals
 
@@ -216,23 +217,21 @@ class LinearBeam:
         turn = self.integrals.turn
         columns = []
         for j, name in enumerate(self.shapes.fields):
-            tv = clean(values[j]) if name == "torsion" else clean(slopes[j]) / self.data.length
+            tv = values[j] if name == "torsion" else slopes[j] / self.data.length
             columns.append(ca.SX(ca.DM(turn[j])) * (tv * self._scale(j)))
         return ca.densify(ca.horzcat(*columns))
 
     def shift_columns(self, values: Floats) -> SX:
         """(3, k) displacement of the axis per amplitude, from shape values there."""
         axis = self.integrals.axis
-        return ca.densify(
-            ca.horzcat(*(ca.SX(ca.DM(axis[j])) * (clean(values[j]) * self._scale(j)) for j in range(self.size)))
-        )
+        return ca.densify(ca.horzcat(*(ca.SX(ca.DM(axis[j])) * (values[j] * self._scale(j)) for j in range(self.size))))
 
     def moments(self, c: SX, cd: SX) -> Moments:
         k, I, L = self.size, self.integrals, self.data.length
         mu = self.data.mass_per_length * L
         scale = ca.vertcat(*(self._scale(j) for j in range(k)))
-        gram = mu * ca.SX(ca.DM(snap(I.gram))) * ca.mtimes(scale, scale.T)
-        eps, first = (mu * scale * ca.DM([clean(x) for x in values]) for values in (I.eps, I.eta_eps))
+        gram = mu * ca.SX(ca.DM(I.gram)) * ca.mtimes(scale, scale.T)
+        eps, first = (mu * scale * ca.DM(values) for values in (I.eps, I.eta_eps))
         along = [[j for j in range(k) if I.axis[j][a]] for a in range(3)]  # amplitudes that move points along x, y, z
         H, N = (self._dyads(gram, along, rate) for rate in (c, cd))
         D, P, s = ca.SX.zeros(3, 3), ca.SX.zeros(3, 3), ca.SX.zeros(3)
@@ -273,14 +272,13 @@ class LinearBeam:
         factor = [self._scale(j) if self.shapes.fields[j] == "torsion" else self._scale(j) / b.length for j in range(k)]
         whole = ca.diag(ca.vertcat(*(j_axis[d] * b.length * I.spin_mass[d] for d in range(3))))
         spin, gram = ca.SX(3, k), ca.SX(k, k)
-        grams = [snap(g) for g in I.spin_gram]
         for d in range(3):
             if is_zero(j_axis[d]):
                 continue
             for j in range(k):
-                spin[d, j] = j_axis[d] * b.length * clean(I.spin[j][d]) * factor[j]
+                spin[d, j] = j_axis[d] * b.length * float(I.spin[j, d]) * factor[j]
                 for i in range(k):
-                    gram[j, i] += j_axis[d] * b.length * grams[d][j, i] * factor[j] * factor[i]
+                    gram[j, i] += j_axis[d] * b.length * float(I.spin_gram[d, j, i]) * factor[j] * factor[i]
         if self.root_inertia is not None:
             turn = self.root_turn()
             carried = ca.mtimes(self.root_inertia, turn)
@@ -289,8 +287,13 @@ class LinearBeam:
 
     def root_turn(self) -> SX:
         """(3, k) rotation of the root section per amplitude: zero for clamped shapes."""
-        root = np.array([0.0])
-        return self.turn_columns(self.shapes.evaluate(root)[0], self.shapes.evaluate(root, 1)[0])
+        return self.turn_columns(*self._station(0.0))
+
+    def _station(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
+        """Values and slopes d/d(eta) of the shapes at a station."""
+        found = (self.shapes.evaluate(np.array([eta]), derivative)[0] for derivative in (0, 1))
+        values, slopes = (canonical(x, norm) for x, norm in zip(found, self.integrals.norms))
+        return values, slopes
 
     def tip(self, c: SX, cd: SX) -> TipMap:
         I = self.integrals
@@ -325,11 +328,11 @@ class LinearBeam:
         return 2 * self.data.damping * root / (self.data.length if name.startswith("bending") else 1.0)
 
     def _by_field(self, constants: np.ndarray, factor: object) -> SX:
-        values, K = snap(constants), ca.SX(self.size, self.size)
+        K = ca.SX(self.size, self.size)
         for j, name in enumerate(self.shapes.fields):
             for i in range(self.size):
-                if values[j, i] != 0.0 and self.shapes.fields[i] == name:
-                    K[j, i] = factor(name) * values[j, i] * self._scale(j) * self._scale(i)  # type: ignore[operator]
+                if constants[j, i] != 0.0 and self.shapes.fields[i] == name:
+                    K[j, i] = factor(name) * float(constants[j, i]) * self._scale(j) * self._scale(i)  # type: ignore[operator]
         return K
 
     def strain_energy(self, c: SX) -> SX:
@@ -339,7 +342,7 @@ class LinearBeam:
         return ca.densify(ca.mtimes(self.damping(), cd))
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
-        values, slopes = self.shapes.evaluate(np.array([eta]))[0], self.shapes.evaluate(np.array([eta]), 1)[0]
+        values, slopes = self._station(eta)
         r = ca.SX(ca.DM([1, 0, 0])) * (eta * self.data.length) + ca.mtimes(self.shift_columns(values), c)
         return r, ca.mtimes(self.turn_columns(values, slopes), c)
 
@@ -347,16 +350,3 @@ class LinearBeam:
 def is_zero(value: SX) -> bool:
     """Whether a number or symbol is the constant zero."""
     return bool(ca.SX(value).is_zero())
-
-
-def clean(value: float) -> float:
-    """A modal integral, or exactly zero where quadrature left round-off."""
-    return 0.0 if abs(value) < 1e-13 else float(value)
-
-
-def snap(matrix: np.ndarray) -> np.ndarray:
-    """Modal integrals with round-off set to exact zeros, so that orthogonal shapes cost nothing."""
-    out = np.array(matrix, dtype=float)
-    scale = np.sqrt(np.abs(np.outer(np.diag(out), np.diag(out)))) if out.ndim == 2 else 1.0
-    out[np.abs(out) <= 1e-13 * np.maximum(scale, 1e-300)] = 0.0
-    return out

@@ -13,6 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Rotation, constant
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moments, RigidMap, lump
@@ -253,8 +254,8 @@ def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
     profile = section_profile(beam_properties(beam))
     eta, w = gauss_rule(profile.breaks)
     g = w * profile("mass_per_length", eta)
-    spins = tuple(float(w @ profile(name, eta)) for name in SPINS)
-    return float(g.sum()), float(g @ eta), float(g @ eta**2), spins
+    mass, first, second = canonical([g.sum(), g @ eta, g @ eta**2]).tolist()
+    return mass, first, second, tuple(canonical([w @ profile(name, eta) for name in SPINS]).tolist())
 
 
 def _beam_data(link: Any) -> BeamData:

@@ -21,8 +21,8 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX
-from pliant.dynamics.bodies import clean, snap
 from pliant.dynamics.sliding_modes import Jet, LengthModes, MovingModes
 from pliant.shapes import BendingModes, LinkShapes, gauss_rule
 from pliant.shapes.load import Array
@@ -102,16 +102,21 @@ class FixedShapes:
         parts = [part.shapes for part in self.shapes.parts]
         rule = gauss_rule(np.concatenate([part.breaks for part in parts]), max(part.wavenumber for part in parts))
         f = flow(self.shapes, self._powers, rule.eta)
-        grams = [[a.T @ (rule.weight[:, None] * b) for b in f] for a in f]
-        return [rule.weight @ a for a in f], [(rule.weight * rule.eta) @ a for a in f], grams
+        norms = [np.sqrt(rule.weight @ a**2) for a in f]
+        grams = [
+            [canonical(a.T @ (rule.weight[:, None] * b), np.outer(m, n)) for b, n in zip(f, norms)]
+            for a, m in zip(f, norms)
+        ]
+        means, firsts = ([canonical(w @ a, n) for a, n in zip(f, norms)] for w in (rule.weight, rule.weight * rule.eta))
+        return means, firsts, grams
 
     def _scaled(self, values: Array, l: SX, power: int) -> SX:
-        """values_i l^(power + p_i), or values_ij l^(power + p_i + p_j), round-off set to zero."""
+        """values_i l^(power + p_i), or values_ij l^(power + p_i + p_j)."""
         p = self._powers
         exponents = power + (p if values.ndim == 1 else p[:, None] + p)
         out = ca.SX(*(values.shape if values.ndim == 2 else (len(p), 1)))
         for index in np.ndindex(values.shape):
-            if (value := clean(float(values[index]))) != 0.0:
+            if (value := float(values[index])) != 0.0:
                 out[index] = value * l ** int(exponents[index])
         return ca.densify(out)
 
@@ -124,8 +129,7 @@ class FixedShapes:
         )
 
     def tip(self, l: SX) -> tuple[Jet, Jet]:
-        value, slope = self.shapes.evaluate(np.ones(1))[0], self.shapes.evaluate(np.ones(1), 1)[0]
-        p = self._powers
+        value, slope, p = self.shapes.integrals.tip, self.shapes.integrals.tip_slope, self._powers
         values = (value, p * value, p * (p - 1) * value)
         slopes = (slope, (p - 1) * slope, (p - 1) * (p - 2) * slope)
         return (
@@ -134,14 +138,15 @@ class FixedShapes:
         )
 
     def station(self, eta: float, l: SX) -> tuple[SX, SX]:
-        values, slopes = (self.shapes.evaluate(np.array([eta]), order)[0] for order in (0, 1))
+        found = (self.shapes.evaluate(np.array([eta]), order)[0] for order in (0, 1))
+        values, slopes = (canonical(x, norm) for x, norm in zip(found, self.shapes.integrals.norms))
         return self._scaled(values, l, 0), self._scaled(slopes, l, -1)
 
     def stiffness(self, l: SX) -> SX:
-        return self._scaled(snap(self.shapes.integrals.stiffness), l, -3)
+        return self._scaled(self.shapes.integrals.stiffness, l, -3)
 
     def damping(self, l: SX) -> SX:
-        return self._scaled(snap(self.shapes.integrals.damping), l, -1)
+        return self._scaled(self.shapes.integrals.damping, l, -1)
 
 
 def flow(shapes: LinkShapes, p: Array, eta: Array) -> tuple[Array, Array, Array]:

@@ -94,7 +94,7 @@ def lift(
         eps=g @ psi, eta_eps=(g * rule.eta) @ psi, gram=gram,
         spin=np.vstack([integrals.spin, np.zeros((k, 3))]), spin_gram=padded(integrals.spin_gram),
         stiffness=padded(integrals.stiffness), damping=padded(integrals.damping), tip=tip, tip_slope=slope,
-    )  # fmt: skip
+    ).canonical()  # fmt: skip
 
 
 @dataclass(frozen=True)

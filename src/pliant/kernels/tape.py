@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import UnsupportedModel
+from pliant.kernels.numbering import Columns, Ints, Numbering
 from pliant.kernels.operations import (
     ALIAS,
     BINARY,
     CODES,
-    COMMUTATIVE,
     CONST,
     COUNTED_AS,
     FREE,
@@ -25,8 +25,6 @@ from pliant.kernels.operations import (
     OUTPUT,
 )
 
-Ints = NDArray[np.int32]
-Columns = tuple[Ints, Ints, Ints, NDArray[np.float64]]
 DIV, INV, MUL = CODES["div"], CODES["inv"], CODES["mul"]
 
 
@@ -137,29 +135,6 @@ def _expanded(f: ca.Function) -> ca.Function:
         ) from error
 
 
-class _Numbering:
-    """Value numbering: equal operations on equal values get one number."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[int, int, int, float]] = []
-        self._known: dict[tuple[int, int, int, bytes], int] = {}
-
-    def value(self, op: int, a: int, b: int, constant: float = 0.0) -> int:
-        if b >= 0 and b < a and op in COMMUTATIVE:
-            a, b = b, a
-        key = (op, a, b, np.float64(constant).tobytes() if op == CONST else b"")
-        number = self._known.setdefault(key, len(self.rows))
-        if number == len(self.rows):
-            self.rows.append((op, a, b, constant))
-        return number
-
-    def columns(self) -> Columns:
-        """Operations, operands and constants as arrays."""
-        op, a, b, constant = zip(*self.rows) if self.rows else ((), (), (), ())
-        ints = (np.array(op, dtype=np.int32), np.array(a, dtype=np.int32), np.array(b, dtype=np.int32))
-        return (*ints, np.array(constant, dtype=np.float64))
-
-
 def _row_major(shape: tuple[int, int], sparsity: ca.Sparsity) -> list[int]:
     """Place of each nonzero (CasADi: column by column) in a dense row-major array."""
     rows, columns = sparsity.get_triplet()
@@ -173,7 +148,7 @@ def _number_values(f: ca.Function, keep: tuple[int, ...]) -> tuple[Columns, Ints
     out_places = {i: _row_major(f.size_out(i), f.sparsity_out(i)) for i in keep}
     out_starts = dict(zip(keep, np.cumsum([0] + [f.numel_out(i) for i in keep]).tolist()))
     targets = np.full(sum(f.numel_out(i) for i in keep), -1, dtype=np.int32)
-    numbering = _Numbering()
+    numbering = Numbering()
     slots = [-1] * f.sz_w()
     for k in range(f.n_instructions()):
         op, source, target = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
@@ -182,9 +157,9 @@ def _number_values(f: ca.Function, keep: tuple[int, ...]) -> tuple[Columns, Ints
                 targets[out_starts[target[0]] + out_places[target[0]][target[1]]] = slots[source[0]]
             continue
         if op == INPUT:
-            value = numbering.value(op, in_starts[source[0]] + in_places[source[0]][source[1]], -1)
+            value = numbering.value(op, in_starts[source[0]] + in_places[source[0]][source[1]])
         elif op == CONST:
-            value = numbering.value(op, -1, -1, f.instruction_constant(k))
+            value = numbering.constant(f.instruction_constant(k))
         elif op in ALIAS:
             value = slots[source[0]]
         elif op in NAMES:
@@ -206,16 +181,18 @@ def _share_reciprocals(columns: Columns, targets: Ints) -> tuple[Columns, Ints]:
     """
     op, a, b, constant = (column.tolist() for column in columns)
     divisions = Counter(b[i] for i in range(len(op)) if op[i] == DIV)
-    numbering = _Numbering()
+    numbering = Numbering()
     new: list[int] = []
     for i in range(len(op)):
         left, right = (new[a[i]] if a[i] >= 0 and op[i] != INPUT else a[i]), (new[b[i]] if b[i] >= 0 else -1)
         if op[i] == DIV and op[b[i]] == CONST and _has_reciprocal(constant[b[i]]):
-            new.append(numbering.value(MUL, left, numbering.value(CONST, -1, -1, 1.0 / constant[b[i]])))
+            new.append(numbering.value(MUL, left, numbering.constant(1.0 / constant[b[i]])))
         elif op[i] == DIV and divisions[b[i]] > 1:
-            new.append(numbering.value(MUL, left, numbering.value(INV, right, -1)))
+            new.append(numbering.value(MUL, left, numbering.value(INV, right)))
+        elif op[i] == CONST:
+            new.append(numbering.constant(constant[i]))
         else:
-            new.append(numbering.value(op[i], left, right, constant[i]))
+            new.append(numbering.value(op[i], left, right))
     return numbering.columns(), np.array([new[t] if t >= 0 else -1 for t in targets.tolist()], dtype=np.int32)
 
 

@@ -6,7 +6,8 @@ import math
 import re
 from typing import Any
 
-SNAP = 1e-12  # a sine or cosine of a fixed angle this near to 0 or ±1 is meant to be 0 or ±1
+SNAP = 1e-12  # a sine or cosine of a fixed angle this near to one of a multiple of 30 or 45 degrees is meant to be it
+SIMPLE = (0.0, 0.5, math.sqrt(0.5), math.sqrt(0.75), 1.0)
 
 _TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(pi|deg|rad)\b|([-+*/()°π]))")
 _LONGEST = 80
@@ -100,12 +101,14 @@ def is_symbol(value: Any) -> bool:
 
 
 def _snapped(value: float) -> float:
-    nearest = round(value)
-    return float(nearest) if abs(value - nearest) <= SNAP else value
+    """The value, or the simple one that it is but for rounding: sine and cosine of 45 degrees are then one number."""
+    size = abs(value)
+    near = next((simple for simple in SIMPLE if abs(size - simple) <= SNAP), size)
+    return math.copysign(near, value) + 0.0
 
 
 def sine(angle: Any) -> Any:
-    """Sine of a fixed angle or a symbol, exact at multiples of pi/2."""
+    """Sine of a fixed angle or a symbol, exact at multiples of pi/6 and pi/4."""
     if is_symbol(angle):
         import casadi
 
@@ -114,7 +117,7 @@ def sine(angle: Any) -> Any:
 
 
 def cosine(angle: Any) -> Any:
-    """Cosine of a fixed angle or a symbol, exact at multiples of pi/2."""
+    """Cosine of a fixed angle or a symbol, exact at multiples of pi/6 and pi/4."""
     if is_symbol(angle):
         import casadi
 

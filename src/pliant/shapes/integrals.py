@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.algebra.canonical import canonical, canonical_products
 from pliant.shapes.elements import eigenpairs
 from pliant.shapes.load import FREE, Array, LoadRatios
 from pliant.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule
@@ -118,6 +119,34 @@ class ModalIntegrals:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
+    @property
+    def norms(self) -> tuple[Array, Array]:
+        """Root of the mean square of each shape and, for bending, of its slope: natural scales of what it gives."""
+        shape = np.sqrt(np.diag(self.gram) + np.diag(self.spin_gram[0]))
+        return shape, np.maximum(shape, np.sqrt(np.diagonal(self.spin_gram, axis1=1, axis2=2).max(axis=0)))
+
+    def canonical(self) -> ModalIntegrals:
+        """The same with round-off taken out: see `pliant.algebra.canonical`."""
+        norm, slope = self.norms
+        spins = np.sqrt(self.spin_mass * np.diagonal(self.spin_gram, axis1=1, axis2=2).T)
+        mass, first, second = canonical([self.mass, self.first, self.second]).tolist()
+        return replace(
+            self,
+            mass=mass,
+            first=first,
+            second=second,
+            eps=canonical(self.eps, norm * np.sqrt(mass)),
+            eta_eps=canonical(self.eta_eps, norm * np.sqrt(second)),
+            gram=canonical_products(self.gram),
+            spin_mass=canonical(self.spin_mass),
+            spin=canonical(self.spin, spins),
+            spin_gram=canonical_products(self.spin_gram),
+            stiffness=canonical_products(self.stiffness),
+            damping=canonical_products(self.damping),
+            tip=canonical(self.tip, norm),
+            tip_slope=canonical(self.tip_slope, slope),
+        )
+
     def shortening(self, eta: ArrayLike) -> Array:
         """H_jk(eta) = int_0^eta psi_j' psi_k' within each bending plane, 0 elsewhere, shape (len(eta), m, m)."""
         stations = np.atleast_1d(np.asarray(eta, dtype=float))
@@ -141,7 +170,8 @@ def blocks(fields: Sequence[Field]) -> list[slice]:
 
 
 def modal_integrals(fields: Sequence[Field], profile: Profile = UNIFORM) -> ModalIntegrals:
-    """Compute all integrals of a link with one Gauss rule that is exact to rounding for all its shapes."""
+    """Compute all integrals of a link with one Gauss rule that is exact to rounding for all its shapes; zeros, equal
+    values and simple fractions are exact."""
     rule = _common_rule(fields, profile)
     kinds = [FIELDS[f.name] for f in fields for _ in range(f.shapes.size)]
     axis = np.array([kind.axis for kind in kinds], dtype=float).reshape(-1, 3)
@@ -173,7 +203,7 @@ def modal_integrals(fields: Sequence[Field], profile: Profile = UNIFORM) -> Moda
         tip=tip,
         tip_slope=tip_slope,
         fields=tuple(fields),
-    )
+    ).canonical()
 
 
 def _common_rule(fields: Sequence[Field], profile: Profile) -> Rule:
