@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pliant.algebra.inertia import zero
 from pliant.algebra.rotations import SX
 from pliant.dynamics import denoc
-from pliant.dynamics.chain import Chain
+from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.energies import potential_energy
 from pliant.dynamics.forces import rotors
 from pliant.dynamics.sliding_links import rest_state, travels
@@ -21,7 +21,13 @@ from pliant.dynamics.tracked import frozen
 from pliant.errors import ModelError
 
 SMALLEST = 1e-13
-"""Pivot over diagonal entry: below this, round-off is all that is left of the inertia."""
+"""Pivot over diagonal entry: below this, round-off is all that is left of the inertia.
+
+The elimination takes from an entry what other coordinates carry of it; each of the some hundred subtractions and
+products along a chain leaves 1e-16 of the entry. A number without unit, so that it holds for arms of any size.
+"""
+BEND = 1e-3
+"""Trial deflection of a beam over its length, and trial twist in radians: small, as the models assume."""
 
 
 def pivots(chain: Chain, q: SX) -> tuple[SX, SX]:
@@ -44,33 +50,64 @@ def pivots(chain: Chain, q: SX) -> tuple[SX, SX]:
     return d, diagonal
 
 
+def trial_state(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One bent configuration: joints turned by unlike angles, or moved by unlike parts of the arm's length; amplitudes
+    that bend every beam by `BEND` of its own length."""
+    rest = rest_state(chain)
+    lengths = _numbers([ca.norm_2(link.body.tip(*_still(link, rest)).p) for link in chain.links], p, values)
+    offsets = _numbers([ca.norm_2(link.joint.origin) for link in chain.links], p, values)
+    reach = float(lengths.sum() + offsets.sum()) or 1.0
+    state = 0.3 + 0.7 * np.arange(chain.n) % 2.1
+    for link, length in zip(chain.links, lengths):
+        if link.joint_index is not None and not link.joint.turns:
+            state[link.joint_index] *= reach
+        if link.body_indices:
+            moments = link.body.moments(*_still(link, rest))
+            squares = _numbers([moments.gram[k, k] / moments.m for k in range(len(link.body_indices))], p, values)
+            for index, square in zip(link.body_indices, squares):  # root of the mean square deflection per amplitude
+                turns = ".torsion." in chain.coordinates[index]
+                state[index] = BEND if turns or not square > 0 else BEND * (length or reach) / np.sqrt(square)
+    for link in chain.links:
+        if link.drive is not None:
+            state[link.drive.index] = state[link.shaft]
+    sliding = list(travels(chain))
+    state[sliding] = rest[sliding]
+    return np.asarray(state, dtype=float)
+
+
+def _still(link: ChainLink, rest: NDArray[np.float64]) -> tuple[SX, SX]:
+    """A body's own coordinates at rest, and their rates."""
+    return ca.SX(ca.DM(rest[list(link.body_indices)])), ca.SX.zeros(len(link.body_indices))
+
+
+def _numbers(expressions: list[SX], p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array(ca.Function("numbers", [p], [ca.vertcat(*expressions)])(values), dtype=float).ravel()
+
+
 def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
     """Raises `ModelError` that names the first coordinate without inertia, at rest and in one bent configuration."""
     chain = frozen(chain)  # with small amplitudes, modes that follow have the inertia of those that do not
-    q = ca.SX.sym("q", chain.n)
-    found = ca.Function("pivots", [q, p], list(pivots(chain, q)))
-    generic = np.where(np.arange(chain.n) < chain.n_joints, 0.3 + 0.7 * np.arange(chain.n) % 2.1, 1e-3)
-    motors = {link.drive.index: link for link in chain.links if link.drive is not None}
-    for link in motors.values():
-        if link.drive is not None and float(ca.evalf(ca.substitute(ca.SX(link.drive.rotor), p, ca.DM(values)))) <= 0:
+    motors = {link.drive.index for link in chain.links if link.drive is not None}
+    for link in chain.links:
+        if link.drive is not None and not _numbers([link.drive.rotor], p, values)[0] > 0:
             raise ModelError(
                 f"links.{link.name}.joint.drive: rotor_inertia is 0; an elastic drive needs rotor_inertia > 0"
             )
-    rest, sliding = rest_state(chain), list(travels(chain))
-    generic[sliding] = rest[sliding]
-    for state in (rest, generic):
+    q = ca.SX.sym("q", chain.n)
+    found = ca.Function("pivots", [q, p], list(pivots(chain, q)))
+    for state in (rest_state(chain), trial_state(chain, p, values)):
         d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
-        for k, name in enumerate(chain.coordinates):
-            if k not in motors and not d[k] > SMALLEST * diagonal[k]:
-                raise ModelError(_remedy(name, d[k]))
+        lost = [k for k in range(chain.n) if k not in motors and not d[k] > SMALLEST * diagonal[k]]
+        if lost:
+            k = min(lost, key=lambda k: bool(np.isnan(d[k])))  # the elimination divided by it, further in
+            raise ModelError(_remedy(chain.coordinates[k], d[k] / diagonal[k] if diagonal[k] else 0.0))
 
 
 def check_finite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
     """Raises `ModelError` where energies of the arm at rest or slightly bent are beyond all numbers."""
     q = ca.SX.sym("q", chain.n)
     V = ca.Function("potential", [q, p], [potential_energy(chain, q)])
-    rest = rest_state(chain)
-    for state in (rest, rest + 1e-3):
+    for state in (rest_state(chain), trial_state(frozen(chain), p, values)):
         if not np.isfinite(float(V(state, values))):
             raise ModelError(
                 "the gravity and strain energy of this arm is not finite; its masses, lengths or stiffnesses are too "
@@ -78,8 +115,8 @@ def check_finite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
             )
 
 
-def _remedy(name: str, pivot: float) -> str:
+def _remedy(name: str, left: float) -> str:
     cause = "it moves no mass: add inertia about its axis (hub, polar_inertia, tip, payload, rotor), or remove it"
     if ".torsion." in name:
         cause = "give the beam a polar_inertia > 0, or leave torsion out"
-    return f"{name}: the inertia matrix is singular, this coordinate has no inertia left (pivot {pivot:.1e}); {cause}"
+    return f"{name}: the inertia matrix is singular, {left:.0e} of this coordinate's inertia is left; {cause}"

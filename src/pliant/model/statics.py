@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arguments import require_loads
 from pliant.dynamics.sliding_links import check_travel
 from pliant.errors import ModelError, PliantError
@@ -21,6 +22,14 @@ Array = NDArray[np.float64]
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
 """q -> generalised forces (n,) and their slopes (n, n)."""
 MOST_STEPS = 50
+CONVERGED = 1e-13
+"""Newton step over what has settled so far, both measured by their strain energy, at which the rest is found."""
+STALLED = 1e-8
+"""Newton steps that no longer shrink are rounding if they are this small: a true one of half the digits is the last."""
+SYMMETRIC = 1e-9
+"""Skew part of the stiffness over its largest entry, coordinates measured by their inertia: rounding leaves 1e-15."""
+ROUNDING = 2.0**-50
+"""Change of angles (radians) and of other coordinates (relative) that shows what rounding does to the stiffness."""
 _SLOPES: WeakKeyDictionary[Model, Any] = WeakKeyDictionary()
 """Functions (q, p) -> d(force)/dq, d(force)/dp of models that were asked."""
 
@@ -66,17 +75,21 @@ def equilibrium(model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayL
     unknown, rows = resting(model)
     if not unknown:
         return q
-    forces, zero = applied(model, loads, p), np.zeros(n)
+    forces, zero, last = applied(model, loads, p), np.zeros(n), np.inf
     for _ in range(MOST_STEPS):
         force, slope = forces(q)
         residual = (model.bias(q, zero, p) - force)[rows]
+        K = (model.stiffness(q, p=p) - slope)[np.ix_(rows, unknown)]
         try:
-            step = np.linalg.solve((model.stiffness(q, p=p) - slope)[np.ix_(rows, unknown)], residual)
+            step = np.linalg.solve(K, residual)
         except np.linalg.LinAlgError:
             break
         q[unknown] -= step
-        if np.abs(step).max() <= 1e-13 * max(1.0, np.abs(q).max()):
+        weight = np.sqrt(np.abs(np.diag(K)))  # squares of amplitudes times it are energies, whatever their units
+        size, whole = float(np.linalg.norm(weight * step)), float(np.linalg.norm(weight * q[unknown]))
+        if size <= CONVERGED * whole or last <= size <= STALLED * whole:
             return q
+        last = size
     raise PliantError(
         f"equilibrium: no static rest found near the straight arm at joints {given}; "
         "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
@@ -99,21 +112,31 @@ def rest_slope(model: Model, q: ArrayLike, p: ArrayLike | None = None) -> Array:
 
 def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
     """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
-    from scipy.linalg import eigh
-
     if not free:
         return np.zeros(0), np.zeros((model.n, 0))
-    K, M = model.stiffness(q, loads, p), model.mass_matrix(q, p)
+    K, M = (X[np.ix_(free, free)] for X in (model.stiffness(q, loads, p), model.mass_matrix(q, p)))
     if not (np.isfinite(K).all() and np.isfinite(M).all()):
         raise PliantError("frequencies: stiffness or inertia there is beyond all numbers; check the robot's own")
-    if np.abs(K - K.T).max() > 1e-9 * np.abs(K).max():
+    scaled = K / np.sqrt(np.outer(np.diag(M), np.diag(M)))
+    if np.abs(scaled - scaled.T).max() > SYMMETRIC * np.abs(scaled).max():
         raise ModelError(
             "loads: a load that follows the arm has no potential, and the arm under it no real modes; "
             "give it in base axes, or ask linearize"
         )
-    squares, vectors = eigh(K[np.ix_(free, free)], M[np.ix_(free, free)])
     shapes = np.zeros((model.n, len(free)))
-    shapes[free] = vectors
-    scale = np.abs(squares).max(initial=0.0)
-    squares[np.abs(squares) < 1e-13 * scale] = 0.0  # a rigid-body motion, not a vibration of 1e-7 of the stiffest
+    squares, shapes[free] = natural_modes(K, M, _rounding(model, q, loads, p)[np.ix_(free, free)])
     return squares, shapes
+
+
+def _rounding(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
+    """What rounding may have left in each entry of the stiffness: how much it moves with the last bits of q.
+
+    Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
+    """
+    angles = np.zeros(model.n)
+    for link in model.chain.links:
+        if link.joint_index is not None and link.joint.turns:
+            angles[link.joint_index] = 1.0
+    K, random = model.stiffness(q, loads, p), np.random.default_rng(0)
+    nearby = (q + ROUNDING * random.uniform(-1, 1, model.n) * (np.abs(q) + angles) for _ in range(3))
+    return np.asarray(ROOM * np.max([np.abs(model.stiffness(state, loads, p) - K) for state in nearby], axis=0))

@@ -1,0 +1,144 @@
+"""An arm is the same in metres, millimetres and kilometres: accepted or refused alike, with the same frequencies.
+
+And slow motions are found beside fast ones, however far their stiffnesses or masses lie apart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import ModelError, Robot
+from pliant.dynamics.sliding_links import rest_state
+from pliant.robot import load
+from units import in_unit
+
+BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "arms").glob("*.yaml"))
+UNITS = {"millimetres": 1e3, "kilometres": 1e-3}
+
+
+def scales(model, metre: float) -> np.ndarray:
+    """What the number of a coordinate is multiplied by in the other unit: lengths are, angles and slopes are not."""
+    out = np.ones(model.n)
+    for link in model.chain.links:
+        if link.joint_index is not None and not link.joint.turns:
+            out[link.joint_index] = metre
+        if link.drive is not None:
+            out[link.drive.index] = out[link.shaft]
+        names = [model.coordinates[index] for index in link.body_indices]
+        powers = [0] * (len(names) - len(link.body.shapes.powers)) + list(link.body.shapes.powers) if names else []
+        for index, name, power in zip(link.body_indices, names, powers):
+            out[index] = 1.0 if ".torsion." in name else metre ** (1 - power)
+    return out
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("arm", BUNDLED)
+def test_bundled_arms_in_other_units(arm, unit):
+    here, metre = load(arm), UNITS[unit]
+    model, other = here.model(), in_unit(here, metre).model()
+    scale = scales(model, metre)
+    rest = rest_state(model.chain)
+    q = rest + np.where((np.arange(model.n) < model.n_joints) & (scale == 1.0), 0.4, 0.0)
+    for joints in ("locked", "free"):
+        ours, theirs = model.modes(q, joints)[0], other.modes(q * scale, joints)[0]
+        np.testing.assert_allclose(theirs, ours, rtol=1e-9)
+    rate, force = 0.1 * np.cos(np.arange(model.n)), np.sin(1.0 + np.arange(model.n_joints))
+    ours = model.forward_dynamics(q, rate, force)
+    theirs = other.forward_dynamics(q * scale, rate * scale, force * metre**2 / scale[: model.n_joints])
+    np.testing.assert_allclose(theirs / scale, ours, rtol=0, atol=1e-11 * np.abs(ours).max())
+    ours, theirs = (m.equilibrium(x[: m.n_joints]) for m, x in ((model, q), (other, q * scale)))
+    np.testing.assert_allclose(theirs / scale, ours, rtol=1e-9, atol=1e-12 * np.abs(ours).max())
+
+
+def arm(**changes) -> Robot:
+    """Two beams that are unlike in everything, under gravity, with a payload and an elastic drive."""
+    beam = {"mass_per_length": 0.7, "EI_y": 90.0, "EI_z": 130.0, "GJ": 60.0, "polar_inertia": 3e-4}
+    robot = Robot(
+        name="unlike",
+        gravity=(0.3, -9.0, -1.0),
+        links=[
+            {
+                "name": "inner",
+                "joint": {"hub": {"inertia": (0.1, 0.2, 0.3)}, "axis": (0, 1, 0),
+                          "drive": {"stiffness": 900.0, "rotor_inertia": 2e-4, "gear_ratio": 50}},
+                "beam": {**beam, "length": 1.3},
+                "shapes": {"bending_y": 2, "bending_z": 1, "torsion": 1},
+            },
+            {
+                "name": "outer",
+                "joint": {"hub": {"mass": 0.4}},
+                "beam": {**beam, "length": 0.8},
+                "shapes": {"method": "elements", "count": 2, "bending_y": True, "bending_z": True},
+            },
+        ],
+        payload={"mass": 0.9, "inertia": (0.01, 0.02, 0.03), "com": (0.05, 0.02, 0.0)},
+    )  # fmt: skip
+    return robot.replace(changes) if changes else robot
+
+
+@pytest.mark.parametrize("metre", [1e-3, 1e3, 1e6])
+def test_elements_springs_and_torsion_in_other_units(metre):
+    model, other = arm().model(), in_unit(arm(), metre).model()
+    scale = scales(model, metre)
+    q = model.equilibrium([0.4, -0.7])
+    np.testing.assert_allclose(other.equilibrium([0.4, -0.7]) / scale, q, rtol=1e-9, atol=1e-14)
+    for joints in ("locked", "free"):
+        np.testing.assert_allclose(other.modes(q * scale, joints)[0], model.modes(q, joints)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("metre", [1e-3, 1.0, 1e3])
+def test_what_is_refused_is_refused_in_every_unit(metre):
+    """A beam that turns about its own axis, without inertia about it."""
+    beam = {"length": 1.3, "mass_per_length": 0.7, "EI_y": 90.0, "EI_z": 130.0}
+    links = [
+        {"name": "inner", "beam": beam, "shapes": {"bending_y": 2, "bending_z": 1}},
+        {"name": "roll", "joint": {"axis": (1, 0, 0)}, "beam": {**beam, "length": 0.6}},
+    ]
+    with pytest.raises(ModelError, match=r"^roll: the inertia matrix is singular, 0e\+00 of this"):
+        in_unit(Robot(name="roll", links=links), metre).model()
+
+
+def test_small_arms_are_accepted():
+    """An arm a thousandth, a millionth the size, of the same material: frequencies rise as the size falls."""
+
+    def rod(size: float) -> Robot:
+        section = {"shape": "tube", "outer_diameter": 0.05 * size, "inner_diameter": 0.04 * size}
+        joint = {"hub": {"mass": 0.1 * size**3, "inertia": (1e-4 * size**5, 2e-4 * size**5, 3e-4 * size**5)}}
+        beam = {"length": size, "material": "steel", "section": section}
+        link = {"name": "rod", "joint": joint, "beam": beam, "shapes": {"bending_y": 2, "bending_z": 2}}
+        return Robot(name="rod", links=[link], payload={"mass": 0.5 * size**3}, gravity=(0, 0, 0))
+
+    frequencies = rod(1.0).model().frequencies()
+    for size in (1e-3, 1e-6):
+        np.testing.assert_allclose(rod(size).model().frequencies() * size, frequencies, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [1e10, 1e16, 1e24])
+def test_a_soft_plane_beside_a_stiff_one(ratio):
+    """The two planes of one beam do not meet: each has the frequency of a clamped beam, whatever the other's."""
+    beam = {"length": 1.3, "mass_per_length": 0.7, "EI_y": 2.0, "EI_z": 2.0 * ratio}
+    shapes = {"bending_y": 1, "bending_z": 1}
+    robot = Robot(name="blade", gravity=(0, 0, 0), links=[{"name": "blade", "beam": beam, "shapes": shapes}])
+    found = robot.model().modes(np.zeros(3), "locked")[0]
+    beta = 1.8751040687119611
+    soft = beta**4 * 2.0 / (0.7 * 1.3**4)
+    np.testing.assert_allclose(found, [soft, soft * ratio], rtol=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [1e-10, 1e-13, 1e-20])
+def test_a_light_body_beside_a_heavy_one(ratio):
+    """Two rotors on springs of their own: a motor of `ratio` times the arm's inertia."""
+    drive = {"stiffness": 40.0, "rotor_inertia": 0.3 * ratio, "gear_ratio": 1.0}
+    wheel = {"name": "wheel", "joint": {"drive": drive}, "rigid": {"mass": 2.0, "inertia": (0.1, 0.2, 0.3)}}
+    beam = {"length": 1.3, "mass_per_length": 0.7, "EI_y": 2.0, "EI_z": 3.0}
+    post = {"name": "post", "joint": {"type": "fixed"}, "beam": beam, "shapes": {"bending_z": 1}}
+    found = Robot(name="wheel", gravity=(0, 0, 0), links=[wheel, post]).model().modes(np.zeros(3), "free")[0]
+    whole = 0.3 + 0.7 * 1.3**3 / 3  # about the axis of the drive, across which the post bends
+    across = 1.8751040687119611**4 * 2.0 / (0.7 * 1.3**4)
+    assert found[0] == 0.0  # the wheel with its motor
+    assert found[1] == pytest.approx(across, rel=1e-12)
+    assert found[2] == pytest.approx(40.0 / (0.3 * ratio) + 40.0 / whole, rel=1e-12)
