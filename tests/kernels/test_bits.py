@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import Kernel, llvm, set_threads
+from pliant.kernels.target import Machine, vector_unit
 
 SEEDS = range(6)
 
@@ -117,7 +118,7 @@ def test_code_for_other_machines(random_graph, triple, cpu, features, width, fma
     binding = pytest.importorskip("llvmlite.binding")
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
-    target = llvm.Machine(triple, cpu, features, width, fma)
+    target = Machine(triple, cpu, features, width, fma)
     tape = Kernel(random_graph(0)).tape
     for kind in ("single", "batch"):
         module = binding.parse_assembly(llvm.source(tape, kind, target), binding.create_context())
@@ -140,4 +141,4 @@ def test_code_for_other_machines(random_graph, triple, cpu, features, width, fma
     ],
 )
 def test_vector_unit(architecture, features, expected):
-    assert llvm.vector_unit(architecture, features) == expected
+    assert vector_unit(architecture, features) == expected

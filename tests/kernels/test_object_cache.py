@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import Kernel, cache, llvm, set_threads
+from pliant.kernels.target import machine
 
 STATE = np.array([0.3, -1.2])
 
@@ -104,14 +105,14 @@ def test_foreign_files_are_rebuilt(folder, monkeypatch):
 def test_another_machine_has_another_key(change):
     from dataclasses import replace
 
-    here = llvm.machine()
+    here = machine()
     assert llvm._function_key(function(), "single", here) != llvm._function_key(
         function(), "single", replace(here, **change)
     )
 
 
 def test_keys_differ_by_function_kind_and_emitter(monkeypatch):
-    here = llvm.machine()
+    here = machine()
     keys = {llvm._function_key(function(k), kind, here) for k in (1.0, 2.0) for kind in ("single", "batch")}
     monkeypatch.setattr(llvm, "emitter", lambda: "another version")
     assert len(keys | {llvm._function_key(function(), "single", here)}) == 5

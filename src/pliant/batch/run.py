@@ -20,7 +20,7 @@ from pliant.batch.result import BROKEN, FINISHED, STOPPED, BatchResult, BatchSta
 from pliant.batch.store import Device, Sink, sink
 from pliant.errors import ModelError, SimulationError, UnsupportedModel
 from pliant.integrate.arguments import MOST_STEPS as MOST_FIXED_STEPS
-from pliant.kernels import llvm
+from pliant.kernels.target import machine
 from pliant.model import Model
 from pliant.progress import reporter
 from pliant.simulation import MOST_ROWS
@@ -199,7 +199,7 @@ class _Run:
         most = max(1, int(self.engine.slice_bytes / each))
         if self.engine.module is not np:
             return most
-        grain = 4 * llvm.machine().width
+        grain = 4 * machine().width
         least = LEAST_STEPS // max(1, int(self.engine.plan.count.sum()) or len(self.t))
         return max(grain, min(most, max(least, -(-self.given.arms // SLICES))) // grain * grain)
 

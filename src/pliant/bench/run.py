@@ -67,7 +67,7 @@ def bench(
 
 def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
     """The day, the machine, the versions and the command."""
-    from pliant.kernels.llvm import machine
+    from pliant.kernels.target import machine
 
     versions: dict[str, str | None] = {}
     for name in ("pliant", *PEERS):

@@ -58,7 +58,7 @@ def _version(name: str) -> str | None:
 def _processor() -> dict[str, Any]:
     import llvmlite.binding as binding
 
-    from pliant.kernels.llvm import machine
+    from pliant.kernels.target import machine
 
     found = machine()
     return {

@@ -17,6 +17,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from .numba_target import follow_kernels
+
+follow_kernels()  # before the first function is compiled
+
 # Statuses of a loop.
 RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF = range(10)
 # Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step tried,

@@ -1,4 +1,4 @@
-"""Machine code: what this machine can do, a tape compiled to object code, object code brought into memory."""
+"""Machine code: a tape compiled to object code, object code brought into memory."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pliant.errors import UnsupportedModel
 from pliant.kernels import cache, emit, entry, lanes, lower, operations, sincos, tape
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX, Lanes
 from pliant.kernels.tape import Tape
+from pliant.kernels.target import Machine, machine
 
 #: Steps in one function. Shorter parts compile faster, longer ones run 1-3 % faster; measured on 250 ... 65,000 steps.
 PART_LENGTH = 500
@@ -31,45 +32,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-@dataclass(frozen=True)
-class Machine:
-    """The processor that kernels are compiled for.
-
-    Attributes
-    ----------
-    width : int
-        Doubles in one vector register.
-    fma : bool
-        Whether it multiplies and adds with one rounding.
-    """
-
-    triple: str
-    cpu: str
-    features: str
-    width: int
-    fma: bool
-
-    @property
-    def code_model(self) -> str:
-        return "small" if self.triple.startswith("aarch64") and "linux" in self.triple else "jitdefault"
-
-    def pack(self, length: int) -> Lanes:
-        """States that a tape of this length takes at once."""
-        return lanes.pack(self.width, length)
-
-    def target_machine(self, opt: int) -> Any:
-        import llvmlite.binding as binding
-
-        target = binding.Target.from_triple(self.triple)
-        return target.create_target_machine(self.cpu, self.features, opt, codemodel=self.code_model, jit=True)
-
-    @property
-    def attributes(self) -> str:
-        bits = 64 * self.width
-        wide = f' "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"' if bits > 256 else ""
-        return f'\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\nattributes #0 = {{ nounwind{wide} }}\n'
-
-
 @dataclass(frozen=True, eq=False)
 class Code:
     """Machine code in memory; it lives as long as this object."""
@@ -80,27 +42,6 @@ class Code:
     def number(self, name: str) -> int:
         """What the function `name` without arguments says."""
         return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self.engine.get_function_address(name))())
-
-
-@functools.cache
-def machine() -> Machine:
-    """This machine."""
-    import llvmlite.binding as binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    features = binding.get_host_cpu_features()
-    triple = binding.get_process_triple()
-    width, fma = vector_unit(triple.split("-")[0], dict(features))
-    return Machine(triple, binding.get_host_cpu_name(), features.flatten(), width, fma)
-
-
-def vector_unit(architecture: str, features: dict[str, bool]) -> tuple[int, bool]:
-    """Doubles in a vector register, and whether multiply-adds are fused in hardware."""
-    if architecture in ("x86_64", "amd64", "i686", "i386"):
-        width = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
-        return width, bool(features.get("fma"))
-    return 2, architecture.startswith(("aarch64", "arm64", "powerpc64", "ppc64"))
 
 
 def source(instructions: Tape, kind: str, target: Machine) -> str:

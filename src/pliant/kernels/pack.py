@@ -23,6 +23,7 @@ from pliant.kernels.lower import lower
 from pliant.kernels.pack_steps import OWN, Layout
 from pliant.kernels.pack_text import Text
 from pliant.kernels.tape import Tape
+from pliant.kernels.target import machine
 
 ENTRY = "pliant_march"
 JOB = ("x", "w", "w_stride", "p", "p_stride", "out", "out_stride", "t", "h", "count", "row", "piece", "segments",
@@ -85,7 +86,7 @@ class March:
 
     def __init__(self, f: ca.Function, method: Method, width: int | None = None) -> None:
         tape = Tape.from_function(f)
-        target = llvm.machine()
+        target = machine()
         self.lanes = Lanes(width) if width else target.pack(len(tape))
         self.n, self.n_held, self.n_own = tape.in_sizes[1:]
         if tape.n_out != self.n:
