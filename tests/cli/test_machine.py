@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import pkgutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pliant
+from pliant.cli.self_test import parts, run_checks
+from pliant.export import EXPORTS
+from pliant.integrate import METHODS
 from pliant.kernels import cache
+from pliant.kernels.arguments import plain
 
 from .conftest import Run
 
@@ -34,14 +42,110 @@ def test_doctor_reports_and_computes(run: Run) -> None:
         assert word in text
 
 
-def test_doctor_fails_when_the_self_test_does(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError("no such instruction")
+def test_doctor_runs_what_users_run(run: Run) -> None:
+    checks = json.loads(run("doctor", "--json").stdout)["self_test"]["checks"]
+    names = [check["name"] for check in checks]
+    assert {"simulate, default", *(f"simulate, {name}" for name in METHODS[1:])} <= set(names)
+    assert {f"export to {kind}" for kind in EXPORTS} <= set(names)
+    assert {"formulations", "virtual machine", "cache", "no cache", "batch of states", "batch of runs, rk4"} <= set(
+        names
+    )
+    assert all(check["passed"] is not False and check["seconds"] >= 0.0 for check in checks)
 
-    monkeypatch.setattr(pliant.Model, "forward_dynamics", broken)
+
+def _raises(message: str) -> Callable[..., Any]:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError(message)
+
+    return broken
+
+
+def _off(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Right but for one part in a thousand."""
+    return lambda *given, **named: original(*given, **named) * (1.0 + 1e-3)
+
+
+def _raises_for_lists(signature: Any, given: Any) -> Any:
+    if any(isinstance(array, list) for array in given):
+        raise ValueError("no lists")
+    return plain(signature, given)
+
+
+RUNS = ("batch of runs, rk4", "batch of runs, dopri5")
+IMPLICIT = {  # what is broken, how, and the parts that must be named; every part falls to one break only
+    "pliant.integrate.steppers.EXPLICIT:dop853": (_raises("tableau dop853: dense order 7 violated"),
+        ("simulate, default", "simulate, dop853", "simulate, torque by a Python function")),
+    "pliant.integrate.steppers.rodas5p": (_raises("gamma"), ("simulate, rodas5p",)),
+    "pliant.integrate.steppers._midpoint": (_raises("no Jacobian"), ("simulate, midpoint",)),
+    "pliant.integrate.driver.solve_sundials": (_raises("no CVODE"), ("simulate, adams", "simulate, bdf")),
+    "pliant.cli.self_test.FORMULATIONS": (1e-30, ("formulations",)),
+    "pliant.kernels.vm.VirtualMachine.__call__": (_raises("no virtual machine"), ("virtual machine",)),
+    "pliant.kernels.cache.read": (lambda key: None, ("cache",)),
+    "pliant.kernels.pack.March.__call__": (_raises("no march"), RUNS),
+    **{f"pliant.export.EXPORTS:{kind}": (_raises(f"no {kind}"), (f"export to {kind}",)) for kind in EXPORTS},
+}  # fmt: skip
+EXPLICIT = {
+    "pliant.integrate.steppers.EXPLICIT:rk4": (_raises("no rk4"), ("simulate, rk4",)),
+    "pliant.integrate.steppers.EXPLICIT:dopri5": (_raises("no dopri5"), ("simulate, dopri5",)),
+    "pliant.kernels.kernel.plain": (_raises_for_lists, ("arrays of any layout",)),
+    "pliant.kernels.llvm.object_code": (_raises("no LLVM"), ("cache", "no cache")),
+    "pliant.kernels.batch.BatchCode.__call__": (_raises("no packs"), ("batch of states",)),
+    "pliant.kernels.threads._executor": (_raises("no threads"), RUNS),
+}
+
+
+@pytest.mark.parametrize("breaks", [IMPLICIT, EXPLICIT], ids=["implicit", "explicit"])
+def test_doctor_names_what_fails(run: Run, monkeypatch: pytest.MonkeyPatch, breaks: dict[str, Any]) -> None:
+    """Each broken part is named with its message, and the others pass all the same."""
+    run_checks()  # everything is compiled
+    for place, (broken, _) in breaks.items():
+        owner, _, key = place.partition(":")
+        if key:
+            monkeypatch.setitem(pkgutil.resolve_name(owner), key, broken)
+        else:
+            owner, name = place.rsplit(".", 1)
+            monkeypatch.setattr(pkgutil.resolve_name(owner), name, broken)
+    result = run("doctor", "--json")
+    test = json.loads(result.stdout)["self_test"]
+    failed = {check["name"]: check["message"] for check in test["checks"] if check["passed"] is False}
+    assert sorted(failed) == sorted(part for _, parts in breaks.values() for part in parts)
+    assert (result.exit_code, test["passed"]) == (1, False)
+    for part, message in failed.items():
+        assert message
+        assert f"{part}: {message}" in result.stderr
+
+
+def test_every_part_is_broken_above() -> None:
+    assert {part for _, some in (*IMPLICIT.values(), *EXPLICIT.values()) for part in some} == set(parts())
+
+
+def test_doctor_sees_wrong_numbers(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pliant.Model, "forward_dynamics", _off(pliant.Model.forward_dynamics))
     result = run("doctor")
     assert result.exit_code == 1
-    assert "no such instruction" in result.stderr
+    assert "FAILED" in result.stdout
+    assert "simulate, default: PliantError: a run by dop853, compared with SciPy's, differs by" in result.stderr
+
+
+def test_doctor_without_a_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pliant.export.fmu.shutil.which", lambda name: None)
+    result = run("doctor")
+    assert result.exit_code == 0
+    assert "not tried: export to fmu (fmu: no C compiler found" in result.stdout
+
+
+def test_doctor_shows_the_chosen_target() -> None:
+    code = "import sys; sys.argv = ['pliant', 'doctor', '--json']; from pliant.cli import main; main()"
+    for cpu, returned in (("generic", 0), ("pdp-11", 2)):
+        environment = {**os.environ, "PLIANT_CPU": cpu}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode == returned, done.stderr
+        if returned:
+            assert "PLIANT_CPU: 'pdp-11' was given" in done.stderr
+        else:
+            processor = json.loads(done.stdout)["processor"]
+            assert (processor["pliant_cpu"], processor["cpu"]) == ("generic", "generic")
+            assert processor["doubles_per_vector"] == 2
 
 
 def test_cache_shows_and_clears(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,12 +135,31 @@ def machine() -> Machine:
     given = requested()
     if given is None:
         return Machine(host.triple, host.cpu, host.features, *vector_unit(host.architecture, dict(features)))
-    return described(chosen(given, host, features))
+    with _without_warnings():
+        return described(chosen(given, host, features))
 
 
 def requested() -> str | None:
     """What `PLIANT_CPU` says, or None."""
     return os.environ.get(VARIABLE, "").strip() or None
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep LLVM quiet: it writes its warnings to the file descriptor, past Python, and ours say more."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # a process without standard error
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def described(processor: Processor) -> Machine:
