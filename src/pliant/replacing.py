@@ -50,7 +50,7 @@ class replacing:
 
     def _put_in_place(self) -> None:
         try:
-            with open(self.partial, "rb") as written:
+            with open(self.partial, "r+b") as written:  # Windows flushes only what is open for writing
                 os.fsync(written.fileno())
             mask = os.umask(0)
             os.umask(mask)

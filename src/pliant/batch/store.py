@@ -227,7 +227,7 @@ def _string_type() -> Any:
 def _free_memory() -> int | None:
     """Bytes that are free, where the system tells."""
     try:
-        with open("/proc/meminfo") as file:
+        with open("/proc/meminfo", encoding="utf-8") as file:
             for line in file:
                 if line.startswith("MemAvailable"):
                     return int(line.split()[1]) * 1024

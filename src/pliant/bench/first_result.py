@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import resource
 import sys
 import time
 import types
@@ -31,7 +30,7 @@ def _peers(name: str) -> Any:
 
 
 def _chain(folder: Path) -> Any:
-    return _peers("rigid_peers").RigidChain.from_json((folder / "chain.json").read_text())
+    return _peers("rigid_peers").RigidChain.from_json((folder / "chain.json").read_text(encoding="utf-8"))
 
 
 def _pliant(folder: Path) -> Work:
@@ -144,12 +143,16 @@ ENGINES: dict[str, Callable[[Path], Work]] = {
 }  # fmt: skip
 
 
-def _most_memory() -> int:
-    """Bytes; Linux hands the largest size of a parent on to `ru_maxrss`, so its own status page is read there."""
+def _most_memory() -> int | None:
+    """Bytes, where the system tells; on Linux from the status page, since `ru_maxrss` knows the parent's size too."""
     page = Path("/proc/self/status")
     if page.exists():
-        line = next(line for line in page.read_text().splitlines() if line.startswith("VmHWM"))
+        line = next(line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) * 1024
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

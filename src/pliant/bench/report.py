@@ -87,7 +87,7 @@ class Start:
     build: Samples  # s, to the first evaluation
     run: Samples | None  # s, the first run of 1 s, where the engine has runs
     process: Samples  # s, wall time of the process from the outside
-    memory: Samples  # bytes
+    memory: Samples | None  # bytes, where the system tells
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

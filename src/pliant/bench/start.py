@@ -66,7 +66,7 @@ def _describe(folder: Path) -> None:
         place = folder / name
         place.mkdir()
         robot.save(place / "arm.yaml")
-        (place / "chain.json").write_text(rigid_chain(robot).to_json())
+        (place / "chain.json").write_text(rigid_chain(robot).to_json(), encoding="utf-8")
 
 
 def _process(case: _Case, folder: Path) -> dict[str, Any]:
@@ -94,7 +94,10 @@ def _start(case: _Case, rounds: list[dict[str, Any]]) -> Start:
     def samples(name: str) -> Samples:
         return Samples(tuple(r[name] for r in rounds))
 
+    def known(name: str) -> Samples | None:
+        return samples(name) if rounds[0][name] is not None else None
+
     return Start(
         case.label, case.arm, samples("imports"), samples("build"),
-        samples("run") if rounds[0]["run"] is not None else None, samples("process"), samples("memory"),
+        known("run"), samples("process"), known("memory"),
     )  # fmt: skip

@@ -55,7 +55,8 @@ def _references(report: Report) -> str:
 
 def _start(s: Start) -> tuple[str, ...]:
     steps = (s.imports, s.build, s.run, s.process)
-    return (s.engine, s.arm, *(duration(x) if x else "–" for x in steps), f"{s.memory.median / 1e6:.0f} MB")
+    memory = f"{s.memory.median / 1e6:.0f} MB" if s.memory else "–"
+    return (s.engine, s.arm, *(duration(x) if x else "–" for x in steps), memory)
 
 
 def _point(p: Point) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ def _processor() -> dict[str, Any]:
     import llvmlite.binding as binding
 
     from pliant.kernels.target import machine, requested
+    from pliant.kernels.threads import processors
 
     found = machine()
     return {
@@ -70,13 +71,9 @@ def _processor() -> dict[str, Any]:
         "pliant_cpu": requested(),
         "doubles_per_vector": found.width,
         "fused_multiply_add": found.fma,
-        "cores": _cores(),
+        "cores": processors(),
         "llvm": ".".join(str(part) for part in binding.llvm_version_info),
     }
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cache() -> dict[str, Any]:

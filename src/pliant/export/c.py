@@ -40,10 +40,10 @@ def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | Non
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
         tapes = {f: Tape.from_function(traced[f]) for f in which}
-        (work / f"{name}.h").write_text(header(model, which))
-        (work / f"{name}.c").write_text(source(model, tapes))
-        (work / f"{name}_test.c").write_text(test_driver(model, traced))
-        (work / "Makefile").write_text(template("Makefile.in").substitute(name=name))
+        (work / f"{name}.h").write_text(header(model, which), encoding="utf-8")
+        (work / f"{name}.c").write_text(source(model, tapes), encoding="utf-8")
+        (work / f"{name}_test.c").write_text(test_driver(model, traced), encoding="utf-8")
+        (work / "Makefile").write_text(template("Makefile.in").substitute(name=name), encoding="utf-8")
         model.robot.save(work / "robot.yaml")
         write_readme(model, "c", work, which, sample=_sample(model, which), modelica=_modelica(model, which))
     return target

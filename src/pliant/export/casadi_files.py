@@ -37,9 +37,11 @@ def export_casadi(
             "units": list(coordinate_units(model)),
             "functions": {name: FUNCTIONS[name].what for name in which},
         }
-        (work / "model.json").write_text(json.dumps(about, indent=2) + "\n")
+        (work / "model.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         text = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
-        (work / f"load_{export_name(model)}.py").write_text(template("load.py.in").substitute(description=text))
+        (work / f"load_{export_name(model)}.py").write_text(
+            template("load.py.in").substitute(description=text), encoding="utf-8"
+        )
         model.robot.save(work / "robot.yaml")
         write_readme(model, "casadi", work, which, casadi=version("casadi"))
     return target

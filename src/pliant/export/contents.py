@@ -96,7 +96,7 @@ def _state_space(model: Model, A21: Any, A22: Any, B2: Any) -> list[Any]:
 
 def template(name: str) -> Template:
     """A text of the package with $placeholders."""
-    return Template((files("pliant.export") / "templates" / name).read_text())
+    return Template((files("pliant.export") / "templates" / name).read_text(encoding="utf-8"))
 
 
 # ------------------------------------------------------------------------------------------------------- names

@@ -65,13 +65,17 @@ def export_cuda(
         traced = {f: function(model, f) for f in which}
         sources = {precision: stepping(model, precision, 1024 * shared_memory) for precision in PRECISIONS}
         numbers = reference(model, traced["forward_dynamics"])
-        (work / f"{name}.cuh").write_text(header(model, {f: Tape.from_function(traced[f]) for f in which}))
+        (work / f"{name}.cuh").write_text(
+            header(model, {f: Tape.from_function(traced[f]) for f in which}), encoding="utf-8"
+        )
         for precision, source in sources.items():
-            (work / f"{name}_{precision}.cu").write_text(kernels(model, source))
-        (work / f"{name}_main.cu").write_text(example(model, numbers))
-        (work / "Makefile").write_text(template("Makefile.cuda.in").substitute(name=name))
-        (work / f"load_{name}.py").write_text(loader(model, sources))
-        (work / "reference.json").write_text(json.dumps({k: _plain(v) for k, v in numbers.items()}, indent=1) + "\n")
+            (work / f"{name}_{precision}.cu").write_text(kernels(model, source), encoding="utf-8")
+        (work / f"{name}_main.cu").write_text(example(model, numbers), encoding="utf-8")
+        (work / "Makefile").write_text(template("Makefile.cuda.in").substitute(name=name), encoding="utf-8")
+        (work / f"load_{name}.py").write_text(loader(model, sources), encoding="utf-8")
+        (work / "reference.json").write_text(
+            json.dumps({k: _plain(v) for k, v in numbers.items()}, indent=1) + "\n", encoding="utf-8"
+        )
         model.robot.save(work / "robot.yaml")
         used = max(source.shared_bytes for source in sources.values())
         limit = f" ({shared_memory} KiB allowed; `--shared-memory 227` suits an H100)" if used else ""

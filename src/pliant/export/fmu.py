@@ -88,15 +88,15 @@ def _write_tree(model: Model, root: Path, fmi: str, states: tuple[float, ...]) -
     sources.mkdir()
     templates = files("pliant.export") / "templates"
     for file in (wrapper, "fmu_instance.h"):
-        (sources / file).write_text((templates / file).read_text())
-    (sources / "model.h").write_text(_header(model, len(outputs), token))
-    (sources / "model.c").write_text(_source(model, q, outputs, states))
+        (sources / file).write_text((templates / file).read_text(encoding="utf-8"), encoding="utf-8")
+    (sources / "model.h").write_text(_header(model, len(outputs), token), encoding="utf-8")
+    (sources / "model.c").write_text(_source(model, q, outputs, states), encoding="utf-8")
     if fmi == "3.0":
         (sources / "buildDescription.xml").write_bytes(build_description(name))
     listed = variables(model, states, outputs)
     (root / "modelDescription.xml").write_bytes(description_xml(model, name, token, listed, fmi))
     (root / "documentation").mkdir()
-    (root / "documentation" / "index.html").write_text(documentation(model, listed, fmi))
+    (root / "documentation" / "index.html").write_text(documentation(model, listed, fmi), encoding="utf-8")
     (root / "resources").mkdir()
     model.robot.save(root / "resources" / "robot.yaml")
 

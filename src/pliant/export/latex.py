@@ -57,7 +57,7 @@ def export_latex(
         raise ModelError(f"digits: got {digits}, expected 1 to 17, which is all that a number has")
     target, name = Path(folder), export_name(model)
     with placed(target, force) as work:
-        (work / f"{name}.tex").write_text(document(model, equations_text(model, digits, limit)))
+        (work / f"{name}.tex").write_text(document(model, equations_text(model, digits, limit)), encoding="utf-8")
         model.robot.save(work / "robot.yaml")
         write_readme(model, "latex", work, ())
     return target

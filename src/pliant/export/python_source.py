@@ -61,7 +61,7 @@ def export_python(
     """Write a folder with `NAME.py`, `README.md` and `robot.yaml`; returns the folder."""
     target, name, which = Path(folder), export_name(model), chosen(functions)
     with placed(target, force) as work:
-        (work / f"{name}.py").write_text(module(model, {f: tape(model, f) for f in which}))
+        (work / f"{name}.py").write_text(module(model, {f: tape(model, f) for f in which}), encoding="utf-8")
         model.robot.save(work / "robot.yaml")
         f = shown(which)
         call = f"{', '.join(FUNCTIONS[f].outputs(model))} = arm.{f}({', '.join(FUNCTIONS[f].inputs)})"

@@ -21,7 +21,7 @@ WHAT = {
 
 def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], **words: Any) -> None:
     """Write `README.md`; `words` fill the placeholders that only one kind of export has."""
-    (folder / "README.md").write_text(readme(model, to, functions, **words))
+    (folder / "README.md").write_text(readme(model, to, functions, **words), encoding="utf-8")
 
 
 def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str:

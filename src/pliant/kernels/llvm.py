@@ -26,6 +26,9 @@ PART_LENGTH = 500
 #: Tapes longer than this are compiled without optimisation: ten times sooner, 1.7 times slower code, the same bits.
 LONGEST_OPTIMISED = 150_000
 
+#: What code for Windows calls to touch the pages of a large stack frame in order.
+STACK_PROBE = "__chkstk"
+
 #: LLVM is entered by one thread at a time. A fork waits for it, so that a child never inherits a half-done compile.
 lock = threading.RLock()
 if hasattr(os, "register_at_fork"):
@@ -144,6 +147,9 @@ def _register_library() -> None:
         if function is None:
             raise UnsupportedModel(f"The C library of this system has no {name}(). Use backend='vm'.")
         binding.add_symbol(PREFIX + name, ctypes.cast(function, ctypes.c_void_p).value)
+    if platform.system() == "Windows":
+        probe = getattr(ctypes.CDLL("ntdll"), STACK_PROBE)
+        binding.add_symbol(STACK_PROBE, ctypes.cast(probe, ctypes.c_void_p).value)
 
 
 def _c_library() -> ctypes.CDLL:

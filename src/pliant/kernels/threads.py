@@ -33,17 +33,15 @@ def get_threads() -> int:
         return _chosen
     given = os.environ.get("PLIANT_THREADS")
     if not given:
-        return _processors()
+        return processors()
     if not given.isdigit() or int(given) < 1:
         raise ModelError(f"PLIANT_THREADS: {given!r} was given, a whole number of at least 1 was expected.")
     return int(given)
 
 
-def _processors() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+def processors() -> int:
+    """Processors that this process may use; where the system does not tell, all there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share(work: Callable[[Callable[[], tuple[int, int] | None]], None], count: int, grain: int, threads: int) -> None:

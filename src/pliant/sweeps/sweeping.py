@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
+from pliant.kernels.threads import processors
 from pliant.sweeps import engines
 from pliant.sweeps.journal import NAME, Journal
 from pliant.sweeps.points import Outcomes, Points, UserFunction
@@ -87,13 +88,7 @@ def _engine(points: Points, workers: int | None, scheduler: str | None) -> Engin
         raise ModelError(f"engine: 'batch' cannot run this study: {reason}; expected 'auto' or 'points'")
     if reason is None:
         return lambda todo: engines.in_batches(points, todo)
-    count = (
-        workers
-        if workers is not None
-        else len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    count = processors() if workers is None else workers
     if count == 1:
         return lambda todo: engines.here(points, todo)
     return lambda todo: engines.in_processes(study, todo, count, points.function)

@@ -1,0 +1,168 @@
+"""Nothing in the source that only one system has, unless there is another way beside it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "pliant"
+FILES = sorted(ROOT.rglob("*.py"))
+IDS = [path.relative_to(ROOT).as_posix() for path in FILES]
+
+MODULES = {
+    *("crypt", "curses", "fcntl", "grp", "nis", "ossaudiodev", "posix", "posixpath", "pty", "pwd", "readline"),
+    *("resource", "spwd", "syslog", "termios", "tty", "uvloop"),
+}
+CALLS = {
+    *(f"os.{name}" for name in (
+        "O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "SCHED_OTHER", "WNOHANG", "chown", "chroot", "confstr",
+        "ctermid", "fchdir", "fchmod", "fchown", "fork", "forkpty", "geteuid", "getegid", "getgid", "getgroups",
+        "getloadavg", "getpgid", "getpgrp", "getpriority", "getrusage", "getsid", "getuid", "initgroups", "killpg",
+        "lchown", "link", "lockf", "major", "memfd_create", "minor", "mkfifo", "mknod", "nice", "openpty", "pathconf",
+        "pidfd_open", "pipe2", "posix_fadvise", "posix_fallocate", "posix_spawn", "pread", "preadv", "pwrite",
+        "pwritev", "register_at_fork", "rename", "sched_getaffinity", "sched_setaffinity", "sched_yield", "sendfile",
+        "set_blocking", "setgid", "setpgid", "setpgrp", "setpriority", "setsid", "setuid", "statvfs", "symlink",
+        "sync", "sysconf", "tcgetpgrp", "ttyname", "uname", "unshare", "wait", "wait3", "wait4", "waitid", "waitpid",
+    )),
+    *(f"signal.{name}" for name in (
+        "SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGTSTP", "SIGUSR1", "SIGUSR2", "SIGWINCH",
+        "alarm", "pause", "pthread_kill", "pthread_sigmask", "setitimer", "siginterrupt", "sigwait",
+    )),
+    *("select.poll", "select.epoll", "select.kqueue", "socket.AF_UNIX", "socket.SO_REUSEPORT", "time.tzset"),
+    *("asyncio.create_unix_server", "mmap.PROT_READ", "mmap.MAP_PRIVATE", "ctypes.RTLD_GLOBAL"),
+}  # fmt: skip
+METHODS = {"symlink_to", "hardlink_to", "lchmod", "owner", "group", "rename"}
+"""Of paths. A rename over a file that exists fails on Windows; `replace` does the same everywhere."""
+KEYWORDS = {"preexec_fn", "start_new_session", "pass_fds", "process_group", "user", "umask"}
+FOLDERS = ("/dev/", "/proc/", "/sys/", "/tmp", "/var/", "/etc/", "/usr/", "/bin/")
+
+GUARDED = {  # (file, what) -> the line that leads around it where the system has it not
+    ("kernels/llvm.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
+    ("kernels/threads.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
+    ("kernels/threads.py", "os.sched_getaffinity"): 'if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1',
+    ("replacing.py", "os.posix_fallocate"): 'if self.room and hasattr(os, "posix_fallocate"):',
+    ("bench/run.py", "os.getloadavg"): 'if hasattr(os, "getloadavg") else None',
+    ("bench/first_result.py", "resource"): "except ImportError:  # Windows",
+    ("bench/first_result.py", "/proc/self/status"): "if page.exists():",
+    ("batch/store.py", "/proc/meminfo"): "except OSError:\n        pass\n    return None",
+    ("cli/doctor.py", "/proc/driver/nvidia/version"): "os.path.exists(",
+    ("export/placing.py", "os.rename"): "require_free(target, force)\n    if not target.exists():",
+}
+
+
+def only_somewhere(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """What only some systems have, with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            yield from ((name, node.lineno) for name in names if name.split(".")[0] in MODULES)
+            if isinstance(node, ast.ImportFrom):
+                full = (f"{node.module}.{alias.name}" for alias in node.names)
+                yield from ((name, node.lineno) for name in full if name in CALLS)
+        elif isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if name in CALLS:
+                yield name, node.lineno
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(FOLDERS):
+            yield node.value, node.lineno
+        if isinstance(node, ast.Call):
+            yield from _in_call(node)
+
+
+def _in_call(node: ast.Call) -> Iterator[tuple[str, int]]:
+    name = ast.unparse(node.func)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS and name not in CALLS and len(node.args) < 2:
+        yield f".{node.func.attr}", node.lineno
+    if name.split(".")[-1] in ("Popen", "run", "check_output", "check_call"):
+        yield from ((f"{word.arg}=", node.lineno) for word in node.keywords if word.arg in KEYWORDS)
+    if name.split(".")[-1] in ("get_context", "set_start_method"):
+        yield from (("fork", node.lineno) for word in node.args if "fork" in ast.unparse(word))
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_what_one_system_lacks_has_an_alternative(path: Path) -> None:
+    text, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
+    for what, line in only_somewhere(ast.parse(text)):
+        guard = GUARDED.get((name, what))
+        assert guard is not None, f"{name}:{line}: not every system has {what}; add another way, and list it in GUARDED"
+        assert guard in text, f"{name}:{line}: the way around {what} is gone"
+
+
+def test_nothing_is_listed_in_vain() -> None:
+    found = {(n, what) for n, path in zip(IDS, FILES) for what, _ in only_somewhere(ast.parse(path.read_text("utf-8")))}
+    assert set(GUARDED) == found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import fcntl", "from resource import getrusage", "os.fork()", "from os import fork", "os.killpg(1, 2)",
+        "signal.signal(signal.SIGALRM, f)", "open('/dev/shm/x')", "os.rename(a, b)", "path.symlink_to(other)",
+        "path.rename(other)", "subprocess.run(c, preexec_fn=f)", "multiprocessing.get_context('fork')", "select.poll()",
+    ],
+)  # fmt: skip
+def test_the_judge_sees_it(code: str) -> None:
+    assert list(only_somewhere(ast.parse(code)))
+
+
+TEXT = {"read_text": 0, "write_text": 1}
+"""Methods of paths, and the place of their encoding among the arguments."""
+
+
+def without_encoding(tree: ast.AST) -> Iterator[int]:
+    """Lines that read or write text in whatever the system takes for its encoding."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or any(word.arg == "encoding" for word in node.keywords):
+            continue
+        name = ast.unparse(node.func)
+        method = name.split(".")[-1]
+        text = isinstance(node.func, ast.Attribute) and method in TEXT and len(node.args) <= TEXT[method]
+        if text or (name in ("open", "os.fdopen") and "b" not in _mode(node)):
+            yield node.lineno
+
+
+def _mode(node: ast.Call) -> str:
+    given = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "mode")]
+    return "".join(str(word.value) for word in given if isinstance(word, ast.Constant))
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_text_files_name_their_encoding(path: Path) -> None:
+    """Windows takes a code page of its own for text, in which half of our symbols are not."""
+    assert list(without_encoding(ast.parse(path.read_text(encoding="utf-8")))) == []
+
+
+WINDOWS_LIKE = """
+import os, sys
+for name in {names!r}:
+    if hasattr(os, name):
+        delattr(os, name)
+for name in {modules!r}:
+    sys.modules[name] = None
+import numpy as np, pliant
+from pliant.batch import simulate_batch
+model = pliant.load("two-link").model()
+run = pliant.simulate(model, 0.01, progress=False)
+run.save("run.nc")
+assert np.array_equal(pliant.Result.load("run.nc").q, run.q)
+simulate_batch(model, 0.01, np.zeros((9, 4)), step=1e-3, progress=False)
+pliant.export.export(model, "c", "arm")
+print(pliant.kernels.get_threads())
+"""
+
+
+def test_a_run_without_what_only_posix_has(tmp_path: Path) -> None:
+    """Python itself and its libraries keep what they took at their start; pliant finds nothing of it."""
+    code = WINDOWS_LIKE.format(
+        names=["register_at_fork", "sched_getaffinity", "posix_fallocate", "getloadavg", "fork", "getuid"],
+        modules=["fcntl", "resource", "pwd", "grp", "termios"],
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == os.cpu_count() or "PLIANT_THREADS" in os.environ
