@@ -20,9 +20,9 @@ import numpy as np
 import pliant
 from benchmarks.gpu import chain
 from pliant.batch import equations, simulate_batch
-from pliant.bench.timing import best
 from pliant.kernels import set_threads
 from pliant.kernels.pack import March, Method, Plan
+from pliant.timing import best
 
 ARMS = {"2-link": (2, 1, 0, False), "rigid 6R": (6, 0, 0, True), "flexible 6 x 3": (6, 2, 1, True)}
 STEPS = 10

@@ -17,8 +17,8 @@ from pliant import Model
 from pliant.bench.arms import arm, rigid_chain, states
 from pliant.bench.kernel import CALLS, kernel_loop
 from pliant.bench.rigid_peers import pinocchio_arm
-from pliant.bench.timing import Effort, alternating, best
 from pliant.kernels import set_threads
+from pliant.timing import Effort, alternating, best
 
 BATCH = 4096
 

@@ -22,8 +22,8 @@ import numpy as np
 
 os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
 
-from pliant.bench.timing import best
 from pliant.kernels import Kernel, cache, set_threads
+from pliant.timing import best
 
 JOINTS = (3, 6, 22, 192)  # about 250, 1,000, 6,500 and 65,000 instructions
 STATES = 4096

@@ -12,8 +12,9 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
     "errors", "arguments", "replacing", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics", "model",
-    "control", "loads", "structure", "progress", "saved", "results", "composition", "inputs", "simulation", "batch",
-    "analysis", "export", "view", "scenario", "identification", "sweeps", "environments", "studies", "bench", "cli",
+    "control", "loads", "structure", "progress", "timing", "saved", "results", "composition", "inputs", "simulation",
+    "batch", "analysis", "export", "view", "scenario", "identification", "sweeps", "environments", "studies", "bench",
+    "cli",
 )  # fmt: skip
 DOORS = {  # imports inside a method that point downwards, each for a user's convenience
     ("robot", "model"),  # Robot.model

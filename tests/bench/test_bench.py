@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.bench import first_result, report, run, start, timing
+from pliant import timing
+from pliant.bench import first_result, report, run, start
 from pliant.bench.arms import arm, rigid_chain, states
 from pliant.bench.extended import evaluate, relative_error
 from pliant.bench.figure import draw, undercut
 from pliant.bench.report import Comparison, Point, Report, Side, Start
 from pliant.bench.rigid_peers import RigidChain
 from pliant.bench.table import duration, markdown, times
-from pliant.bench.timing import Effort, Samples, alternating
+from pliant.timing import Effort, Samples, alternating
 
 HOUR = 3600.0
 

@@ -9,7 +9,7 @@ from pliant.bench import flexible
 from pliant.bench.flexible import ASKED, EXUDYN, OURS, Setting
 from pliant.bench.peers import PeerRun
 from pliant.bench.report import Report
-from pliant.bench.timing import Effort
+from pliant.timing import Effort
 
 T = np.linspace(0.0, 2.0, 21)
 EXACT = PeerRun("exact", T, np.zeros((21, 2)), np.zeros((21, 2)), 0.0, 0.0)

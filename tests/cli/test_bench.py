@@ -9,7 +9,7 @@ import pytest
 
 from pliant.bench import puma, report
 from pliant.bench.report import Comparison, Report, Side
-from pliant.bench.timing import Effort, Samples
+from pliant.timing import Effort, Samples
 
 from .conftest import Run
 

@@ -13,7 +13,7 @@ from pliant.bench.arms import Array, states
 from pliant.bench.kernel import CALLS, kernel_loop
 from pliant.bench.report import Comparison, Report, Side
 from pliant.bench.rigid_peers import mujoco_arm, pinocchio_arm
-from pliant.bench.timing import Effort, alternating
+from pliant.timing import Effort, alternating
 
 PART = "flexible"
 SHAPES, FINE = (5, 6), (9, 9)

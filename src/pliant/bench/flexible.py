@@ -17,7 +17,7 @@ from pliant.bench import equal_frequencies, lumped_chain, two_link
 from pliant.bench.figure import undercut
 from pliant.bench.peers import PeerRun
 from pliant.bench.report import Comparison, Point, Report, Side
-from pliant.bench.timing import Effort, Samples
+from pliant.timing import Effort, Samples
 
 PART = "flexible"
 OURS, EXUDYN, MUJOCO, PINOCCHIO = "pliant", "Exudyn", "MuJoCo lumped chain", "Pinocchio lumped chain"

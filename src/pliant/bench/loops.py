@@ -9,10 +9,10 @@ import numpy as np
 
 from pliant.bench.arms import Array
 from pliant.bench.report import Comparison, Report, Side
-from pliant.bench.timing import Effort, alternating
 from pliant.model import Model
 from pliant.robot import load
 from pliant.simulation import simulate
+from pliant.timing import Effort, alternating
 
 PART = "loops"
 T_END, T_QUICK, OUTPUT_STEP, RTOL, ATOL = 2.0, 0.02, 0.01, 1e-9, 1e-12

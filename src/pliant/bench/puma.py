@@ -14,8 +14,8 @@ from pliant.bench.extended import evaluate, relative_error
 from pliant.bench.puma_peers import sympy_functions, toolbox_arm
 from pliant.bench.report import Comparison, Report, Side
 from pliant.bench.rigid_peers import RigidChain
-from pliant.bench.timing import Effort, alternating
 from pliant.robot import load
+from pliant.timing import Effort, alternating
 
 PART = "puma"
 TASKS = {"mass_matrix": "mass matrix", "forward_dynamics": "accelerations"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pliant.bench.peers import absent
-from pliant.bench.timing import Samples
+from pliant.timing import Samples
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from pliant.bench.extended import evaluate, relative_error
 from pliant.bench.kernel import CALLS, kernel_loop
 from pliant.bench.report import Comparison, Report, Side
 from pliant.bench.rigid_peers import RigidChain, exudyn_arm, exudyn_settings, mujoco_arm, pinocchio_arm
-from pliant.bench.timing import Effort, alternating
 from pliant.kernels import set_threads
 from pliant.model import Model
 from pliant.robot import load
 from pliant.simulation import simulate
+from pliant.timing import Effort, alternating
 
 PART = "rigid"
 BATCH, LOOP = 4096, 1024  # states of ours and of Pinocchio's loop: where each is fastest

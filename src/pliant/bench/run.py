@@ -14,8 +14,8 @@ from typing import Any
 
 from pliant.bench.report import Report
 from pliant.bench.table import markdown
-from pliant.bench.timing import QUICK, Effort
 from pliant.errors import ModelError
+from pliant.timing import QUICK, Effort
 
 PARTS = {
     "rigid": "rigid 6R, 30R and PUMA: forward dynamics and runs; Pinocchio, MuJoCo, Exudyn",

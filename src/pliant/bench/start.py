@@ -15,9 +15,9 @@ from typing import Any
 from pliant.bench import first_result
 from pliant.bench.arms import arm, rigid_chain
 from pliant.bench.report import Report, Start
-from pliant.bench.timing import Effort, Samples
 from pliant.errors import PliantError
 from pliant.robot import load
+from pliant.timing import Effort, Samples
 
 PART = "start"
 NAMES = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pliant.bench.report import Comparison, Point, Report, Start
-from pliant.bench.timing import Samples
+from pliant.timing import Samples
 
 SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 

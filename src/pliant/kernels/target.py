@@ -103,6 +103,11 @@ class Machine(Processor):
     fma: bool
 
     @property
+    def summary(self) -> str:
+        """In a few words, for numbers that were measured on it."""
+        return f"{self.architecture} {self.cpu}, {self.width} doubles a vector"
+
+    @property
     def code_model(self) -> str:
         return "small" if self.triple.startswith("aarch64") and "linux" in self.triple else "jitdefault"
 

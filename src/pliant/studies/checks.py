@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.timing import Samples
+
 REPRODUCED = "reproduced"
 ROUGHLY = "reproduced in order of magnitude"
 NOT_REPRODUCED = "not reproduced"
@@ -95,6 +97,23 @@ def claimed(
     """A statement of the paper that our numbers bear out or do not."""
     verdict = REPRODUCED if true else NOT_REPRODUCED
     return Check(id, claim, where, published, ours, tolerance, reason, verdict, text)
+
+
+def timed(
+    id: str, claim: str, where: str, published: Any, ours: dict[str, Any], ratio: Samples, reason: str, text: str
+) -> Check:
+    """A claim that one thing takes longer than another: `ratio` of their times, round by round, above 1 if so.
+
+    It holds for the machine that is named beside it. Where rounds fall on both sides of 1 there is no verdict.
+    """
+    from pliant.kernels.target import machine
+
+    spread = min(ratio.values), max(ratio.values)
+    found = {"ratio of times": ratio.median, "least and greatest": spread, "measured on": machine().summary, **ours}
+    verdict = REPRODUCED if spread[0] > 1 else NOT_REPRODUCED if spread[1] < 1 else REPORTED
+    rounds = f"{ratio.median:.2f}, from {spread[0]:.2f} to {spread[1]:.2f} in {len(ratio.values)} rounds taken in turns"
+    told = f"{text} Ratio of times: {rounds} ({machine().summary})."
+    return Check(id, claim, where, published, found, "every round above 1", reason, verdict, told)
 
 
 def reported(id: str, claim: str, where: str, ours: Any, text: str, published: Any = None) -> Check:

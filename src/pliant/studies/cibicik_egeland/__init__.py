@@ -25,6 +25,6 @@ STUDY = Study(
     "recursion; operations, times and the cost of derivatives are compared.",
     given=GIVEN,
     chosen=CHOSEN,
-    steps=(6, 8),
+    steps=(7, 9),
     run=run,
 )

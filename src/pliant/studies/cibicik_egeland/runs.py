@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -19,6 +20,7 @@ from pliant.results import Result
 from pliant.robot import Robot, Shapes, load
 from pliant.simulation import Event, simulate
 from pliant.studies.study import Tell
+from pliant.timing import TURNS, Samples, alternating
 
 Array = NDArray[np.float64]
 
@@ -69,7 +71,7 @@ class Runs:
     settings: dict[str, Any]
     histories: dict[str, Result] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
-    times: dict[str, float] = field(default_factory=dict)
+    times: dict[str, Samples] = field(default_factory=dict)
     operations: dict[str, dict[str, int]] = field(default_factory=dict)
     derivatives: dict[str, tuple[int, float]] = field(default_factory=dict)
     spins: dict[float, Result] = field(default_factory=dict)
@@ -87,11 +89,13 @@ def perform(quick: bool, tell: Tell) -> Runs:
     for name, formulation in MODELS.items():
         tell(f"manoeuvre, {name}")
         model = runs.models[name] = robot.model(formulation)
-        runs.histories[name] = manoeuvre(model, runs, name)
+        runs.histories[name] = manoeuvre(model, runs)
     if not quick:
         for name, formulation in MODELS.items():
             tell(f"manoeuvre without damping, {name}")
-            runs.histories[f"{name}, undamped"] = manoeuvre(arm(0.0).model(formulation), runs, "")
+            runs.histories[f"{name}, undamped"] = manoeuvre(arm(0.0).model(formulation), runs)
+    tell("times of both")
+    runs.times = alternating({name: partial(manoeuvre, model, runs, 1.0) for name, model in runs.models.items()}, TURNS)
     tell("operations")
     for name in (*MODELS.values(), "gibbs-appell", *(() if quick else ("lagrange",))):
         runs.operations[name] = robot.model(name).operation_count("forward_dynamics")
@@ -103,20 +107,15 @@ def perform(quick: bool, tell: Tell) -> Runs:
     return runs
 
 
-def manoeuvre(model: Model, runs: Runs, name: str) -> Result:
-    """The manoeuvre under PD control; the processor time of a second, warm run goes to `runs.times`."""
+def manoeuvre(model: Model, runs: Runs, duration: float | None = None) -> Result:
+    """The manoeuvre under PD control, whole or its first seconds."""
     q0 = np.concatenate([START, np.zeros(model.n - 4)])
     kp, kd = natural_gains(load("crane-4dof").model(), START, FREQUENCY)
     law, s = PD(kp, kd, Commands()), runs.settings
     options: dict[str, Any] = {"method": "dop853", "rtol": s["rtol"], "output_step": s["output_step"]}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "dop853 is held back")  # by torsion at 1.3 kHz; both models shall step alike
-        result = simulate(model, s["duration"], q0, controller=law, progress=False, **options)
-        if name:
-            begin = time.process_time()
-            simulate(model, s["duration"] / 6, q0, controller=law, progress=False, **options)
-            runs.times[name] = time.process_time() - begin
-    return result
+        return simulate(model, duration or s["duration"], q0, controller=law, progress=False, **options)
 
 
 def derivative_cost(robot: Robot) -> dict[str, tuple[int, float]]:

@@ -10,7 +10,7 @@ import numpy as np
 from pliant.dynamics.published import mohan_saha as published
 from pliant.studies.drawing import FIRST, SECOND, THIRD, grid, legend, letter, shared_legend
 from pliant.studies.mohan_saha.checks import TABLE_3, acceptable, error, power_of
-from pliant.studies.mohan_saha.runs import ALGORITHMS, Runs, desired
+from pliant.studies.mohan_saha.runs import ALGORITHMS, EVALUATIONS, Runs, desired
 from pliant.studies.study import Figure, Table
 from pliant.view.style import time_axis, zero_line
 
@@ -124,8 +124,8 @@ def _cost(runs: Runs) -> Callable[[Any], None]:
         left, right = page.subplots(1, 2)
         sizes = list(runs.times)
         for name, style, marker in (("recursive", FIRST, "o"), ("non-recursive", SECOND, "s")):
-            left.plot(sizes, [1e6 * runs.times[n][name] for n in sizes], marker=marker, markersize=3.5, label=name,
-                      **style)  # fmt: skip
+            times = [1e6 / EVALUATIONS * runs.times[n][name].median for n in sizes]
+            left.plot(sizes, times, marker=marker, markersize=3.5, label=name, **style)
             counted = [n for n in runs.counts if name in runs.counts[n]]
             right.loglog(counted, [runs.counts[n][name].products for n in counted], marker=marker, markersize=3.5,
                          label=name, **style)  # fmt: skip
@@ -197,5 +197,5 @@ def _steps(runs: Runs) -> Table:
 
 
 def _times(runs: Runs) -> Table:
-    rows = [[n, *(1e6 * pair[name] for name in ALGORITHMS)] for n, pair in runs.times.items()]
+    rows = [[n, *(1e6 / EVALUATIONS * pair[name].median for name in ALGORITHMS)] for n, pair in runs.times.items()]
     return Table("Time of one evaluation (µs)", ("n", *ALGORITHMS), rows)

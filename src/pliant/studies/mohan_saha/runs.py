@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +17,11 @@ from pliant.results import Result
 from pliant.robot import Link, Robot, load
 from pliant.simulation import simulate
 from pliant.studies.study import Tell
+from pliant.timing import TURNS, Samples, alternating
 
 Array = NDArray[np.float64]
 
+EVALUATIONS = 1000  # in one batch that is timed
 ALGORITHMS = {"recursive": "denoc", "non-recursive": "gibbs-appell"}
 """O(n) by UDU^T, and an inertia matrix that is formed and then solved by its Cholesky (L D L^T) factors."""
 HUBS = ("about z", "isotropic")
@@ -56,7 +58,7 @@ class Runs:
     histories: dict[str, Any] = field(default_factory=dict)
     growth: dict[str, Array] = field(default_factory=dict)
     counts: dict[int, dict[str, counts.Count]] = field(default_factory=dict)
-    times: dict[int, dict[str, float]] = field(default_factory=dict)
+    times: dict[int, dict[str, Samples]] = field(default_factory=dict)
     steps: dict[float, dict[str, Result]] = field(default_factory=dict)
 
     def run(self, hub: str, algorithm: str) -> Result:
@@ -116,7 +118,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
         runs.counts[n] = {a: counts.tape_count(chain, f, "accelerations") for a, f in names.items()}
     for n in sizes:
         tell(f"timing {n} links")
-        runs.times[n] = {a: timed(rods(n).model(f)) for a, f in ALGORITHMS.items()}
+        runs.times[n] = alternating({a: evaluations(rods(n).model(f)) for a, f in ALGORITHMS.items()}, TURNS)
     return runs
 
 
@@ -161,14 +163,8 @@ def rods(n: int) -> Robot:
     return Robot(name=f"{n} bent rods", links=links)
 
 
-def timed(model: Model) -> float:
-    """Seconds for one evaluation of the forward dynamics, in a batch of a thousand on one thread; best of seven."""
+def evaluations(model: Model) -> Callable[[], object]:
+    """A thousand evaluations of the forward dynamics, in one batch."""
     rng = np.random.default_rng(4)
-    q, qd, tau = rng.normal(size=(3, 1000, model.n))
-    model.forward_dynamics(q, qd, tau)
-    best = np.inf
-    for _ in range(7):
-        begin = time.perf_counter()
-        model.forward_dynamics(q, qd, tau)
-        best = min(best, time.perf_counter() - begin)
-    return float(best / 1000)
+    states = rng.normal(size=(3, EVALUATIONS, model.n))
+    return lambda: model.forward_dynamics(*states)

@@ -25,6 +25,6 @@ STUDY = Study(
     "an over-estimated stiffness are computed again here.",
     given=GIVEN,
     chosen=CHOSEN,
-    steps=(8, 13),
+    steps=(9, 14),
     run=run,
 )

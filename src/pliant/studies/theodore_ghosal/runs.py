@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pliant.shapes import beta_length_derivatives, clamped_free_roots, clamped_m
 from pliant.simulation import simulate
 from pliant.studies.study import Tell
 from pliant.studies.theodore_ghosal.arms import ARMS
+from pliant.timing import TURNS, Samples, alternating
 
 Array = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ class Runs:
     betas: dict[str, Array] = field(default_factory=dict)
     eigenvalues: dict[str, Array] = field(default_factory=dict)
     alone: dict[str, Array] = field(default_factory=dict)
-    times: dict[str, float] = field(default_factory=dict)
+    times: dict[str, Samples] = field(default_factory=dict)
     counts: dict[str, dict[str, counts.Count]] = field(default_factory=dict)
     arm: Overestimation | None = None
     link: Overestimation | None = None
@@ -100,11 +101,13 @@ def perform(quick: bool, tell: Tell) -> Runs:
     for name, robot in robots.items():
         tell(f"controlled motion, {name}")
         model = robot.model()
-        runs.histories[name], runs.times[name] = controlled(model, runs.settings)
+        runs.histories[name] = controlled(model, runs.settings)
         if not quick:
             tell(f"closed-loop eigenvalues, {name}")
         runs.eigenvalues[name] = eigenvalues(model, runs.settings)
         runs.alone[name] = links_alone(model, runs.eigenvalues[name][:, 0])
+    tell("times of both")
+    runs.times = alternating({name: partial(controlled, runs.run(name).model, runs.settings) for name in robots}, TURNS)
     tell("free motion of the sliding arm")
     runs.histories["free"] = free_motion(runs.run("modes").model)
     tell("over-estimated stiffness")
@@ -178,15 +181,11 @@ def printed_rate(length: float, beta: float) -> float:
 # -------------------------------------------------------------------------------------------- controlled motion
 
 
-def controlled(model: Model, settings: Mapping[str, Any]) -> tuple[Result, float]:
-    """Decoupling to the goal, then the regulator; and the processor time (s) of the same run once all is compiled."""
+def controlled(model: Model, settings: Mapping[str, Any]) -> Result:
+    """Decoupling to the goal, then the regulator."""
     q0 = np.concatenate([START, np.zeros(model.n - 3)])
     options = {key: settings[key] for key in ("rtol", "atol", "output_step")}
-    law = controller()
-    result = simulate(model, 2 * DURATION, q0, controller=law, progress=False, **options)
-    begin = time.process_time()
-    simulate(model, 2 * DURATION, q0, controller=law, progress=False, **options)
-    return result, time.process_time() - begin
+    return simulate(model, 2 * DURATION, q0, controller=controller(), progress=False, **options)
 
 
 def controller() -> Switch:
