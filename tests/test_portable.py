@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from pliant.replacing import replacing
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -166,3 +169,19 @@ def test_a_run_without_what_only_posix_has(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == os.cpu_count() or "PLIANT_THREADS" in os.environ
+
+
+def test_only_files_open_for_writing_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses the others."""
+    fcntl = pytest.importorskip("fcntl")
+    flush = os.fsync
+
+    def strict(handle: int) -> None:
+        if fcntl.fcntl(handle, fcntl.F_GETFL) & (os.O_WRONLY | os.O_RDWR) == 0:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        flush(handle)
+
+    monkeypatch.setattr(os, "fsync", strict)
+    with replacing(tmp_path / "file") as path:
+        path.write_bytes(b"whole")
+    assert (tmp_path / "file").read_bytes() == b"whole"

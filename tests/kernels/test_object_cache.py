@@ -100,7 +100,7 @@ def test_foreign_files_are_rebuilt(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     "change",
-    [{"cpu": "other"}, {"features": "+other"}, {"triple": "other-unknown-linux-gnu"}, {"width": 16}, {"fma": False}],
+    [{"cpu": "other"}, {"features": "+other"}, {"triple": "other-unknown-linux-gnu"}, {"width": 16}, {"fma": None}],
 )
 def test_another_machine_has_another_key(change):
     from dataclasses import replace
