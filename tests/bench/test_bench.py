@@ -87,7 +87,7 @@ def test_verdict_needs_the_ratio_and_where_asked_the_accuracy() -> None:
 
 
 def filled() -> Report:
-    found = Report()
+    found = Report("x86_64 some, 4 doubles a vector")
     found.comparisons += [
         comparison(Samples((2e-6, 2e-6, 4e-6)), Samples((8e-6, 6e-6, 20e-6)), asked=3.5),
         comparison(Samples((1e-3,)), Samples((2e-3,)), asked=5.0),
@@ -107,6 +107,9 @@ def test_json_holds_the_rounds_that_its_ratios_come_from() -> None:
         assert c["ratio"]["median"] == pytest.approx(np.median(ratios))
         assert c["met"] == (np.median(ratios) >= c["asked"])
     assert [v["met"] for v in data["verdicts"]] == [True, False, False]
+    for line in (*data["comparisons"], *data["starts"], *data["points"]):
+        assert line["machine"] == "x86_64 some, 4 doubles a vector"
+    assert all("(x86_64 some, 4 doubles a vector)" in v["asked"] for v in data["verdicts"])
 
 
 def test_page_has_every_number_and_says_what_is_not_met() -> None:
@@ -117,8 +120,10 @@ def test_page_has_every_number_and_says_what_is_not_met() -> None:
         assert len({line.count(" | ") for line in lines}) == 1
     ratios, starts, points = tables
     assert "| 4 x (3.5–4.5) |" in ratios[2]
-    assert ratios[2].endswith("| 3.5 x | met |")
-    assert ratios[3].endswith("| 5 x | **NOT MET** |")
+    assert "| 3.5 x | met |" in ratios[2]
+    assert "| 5 x | **NOT MET** |" in ratios[3]
+    for lines in tables:
+        assert all(line.endswith("| x86_64 some, 4 doubles a vector |") for line in lines[2:])
     assert "200 MB" in starts[2]
     assert "| – |" in starts[2]  # no run of its own
     assert "3 modes" in points[2]

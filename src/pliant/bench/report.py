@@ -117,8 +117,9 @@ class Point:
 
 @dataclass
 class Report:
-    """Grows while the parts run, so that an interrupted bench keeps what it has."""
+    """Grows while the parts run, so that an interrupted bench keeps what it has; all was measured on `machine`."""
 
+    machine: str = ""
     comparisons: list[Comparison] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
@@ -153,7 +154,10 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         verdicts = [{"asked": text, "met": met} for text, met in self.all_verdicts()]
-        lists = {name: [x.to_dict() for x in getattr(self, name)] for name in ("comparisons", "starts", "points")}
+        lists = {
+            name: [{**x.to_dict(), "machine": self.machine} for x in getattr(self, name)]
+            for name in ("comparisons", "starts", "points")
+        }
         return {**lists, "verdicts": verdicts, "notes": self.notes, "failures": self.failures}
 
     def all_verdicts(self) -> list[tuple[str, bool]]:
@@ -163,4 +167,4 @@ class Report:
             for c in self.comparisons
             if c.asked is not None and c.met is not None
         ]
-        return found + self.verdicts
+        return [(f"{text} ({self.machine})", met) for text, met in found + self.verdicts]

@@ -48,7 +48,8 @@ def bench(
     data : dict
         What `bench.json` holds.
     """
-    report, facts = Report(tell=tell), _facts(parts, quick)
+    facts = _facts(parts, quick)
+    report = Report(facts["machine"], tell=tell)
     if facts["load"] is not None and facts["load"] > IDLE:
         report.note(
             f"BUSY MACHINE: load average {facts['load']:.1f} at the start. Long tasks are interrupted, short ones slip "
@@ -75,10 +76,10 @@ def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             versions[name] = None
-    cpu = machine()
     return {
         "date": date.today().isoformat(),
-        "machine": f"{os.cpu_count()} cores of {cpu.cpu}, {cpu.width} doubles a vector, {platform.system()}",
+        "machine": machine().summary,
+        "system": f"{platform.system()}, {os.cpu_count()} cores",
         "python": f"Python {platform.python_version()}",
         "command": " ".join(["pliant bench", *parts, *(["--quick"] if quick else [])]),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,

@@ -15,7 +15,7 @@ def markdown(report: Report, facts: dict[str, Any]) -> str:
     """The whole page."""
     pieces = [
         "# pliant beside its peers",
-        ", ".join(str(facts[name]) for name in ("date", "machine", "python") if name in facts)
+        ", ".join(str(facts[name]) for name in ("date", "machine", "system", "python") if name in facts)
         + (f"; `{facts['command']}`" if "command" in facts else ""),
         "Times are medians of rounds taken in turns, with quartiles in brackets. A ratio is the peer's time over "
         "pliant's, round by round: above 1 pliant is faster.",
@@ -23,11 +23,15 @@ def markdown(report: Report, facts: dict[str, Any]) -> str:
     if facts.get("quick"):
         pieces.append("**Quick run: it shows that everything works, its numbers mean nothing.**")
     if report.comparisons:
-        pieces += ["## Ratios", _rows(COMPARISON, map(_comparison, report.comparisons)), _references(report)]
+        pieces += [
+            "## Ratios",
+            _rows(COMPARISON, map(_comparison, report.comparisons), report.machine),
+            _references(report),
+        ]
     if report.starts:
-        pieces += ["## Fresh processes", _rows(START, map(_start, report.starts))]
+        pieces += ["## Fresh processes", _rows(START, map(_start, report.starts), report.machine)]
     if report.points:
-        pieces += ["## Work and precision, two-link arm", _rows(POINT, map(_point, report.points))]
+        pieces += ["## Work and precision, two-link arm", _rows(POINT, map(_point, report.points), report.machine)]
     if verdicts := report.all_verdicts():
         pieces += ["## Asked", "\n".join(f"- {'met' if met else '**NOT MET**'}: {text}" for text, met in verdicts)]
     if lines := [*report.failures, *report.notes]:
@@ -83,6 +87,7 @@ def _small(value: float | None) -> str:
     return "" if value is None else f"{value:.1e}"
 
 
-def _rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+def _rows(head: Sequence[str], rows: Iterable[Sequence[str]], machine: str) -> str:
+    """A table; every row says where it was measured, so that it can be quoted alone."""
+    lines = [(*head, "measured on"), ["---"] * (len(head) + 1), *((*row, machine) for row in rows)]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -67,9 +67,10 @@ def _show(report: Report) -> None:
             duration(c.ours.seconds),
             duration(c.peer.seconds),
             times(c.ratio),
+            report.machine,
         )
         for c in report.comparisons
     ]
-    table(("arm", "task", "ours", "peer", "ours", "peer", "ratio"), rows, left=4)
+    table(("arm", "task", "ours", "peer", "ours", "peer", "ratio", "measured on"), rows, left=4)
     for text, met in report.all_verdicts():
         typer.echo(f"{'met' if met else 'NOT MET'}: {text}")
