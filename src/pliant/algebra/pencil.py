@@ -35,9 +35,9 @@ def natural_modes(K: Array, M: Array, noise: Array | float = 0.0) -> tuple[Array
 
     Notes
     -----
-    A stiffness in K(i, i) beside one that is 1e15 times as large *in the same entry* is rounded away before this
-    function sees it: the weight of an arm behind a drive spring that stiff, say. Entries of different coordinates may
-    lie apart by any number.
+    A stiffness that stands in K(i, i) beside one that is 1e13 times as large *in the same entry* drowns in its
+    rounding, and counts as none: the weight of an arm behind a drive spring that stiff, say. Entries of different
+    coordinates may lie apart by any number.
     """
     scale = 1 / np.sqrt(np.diag(M))
     K, M = (0.5 * (X + X.T) * np.outer(scale, scale) for X in (np.where(np.abs(K) <= noise, 0.0, K), M))
