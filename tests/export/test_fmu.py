@@ -59,10 +59,10 @@ class Unit:
             "slave": fmi3.FMU3Slave if three else fmi2.FMU2Slave,
             "model": fmi3.FMU3Model if three else fmi2.FMU2Model,
         }[kind]
-        guid = self.description.guid if not three else self.description.instantiationToken
+        token = "instantiationToken" if three and hasattr(self.description, "instantiationToken") else "guid"
         unit = class_(
-            guid=guid, unzipDirectory=str(self.folder), modelIdentifier=name, instanceName="one",
-            libraryPath=str(library),
+            guid=getattr(self.description, token), unzipDirectory=str(self.folder), modelIdentifier=name,
+            instanceName="one", libraryPath=str(library),
         )  # fmt: skip
         unit.instantiate()
         return unit

@@ -96,8 +96,10 @@ def energy(h: Histories) -> Array:
     """Energy that the joints take without giving back: the integral of the positive power of each torque, J."""
     if not h.tau.any():
         return np.zeros(len(h.q))
+    from scipy.integrate import trapezoid
+
     rates = h.qd[..., [link.actuated for link in h.model.chain.links if link.actuated is not None]]
-    return np.asarray(np.trapezoid(np.maximum(h.tau * rates, 0.0).sum(axis=-1), h.t, axis=1))
+    return np.asarray(trapezoid(np.maximum(h.tau * rates, 0.0).sum(axis=-1), h.t, axis=1))
 
 
 def peak_torque(h: Histories) -> Array:

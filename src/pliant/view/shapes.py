@@ -57,11 +57,13 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
 
 def _natural(shapes: LinkShapes, field: str, columns: list[int], eta: Array, length: float) -> Array:
     """(len(eta), k) shapes by rising frequency, each with unit mean square and a positive tip."""
+    from scipy.integrate import trapezoid
+
     powers = np.array([length ** shapes.powers[k] for k in columns])
     values = shapes.evaluate(eta)[:, columns] * powers
     if any(shapes.powers):  # nodal coordinates: their natural modes
         values = values @ _modes(shapes, field, columns, powers)
-    norm = np.sqrt(np.trapezoid(values**2, eta, axis=0))
+    norm = np.sqrt(trapezoid(values**2, eta, axis=0))
     return np.asarray(values / norm * np.where(values[-1] < 0, -1.0, 1.0))
 
 
