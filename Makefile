@@ -11,15 +11,17 @@ export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export MPLBACKEND = Agg
 
-.PHONY: FORCE help demo test test-wheel test-full lint docs bench clean
+.PHONY: FORCE help demo test test-wheel test-full test-machines test-long lint docs bench clean
 
 help:
-	@echo "make demo       install into .venv and run the two-link flexible arm"
-	@echo "make test       ruff, mypy, pytest (what continuous integration runs)"
-	@echo "make test-wheel the same tests against the wheel that users install"
-	@echo "make test-full  also the large random sets, on the wheel, with documentation and coverage"
-	@echo "make bench      pliant beside its peers, as ratios (installs the bench extra)"
-	@echo "make docs       build the documentation site into site/"
+	@echo "make demo           install into .venv and run the two-link flexible arm"
+	@echo "make test           ruff, mypy, pytest (what continuous integration runs)"
+	@echo "make test-wheel     the same tests against the wheel that users install"
+	@echo "make test-full      also the large random sets, on the wheel, with documentation and coverage"
+	@echo "make test-machines  the core tests on other processors, libraries and Pythons (tests/machines --list)"
+	@echo "make test-long      everything that takes long: test-full and test-machines"
+	@echo "make bench          pliant beside its peers, as ratios (installs the bench extra)"
+	@echo "make docs           build the documentation site into site/"
 
 # One stamp file per extra: a second run installs nothing.
 $(VENV)/installed-%: pyproject.toml
@@ -58,6 +60,13 @@ test-full: lint $(WHEEL)/site $(VENV)/installed-docs
 	$(BIN)/pytest -n 2 --dist worksteal -m "not random" --cov=pliant --cov-report=term:skip-covered --cov-fail-under=95
 	$(BIN)/pytest -n 2 --dist worksteal -m random
 	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tests/machines --seed $${SEED:-today}
+
+# Processors, libraries and Pythons other than the one at hand; a variant whose tools do not install says so.
+test-machines: $(VENV)/installed-dev
+	$(BIN)/python tests/machines
+
+test-long: test-full test-machines
 
 docs: $(VENV)/installed-docs
 	$(BIN)/mkdocs build --strict

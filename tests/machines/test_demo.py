@@ -1,0 +1,29 @@
+"""The first thing that a newcomer types: the commands of `make demo`, as the Makefile has them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+START = "from pliant.cli import main; main()"
+
+
+def commands() -> list[list[str]]:
+    """Arguments of every `pliant` of the target `demo`."""
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert recipe
+    return [shlex.split(line) for line in re.findall(r"^\t\$\(BIN\)/pliant (.*)$", recipe[1], re.MULTILINE)]
+
+
+def test_demo(tmp_path: Path) -> None:
+    """It describes an arm, runs a scenario and reproduces a paper."""
+    assert [arguments[0] for arguments in commands()] == ["info", "simulate", "reproduce"]
+    for arguments in commands():
+        placed = [str(ROOT / a) if a.startswith("examples/") else a for a in arguments]
+        run = subprocess.run([sys.executable, "-c", START, *placed], cwd=tmp_path, capture_output=True, text=True)
+        assert run.returncode == 0, f"pliant {' '.join(arguments)}\n{run.stdout}\n{run.stderr}"
+    assert {"run.nc", "run.csv"} < {path.name for path in (tmp_path / "out" / "demo").iterdir()}
