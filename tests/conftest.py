@@ -9,12 +9,12 @@ from machines.selection import entries, idle, names
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     table = entries()
-    core, smoke = {entry.node for entry in table}, {entry.node for entry in table if entry.smoke}
     for item in items:
-        if not item.get_closest_marker("full"):
-            for marker, chosen in (("core", core), ("smoke", smoke)):
-                if not chosen.isdisjoint(names(item.nodeid)):
-                    item.add_marker(marker)
+        own, full = names(item.nodeid), item.get_closest_marker("full") is not None
+        chosen = [entry for entry in table if entry.node in own and (entry.kind == "everywhere" or not full)]
+        for marker in ("core", "smoke"):
+            if any(marker == "core" or entry.smoke for entry in chosen):
+                item.add_marker(marker)
     if not any("::" in argument for argument in config.args):  # whole files were collected
         lost = idle(table, [item.nodeid for item in items])
         if lost:

@@ -29,12 +29,6 @@ from pliant.studies.theodore_ghosal.arms import ARMS as THEODORE_GHOSAL
 
 FILE = Path(__file__).with_name("counts.json")
 BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "arms").glob("*.yaml"))
-QUICK = ("denoc", "dual-screw")
-
-
-def some(*values: Any, quick: Any) -> list[Any]:
-    """Parameters of a test; those that are not quick belong to the full set."""
-    return [pytest.param(x, marks=() if quick(x) else pytest.mark.full) for x in values]
 
 
 def counts(robot: Any, formulation: str) -> dict[str, int]:
@@ -60,12 +54,18 @@ def studied() -> dict[str, Any]:
 EXPECTED = json.loads(FILE.read_text()) if FILE.exists() else {}
 
 
-@pytest.mark.parametrize("formulation", some(*FORMULATIONS, quick=lambda name: name in QUICK))
+@pytest.mark.full
 @pytest.mark.parametrize("arm", BUNDLED)
-def test_counts_of_bundled_arms(arm, formulation):
-    assert counts(load(arm), formulation) == EXPECTED["bundled"][arm][formulation]
+def test_counts_of_bundled_arms(arm):
+    assert {name: counts(load(arm), name) for name in FORMULATIONS} == EXPECTED["bundled"][arm]
 
 
+@pytest.mark.parametrize("arm", BUNDLED)
+def test_counts_of_the_recursion(arm):
+    assert counts(load(arm), "denoc") == EXPECTED["bundled"][arm]["denoc"]
+
+
+@pytest.mark.full
 def test_counts_of_studied_arms():
     assert studied() == EXPECTED["studied"]
 
@@ -83,7 +83,7 @@ def noisy(values: Any, seed: int) -> Any:
     return x * (1 + (((h ^ (h >> np.uint64(32))) % np.uint64(9)).astype(float) - 4) * 2.0**-53)
 
 
-@pytest.fixture(params=some(*range(3), quick=lambda seed: seed == 0))
+@pytest.fixture(params=[0, pytest.param(1, marks=pytest.mark.full), pytest.param(2, marks=pytest.mark.full)])
 def another_machine(request, monkeypatch) -> None:
     """Shape functions, quadrature and fixed rotations as a machine with other last bits has them."""
     seed = request.param
@@ -100,7 +100,7 @@ def another_machine(request, monkeypatch) -> None:
     monkeypatch.setattr(angles, "math", SimpleNamespace(**library))
 
 
-@pytest.mark.parametrize("formulation", some(*QUICK, quick=lambda name: name == "denoc"))
+@pytest.mark.parametrize("formulation", ["denoc", pytest.param("dual-screw", marks=pytest.mark.full)])
 @pytest.mark.parametrize("arm", ["boom", "canadarm2", "crane-4dof", "space-arm"])
 def test_round_off_does_not_move_counts(arm, formulation, another_machine):
     assert counts(load(arm), formulation) == EXPECTED["bundled"][arm][formulation]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import platform
+import shutil
+import sys
 import tomllib
-import venv
 from functools import cache
 from typing import Any
 
 from packaging.requirements import Requirement
 
-from machines.place import BUILD, ROOT, Machine, built, caches, current, pip, week, wheel
+from machines.place import BUILD, ROOT, Machine, Missing, built, caches, current, last, pip, tell, week, wheel
 
 EXTRAS = ("control", "fmu", "rl", "sweep", "urdf", "video", "zarr")
 """Extras that core tests use."""
@@ -46,20 +46,33 @@ def wanted(extras: tuple[str, ...] = EXTRAS, tools: tuple[str, ...] = TOOLS) -> 
 
 def lowest() -> Machine:
     """The lowest allowed version of everything that pyproject.toml names; what those need in turn is as pip picks."""
-    return _environment("lowest", [f"{requirement.name}=={floor(requirement)}" for requirement in wanted()])
+    return _environment("lowest", [f"{requirement.name}=={floor(requirement)}" for requirement in wanted()], oldest())
 
 
 def newest() -> Machine:
     """The newest versions that pyproject.toml allows, a week old at most."""
-    return _environment("newest", [str(requirement) for requirement in wanted()], week())
+    return _environment("newest", [str(requirement) for requirement in wanted()], sys.executable, week())
 
 
-def _environment(name: str, requirements: list[str], when: str = "") -> Machine:
+def oldest() -> str:
+    """An interpreter of the lowest allowed Python: wheels as old as that are made for no later one."""
+    version = project()["project"]["requires-python"].removeprefix(">=")
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return sys.executable
+    found = shutil.which(f"python{version}")
+    if not found:
+        raise Missing(f"the lowest versions are for Python {version}, which is not installed")
+    return found
+
+
+def _environment(name: str, requirements: list[str], base: str, when: str = "") -> Machine:
     folder = BUILD / name
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    recipe = [f"Python {platform.python_version()}", when, *requirements]
+    recipe = [base, when, *requirements]
     if not current(folder / "venv", recipe):
-        venv.create(folder / "venv", with_pip=True, symlinks=os.name != "nt")
+        made = tell(base, "-m", "venv", str(folder / "venv"))
+        if made.returncode:
+            raise Missing(f"{base} makes no environment: {last(made.stdout)}")
         pip("install", "--upgrade", "--no-compile", *requirements, python=str(python))
         built(folder / "venv", recipe)
     site = str(wheel(folder))

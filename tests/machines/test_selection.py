@@ -35,7 +35,7 @@ def test_every_entry_names_a_test() -> None:
 
 
 def test_an_entry_that_names_nothing_is_found() -> None:
-    chosen = [selection.Entry("robot", name, False) for name in ("a.py", "a.py::test_b", "a.py::test_b[2]", "c.py")]
+    chosen = [selection.Entry("robot", name) for name in ("a.py", "a.py::test_b", "a.py::test_b[2]", "c.py")]
     assert selection.idle(chosen, ["tests/a.py::test_b[1]", "tests/a.py::test_d"]) == ["a.py::test_b[2]"]
 
 
