@@ -60,7 +60,7 @@ class Effort:
 
 
 BURSTS, FEWEST = 5, 3
-TURNS = Effort(rounds=5, seconds=0.02)
+TURNS = Effort(rounds=5, seconds=0.02, most=10.0)
 """For a claim on times within a study: enough to see on which side of 1 a ratio lies, and how far it spreads."""
 QUICK = Effort(rounds=3, seconds=0.002, processes=1, quick=True)
 

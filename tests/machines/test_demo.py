@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 START = "from pliant.cli import main; main()"
 
@@ -19,6 +21,7 @@ def commands() -> list[list[str]]:
     return [shlex.split(line) for line in re.findall(r"^\t\$\(BIN\)/pliant (.*)$", recipe[1], re.MULTILINE)]
 
 
+@pytest.mark.full  # `make demo` itself runs before `make test`, wherever both do
 def test_demo(tmp_path: Path) -> None:
     """It describes an arm, runs a scenario and reproduces a paper."""
     assert [arguments[0] for arguments in commands()] == ["info", "simulate", "reproduce"]

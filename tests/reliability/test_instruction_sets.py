@@ -24,28 +24,36 @@ BETWEEN = {"x86_64": "x86-64-v3,-fma", "aarch64": "cortex-a53"}.get(machine().ar
 RUNS = {"two-link": (1.5, {"upper": 0.3, "fore": 0.2}), "spin-up": (1.0, None)}
 
 
-def compute(path: str) -> None:
-    """What a process of its own computes: accelerations of every bundled arm, and runs of two."""
+QUICK = ("two-link", "lab-arm")
+
+
+def compute(path: str, quick: bool) -> None:
+    """What a process of its own computes: accelerations of bundled arms and, unless `quick`, runs of two."""
     found: dict[str, np.ndarray] = {"target": np.array([machine().cpu, str(machine().width)])}
-    for name in pliant.arms():
+    for name in QUICK if quick else pliant.arms():
         model = pliant.load(name).model()
         states = reference_states(model, 5)
         rows = zip(states["q"], states["qd"], states["tau"], strict=True)
         found[name] = np.array([model.forward_dynamics(*row) for row in rows])
-    for name, (t_end, start) in RUNS.items():
+    for name, (t_end, start) in ({} if quick else RUNS).items():
         run = pliant.simulate(pliant.load(name).model(), t_end, start, output_step=0.05, progress=False)
         assert run.t[-1] == t_end
         found[f"run {name}"] = np.hstack([run.q, run.qd])
     np.savez(path, **found)
 
 
-CHILD = "import sys; sys.path[:0] = {path!r}; from reliability.test_instruction_sets import compute; compute({to!r})"
+CHILD = """
+import sys
+sys.path[:0] = {path!r}
+from reliability.test_instruction_sets import compute
+compute({to!r}, {quick})
+"""
 
 
-def results(cpu: str) -> dict[str, np.ndarray]:
+def results(cpu: str, quick: bool) -> dict[str, np.ndarray]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.npz"
-        code = CHILD.format(path=[str(Path(__file__).parents[1])], to=str(path))
+        code = CHILD.format(path=[str(Path(__file__).parents[1])], to=str(path), quick=quick)
         environment = {**os.environ, "PLIANT_CPU": cpu}
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         if "this machine's" in done.stderr:
@@ -60,17 +68,24 @@ def condition(name: str) -> float:
     return max(float(np.linalg.cond(M)) for M in model.mass_matrix(reference_states(model, 5)["q"]))
 
 
-@pytest.mark.parametrize("cpu", ["generic", pytest.param(BETWEEN, marks=pytest.mark.full)])
-def test_targets_agree(cpu: str) -> None:
-    here, there = results(""), results(cpu)
+@pytest.mark.parametrize(
+    ("cpu", "quick"),
+    [
+        ("generic", True),
+        pytest.param("generic", False, marks=pytest.mark.full),
+        pytest.param(BETWEEN, False, marks=pytest.mark.full),
+    ],
+)
+def test_targets_agree(cpu: str, quick: bool) -> None:
+    here, there = results("", quick), results(cpu, quick)
     assert there["target"].tolist() == [cpu.split(",")[0], {"x86-64-v3,-fma": "4"}.get(cpu, "2")]
     differences, lines = [], []
-    for name in pliant.arms():
+    for name in QUICK if quick else pliant.arms():
         scale = np.abs(here[name]).max(axis=1)
         differences.append(float((np.abs(there[name] - here[name]).max(axis=1) / scale).max()))
         lines.append(f"{name}: differs by {differences[-1]:.1e}, cond(M) = {condition(name):.1e}")
     assert max(differences) <= AGREEMENT, "\n".join(lines)
-    for name in RUNS:
+    for name in () if quick else RUNS:
         run, other = here[f"run {name}"], there[f"run {name}"]
         allowed = 10 * (RTOL * np.abs(run).max(axis=0) + ATOL)
         assert (np.abs(other - run).max(axis=0) <= allowed).all(), name

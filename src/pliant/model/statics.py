@@ -114,7 +114,7 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
     """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
     if not free:
         return np.zeros(0), np.zeros((model.n, 0))
-    K, M = (X[np.ix_(free, free)] for X in (model.stiffness(q, loads, p), model.mass_matrix(q, p)))
+    K, M = model.stiffness(q, loads, p), model.mass_matrix(q, p)
     if not (np.isfinite(K).all() and np.isfinite(M).all()):
         raise PliantError("frequencies: stiffness or inertia there is beyond all numbers; check the robot's own")
     scaled = K / np.sqrt(np.outer(np.diag(M), np.diag(M)))
@@ -124,7 +124,7 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
             "give it in base axes, or ask linearize"
         )
     shapes = np.zeros((model.n, len(free)))
-    squares, shapes[free] = natural_modes(K, M, _rounding(model, q, loads, p)[np.ix_(free, free)])
+    squares, shapes[free] = natural_modes(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, q, loads, p))))
     return squares, shapes
 
 
