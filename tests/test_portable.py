@@ -146,6 +146,7 @@ import os, sys
 for name in {names!r}:
     if hasattr(os, name):
         delattr(os, name)
+os.process_cpu_count = os.cpu_count  # of Python 3.13, which asks for the affinity elsewhere
 for name in {modules!r}:
     sys.modules[name] = None
 import numpy as np, pliant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def test_c_reproduces_the_model(name: str, tmp_path: Path) -> None:
 
 
 @needs_compiler
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_driver_passes_and_can_fail(tmp_path: Path) -> None:
     m = model("parameters")
     folder = export(m, "c", tmp_path / "out", functions=["mass_matrix", "bias", "tip_pose"])

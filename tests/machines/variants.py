@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from machines import dependencies, roots
-from machines.place import BUILD, Broken, Machine, Missing, caches, last
+from machines.place import BUILD, Broken, Machine, Missing, caches, fresh, last
 
 KERNELS = {"x86_64": ("Nehalem", "Haswell"), "aarch64": ("ARMV8", "NEOVERSEN1")}
 """Of OpenBLAS, by processor: SSE against AVX2 with fused multiplication, plain against tuned NEON."""
@@ -63,8 +63,26 @@ def no_simd() -> Machine:
     return machine
 
 
+COMPILE = "import pliant; pliant.load('two-link').model().forward_dynamics([0.0] * 4, [0.0] * 4, [0.0] * 2)"
+
+
 def generic() -> Machine:
+    """Kernels are kept under names that hold their processor: the same names would mean the same code."""
+    machines = [here("generic"), here("generic", PLIANT_CPU="generic")]
+    names = [kernels(machine) for machine in machines]
+    if names[0] == names[1]:
+        raise Missing("PLIANT_CPU=generic makes the same kernels as none")
     return here("generic", PLIANT_CPU="generic")
+
+
+def kernels(machine: Machine) -> set[str]:
+    """Names under which a machine keeps the kernels of a small model."""
+    folder = fresh(Path(machine.environment["PLIANT_CACHE_DIR"]))
+    code, said = machine.run("-c", COMPILE)
+    found = {path.name for path in folder.iterdir()}
+    if code or not found:
+        raise Broken(f"no kernel was made: {last(said)}")
+    return found
 
 
 PROCESSOR = platform.machine()

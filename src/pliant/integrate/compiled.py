@@ -24,8 +24,9 @@ follow_kernels()  # before the first function is compiled
 # Statuses of a loop.
 RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF = range(10)
 # Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step tried,
-# a = gamma h of the factors at hand; then settings: rtol, exponents of the controller, stability radius, gamma.
-T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, RTOL, ALPHA, BETA, STABILITY, GAMMA, CLOCK = range(14)
+# a = gamma h of the factors at hand, earliest and latest time of an evaluation; then settings: rtol, exponents of the
+# controller, stability radius, gamma.
+T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, FROM, UNTIL, RTOL, ALPHA, BETA, STABILITY, GAMMA, CLOCK = range(16)
 # Entries of `tally`. AGAIN: the last attempt was rejected; CHECK_AT: from this step on a crawl returns to Python;
 # FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian is due).
 STEPS, REJECTED, RHS, JACOBIANS, LUS, ROWS, NEXT, BREAK, FRESH, SEG, SEG_AT = range(11)
@@ -33,6 +34,7 @@ LOGGED, HITS, MISSES, CRAWL, WORST, AGAIN, CHECK_AT, TALLY = range(11, 19)
 EVENT_SAMPLES = 4  # points per step at which event functions are looked at
 NEWTON_LIMIT = 30
 EPS = 2.220446049250313e-16
+SMALLEST = 1e-300  # a time that is later than zero
 
 
 class Ode(NamedTuple):
@@ -216,9 +218,22 @@ HEAD = 40  # entries of a table taken by `unpack`
 
 
 @compiled
+def within(ode, t):
+    """The time inside the segment between two breaks: a step that ends at a jump sees what was before it, the next one
+    what comes after, however f compares t with the time of the jump."""
+    return max(min(t, ode.clock[UNTIL]), ode.clock[FROM])
+
+
+@compiled
+def roundings(t):
+    """Four roundings of a time: what a break and the number in f that means the same may differ by."""
+    return max(4.0 * EPS * abs(t), SMALLEST)
+
+
+@compiled
 def evaluate(ode, t, out):
     """out = f(t, x, p), with x already in place in the input."""
-    ode.inp[0] = t
+    ode.inp[0] = within(ode, t)
     if ode.callback != 0:
         call(ode.callback, ode.inp, shift(ode.inp, 1 + ode.n))
     call(ode.rhs, ode.inp, out)
@@ -242,7 +257,7 @@ def jacobian(ode, newton, t, x):
     ode.tally[JACOBIANS] += 1
     place(ode, x)
     if ode.jacobian != 0 and ode.callback == 0:
-        ode.inp[0] = t
+        ode.inp[0] = within(ode, t)
         call(ode.jacobian, ode.inp, J)
         return
     evaluate(ode, t, base)
@@ -257,6 +272,8 @@ def jacobian(ode, newton, t, x):
                 J[i * n + j] = (ahead[i] - base[i]) / delta
         else:
             delta = 1.5e-8 * max(abs(t), 1e-2)
+            if t + delta > ode.clock[UNTIL]:
+                delta = -delta
             evaluate(ode, t + delta, ahead)
             for i in range(n):
                 J[n * n + i] = (ahead[i] - base[i]) / delta
@@ -502,6 +519,8 @@ def cross_break(ode, plan):
     ode.tally[FRESH] = 1
     ode.tally[SEG] = 0
     ode.clock[START] = ode.clock[T]
+    ode.clock[FROM] = ode.clock[T] + roundings(ode.clock[T])
+    ode.clock[UNTIL] = np.inf  # until the next step is chosen
     return HOLD if plan.stops[at] != 0 else RUNNING
 
 
@@ -521,6 +540,7 @@ def next_time(ode, plan, fixed):
     clock = ode.clock
     tally = ode.tally
     stop = plan.breaks[tally[BREAK]]
+    clock[UNTIL] = stop - roundings(stop)
     if fixed:
         length = stop - clock[START]
         if tally[SEG] == 0:

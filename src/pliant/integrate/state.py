@@ -56,11 +56,12 @@ class State:
         self.clock: Floats = np.zeros(c.CLOCK)
         self.tally: Integers = np.zeros(c.TALLY, np.int64)
         self.clock[[c.T, c.START, c.ERR]] = t0, t0, 1e-4
+        self.clock[[c.FROM, c.UNTIL]] = t0 + c.roundings.py_func(t0), np.inf
         self.tally[c.FRESH] = 1
         self.callback = Callback(callback, self.inp, n, n_callback, self.flag) if callback else None
         self.held = self.inp[1 : 1 + n].view()
         self.held.setflags(write=False)
-        self._rhs = FLAT(problem.rhs)
+        self._rhs, self._from = FLAT(problem.rhs), c.FROM
 
     @property
     def p(self) -> Floats:
@@ -73,8 +74,8 @@ class State:
         return self.problem.rhs, jacobian, callback, self.problem.n, self.problem.n_positions
 
     def evaluate(self, t: float, x: Floats) -> Floats:
-        """f(t, x, p) from Python, for what happens once a run."""
-        self.inp[0] = t
+        """f(t, x, p) from Python, for what happens once a run; at a jump, what comes after it."""
+        self.inp[0] = max(t, self.clock[self._from])
         self.inp[1 : 1 + self.problem.n] = x
         if self.callback:
             self.callback.call(0, 0)
