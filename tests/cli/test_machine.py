@@ -134,6 +134,7 @@ def test_doctor_without_a_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert "not tried: export to fmu (fmu: no C compiler found" in result.stdout
 
 
+@pytest.mark.full
 def test_doctor_shows_the_chosen_target() -> None:
     code = "import sys; sys.argv = ['pliant', 'doctor', '--json']; from pliant.cli import main; main()"
     for cpu, returned in (("generic", 0), ("pdp-11", 2)):

@@ -125,6 +125,7 @@ def test_numba_s_own_variables_win() -> None:
     assert _said(TARGET, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="") == "generic"
 
 
+@pytest.mark.full
 def test_numba_in_use_before_keeps_its_target_with_a_warning() -> None:
     said = _said(LATE)
     assert said.startswith("PLIANT_CPU came too late for the stepping loops: Numba was in use before and compiles for")

@@ -86,16 +86,20 @@ def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
     runs = Runs({"damping": 0.01, "duration": 6.0, "rtol": 1e-8, "output_step": 1e-3, "undamped": not quick})
     robot = arm(runs.settings["damping"])
+    laws: dict[str, PD] = {}
     for name, formulation in MODELS.items():
         tell(f"manoeuvre, {name}")
         model = runs.models[name] = robot.model(formulation)
-        runs.histories[name] = manoeuvre(model, runs)
+        laws[name] = law_of_motion()
+        runs.histories[name] = manoeuvre(model, laws[name], runs)
     if not quick:
         for name, formulation in MODELS.items():
             tell(f"manoeuvre without damping, {name}")
-            runs.histories[f"{name}, undamped"] = manoeuvre(arm(0.0).model(formulation), runs)
+            runs.histories[f"{name}, undamped"] = manoeuvre(arm(0.0).model(formulation), law_of_motion(), runs)
     tell("times of both")
-    runs.times = alternating({name: partial(manoeuvre, model, runs, 1.0) for name, model in runs.models.items()}, TURNS)
+    runs.times = alternating(
+        {name: partial(manoeuvre, model, laws[name], runs, 1.0) for name, model in runs.models.items()}, TURNS
+    )
     tell("operations")
     for name in (*MODELS.values(), "gibbs-appell", *(() if quick else ("lagrange",))):
         runs.operations[name] = robot.model(name).operation_count("forward_dynamics")
@@ -107,11 +111,16 @@ def perform(quick: bool, tell: Tell) -> Runs:
     return runs
 
 
-def manoeuvre(model: Model, runs: Runs, duration: float | None = None) -> Result:
-    """The manoeuvre under PD control, whole or its first seconds."""
-    q0 = np.concatenate([START, np.zeros(model.n - 4)])
+def law_of_motion() -> PD:
+    """PD control along the commands."""
     kp, kd = natural_gains(load("crane-4dof").model(), START, FREQUENCY)
-    law, s = PD(kp, kd, Commands()), runs.settings
+    return PD(kp, kd, Commands())
+
+
+def manoeuvre(model: Model, law: PD, runs: Runs, duration: float | None = None) -> Result:
+    """The manoeuvre, whole or its first seconds; with the same `law` a second time, everything is compiled."""
+    q0 = np.concatenate([START, np.zeros(model.n - 4)])
+    s = runs.settings
     options: dict[str, Any] = {"method": "dop853", "rtol": s["rtol"], "output_step": s["output_step"]}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "dop853 is held back")  # by torsion at 1.3 kHz; both models shall step alike

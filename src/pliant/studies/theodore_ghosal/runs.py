@@ -98,18 +98,18 @@ def perform(quick: bool, tell: Tell) -> Runs:
     runs.betas = betas()
     runs.histories["frequency equation"] = runs.betas
     robots = {"modes": load("rrp"), "elements": load("rrp").replace(dict.fromkeys(_SHAPES, TWO_ELEMENTS))}
+    laws = {name: controller() for name in robots}
     for name, robot in robots.items():
         tell(f"controlled motion, {name}")
         model = robot.model()
-        runs.histories[name] = controlled(model, runs.settings)
+        runs.histories[name] = controlled(model, laws[name], runs.settings)
         if not quick:
             tell(f"closed-loop eigenvalues, {name}")
         runs.eigenvalues[name] = eigenvalues(model, runs.settings)
         runs.alone[name] = links_alone(model, runs.eigenvalues[name][:, 0])
     tell("times of both")
-    timed = DURATION / 2 if quick else None
     runs.times = alternating(
-        {name: partial(controlled, runs.run(name).model, runs.settings, timed) for name in robots}, TURNS
+        {name: partial(controlled, runs.run(name).model, laws[name], runs.settings) for name in robots}, TURNS
     )
     tell("free motion of the sliding arm")
     runs.histories["free"] = free_motion(runs.run("modes").model)
@@ -184,11 +184,11 @@ def printed_rate(length: float, beta: float) -> float:
 # -------------------------------------------------------------------------------------------- controlled motion
 
 
-def controlled(model: Model, settings: Mapping[str, Any], duration: float | None = None) -> Result:
-    """Decoupling to the goal, then the regulator; the whole motion, or its first seconds."""
+def controlled(model: Model, law: Switch, settings: Mapping[str, Any]) -> Result:
+    """The whole motion; with the same `law` a second time, everything is compiled."""
     q0 = np.concatenate([START, np.zeros(model.n - 3)])
     options = {key: settings[key] for key in ("rtol", "atol", "output_step")}
-    return simulate(model, duration or 2 * DURATION, q0, controller=controller(), progress=False, **options)
+    return simulate(model, 2 * DURATION, q0, controller=law, progress=False, **options)
 
 
 def controller() -> Switch:
