@@ -9,9 +9,11 @@ from machines.selection import entries, idle, names
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     table = entries()
+    by_node = {entry.node: [other for other in table if other.node == entry.node] for entry in table}
     for item in items:
-        own, full = names(item.nodeid), item.get_closest_marker("full") is not None
-        chosen = [entry for entry in table if entry.node in own and (entry.kind == "everywhere" or not full)]
+        named = [entry for name in set(names(item.nodeid)) for entry in by_node.get(name, ())]
+        full = item.get_closest_marker("full") is not None
+        chosen = [entry for entry in named if entry.kind == "everywhere" or not full]
         for marker in ("core", "smoke"):
             if any(marker == "core" or entry.smoke for entry in chosen):
                 item.add_marker(marker)
