@@ -61,7 +61,7 @@ mount --rbind /dev "$root/dev"
 mount --bind "$source" "$root/pliant"
 mount -o remount,bind,ro "$root/pliant"
 mount --bind "$site" "$root/opt/pliant"
-mount --bind "$work" "$root/work"
+mount --bind "$work" "$root/scratch"
 if [ -n "$magic" ]; then
   misc=/proc/sys/fs/binfmt_misc
   mount -t binfmt_misc none $misc
@@ -95,21 +95,21 @@ def _root(name: str, machine: str, extras: tuple[str, ...], packages: tuple[str,
         raise Missing("only root may enter a root")
     folder = BUILD / name
     root = _made(folder, machine, extras, packages)
-    for point in ("pliant", "opt/pliant", "work"):
+    for point in ("pliant", "opt/pliant", "scratch"):
         (root / point).mkdir(parents=True, exist_ok=True)
     work, site = fresh(folder / "work"), wheel(folder)
 
     def inside(path: Path) -> str:
-        return f"/work/{path.relative_to(work)}"
+        return f"/scratch/{path.relative_to(work)}"
 
     arguments = [str(root), str(ROOT), str(site), str(work), ELF[machine] + ":" + MASK if qemu else "", qemu]
     variables = {
         **{key: os.environ[key] for key in KEPT if key in os.environ},
         **caches(work, inside),
         **({"QEMU_CPU": PROCESSOR[machine]} if qemu else {}),
-        "HOME": "/work", "PATH": "/usr/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": "/opt/pliant:/opt/wheels",
+        "HOME": "/scratch", "PATH": "/usr/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": "/opt/pliant:/opt/wheels",
         "PLIANT_TESTED": "/opt/pliant", "PYTHONPYCACHEPREFIX": "/var/cache/python",
-        "HYPOTHESIS_STORAGE_DIRECTORY": "/work/hypothesis",
+        "HYPOTHESIS_STORAGE_DIRECTORY": "/scratch/hypothesis",
     }  # fmt: skip
     settings = ["--ignore-environment", *(f"{key}={value}" for key, value in variables.items())]
     start = ("unshare", "--mount", "sh", "-c", ENTER, "enter", *arguments, *settings)
