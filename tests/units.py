@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 from pliant import Robot
 from pliant.robot import MATERIALS
 
@@ -42,8 +40,3 @@ def _entry(name: str, value: Any, metre: float, powers: dict[str, int]) -> Any:
     known = {**POWERS, **powers}
     inner = {**powers, **PLAIN.get(name, {})}
     return _scaled(value, metre, inner, None if isinstance(value, dict) else known.get(name))
-
-
-def text(robot: Robot) -> str:
-    """The robot as YAML, to look at."""
-    return str(yaml.safe_dump(robot.model_dump(mode="json", exclude_none=True)))

@@ -124,12 +124,12 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
             "give it in base axes, or ask linearize"
         )
     shapes = np.zeros((model.n, len(free)))
-    squares, shapes[free] = natural_modes(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, q, loads, p))))
+    squares, shapes[free] = natural_modes(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, K, q, loads, p))))
     return squares, shapes
 
 
-def _rounding(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
-    """What rounding may have left in each entry of the stiffness: how much it moves with the last bits of q.
+def _rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
+    """What rounding may have left in each entry of the stiffness K at q: how much it moves with the last bits of q.
 
     Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
     """
@@ -137,6 +137,6 @@ def _rounding(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None)
     for link in model.chain.links:
         if link.joint_index is not None and link.joint.turns:
             angles[link.joint_index] = 1.0
-    K, random = model.stiffness(q, loads, p), np.random.default_rng(0)
+    random = np.random.default_rng(0)
     nearby = (q + ROUNDING * random.uniform(-1, 1, model.n) * (np.abs(q) + angles) for _ in range(3))
     return np.asarray(ROOM * np.max([np.abs(model.stiffness(state, loads, p) - K) for state in nearby], axis=0))
