@@ -139,8 +139,9 @@ def source_of(entry: dict[str, Any], folder: Path) -> SimpleNamespace:
 
 
 def plan(h: float, count: int, end: float | None = None) -> SimpleNamespace:
-    zero = np.zeros(1, dtype=int)
-    return SimpleNamespace(t=np.zeros(1), h=np.array([end or h]), count=np.array([count]), row=zero, piece=zero)
+    zero, whole = np.zeros(1, dtype=int), (np.zeros(1), np.array([end or count * h]))
+    times = {"t": np.zeros(1), "h": np.array([end or h]), "sides": lambda kind: whole}
+    return SimpleNamespace(**times, count=np.array([count]), row=zero, piece=zero)
 
 
 def measure(entry: dict[str, Any], folder: Path, module: Any, quick: bool) -> dict[str, Any]:

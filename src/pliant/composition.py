@@ -7,7 +7,7 @@ torques (5 m, if any), parameters].
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,9 +20,11 @@ from pliant.arguments import checked, require_loads
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation
+from pliant.dynamics.impulse import after_jump
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.integrate import Problem
-from pliant.kernels import Kernel
+from pliant.kernels import Kernel, sides
+from pliant.kernels.switches import Switches
 from pliant.model import Model
 
 Array = NDArray[np.float64]
@@ -32,6 +34,8 @@ LARGEST_JACOBIAN = 400_000
 """Operations of f times states: beyond, an exact Jacobian compiles for more than about ten seconds."""
 KEPT = 16
 """Compositions that a model keeps for the next run."""
+SAME = 1e-9
+"""Of a position or a rate on either side of a break: what roundings of the time change it by, and more."""
 
 
 @checked
@@ -188,9 +192,19 @@ class Composition:
         )
 
     @cached_property
+    def function(self) -> Any:
+        """f as a CasADi function."""
+        return self._function("rhs", [self.xdot])
+
+    @cached_property
     def rhs(self) -> Kernel:
         """f(t, x, p)."""
-        return Kernel(self._function("rhs", [self.xdot]))
+        return Kernel(self.function)
+
+    @cached_property
+    def _switches(self) -> Switches:
+        others = [symbol for symbol in ca.symvar(self.xdot) if not ca.is_equal(symbol, self.t)]
+        return Switches.of(ca.Function("rates", [self.t, ca.vertcat(*others)], [ca.densify(self.xdot)]))
 
     @cached_property
     def jacobian(self) -> Kernel:
@@ -203,7 +217,7 @@ class Composition:
         exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
         return Problem(
             self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None, len(self.free),
-            lambda: self._function("rhs", [self.xdot]), owner=self,
+            lambda: self.function, owner=self,
         )  # fmt: skip
 
     def tolerances(self, atol: float) -> Array:
@@ -220,12 +234,46 @@ class Composition:
             z0 = np.asarray(self.controller.initial_state, dtype=float)
         return np.concatenate([q0[self.free], qd0[self.free], z0, [0.0]])
 
-    def breaks(self, t_end: float) -> Array:
-        """Times at which paths or controllers are not smooth: steps end there."""
-        found: list[float] = []
+    def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
+        """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
+        the comparisons of the time in f itself."""
+        found = [float(b) for b in declared]
         for part in (*self.motion.values(), self.torque, self.controller, *self.loads, self.base):
             found += [float(b) for b in getattr(part, "breaks", ())]
+        found = [*found, *self._switches.until(t_end)]
         return np.unique([b for b in found if 0.0 < b < t_end])
+
+    def impulses(self, breaks: Array) -> Impulses:
+        """Where prescribed rates jump, of these times."""
+        if not self.paths or not len(breaks):
+            return Impulses.none(len(self.paths))
+        path = ca.vertcat(*self.paths.values())
+        motion = ca.Function("motion", [self.t], [path, ca.jacobian(path, self.t)])
+        x0, v0 = (np.array(a).T for a in motion(sides.before(breaks)[None]))
+        x1, v1 = (np.array(a).T for a in motion(sides.after(breaks)[None]))
+        for at, k in np.argwhere(_jumps(x0, x1)):
+            name = self.model.coordinates[list(self.paths)[k]]
+            raise ModelError(
+                f"motion[{name!r}]: jumps from {x0[at, k]:.6g} to {x1[at, k]:.6g} at t = {breaks[at]:.6g} s; a "
+                "prescribed coordinate has to be continuous (its rate may jump)"
+            )
+        found = _jumps(v0, v1).any(axis=1)
+        return Impulses(breaks[found], v0[found], v1[found])
+
+    def after_impulse(self, before: Any, after: Any) -> Any:
+        """The state behind a jump of the prescribed rates from `before` to `after`, an expression in t, x and p."""
+        f, qd = len(self.free), ca.SX(self.qd)
+        qd[list(self.paths)] = before
+        eq = equations(self.model.chain, self.model.options.formulation)
+        rates, work = after_jump(eq, self.q, qd, dict(zip(self.paths, ca.vertsplit(after - before))))
+        return ca.vertcat(self.x[:f], rates[self.free], self.x[2 * f : -1], self.x[-1] + work)
+
+    @cached_property
+    def impulse_kernel(self) -> Kernel:
+        """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
+        rates = [ca.SX.sym(name, len(self.paths)) for name in ("before", "after")]
+        arguments = [self.t, self.x, self.p, *rates]
+        return Kernel(ca.Function("impulse", arguments, [ca.densify(self.after_impulse(*rates))]), "vm")
 
     def sampler(self) -> Callable[[float, Array, Array], Array] | None:
         """The sampled controller as a function called at its sample times; fresh, because it may have a memory."""
@@ -310,6 +358,29 @@ class Composition:
             name = self.model.coordinates[self.free[index % f]]
             return name if index < f else f"{name} (rate)"
         return "work" if index == self.x.shape[0] - 1 else f"controller state {index - 2 * f + 1}"
+
+
+@dataclass(frozen=True)
+class Impulses:
+    """Times at which prescribed rates jump, and these rates (K, paths) before and after."""
+
+    times: Array
+    before: Array
+    after: Array
+
+    @classmethod
+    def none(cls, paths: int) -> Impulses:
+        """No jump at all."""
+        return cls(np.empty(0), np.empty((0, paths)), np.empty((0, paths)))
+
+    def behind(self, t: Array) -> Array:
+        """Times, those of an impulse moved behind it."""
+        return np.where(np.isin(t, self.times), sides.after(t), t)
+
+
+def _jumps(before: Array, after: Array) -> Any:
+    """Where two values, some roundings of the time apart, are not the same."""
+    return np.abs(after - before) > SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
 
 
 def _beyond(index: int, value: float) -> Callable[[Any, Any, Any], Any]:

@@ -7,7 +7,7 @@ of the equations themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,6 +198,14 @@ class Inputs:
         assert self.samples is not None
         rows = np.clip(np.searchsorted(self.samples.times, t, side="right") - 1, 0, len(self.samples.times) - 1)
         return np.hstack([held, self.samples.values[rows]])
+
+
+def read_breaks(given: Sequence[float]) -> list[float]:
+    """Times at which a run shall end a step, checked."""
+    found = np.asarray(given, dtype=float)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise ModelError(f"breaks: got {given!r}, expected finite times in seconds")
+    return [float(t) for t in found]
 
 
 def start_state(model: Model, given: Any, name: str) -> Array:

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import checked
-from pliant.composition import Composition, Event, compose
+from pliant.composition import Composition, Event, Impulses, compose
 from pliant.dynamics.sliding_links import check_travel
 from pliant.errors import ModelError, SimulationError
-from pliant.inputs import Inputs, listed, read_input, start_state
-from pliant.integrate import METHODS, Events, Solution, solve
+from pliant.inputs import Inputs, listed, read_breaks, read_input, start_state
+from pliant.integrate import METHODS, Events, Jumps, Solution, solve
 from pliant.model import Model
 from pliant.progress import reporter
 from pliant.results import Readings, Result
@@ -52,6 +52,7 @@ def simulate(
     events: Sequence[Event] = (),
     limits: bool = True,
     p: ArrayLike | None = None,
+    breaks: Sequence[float] = (),
 ) -> Result:
     """Run an arm from a state and return its history.
 
@@ -93,6 +94,9 @@ def simulate(
         Stop where a joint leaves the limits that the robot file gives it.
     p : (P,) array, optional
         Values of the model's parameters.
+    breaks : sequence of float
+        Times at which a Python function jumps or has a kink: steps end there, and either side is seen as it is.
+        Trajectories, samples and loads declare theirs; comparisons of the time in CasADi operations are found.
 
     Returns
     -------
@@ -113,15 +117,27 @@ def simulate(
     x0 = composed.start(q_start, start_state(model, qd0, "qd0"))
     inputs = Inputs(model, composed, [torque, controller], p, sample_time, t_end)
     watch = _watched(model, composed, events, limits)
+    stops = composed.breaks(t_end, read_breaks(breaks))
+    impulses = composed.impulses(stops)
     with reporter(progress, t_end) as report:
         solution = solve(
             composed.problem(), (0.0, float(t_end)), x0, method=method, rtol=rtol,
             atol=composed.tolerances(atol), step=step,
             outputs=_output_times(t_end, output_step), p=inputs.p, samples=inputs.samples, hold=inputs.hold,
-            breaks=composed.breaks(t_end), callback=inputs.callback, n_callback=inputs.n_callback,
+            breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback, n_callback=inputs.n_callback,
             events=watch.kernel if watch else None, progress=report,
         )  # fmt: skip
-    return _finish(model, composed, inputs, watch, solution)
+    return _finish(model, composed, inputs, watch, impulses, solution)
+
+
+def _jumps(composed: Composition, impulses: Impulses) -> Jumps | None:
+    """Jumps of the state where prescribed rates jump."""
+
+    def behind(k: int, x: Array, p: Array) -> Array:
+        t, kernel = impulses.behind(impulses.times[k : k + 1]), composed.impulse_kernel
+        return np.asarray(kernel(t, x, p, impulses.before[k], impulses.after[k]))
+
+    return Jumps(behind, impulses.times) if len(impulses.times) else None
 
 
 @dataclass(frozen=True)
@@ -143,7 +159,14 @@ def _watched(model: Model, composed: Composition, events: Sequence[Event], limit
     return _Watch(found, tuple(event.name for event in chosen), tuple(event.fatal for event in chosen))
 
 
-def _finish(model: Model, composed: Composition, inputs: Inputs, watch: _Watch | None, solution: Solution) -> Result:
+def _finish(
+    model: Model,
+    composed: Composition,
+    inputs: Inputs,
+    watch: _Watch | None,
+    impulses: Impulses,
+    solution: Solution,
+) -> Result:
     if solution.status == "failed":  # what went off the scale is told in the message, not kept
         good = np.isfinite(solution.x).all(axis=1)
         solution = replace(solution, t=solution.t[good], x=solution.x[good])
@@ -154,9 +177,10 @@ def _finish(model: Model, composed: Composition, inputs: Inputs, watch: _Watch |
     if found is not None:  # the steppers know numbers, the user names
         reason = solution.stats.reason.replace(f"(coordinate {found.index})", f"({composed.state_name(found.index)})")
         solution = replace(solution, stats=replace(solution.stats, reason=reason))
-    q, qd, extra = composed.histories(solution.t, solution.x)
+    t = impulses.behind(solution.t)
+    q, qd, extra = composed.histories(t, solution.x)
     history = inputs.history(solution.t, q, qd)
-    readings = Readings(lambda: composed.torques(solution.t, solution.x, history, inputs.parameters))
+    readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
     result = Result.from_run(
         model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base

@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.batch.given import Given
 from pliant.batch.inputs import BatchEquations
+from pliant.composition import Impulses
 from pliant.integrate.runge_kutta import dopri5
 from pliant.kernels.cuda import emit
 from pliant.kernels.cuda_device import DeviceMarch, cupy, shared_bytes
@@ -25,14 +26,28 @@ def _method(name: str) -> Method:
     return Method("rk4") if name == "rk4" else Method("dopri5", pair.A, pair.c, pair.error)
 
 
+class Stages:
+    """A run cut at the impulses of prescribed motion: plans that follow each other, and the jumps between."""
+
+    def __init__(self, f: BatchEquations, plan: Plan, impulses: Impulses) -> None:
+        self.f, self.plan, self.impulses = f, plan, impulses
+        self.plans = plan.split(impulses.times)
+
+    def between(self, k: int, x: Any, w: Any, own: Any) -> Any:
+        """States (b, n) behind the k-th impulse; `w` and `own` are the inputs that hold there."""
+        at, piece = self.impulses, int(self.plans[k + 1].piece[0])
+        t = at.behind(at.times[k : k + 1])
+        return self.f.impulse_kernel(t, x, w[:, piece], own, at.before[k], at.after[k])
+
+
 class Cpu:
     """SIMD packs in threads."""
 
     module: Any = np
 
     def __init__(
-        self, f: BatchEquations, given: Given, plan: Plan, settings: tuple[float, ...], method: str, precision: str,
-        n_rows: int,
+        self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
+        precision: str, n_rows: int,
     ) -> None:  # fmt: skip
         kept = f.composition.__dict__.setdefault("_marches", {})
         key = ("cpu", method, f.has_constant, f.with_work)
@@ -40,7 +55,7 @@ class Cpu:
             kept[key] = March(f.function, _method(method))
         self.march: March = kept[key]
         self.dtype = np.float64
-        self.plan, self.settings, self.rows = plan, np.array(settings), n_rows
+        self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
         self.own, self.pieces = given.held(f), given.pieces()
         self.slice_bytes = SLICE_BYTES
 
@@ -49,7 +64,13 @@ class Cpu:
         b = len(x)
         out = np.empty((b, self.rows - 1, self.march.n))
         own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
-        counts = self.march(x, np.ascontiguousarray(pieces), np.ascontiguousarray(own), self.plan, out, self.settings)
+        pieces, own = np.ascontiguousarray(pieces), np.ascontiguousarray(own)
+        counts = np.zeros((b, 2))
+        for k, plan in enumerate(self.stages.plans):
+            if k:
+                x = np.ascontiguousarray(self.stages.between(k - 1, x, pieces, own))
+                _amend(out, self.stages.plans[k - 1], x)
+            counts += self.march(x, pieces, own, plan, out, self.settings)
         return out, counts
 
 
@@ -57,8 +78,8 @@ class Cuda:
     """One thread an arm."""
 
     def __init__(
-        self, f: BatchEquations, given: Given, plan: Plan, settings: tuple[float, ...], method: str, precision: str,
-        n_rows: int,
+        self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
+        precision: str, n_rows: int,
     ) -> None:  # fmt: skip
         self.module = cupy()
         kept = f.composition.__dict__.setdefault("_marches", {})
@@ -70,7 +91,7 @@ class Cuda:
             kept[key] = DeviceMarch(source)
         self.march: DeviceMarch = kept[key]
         self.dtype = self.march.dtype
-        self.plan, self.settings, self.rows = plan, settings, n_rows
+        self.stages, self.settings, self.rows = stages, settings, n_rows
         self.own, self.pieces = self.module.asarray(given.held(f)), self.module.asarray(given.pieces())
         self.slice_bytes = DEVICE_SHARE * self.module.cuda.Device().mem_info[0]
 
@@ -78,5 +99,20 @@ class Cuda:
         """Likewise, on the device."""
         cp, b = self.module, len(x)
         own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
-        out, counts = self.march(self.march.states(x), pieces, own, self.plan, self.rows - 1, self.settings)  # type: ignore[arg-type]
+        X, rows, settings = self.march.states(x), self.rows - 1, self.settings
+        first_plan, *others = self.stages.plans
+        out, counts = self.march(X, pieces, own, first_plan, rows, settings)  # type: ignore[arg-type]
+        for k, plan in enumerate(others):
+            host = [np.asarray(cp.asnumpy(a), dtype=float) for a in (X.T, pieces, own)]
+            X = self.march.states(self.stages.between(k, *host))
+            _amend(out.transpose(2, 0, 1), self.stages.plans[k], X.T)
+            more, further = self.march(X, pieces, own, plan, rows, settings)  # type: ignore[arg-type]
+            filled = plan.row[plan.row >= 0]
+            out[filled], counts = more[filled], counts + further
         return cp.ascontiguousarray(out.transpose(2, 0, 1)), cp.ascontiguousarray(counts.T)
+
+
+def _amend(out: Any, plan: Plan, x: Any) -> None:
+    """The row at the end of a plan, if there is one, takes the states (b, n)."""
+    if len(plan.row) and plan.row[-1] >= 0:
+        out[:, plan.row[-1]] = x

@@ -102,7 +102,7 @@ class BatchEquations:
         """Number of states."""
         return int(self.composition.x.shape[0]) - (0 if self.with_work else 1)
 
-    def _function(self, name: str, outputs: list[Any]) -> Any:
+    def _function(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
         c, m = self.composition, self.composition.m
         x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", TABLE_WIDTH * m if c.has_table else 0)
         own = ca.SX.sym("own", c.model.parameter_symbols.shape[0])
@@ -112,8 +112,16 @@ class BatchEquations:
         state = x if self.with_work else ca.vertcat(x, 0)
         old, new = ca.vertcat(c.x, c.p), ca.vertcat(state, u, w, own)
         values = ca.substitute([ca.densify(ca.SX(o)) for o in outputs], [old], [new])
-        return ca.Function(name, [c.t, x, w, ca.vertcat(p, gains)], ca.cse(values), ["t", "x", "w", "p"],
+        names = ["t", "x", "w", "p", *(f"m{k}" for k in range(len(more)))]
+        return ca.Function(name, [c.t, x, w, ca.vertcat(p, gains), *more], ca.cse(values), names,
                            [f"o{k}" for k in range(len(outputs))])  # fmt: skip
+
+    @cached_property
+    def impulse_kernel(self) -> Kernel:
+        """The state behind a jump of prescribed rates, a function of t, x, w, p and these rates before and after."""
+        rates = [ca.SX.sym(name, len(self.composition.paths)) for name in ("before", "after")]
+        behind = self.composition.after_impulse(*rates)[: self.n]
+        return Kernel(self._function("batch_impulse", [behind], rates))
 
     @cached_property
     def function(self) -> Any:
@@ -197,11 +205,15 @@ def make_plan(t: Array, breaks: Array, pieces: Array | None, step: float | None,
     """Segments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
     t_end = float(t[-1])
     inner = breaks if pieces is None else np.concatenate([breaks, pieces[(pieces > 0) & (pieces < t_end)]])
-    far = [b for b in inner if np.abs(t - b).min() > 1e-12 * t_end]
-    ends = np.unique(np.concatenate([t[1:], far]))
+    rows = t[1:].copy()
+    nearest = [int(np.abs(rows - b).argmin()) for b in inner]
+    same = [abs(rows[k] - b) <= 1e-12 * t_end for k, b in zip(nearest, inner)]
+    for k, b, yes in zip(nearest, inner, same):
+        rows[k] = b if yes and k < len(rows) - 1 else rows[k]  # a row that means a break is taken there
+    ends = np.unique(np.concatenate([rows, [b for b, yes in zip(inner, same) if not yes]]))
     starts = np.concatenate([[0.0], ends[:-1]])
     row = np.full(len(ends), -1, dtype=np.int64)
-    row[np.searchsorted(ends, t[1:])] = np.arange(len(t) - 1)
+    row[np.searchsorted(ends, rows)] = np.arange(len(rows))
     count = np.zeros(len(ends), dtype=np.int64)
     h = ends
     if not adaptive:

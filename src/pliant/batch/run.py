@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import checked
-from pliant.batch.engines import Cpu, Cuda
+from pliant.batch.engines import Cpu, Cuda, Stages
 from pliant.batch.given import Given
 from pliant.batch.inputs import BatchEquations, composed, make_plan, output_times
 from pliant.batch.result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
 from pliant.batch.store import Device, Sink, sink
 from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.inputs import read_breaks
 from pliant.integrate.arguments import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.kernels.target import machine
 from pliant.model import Model
@@ -59,6 +60,7 @@ def simulate_batch(
     base: Any = None,
     limits: bool = True,
     work: bool = False,
+    breaks: Sequence[float] = (),
 ) -> BatchResult:
     """Run many arms of one model from many states, under many torques, with many parameters.
 
@@ -96,6 +98,8 @@ def simulate_batch(
         end it.
     work : bool
         Also integrate the work done on each arm.
+    breaks : sequence of float
+        Further times at which steps end, as in `simulate`.
 
     Returns
     -------
@@ -113,10 +117,12 @@ def simulate_batch(
     given = given.with_parameters(f)
     t = output_times(t_end, output_step, step if method == "rk4" else None)
     samples = given.torque if given.torque.times is not None else given.controller
-    plan = make_plan(t, f.composition.breaks(t_end), samples.times, step, method == "dopri5")
+    stops = f.composition.breaks(t_end, read_breaks(breaks))
+    impulses = f.composition.impulses(stops)
+    stages = Stages(f, make_plan(t, stops, samples.times, step, method == "dopri5"), impulses)
     begin = time.perf_counter()
     settings = (rtol, atol, step or t_end, MOST_STEPS)
-    engine = (Cpu if device == "cpu" else Cuda)(f, given, plan, settings, method, precision, len(t))
+    engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
     compiled = time.perf_counter() - begin
     run = _Run(f, given, engine, t, limits, work, (tuple(loads), base))
     stats = BatchStats(method, device, precision, 0, 0.0, compiled)
@@ -200,7 +206,7 @@ class _Run:
         if self.engine.module is not np:
             return most
         grain = 4 * machine().width
-        least = LEAST_STEPS // max(1, int(self.engine.plan.count.sum()) or len(self.t))
+        least = LEAST_STEPS // max(1, int(self.engine.stages.plan.count.sum()) or len(self.t))
         return max(grain, min(most, max(least, -(-self.given.arms // SLICES))) // grain * grain)
 
     def _slices(self, size: int) -> Iterator[tuple[int, int]]:
@@ -235,7 +241,8 @@ class _Run:
             q[..., c.free], qd[..., c.free] = x[..., :f], x[..., f : 2 * f]
             own = np.zeros(self.engine.own.shape[1])
             held = np.zeros(self.engine.pieces.shape[2])
-            paths, rates = self.f.coordinate_kernel(self.t[:, None], np.zeros(self.f.n), held, own)
+            t = self.engine.stages.impulses.behind(self.t)
+            paths, rates = self.f.coordinate_kernel(t[:, None], np.zeros(self.f.n), held, own)
             for index in c.paths:
                 q[..., index], qd[..., index] = module.asarray(paths[:, index]), module.asarray(rates[:, index])
         arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
@@ -262,7 +269,7 @@ class _Run:
         return {name: np.asarray(a.get() if hasattr(a, "get") else a) for name, a in found.items()}
 
     def _evaluations(self, summary: dict[str, Any]) -> int:
-        plan = self.engine.plan
+        plan = self.engine.stages.plan
         if plan.count.any():
             return int(4 * plan.count.sum()) * self.given.arms
         return int(6 * (summary["steps"] + summary["refused"]).sum()) + len(plan.t) * self.given.arms

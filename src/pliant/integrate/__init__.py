@@ -2,7 +2,7 @@
 
 from .arguments import METHODS
 from .driver import solve
-from .problem import Events, Hold, Problem, Samples
+from .problem import Events, Hold, Jumps, Problem, Samples
 from .solution import EventLog, Failure, Solution, Stats, Stiffness
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Events",
     "Failure",
     "Hold",
+    "Jumps",
     "Problem",
     "Samples",
     "Solution",

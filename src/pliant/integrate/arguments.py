@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ModelError
-from .problem import Floats, Hold, Problem, Samples
+from .problem import Floats, Hold, Jumps, Problem, Samples
 from .state import Plan, make_plan
 from .steppers import COMPILED, FIXED
 from .sundials import MULTISTEP
@@ -48,6 +48,7 @@ def prepare(
     samples: Samples | None,
     hold: Hold | None,
     breaks: Sequence[float] | Floats,
+    jumps: Jumps | None,
 ) -> Run:
     """Check the arguments of `solve`, each with a message that says what was expected."""
     if method not in METHODS:
@@ -71,7 +72,7 @@ def prepare(
         raise ModelError("atol: expected numbers >= 0, and > 0 where rtol is 0")
     start = _vector("x0", x0, problem.n)
     parameters = _vector("p", np.zeros(problem.n_parameters) if p is None else p, problem.n_parameters)
-    plan = make_plan(t0, t1, np.asarray(breaks, dtype=float).ravel(), samples, hold)
+    plan = make_plan(t0, t1, np.asarray(breaks, dtype=float).ravel(), samples, hold, jumps)
     if samples and plan.first + plan.table.shape[1] > problem.n_parameters:
         end = plan.first + plan.table.shape[1]
         raise ModelError(f"samples fill p[{plan.first}:{end}], but there are {problem.n_parameters} parameters")

@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from ..kernels.sides import MARGIN  # a number: the cache would not notice a change of it
 from .numba_target import follow_kernels
 
 follow_kernels()  # before the first function is compiled
@@ -24,17 +25,20 @@ follow_kernels()  # before the first function is compiled
 # Statuses of a loop.
 RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF = range(10)
 # Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step tried,
-# a = gamma h of the factors at hand, earliest and latest time of an evaluation; then settings: rtol, exponents of the
-# controller, stability radius, gamma.
-T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, FROM, UNTIL, RTOL, ALPHA, BETA, STABILITY, GAMMA, CLOCK = range(16)
-# Entries of `tally`. AGAIN: the last attempt was rejected; CHECK_AT: from this step on a crawl returns to Python;
-# FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian is due).
+# a = gamma h of the factors at hand, earliest and latest time of an evaluation, a jump that nobody declared and the
+# time before it; then settings: rtol, exponents of the controller, stability radius, gamma.
+T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, FROM, UNTIL, JUMP, BEFORE = range(12)
+RTOL, ALPHA, BETA, STABILITY, GAMMA, CLOCK = range(12, 18)
+# Entries of `tally`. AGAIN: how often the step at hand was rejected; CHECK_AT: from this step on a crawl returns to
+# Python; FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian is due).
 STEPS, REJECTED, RHS, JACOBIANS, LUS, ROWS, NEXT, BREAK, FRESH, SEG, SEG_AT = range(11)
 LOGGED, HITS, MISSES, CRAWL, WORST, AGAIN, CHECK_AT, TALLY = range(11, 19)
 EVENT_SAMPLES = 4  # points per step at which event functions are looked at
 NEWTON_LIMIT = 30
 EPS = 2.220446049250313e-16
-SMALLEST = 1e-300  # a time that is later than zero
+SMALLEST = 2.2250738585072014e-308  # a time that is later than zero
+HALVINGS = 60  # of a step, to find a jump: more than there are numbers in it
+UNEVEN = 8.0  # f changes so much more over one half of a time than over the other, if there is a jump in it
 
 
 class Ode(NamedTuple):
@@ -226,8 +230,8 @@ def within(ode, t):
 
 @compiled
 def roundings(t):
-    """Four roundings of a time: what a break and the number in f that means the same may differ by."""
-    return max(4.0 * EPS * abs(t), SMALLEST)
+    """What lies between a break and the evaluations beside it, as in `kernels.sides`."""
+    return max(MARGIN * EPS * abs(t), SMALLEST)
 
 
 @compiled
@@ -502,6 +506,10 @@ def finish_step(ode, plan, record, step, t, t_new, watch):
         return EVENT
     if t_new == plan.breaks[tally[BREAK]]:
         return cross_break(ode, plan)
+    if t_new == ode.clock[JUMP]:
+        ode.tally[FRESH] = 1
+        ode.clock[FROM] = t_new
+        ode.clock[JUMP] = np.inf
     return RUNNING
 
 
@@ -521,6 +529,7 @@ def cross_break(ode, plan):
     ode.clock[START] = ode.clock[T]
     ode.clock[FROM] = ode.clock[T] + roundings(ode.clock[T])
     ode.clock[UNTIL] = np.inf  # until the next step is chosen
+    ode.clock[JUMP] = np.inf
     return HOLD if plan.stops[at] != 0 else RUNNING
 
 
@@ -541,6 +550,9 @@ def next_time(ode, plan, fixed):
     tally = ode.tally
     stop = plan.breaks[tally[BREAK]]
     clock[UNTIL] = stop - roundings(stop)
+    if clock[JUMP] < stop:
+        stop = clock[JUMP]
+        clock[UNTIL] = clock[BEFORE]
     if fixed:
         length = stop - clock[START]
         if tally[SEG] == 0:
@@ -586,6 +598,60 @@ def error_norm(ode, step, weights, stages, K, scale):
 
 
 @compiled
+def difference(ode, step, h, a, b):
+    """Size of h (b - a), for two values of f, in units of what a step may be off by; where a coordinate has no
+    tolerance, of what f itself may. What is not a number does not count."""
+    total = 0.0
+    for k in range(ode.n):
+        if np.isfinite(ode.atol[k]):
+            e = h * (b[k] - a[k]) / (ode.atol[k] + ode.clock[RTOL] * abs(step.x[k]))
+        else:
+            e = (b[k] - a[k]) / (ode.clock[RTOL] * max(abs(a[k]), abs(b[k])))
+        if np.isfinite(e):
+            total += e * e
+    return np.sqrt(total)
+
+
+@compiled
+def find_jump(ode, step, h):
+    """Look for a jump of f in time within the step that was refused, with the state held still; True: it is in the
+    clock, and the time before it.
+
+    Of two halves the one over which f changes more is halved again. A smooth change is soon much the same over both, a
+    jump never.
+    """
+    n = ode.n
+    left = shift(step.Q, 0)
+    right = shift(step.Q, n)
+    middle = shift(step.Q, 2 * n)
+    early = within(ode, ode.clock[T])
+    late = within(ode, ode.clock[T] + h)
+    place(ode, step.x)
+    evaluate(ode, early, left)
+    evaluate(ode, late, right)
+    for _ in range(HALVINGS):
+        time = 0.5 * (early + late)
+        if time <= early or time >= late:
+            break
+        evaluate(ode, time, middle)
+        first = difference(ode, step, h, left, middle)
+        second = difference(ode, step, h, middle, right)
+        if ode.flag[0] != 0 or max(first, second) < max(1.0, UNEVEN * min(first, second)):
+            return False
+        if first > second:
+            late = time
+            for k in range(n):
+                right[k] = middle[k]
+        else:
+            early = time
+            for k in range(n):
+                left[k] = middle[k]
+    ode.clock[JUMP] = late
+    ode.clock[BEFORE] = early
+    return True
+
+
+@compiled
 def judge(ode, step, err, h):
     """Accept or not, and propose the next step by a PI controller. Returns RUNNING (accept), STIFF (again), UNDERFLOW.
 
@@ -596,8 +662,10 @@ def judge(ode, step, err, h):
         err = np.inf
     if not err <= 1.0:
         ode.tally[REJECTED] += 1
-        ode.tally[AGAIN] = 1
+        ode.tally[AGAIN] += 1
         clock[H] = h * (max(0.2, 0.9 * err ** -clock[ALPHA]) if np.isfinite(err) else 0.1)
+        if find_jump(ode, step, h):
+            clock[H] = max(clock[H], clock[JUMP] - clock[T])
         return UNDERFLOW if clock[H] < clock[H_MIN] else STIFF
     growth = 0.9 * max(err, 1e-10) ** -clock[ALPHA] * clock[ERR] ** clock[BETA]
     growth = min(1.0 if ode.tally[AGAIN] != 0 else 8.0, max(0.2, growth))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import ModelError, UnsupportedModel
 from .arguments import Run, prepare
-from .problem import Events, Floats, Hold, Problem, Samples, StageCallback
+from .problem import Events, Floats, Hold, Jumps, Problem, Samples, StageCallback
 from .runge_kutta import dop853, dopri5
 from .solution import EventLog, Failure, Solution, Stats, Status, Stiffness
 from .state import Rows, State
@@ -39,6 +39,7 @@ def solve(
     samples: Samples | None = None,
     hold: Hold | None = None,
     breaks: Sequence[float] | Floats = (),
+    jumps: Jumps | None = None,
     callback: StageCallback | None = None,
     n_callback: int = 0,
     events: Events | None = None,
@@ -68,6 +69,8 @@ def solve(
         Piecewise constant input from a table, or from a Python function called at sample times.
     breaks : sequence of float
         Further times at which f is not smooth; steps end exactly there.
+    jumps : Jumps, optional
+        Times at which the state itself jumps; a row at such a time shows the state behind the jump.
     callback, n_callback : optional
         `callback(t, x, p)` is called at every stage and fills p, a view of the first `n_callback` parameters.
         An exception in it stops the run and is raised again here. x is a view that changes later: copy what you keep.
@@ -83,7 +86,7 @@ def solve(
         A run that breaks down or is interrupted by Ctrl-C comes back with what it has, as "failed" or "interrupted".
     """
     begin = time.perf_counter()
-    run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks)
+    run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks, jumps)
     if method in MULTISTEP:
         if callback is not None or events is not None:
             raise UnsupportedModel(
@@ -91,11 +94,11 @@ def solve(
                 "use dop853, dopri5 or rodas5p, or sample and hold the function"
             )
         return solve_sundials(
-            problem, run.t0, run.x0, run.p, run.plan, hold, run.outputs, method, rtol, run.atol, step, progress
+            problem, run.t0, run.x0, run.p, run.plan, hold, jumps, run.outputs, method, rtol, run.atol, step, progress
         )
     state = State(problem, run.t0, run.x0, run.p, callback, n_callback)
     rows = Rows(problem.n, run.outputs, events)
-    driver = _Driver(run, state, rows, hold, progress, max_steps)
+    driver = _Driver(run, state, rows, hold, jumps, progress, max_steps)
     return driver.solution(driver.drive(), time.perf_counter() - begin)
 
 
@@ -108,13 +111,14 @@ class _Driver:
         state: State,
         rows: Rows,
         hold: Hold | None,
+        jumps: Jumps | None,
         progress: Callable[[float], None] | None,
         max_steps: int | None,
     ) -> None:
         from . import compiled
 
         self.c = compiled
-        self.run, self.state, self.rows, self.hold = run, state, rows, hold
+        self.run, self.state, self.rows, self.hold, self.jumps = run, state, rows, hold, jumps
         self.progress, self.max_steps = progress, max_steps
         self.method = run.method
         self.explicit = "dopri5" if run.rtol > 1e-5 else "dop853"
@@ -246,8 +250,7 @@ class _Driver:
                 self.rows.grow()
                 stepper.refresh()
             elif status == c.HOLD:
-                assert self.hold is not None
-                state.hold(self.hold)
+                self._at_break()
             elif status == c.STIFF:
                 stepper = self._stepper() if self._recheck() else stepper
             else:
@@ -255,6 +258,16 @@ class _Driver:
             if end - self._last_report > CHUNK_SECONDS:
                 self._report()
                 self._last_report = end
+
+    def _at_break(self) -> None:
+        """What Python does at the break that was just crossed: a jump of the state, then a held function."""
+        state, plan = self.state, self.run.plan
+        at = int(state.tally[self.c.BREAK]) - 1
+        if self.jumps is not None and plan.jumps[at] >= 0:
+            state.x[:] = self.jumps.function(int(plan.jumps[at]), state.x.copy(), state.p)
+            self.rows.amend(state)
+        if self.hold is not None and plan.holds[at]:
+            state.hold(self.hold)
 
     def _stepper(self) -> Stepper:
         return make_stepper(self.method, self.state, self.run.plan, self.rows, self.run.rtol, self.run.atol)

@@ -101,6 +101,14 @@ class Hold:
 
 
 @dataclass(frozen=True)
+class Jumps:
+    """Times at which the state itself jumps: `function(k, x, p)` gives the state behind the k-th of them."""
+
+    function: Callable[[int, Floats, Floats], Floats]
+    times: Floats
+
+
+@dataclass(frozen=True)
 class Events:
     """Functions g(t, x, p) whose sign changes are found on the dense output.
 

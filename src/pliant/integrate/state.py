@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .problem import Events, Floats, Hold, Problem, Samples, StageCallback
+from ..kernels import sides
+from .problem import Events, Floats, Hold, Jumps, Problem, Samples, StageCallback
 
 Integers = npt.NDArray[np.int64]
 FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -56,7 +57,7 @@ class State:
         self.clock: Floats = np.zeros(c.CLOCK)
         self.tally: Integers = np.zeros(c.TALLY, np.int64)
         self.clock[[c.T, c.START, c.ERR]] = t0, t0, 1e-4
-        self.clock[[c.FROM, c.UNTIL]] = t0 + c.roundings.py_func(t0), np.inf
+        self.clock[[c.FROM, c.UNTIL, c.JUMP]] = sides.after(t0), np.inf, np.inf
         self.tally[c.FRESH] = 1
         self.callback = Callback(callback, self.inp, n, n_callback, self.flag) if callback else None
         self.held = self.inp[1 : 1 + n].view()
@@ -101,41 +102,55 @@ class State:
 
 @dataclass
 class Plan:
-    """Times on which steps must end, from samples, held functions and the caller's own breaks."""
+    """Times on which steps must end, from samples, held functions, jumps and the caller's own breaks.
+
+    `stops` returns to Python where it is not zero; `jumps` holds the number of a jump of the state, -1 where there is
+    none; `holds` is true where a held function is called.
+    """
 
     breaks: Floats
     which: Integers
     stops: Integers
+    jumps: Integers
+    holds: npt.NDArray[np.bool_]
     table: Floats
     first: int
     row_at_start: int
     held_at_start: bool
 
 
-def make_plan(t0: float, t1: float, breaks: Floats, samples: Samples | None, hold: Hold | None) -> Plan:
+def make_plan(
+    t0: float, t1: float, breaks: Floats, samples: Samples | None, hold: Hold | None, jumps: Jumps | None = None
+) -> Plan:
     """Merge all breaks inside (t0, t1); t1 is the last one. Breaks closer than round-off are one."""
     sample_times = samples.times if samples else np.empty(0)
     hold_times = hold.times if hold else np.empty(0)
+    jump_times = jumps.times if jumps else np.empty(0)
     near = 1e-12 * (t1 - t0) + 4 * np.spacing(max(abs(t0), abs(t1)))
-    inside = np.unique(np.concatenate([breaks, sample_times, hold_times]))
+    inside = np.unique(np.concatenate([breaks, sample_times, hold_times, jump_times]))
     inside = inside[(inside > t0 + near) & (inside < t1 - near)]
     inside = inside[np.diff(inside, prepend=-np.inf) > near]
     rows = np.searchsorted(sample_times, inside + near, side="right") - 1
     times = np.append(inside, t1)
     which = np.append(np.maximum(rows, 0) if samples else np.full(len(inside), -1), -1).astype(np.int64)
-    nearest = np.abs(hold_times[_nearest(hold_times, inside)] - inside) <= near if len(hold_times) else inside < t0
-    stops = np.append(nearest, False).astype(np.int64)
+    holds = np.append(_among(hold_times, inside, near) >= 0, False)
+    jumping = np.append(_among(jump_times, inside, near), -1)
+    stops = (holds | (jumping >= 0)).astype(np.int64)
     at_start = max(int(np.searchsorted(sample_times, t0 + near, side="right")) - 1, 0) if samples else -1
     table = samples.values if samples else np.empty((0, 0))
     held = bool(len(hold_times)) and bool((np.abs(hold_times - t0) <= near).any())
-    return Plan(times, which, stops, table, samples.first if samples else 0, at_start, held)
+    return Plan(times, which, stops, jumping, holds, table, samples.first if samples else 0, at_start, held)
 
 
-def _nearest(sorted_times: Floats, times: Floats) -> Integers:
+def _among(sorted_times: Floats, times: Floats, near: float) -> Integers:
+    """Which of the sorted times is the same as each time, -1 where none is."""
+    if not len(sorted_times):
+        return np.full(len(times), -1)
     right = np.clip(np.searchsorted(sorted_times, times), 0, len(sorted_times) - 1)
     left = np.maximum(right - 1, 0)
     nearer_left = np.abs(sorted_times[left] - times) < np.abs(sorted_times[right] - times)
-    return np.where(nearer_left, left, right).astype(np.int64)
+    nearest = np.where(nearer_left, left, right)
+    return np.where(np.abs(sorted_times[nearest] - times) <= near, nearest, -1).astype(np.int64)
 
 
 class Rows:
@@ -181,6 +196,14 @@ class Rows:
         rows = 1 if self.times is None else int(np.searchsorted(self.times, t0, side="right"))
         self.t[:rows], self.x[:rows] = t0, state.x
         state.tally[[ROWS, NEXT]] = rows, 0 if self.times is None else rows
+
+    def amend(self, state: State) -> None:
+        """The row at the present time, if there is one, takes the present state."""
+        from .compiled import ROWS, T
+
+        last = int(state.tally[ROWS]) - 1
+        if last >= 0 and self.t[last] == state.clock[T]:
+            self.x[last] = state.x
 
 
 def _doubled(array: Any) -> Any:

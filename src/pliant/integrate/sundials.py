@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from .problem import Floats, Hold, Problem
+from ..kernels import sides
+from .problem import Floats, Hold, Jumps, Problem
 from .solution import EventLog, Failure, Solution, Stats, Status
 from .state import Plan
 
 MULTISTEP = ("adams", "bdf")
-CHUNKS = 20  # calls into CVODES per run, so that Ctrl-C is heard; each restarts at order one, so not more
+CHUNKS = 20  # calls into CVODES between two breaks, so that Ctrl-C is heard; each restarts at order one, so not more
+MOST_CHUNKS = 200  # of a run
 DEFAULT_ROWS = 501
 
 
@@ -31,8 +33,10 @@ class _Multistep:
         is_function = isinstance(problem.expression, ca.Function)
         f = problem.expression if is_function else problem.expression()
         t, x, p = ca.MX.sym("t"), ca.MX.sym("x", problem.n), ca.MX.sym("p", problem.n_parameters)
+        early, late = ca.MX.sym("early"), ca.MX.sym("late")
+        inside = ca.fmax(ca.fmin(t, late), early)
         self._make = ca.integrator
-        self.dae: dict[str, Any] = {"t": t, "x": x, "p": p, "ode": f(t, x, p)}
+        self.dae: dict[str, Any] = {"t": t, "x": x, "p": ca.vertcat(p, early, late), "ode": f(inside, x, p)}
         finite = atol[np.isfinite(atol)]
         self.options: dict[str, Any] = {
             "linear_multistep_method": method,
@@ -47,9 +51,10 @@ class _Multistep:
         self.counts = {"nsteps": 0, "netfails": 0, "nfevals": 0, "nlinsetups": 0}
 
     def advance(self, t: float, x: Floats, p: Floats, times: Floats) -> Floats:
-        """States at the given times after t, (M, n)."""
+        """States at the given times after t, (M, n); f jumps at the first and the last of them, if it does."""
         integrator = self._make("multistep", "cvodes", self.dae, t, list(times), self.options)
-        states = np.array(integrator(x0=x, p=p)["xf"]).T
+        inside = [sides.after(t), sides.before(times[-1])]
+        states = np.array(integrator(x0=x, p=np.concatenate([p, inside]))["xf"]).T
         for key in self.counts:
             self.counts[key] += int(integrator.stats().get(key, 0))
         return states
@@ -62,6 +67,7 @@ def solve_sundials(
     p: Floats,
     plan: Plan,
     hold: Hold | None,
+    jumps: Jumps | None,
     outputs: Floats | None,
     method: str,
     rtol: float,
@@ -84,8 +90,7 @@ def solve_sundials(
         _sample(plan, plan.row_at_start, p)
         if hold and plan.held_at_start:
             hold.function(t, x.copy(), p)
-        stops = np.unique(np.concatenate([plan.breaks, np.linspace(t0, t1, CHUNKS + 1)[1:]]))
-        for stop in stops[stops > t0].tolist():
+        for stop in _stops(t0, plan.breaks):
             wanted = times[done : np.searchsorted(times, stop, side="right")]
             grid = wanted if len(wanted) and wanted[-1] == stop else np.append(wanted, stop)
             states = multistep.advance(t, x, p, grid)
@@ -96,7 +101,10 @@ def solve_sundials(
             if stop in plan.breaks[:-1]:
                 at = int(np.searchsorted(plan.breaks, stop))
                 _sample(plan, int(plan.which[at]), p)
-                if plan.stops[at] and hold:
+                if jumps and plan.jumps[at] >= 0:
+                    x = jumps.function(int(plan.jumps[at]), x, p)
+                    rows[done - 1 : done][times[done - 1 : done] == stop] = x
+                if hold and plan.holds[at]:
                     hold.function(t, x.copy(), p)
             if progress:
                 progress(t)
@@ -110,6 +118,13 @@ def solve_sundials(
     stats = Stats(method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
     log = EventLog(np.empty(0), np.empty((0, problem.n)), np.empty(0, np.int64))
     return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
+
+
+def _stops(t0: float, breaks: Floats) -> list[float]:
+    """Ends of the calls: every break, and times that divide the stretches between."""
+    count = max(1, min(CHUNKS, MOST_CHUNKS // len(breaks)))
+    starts = np.append(t0, breaks[:-1])
+    return [float(t) for t in np.unique(np.linspace(starts, breaks, count + 1)[1:])]
 
 
 def _sample(plan: Plan, row: int, p: Floats) -> None:

@@ -81,17 +81,19 @@ class DeviceMarch:
         own = self._columns(cp.asarray(p, dtype=self.dtype))
         held_by_piece = cp.asarray(w, dtype=self.dtype)
         piece, held = -1, own
-        for t, h, count, row, wanted in zip(plan.t, plan.h, plan.count, plan.row, plan.piece):
+        columns = (plan.t, plan.h, *plan.sides(self.dtype), plan.count, plan.row, plan.piece)
+        for t, h, early, late, count, row, wanted in zip(*columns):
             if wanted != piece:
                 piece, held = int(wanted), self._columns(held_by_piece[:, int(wanted)])
             target = out[row] if row >= 0 else None
             if self.source.slots:
-                self._chunks(X, (*held, *own), float(t), float(h), int(count))
+                self._chunks(X, (*held, *own), (t, early, late), float(h), int(count))
                 if target is not None:
                     target[...] = X
                 continue
             address = np.uint64(0) if target is None else target
-            arguments: tuple[Any, ...] = (X, *held, *own, np.int64(B), address, np.float64(t), np.float64(h))
+            times = map(np.float64, (t, early, late, h))
+            arguments: tuple[Any, ...] = (X, *held, *own, np.int64(B), address, *times)
             if self.source.adaptive:
                 assert settings is not None
                 arguments = (*arguments, *map(np.float64, settings), control)
@@ -104,9 +106,10 @@ class DeviceMarch:
         block = self.source.block
         kernel((-(-arms // block),), (block,), arguments, shared_mem=self.source.shared_bytes)
 
-    def _chunks(self, X: Any, inputs: tuple[Any, ...], t: float, h: float, count: int) -> None:
+    def _chunks(self, X: Any, inputs: tuple[Any, ...], times: tuple[float, float, float], h: float, count: int) -> None:
         """`count` steps of every arm, tile by tile."""
         cp, source, B = self.cp, self.source, X.shape[1]
+        t, early, late = times
         per_tile = self.tile * source.block
         G = cp.empty(min(self.tile, -(-B // source.block)) * source.block * source.slots, dtype=self.dtype)
         for first in range(0, B, per_tile):
@@ -117,7 +120,8 @@ class DeviceMarch:
             self.ends[0](*grid, transfer)
             for step in range(count):
                 for stage, clock in enumerate((0.0, 0.5, 0.5, 1.0)):
-                    moment = (np.float64(t + (step + clock) * h), np.float64(h), np.int32(stage))
+                    now = max(min(t + (step + clock) * h, late), early)
+                    moment = (np.float64(now), np.float64(h), np.int32(stage))
                     for kernel in self.kernels:
                         kernel(*grid, (G, *inputs, *span, *moment), shared_mem=source.shared_bytes)
             self.ends[1](*grid, transfer)

@@ -13,6 +13,11 @@ UPDATE = 12
 """Components updated together: all loads first, then all stores."""
 
 
+def _now(kind: str, time: str) -> str:
+    """The time of an evaluation, kept inside the segment."""
+    return f"const {kind} NOW = fmax(fmin({time}, late), early); (void)NOW;"
+
+
 class Kernel:
     """Writes one kernel that runs whole segments.
 
@@ -83,7 +88,7 @@ class Kernel:
             f'extern "C" __global__ void __launch_bounds__({self.block}, {self.blocks}) {name}(',
             f"  {T}* __restrict__ X, const {T}* __restrict__ held, long long held_row, long long held_arm,",
             f"  const {T}* __restrict__ own, long long own_row, long long own_arm, long long arms,",
-            f"  {T}* __restrict__ out, double t0, {extra}) {{",
+            f"  {T}* __restrict__ out, double t0, double early, double late, {extra}) {{",
             "const long long i = blockIdx.x * (long long)BLK + threadIdx.x;",
             "if (i >= arms) return;",
             "#define HELD(j) held[(j) * held_row + i * held_arm]",
@@ -112,7 +117,7 @@ class Kernel:
         """The slopes at t0, written to `out`."""
         lines = self._head("march", "double h, long long count") + self._memory()
         lines += ["#pragma unroll 1", "for (int j = 0; j < N; ++j) XS(j) = STATE(j);"]
-        lines += [f"const {self.T} NOW = t0; (void)NOW;", "#define KS(j) out[(j) * arms + i]"]
+        lines += [_now(self.T, "t0"), "#define KS(j) out[(j) * arms + i]"]
         lines += [*self.body(), *self._copies(always=True), "}"]
         return "\n".join(lines) + "\n"
 
@@ -140,7 +145,7 @@ class Kernel:
             f"const {T} weight = stage == 0 || stage == 3 ? h6 : h3, ahead = stage < 2 ? h2 : h1;",
         ]
         if self.operations.reads_time:
-            lines.append(f"const {T} NOW = t0 + (step + (stage == 0 ? 0.0 : stage == 3 ? 1.0 : 0.5)) * h;")
+            lines.append(_now(T, "t0 + (step + (stage == 0 ? 0.0 : stage == 3 ? 1.0 : 0.5)) * h"))
         lines += ["{", *self.body(), "}"]
         lines += self._update_shared() if self.shared else self._update_registers()
         lines += ["}", "}"]
@@ -196,7 +201,7 @@ class Kernel:
             f"{T} step = 0; bool last = false, fresh = true; int stage = 0;",
             "for (int j = 0; j < N; ++j) XS(j) = STATE(j);",
             "while (true) {",
-            f"const {T} NOW = t + CLOCK[stage] * (double)step; (void)NOW;",
+            _now(T, "t + CLOCK[stage] * (double)step"),
             "{", *self.body(), "}", *self._copies(always=True),
             "if (fresh) {", *self._first_step(), "fresh = false; stage = 0; }",
             "else if (stage == STAGES - 1) {", *self._judge(), "stage = 0; }",

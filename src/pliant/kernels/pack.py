@@ -9,13 +9,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import ModelError
-from pliant.kernels import emit, llvm, pack_steps, threads
+from pliant.kernels import emit, llvm, pack_steps, sides, threads
 from pliant.kernels.arguments import Floats
 from pliant.kernels.batch import aligned
 from pliant.kernels.lanes import Lanes
@@ -26,8 +28,8 @@ from pliant.kernels.tape import Tape
 from pliant.kernels.target import machine
 
 ENTRY = "pliant_march"
-JOB = ("x", "w", "w_stride", "p", "p_stride", "out", "out_stride", "t", "h", "count", "row", "piece", "segments",
-       "settings", "counts")  # fmt: skip
+JOB = ("x", "w", "w_stride", "p", "p_stride", "out", "out_stride", "t", "h", "early", "late", "count", "row", "piece",
+       "segments", "settings", "counts")  # fmt: skip
 """What a compiled march is told, in this order, as 64-bit integers: addresses, strides (elements) and a number."""
 
 _TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -54,6 +56,19 @@ class Plan:
     count: NDArray[np.int64]
     row: NDArray[np.int64]
     piece: NDArray[np.int64]
+
+    def sides(self, kind: Any = np.float64) -> tuple[Floats, Floats]:
+        """Earliest and latest time of an evaluation in each segment, in numbers of this kind: an input that jumps
+        where it begins or ends has jumped or has not yet."""
+        ends = np.where(self.count > 0, self.t + self.count * self.h, self.h)
+        return sides.after(self.t, kind), sides.before(ends, kind)
+
+    def split(self, times: Floats) -> list[Plan]:
+        """Plans that follow each other, cut where segments begin at these times."""
+        cuts = [0, *(int(np.abs(self.t - t).argmin()) for t in times), len(self.t)]
+        return [
+            Plan(self.t[a:b], self.h[a:b], self.count[a:b], self.row[a:b], self.piece[a:b]) for a, b in pairwise(cuts)
+        ]
 
 
 @dataclass(frozen=True)
@@ -112,8 +127,9 @@ class March:
         B = len(x)
         counts = np.zeros((B, 2))
         strides = [0 if len(a) == 1 else int(np.prod(a.shape[1:])) for a in (w, p)]
-        fields = (x, w, strides[0], p, strides[1], out, int(np.prod(out.shape[1:])), plan.t, plan.h, plan.count,
-                  plan.row, plan.piece, len(plan.t), settings, counts)  # fmt: skip
+        early, late = plan.sides()
+        fields = (x, w, strides[0], p, strides[1], out, int(np.prod(out.shape[1:])), plan.t, plan.h, early, late,
+                  plan.count, plan.row, plan.piece, len(plan.t), settings, counts)  # fmt: skip
         job = np.array([a if isinstance(a, int) else a.ctypes.data for a in fields], dtype=np.int64)
 
         def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
@@ -157,9 +173,10 @@ def _march(layout: Layout, lanes: Lanes, fma: bool, sizes: tuple[int, int, int])
             if held:
                 place = text.let(f"mul i64 {text.load(job['piece'], s, 'i64')}, {held}")
                 _gather(text, rows, job["w"], job["w_stride"], place, held, at["in"], 1 + n)
-            t, h = text.load(job["t"], s, "double"), text.load(job["h"], s, "double")
+            t, h, early, late = (text.load(job[name], s, "double") for name in ("t", "h", "early", "late"))
             count, row = text.load(job["count"], s, "i64"), text.load(job["row"], s, "i64")
-            text.do(f"call void @steps(ptr %scratch, double {t}, double {h}, i64 {count}, ptr {job['settings']})")
+            times = f"double {t}, double {h}, double {early}, double {late}"
+            text.do(f"call void @steps(ptr %scratch, {times}, i64 {count}, ptr {job['settings']})")
             with text.when(text.let(f"icmp sge i64 {row}, 0")):
                 place = text.let(f"mul i64 {row}, {n}")
                 _scatter(text, rows, job["out"], job["out_stride"], place, n, at["x"], 0)

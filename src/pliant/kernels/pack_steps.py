@@ -50,12 +50,21 @@ class Layout:
         return found
 
 
-def _body(text: Text, at: dict[str, str], k: str) -> None:
+STEPS = (
+    "internal void @steps(ptr noalias %scratch, double %t, double %h, double %early, double %late, i64 %count, "
+    "ptr %settings) noinline"
+)
+
+
+def _body(text: Text, at: dict[str, str], time: str, k: str) -> None:
+    """Slopes k at a time, which is kept inside the segment."""
+    inside = text.larger(text.smaller(time, text.splat("%late")), text.splat("%early"))
+    text.store(inside, at["in"])
     text.do(f"call void @body(ptr {at['in']}, ptr {k}, ptr {at['work']})")
 
 
 def rk4(layout: Layout, lanes: Lanes, fma: bool) -> str:
-    """`void @steps(scratch, t, h, count, settings)`: `count` classical steps of size `h` from `t`."""
+    """`void @steps(scratch, t, h, early, late, count, settings)`: `count` classical steps of size `h` from `t`."""
     text = Text(lanes, fma)
     at = layout.pointers(text, "%scratch")
     n, xs, c = layout.n, text.at(at["in"], 1), lanes.constant
@@ -69,8 +78,7 @@ def rk4(layout: Layout, lanes: Lanes, fma: bool) -> str:
         ):
             shifted = text.let(f"fadd double {number}, {Lanes(1).constant(clock)}")
             advance = text.let(f"fmul double {shifted}, %h")
-            text.store(text.splat(text.let(f"fadd double %t, {advance}")), at["in"])
-            _body(text, at, k)
+            _body(text, at, text.splat(text.let(f"fadd double %t, {advance}")), k)
             with text.loop(n) as j:
                 slope, x = text.load(k, j), text.load(at["x"], j)
                 gathered = text.fma(weight, slope, x if stage == 0 else text.load(total, j))
@@ -81,9 +89,7 @@ def rk4(layout: Layout, lanes: Lanes, fma: bool) -> str:
                     text.store(gathered, at["x"], j)
                     text.store(gathered, xs, j)
     text.do("ret void")
-    return text.function(
-        "internal void @steps(ptr noalias %scratch, double %t, double %h, i64 %count, ptr %settings) noinline"
-    )
+    return text.function(STEPS)
 
 
 def _combination(
@@ -140,8 +146,7 @@ def dopri5(
     norm = text.let(f"alloca {lanes.type}, align 64")
     start, end = text.splat("%t"), text.splat("%h")
     text.store(start, at["own"], 0)
-    text.store(start, at["in"])
-    _body(text, at, k)
+    _body(text, at, start, k)
     _first_step(text, lanes, at, n, (rtol, atol), largest)
     with text.forever() as leave:
         t, h = text.load(at["own"], 0), text.load(at["own"], 1)
@@ -152,11 +157,10 @@ def dopri5(
         last = text.compare("ole", left, text.binary("fmul", h, c(1.001)))
         step = text.select(last, left, h)
         for stage in range(1, len(clock)):
-            text.store(text.fma(c(float(clock[stage])), step, t), at["in"])
             with text.loop(n) as j:
                 slope = _combination(text, lanes, k, n, j, A[stage], None)
                 text.store(text.fma(step, slope, text.load(at["x"], j)), xs, j)
-            _body(text, at, text.at(k, stage * n))
+            _body(text, at, text.fma(c(float(clock[stage])), step, t), text.at(k, stage * n))
         text.store(c(0.0), norm)
         with text.loop(n) as j:
             defect = text.binary("fmul", step, _combination(text, lanes, k, n, j, error, None))
@@ -164,9 +168,7 @@ def dopri5(
             text.store(text.binary("fadd", text.load(norm), _scaled_square(text, defect, size, (rtol, atol))), norm)
         _judge(text, lanes, layout, at, norm, (t, h, step, end), (active, last), (largest, most))
     text.do("ret void")
-    return text.function(
-        "internal void @steps(ptr noalias %scratch, double %t, double %h, i64 %count, ptr %settings) noinline"
-    )
+    return text.function(STEPS)
 
 
 def _first_step(text: Text, lanes: Lanes, at: dict[str, str], n: int, settings: tuple[str, str], largest: str) -> None:

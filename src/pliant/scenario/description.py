@@ -113,6 +113,7 @@ class Scenario(Document):
     atol: NonNegative = 1e-10
     step: Positive | None = Field(None, description="s; of fixed-step methods, largest of adaptive ones")
     output_step: Positive | None = Field(None, description="s; a thousandth of the duration by default")
+    breaks: tuple[NonNegative, ...] = Field((), description="s; further times at which steps end")
     outputs: Outputs = Outputs()
 
     # -------------------------------------------------------------------------------------------------------- checking
@@ -220,7 +221,7 @@ class Scenario(Document):
         controller, motion = self.driving
         return simulate(
             self.built, self.duration, q0, qd0, applied, controller, motion or None, self.method, self.rtol, self.atol,
-            self.step, self.output_step, progress, **self.surroundings, limits=self.limits,
+            self.step, self.output_step, progress, **self.surroundings, limits=self.limits, breaks=self.breaks,
         )  # fmt: skip
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:

@@ -72,6 +72,7 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
                 model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
                 step=s.step, method=s.method if s.method in BATCH_METHODS else "dopri5", rtol=s.rtol,
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s.surroundings, limits=s.limits,
+                breaks=s.breaks,
             )  # fmt: skip
     except SimulationError as error:  # every arm of the chunk
         return partial(Outcomes.failure, chosen, str(error))

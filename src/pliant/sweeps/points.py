@@ -158,7 +158,7 @@ class Points:
         applied = torque[0] if isinstance(torque, np.ndarray) and torque.ndim == 2 else torque
         return simulate(
             model, s.duration, q[0], qd[0], applied, controller, motion or None, s.method, s.rtol, s.atol, s.step,
-            s.output_step, False, **s.surroundings, limits=s.limits, p=p[0],
+            s.output_step, False, **s.surroundings, limits=s.limits, p=p[0], breaks=s.breaks,
         )  # fmt: skip
 
 
