@@ -34,6 +34,8 @@ LARGEST_JACOBIAN = 400_000
 """Operations of f times states: beyond, an exact Jacobian compiles for more than about ten seconds."""
 KEPT = 16
 """Compositions that a model keeps for the next run."""
+EDGE = 1e-12
+"""Of a run: a break so near to its start or end is no break."""
 SAME = 1e-9
 """Of a position or a rate on either side of a break: what roundings of the time change it by, and more."""
 
@@ -241,7 +243,8 @@ class Composition:
         for part in (*self.motion.values(), self.torque, self.controller, *self.loads, self.base):
             found += [float(b) for b in getattr(part, "breaks", ())]
         found = [*found, *self._switches.until(t_end)]
-        return np.unique([b for b in found if 0.0 < b < t_end])
+        edge = EDGE * t_end
+        return np.unique([b for b in found if edge < b < t_end - edge])
 
     def impulses(self, breaks: Array) -> Impulses:
         """Where prescribed rates jump, of these times."""

@@ -84,9 +84,8 @@ class Switches:
         return cls(tuple(times), ca.Function("indicators", [t], [ca.vertcat(*found)]) if found else None)
 
     def until(self, t_end: float) -> Array:
-        """Times in (0, t_end) at which something switches."""
-        found = np.unique([*self.times, *_changes(self.indicators, t_end)])
-        return found[(found > 0.0) & (found < t_end)]
+        """Times at which something switches, from 0 to t_end."""
+        return np.unique([t for t in (*self.times, *_changes(self.indicators, t_end)) if 0.0 <= t <= t_end])
 
 
 def _changes(f: ca.Function | None, t_end: float) -> Array:
