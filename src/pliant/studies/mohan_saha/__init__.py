@@ -5,14 +5,7 @@ from __future__ import annotations
 from pliant.studies.mohan_saha.checks import judge
 from pliant.studies.mohan_saha.figures import illustrate, tabulate
 from pliant.studies.mohan_saha.runs import CHOSEN, GIVEN, perform
-from pliant.studies.study import Outcome, Study, Tell
-
-
-def run(quick: bool, tell: Tell) -> Outcome:
-    """All experiments of the paper."""
-    runs = perform(quick, tell)
-    return Outcome(judge(runs), illustrate(runs), tabulate(runs), runs.histories, runs.settings)
-
+from pliant.studies.study import Study
 
 STUDY = Study(
     name="mohan-saha",
@@ -26,5 +19,8 @@ STUDY = Study(
     given=GIVEN,
     chosen=CHOSEN,
     steps=(15, 27),
-    run=run,
+    perform=perform,
+    judge=judge,
+    illustrate=illustrate,
+    tabulate=tabulate,
 )
