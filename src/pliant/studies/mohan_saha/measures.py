@@ -161,10 +161,10 @@ def _forced(runs: Runs) -> dict[str, Any]:
     both = {name: runs.run("about z", name) for name in ALGORITHMS}
     isotropic = {name: runs.run("isotropic", name) for name in ALGORITHMS}
     return {
-        "duration": float(both["recursive"].t[-1]),
         "error to 5 s": {name: _worst(run, 5.0) for name, run in both.items()},
         "leaves": {name: acceptable(run) for name, run in both.items()},
         "isotropic, error to 7.5 s": {name: _worst(run, 7.5) for name, run in isotropic.items()},
+        "error by joint": {f"{until:g} s": _by_joint(both["recursive"], until) for until in (5.5, 6.0)},
         "stabilised": _worst(runs.histories["stabilised"], np.inf),
         "balance": {
             name: float(np.abs(run.energy_balance).max() / run.energy.kinetic.max()) for name, run in both.items()
@@ -176,6 +176,11 @@ def _forced(runs: Runs) -> dict[str, Any]:
 def _worst(run: Result, until: float) -> float:
     """Largest joint error up to a time."""
     return float(np.abs(error(run)[run.t <= until]).max())
+
+
+def _by_joint(run: Result, until: float) -> list[float]:
+    """Largest error of each joint up to a time, in degrees."""
+    return np.degrees(np.abs(error(run)[run.t <= until]).max(axis=0)).tolist()  # type: ignore[no-any-return]
 
 
 def _power_matches(run: Result) -> float:
