@@ -244,7 +244,8 @@ def _explained(numbers: Numbers) -> list[Check]:
                "Time (s) at which the first joint leaves, by tolerance."),
         _apart("C-steps", "With every largest step both algorithms leave together", "section 5", steps["leaves"],
                "Time (s) at which the first joint leaves in runs over 10 s, by largest step. Steps below what the "
-               "tolerance asks for make the local error smaller, and the departure later, for both."),
+               "tolerance asks for make the local error smaller and the departure later, for both alike, down to "
+               "0.001 s; then the local error has fallen to round-off, and a smaller step delays it no further."),
         claimed("step-size", "The step size has no significant effect on the CPU time", "section 5",
                 "no significant effect", {"most over fewest evaluations": counts, **steps["evaluations"]},
                 min(counts.values()) < 1.1, "10 %, in one reading of step size", "more than timing would show",
