@@ -148,8 +148,8 @@ def _against_elements(numbers: Numbers) -> list[Check]:
         claimed("elements-flexure", "Flexural displacements by one mode agree with finite elements", "Figs. 8-15",
                 "good concordance", {"peaks off": {to: found["peaks"] for to, found in one.items()},
                 "vibrations (Hz)": low}, min(peaks["1 mode"].values()) <= 0.1 and misses["1 mode"] <= 0.1,
-                "10 % of peaks over 0.5 s, against either, and of two frequencies", "the eye tells curves apart by some "
-                "percent of their peak; a frequency that is 10 % off has lost its phase after five periods",
+                "10 % of peaks over 0.5 s, against either, and of two frequencies", "the eye tells curves apart by "
+                "some percent of their peak; a frequency that is 10 % off has lost its phase after five periods",
                 _flexure(one, low)),
         claimed("more-modes", "More accurate results are obtained by using more mode shapes", "computational "
                 "simulation", "more accurate", {"frequencies off": misses, "largest peak off": peaks},
@@ -197,12 +197,12 @@ def _stiffening(frequencies: Numbers) -> Check:
     return required("stiffening", "Gravity tension raises the 26 and 45 Hz vibrations; more modes do not replace it",
                     "two-link example",
                     {"without (Hz)": plain, "with stiffening (Hz)": stiff, "shift": shift,
-                     "three modes against elements, both without": left}, "shift > 0", min(shift) > 0,
-                    "weight pulls on both hanging links",
+                     "three modes against elements, both without": left}, "shift > 0 and > what modes leave",
+                    all(s > max(0.0, r) for s, r in zip(shift, left)), "weight pulls on both hanging links",
                     "The hanging links carry weight, and tension stiffens a beam against bending. A model of first "
-                    "order in the deflections, as the paper's, has no such term. The shift is as large as what is "
-                    "left of truncation with three modes, and it stays however many modes or elements are "
-                    "taken: only the shortening of the bent beam (stiffening=True) brings it in.")  # fmt: skip
+                    "order in the deflections, as the paper's, has no such term. The shift is larger than what "
+                    "three modes leave against elements, and it stays however many modes or elements are taken: "
+                    "only the shortening of the bent beam (stiffening=True) brings it in.")  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------- counts
