@@ -19,7 +19,6 @@ from pliant.robot.link import Link
 from pliant.robot.paths import canonical, numbers, plain, put
 
 if TYPE_CHECKING:
-    from pliant.dynamics import Formulation
     from pliant.model import Model
 
 MOST_LINKS = 1000
@@ -123,7 +122,7 @@ class Robot(Document):
 
         save(self, path)
 
-    def model(self, formulation: str | Formulation = "denoc", **options: Any) -> Model:
+    def model(self, formulation: Any = "denoc", **options: Any) -> Model:
         """Callable dynamics of the robot; `pliant.Model` names the options."""
         from pliant.model import Model
 

@@ -10,7 +10,7 @@ from pliant.studies.study import Study
 STUDY = Study(
     name="korayem-shafei",
     title="Two-link elastic arm by recursive Gibbs-Appell",
-    source="M.H. Korayem, A.M. Shafei: Motion Equations Proper for Forward Dynamics of Robotic Manipulator with "
+    source="M. H. Korayem, A. M. Shafei: Motion Equations Proper for Forward Dynamics of Robotic Manipulator with "
     "Flexible Links by Using Recursive Gibbs-Appell Formulation (2009) [KS09]",
     summary="The paper derives the equations of n flexible links by Gibbs-Appell with 3x3 algebra only, counts their "
     "operations against Book's method, and simulates two elastic links with one clamped-free mode each, comparing with "

@@ -127,7 +127,7 @@ def _advantage() -> Figure:
                                     edgecolors="white", linewidth=0.4)  # fmt: skip
             axes.set_facecolor("0.88")  # more flexible links than links
             _border(axes, cells)
-            axes.text(0.04, 0.95, f"m = {m}", transform=axes.transAxes, va="top", fontsize=9)
+            axes.set_title(f"m = {m}", loc="left", fontsize=9)
             axes.set_xticks(range(2, 11, 2))
             axes.set_yticks(range(2, 11, 2))
             axes.set_aspect("equal")
@@ -142,7 +142,7 @@ def _advantage() -> Figure:
 
     return Figure("advantage", "Where Gibbs-Appell is cheaper than Book's method by the formulas of Table 2: ratio of "
                   "products for arms of n links, n_f of them flexible with m modes each. Blue is cheaper; the line is "
-                  "where the advantage ends.", draw, 4.4)  # fmt: skip
+                  "where the advantage ends. Grey: no such arm.", draw, 4.4)  # fmt: skip
 
 
 def _border(axes: Any, cells: Any) -> None:
