@@ -64,7 +64,8 @@ PLANTS: dict[str, list[Plant]] = {
         ({"tolerance/decades/recursive/0": 3.0}, FAILS),
         ({"tolerance/decades/non-recursive/2": 0.5}, FAILS),
     ],
-    "C-tolerance": [({"tolerance/leaves/1e-06/non-recursive": PRINTED["non-recursive"]}, FAILS)],
+    "C-tolerance": [({f"tolerance/leaves/{name}/non-recursive": PRINTED["non-recursive"]}, FAILS) for name in (
+                    "1e-06", "1e-12", "default")],
     "C-steps": [({"steps/leaves/0.001/non-recursive": 5.5}, FAILS)],
     "step-size": [({"steps/evaluations/output spacing/0.1/recursive": 1000}, NOT_REPRODUCED)],
     "E-linear": [({"cost/bent": 0.1}, FAILS)],
