@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import pickle
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -262,6 +263,23 @@ def test_linearisation_equals_differences() -> None:
     assert np.abs(B - by_input).max() < 1e-6 * np.abs(B).max()
     assert np.array_equal(C, np.eye(2 * n))
     assert not D.any()
+
+
+def test_a_formulation_that_is_not_in_the_registry() -> None:
+    """Functions, runs and pickles use it; its name alone leads nowhere."""
+    by_matrix = replace(pliant.FORMULATIONS["denoc"], name="by matrix", forward=None)
+    robot = pliant.load("puma")
+    model, usual = robot.model(by_matrix), robot.model()
+    state = np.random.default_rng(5).normal(size=(3, 6))
+    assert np.allclose(model.forward_dynamics(*state), usual.forward_dynamics(*state), rtol=1e-11)
+    assert model.operation_count() != usual.operation_count()
+    assert pickle.loads(pickle.dumps(model)).operation_count() == model.operation_count()
+    runs = [pliant.simulate(m, 0.1, qd0=state[0]) for m in (model, usual)]
+    assert runs[0].options["formulation"] == "by matrix"
+    assert np.allclose(runs[0].q, runs[1].q, atol=1e-9)
+    assert not np.array_equal(runs[0].q, runs[1].q)  # other operations, other round-off
+    with pytest.raises(ModelError, match="by matrix"):
+        robot.model("by matrix")
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)

@@ -120,7 +120,7 @@ class Composition:
 
     def _build(self, torque: Any, loads: tuple[Any, ...], base: Any) -> None:
         n, m, f, t = self.n, self.m, len(self.free), self.t
-        chain, formulation = self.model.chain, self.model.options.formulation
+        chain, formulation = self.model.chain, self.model.equations.formulation
         if base is not None:
             chain = replace(chain, base=_base_motion(base, t, chain.gravity))
         eq = equations(chain, formulation)

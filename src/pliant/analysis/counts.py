@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics import FORMULATIONS, Chain, equations
+from pliant.dynamics import FORMULATIONS, Chain, Formulation, equations
 from pliant.dynamics.equations import Equations, features, solve_positive
 from pliant.dynamics.forces import rotors
 from pliant.dynamics.matrices import partition
@@ -114,17 +114,18 @@ def tape_counts(
     return [tape_count(chain, name, function) for name in chosen for function in functions]
 
 
-def tape_count(chain: Chain, formulation: str, function: str) -> Count:
+def tape_count(chain: Chain, formulation: str | Formulation, function: str) -> Count:
     """Count of one function (a key of `FUNCTIONS`) by one formulation."""
     q, qd, x = (ca.SX.sym(name, chain.n) for name in ("q", "qd", "x"))
-    outputs = ca.cse([ca.densify(y) for y in _EXPRESSIONS[function](equations(chain, formulation), q, qd, x)])
+    by = equations(chain, formulation)
+    outputs = ca.cse([ca.densify(y) for y in _EXPRESSIONS[function](by, q, qd, x)])
     f = ca.Function("f", [q, qd, x], outputs, {"allow_free": True})
     if f.has_free():
         f = ca.Function("f", [q, qd, x, ca.vertcat(*f.free_sx())], outputs)
     counts = Tape.from_function(f).count()
     rest = "".join(f"; {counts[kind]} {kind}" for kind in ("sqrt", "other") if counts[kind])
     text = FUNCTIONS[function] + rest
-    return Count(formulation, function, counts["mul"], counts["add"], counts["div"], counts["trig"], text)
+    return Count(by.formulation.name, function, counts["mul"], counts["add"], counts["div"], counts["trig"], text)
 
 
 def _accelerations(e: Equations, q: SX, qd: SX, x: SX) -> list[SX]:

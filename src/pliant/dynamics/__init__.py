@@ -38,11 +38,11 @@ FORMULATIONS: dict[str, Formulation] = {
 """The one registry: command line, tests and benchmarks read it."""
 
 
-def equations(chain: Chain, formulation: str) -> Equations:
-    """Equations of `chain` by the formulation of that name."""
-    if formulation not in FORMULATIONS:
+def equations(chain: Chain, formulation: str | Formulation) -> Equations:
+    """Equations of `chain` by the formulation of that name, or by one that is not in the registry."""
+    if isinstance(formulation, str) and formulation not in FORMULATIONS:
         raise ModelError(f"formulation: got {formulation!r}, expected one of {', '.join(FORMULATIONS)}")
-    chosen = FORMULATIONS[formulation]
+    chosen = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
     require(chosen, chain, list(FORMULATIONS.values()))
     return Equations(chain, chosen)
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import checked
-from pliant.dynamics import Chain, Equations, build_chain, equations, matrices
+from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.sliding_links import rest_state
@@ -55,8 +55,9 @@ class Model:
     Parameters
     ----------
     robot : Robot
-    formulation : str
-        One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...
+    formulation : str or Formulation
+        One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...; or one of your own. A saved run keeps its
+        name only, so that only those of `pliant.FORMULATIONS` are rebuilt from a file.
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
     stiffening : bool, "second-order" or "first-order"
@@ -79,14 +80,15 @@ class Model:
     def __init__(
         self,
         robot: Robot,
-        formulation: str = "denoc",
+        formulation: str | Formulation = "denoc",
         rotation: str = "exact",
         stiffening: bool | str = False,
         parameters: Sequence[str] = (),
         shapes: str = "exact",
     ) -> None:
         self.robot = robot
-        self.options = Options(formulation, rotation, stiffening, tuple(parameters), shapes)
+        name = formulation if isinstance(formulation, str) else formulation.name
+        self.options = Options(name, rotation, stiffening, tuple(parameters), shapes)
         self._nominal = _nominal_values(robot, self.options)
         self._lock = threading.RLock()
         self._kernels: dict[str, Kernel] = {}
@@ -176,7 +178,7 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
-        return type(self), (self.robot, o.formulation, o.rotation, o.stiffening, o.parameters, o.shapes)
+        return type(self), (self.robot, self._equations.formulation, o.rotation, o.stiffening, o.parameters, o.shapes)
 
     # --------------------------------------------------------------------------------------- dynamics
 

@@ -122,7 +122,7 @@ class Robot(Document):
 
         save(self, path)
 
-    def model(self, formulation: str = "denoc", **options: Any) -> Model:
+    def model(self, formulation: Any = "denoc", **options: Any) -> Model:
         """Callable dynamics of the robot; `pliant.Model` names the options."""
         from pliant.model import Model
 

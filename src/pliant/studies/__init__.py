@@ -36,7 +36,8 @@ def reproduce(
     names : sequence of str
         From `NAMES`.
     out : path
-        Each study gets a folder there: parameters.yaml, results.nc, figures, checks.json, report.html.
+        Each study gets a folder there: parameters.yaml, results.nc, figures, numbers.json,
+        checks.json, report.html.
     quick : bool
         Fewer and shorter runs.
     tell : function of (study, step), optional
@@ -67,7 +68,7 @@ def run_study(name: str, target: Path, quick: bool, tell: Listener | None) -> li
     """Run one study and write its folder below `target`."""
     from pliant.studies.drawing import plainly
     from pliant.studies.report import report
-    from pliant.studies.study import write_checks, write_parameters, write_results
+    from pliant.studies.study import write_checks, write_numbers, write_parameters, write_results
     from pliant.view.style import figure
 
     one, folder = study(name), target / name
@@ -77,6 +78,7 @@ def run_study(name: str, target: Path, quick: bool, tell: Listener | None) -> li
         write_parameters(one, outcome, folder / "parameters.yaml", quick)
         write_results(outcome, folder / "results.nc", quick)
         write_checks(one, outcome, folder / "checks.json", quick)
+        write_numbers(one, outcome, folder / "numbers.json", quick)
     except OSError as error:
         raise PliantError(f"{folder}: cannot write there ({error.strerror or error})") from error
     for drawn in outcome.figures:

@@ -3,10 +3,14 @@
 Two kinds stand side by side. *Claims* of a paper are reproduced, reproduced in order of magnitude, not reproduced, or
 only reported where the paper gives nothing to compare with. *Requirements* are ours (energy is conserved, two ways to
 one number agree) and hold or do not hold.
+
+What a paper prints stands under `published`; a value that we computed by another way to hold ours against stands under
+`reference`, with the code that computes it in the study.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -38,7 +42,10 @@ class Check:
         What is said, in one sentence.
     where : str
         Where the paper says it, or which of our requirements it is.
-    published, ours : numbers, lists, mappings or text
+    published : numbers, lists, mappings or text
+        What the paper prints, and nothing else; none for a requirement of ours.
+    ours : numbers, lists, mappings or text
+        What we measured.
     tolerance : number or text
         What may lie between them.
     reason : str
@@ -47,6 +54,8 @@ class Check:
         One of `VERDICTS`.
     text : str
         A paragraph for the reader: what was done, what came out, what it means.
+    reference : numbers, lists, mappings or text, optional
+        Our own value from another way to the same number.
     """
 
     id: str
@@ -58,6 +67,7 @@ class Check:
     reason: str
     verdict: str
     text: str
+    reference: Any = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -100,19 +110,27 @@ def claimed(
 
 
 def timed(
-    id: str, claim: str, where: str, published: Any, ours: dict[str, Any], ratio: Samples, reason: str, text: str
+    id: str,
+    claim: str,
+    where: str,
+    published: Any,
+    ours: dict[str, Any],
+    rounds: Sequence[float],
+    reason: str,
+    text: str,
 ) -> Check:
-    """A claim that one thing takes longer than another: `ratio` of their times, round by round, above 1 if so.
+    """A claim that one thing takes longer than another: ratio of their times in each of the rounds, above 1 if so.
 
     It holds for the machine that is named beside it. Where rounds fall on both sides of 1 there is no verdict.
     """
     from pliant.kernels.target import machine
 
+    ratio = Samples(tuple(rounds))
     spread = min(ratio.values), max(ratio.values)
     found = {"ratio of times": ratio.median, "least and greatest": spread, "measured on": machine().summary, **ours}
     verdict = REPRODUCED if spread[0] > 1 else NOT_REPRODUCED if spread[1] < 1 else REPORTED
-    rounds = f"{ratio.median:.2f}, from {spread[0]:.2f} to {spread[1]:.2f} in {len(ratio.values)} rounds taken in turns"
-    told = f"{text} Ratio of times: {rounds} ({machine().summary})."
+    span = f"{ratio.median:.2f}, from {spread[0]:.2f} to {spread[1]:.2f} in {len(ratio.values)} rounds taken in turns"
+    told = f"{text} Ratio of times: {span} ({machine().summary})."
     return Check(id, claim, where, published, found, "every round above 1", reason, verdict, told)
 
 
@@ -122,10 +140,10 @@ def reported(id: str, claim: str, where: str, ours: Any, text: str, published: A
 
 
 def required(
-    id: str, claim: str, where: str, ours: Any, limit: Any, true: bool, reason: str, text: str, published: Any = None
+    id: str, claim: str, where: str, ours: Any, limit: Any, true: bool, reason: str, text: str, reference: Any = None
 ) -> Check:
-    """A requirement of ours."""
-    return Check(id, claim, where, published, ours, limit, reason, HOLDS if true else FAILS, text)
+    """A requirement of ours, held against a reference of ours where there is one."""
+    return Check(id, claim, where, None, ours, limit, reason, HOLDS if true else FAILS, text, reference)
 
 
 def below(id: str, claim: str, where: str, ours: float, limit: float, reason: str, text: str) -> Check:

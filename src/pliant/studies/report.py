@@ -125,6 +125,7 @@ def _overview(checks: Sequence[Check]) -> str:
 
 def _claim(check: Check) -> str:
     facts = [("where", check.where), ("published", check.published), ("ours", check.ours)]
+    facts += [("our reference", check.reference)]
     facts += [("tolerance", check.tolerance), ("because", check.reason)]
     lines = " &nbsp;·&nbsp; ".join(f"<b>{name}</b> {escape(show(value))}" for name, value in facts if value is not None)
     return (

@@ -1,4 +1,9 @@
-"""What a study is: parameters, a run that gives an outcome, and the folder that the outcome is written to."""
+"""What a study is: parameters, runs that measure, a judge that compares, and the folder that the outcome is written to.
+
+Measuring and judging are apart: `perform` makes every run and puts every number that a verdict rests on into
+`numbers`, plain data; `judge` is a function of those numbers alone. So a wrong number can be planted, and the verdict
+must turn; and whoever doubts a verdict finds in `numbers.json` all that it follows from.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -42,15 +47,27 @@ class Table:
     note: str = ""
 
 
+class Runs(Protocol):
+    """What was run: settings, histories by name (runs or plain arrays), and the numbers that verdicts rest on."""
+
+    settings: dict[str, Any]
+    numbers: dict[str, Any]
+
+    @property
+    def histories(self) -> Mapping[str, Result | Mapping[str, Any]]:
+        """Runs and plain arrays by name."""
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What a study found: checks, figures, tables, and histories by name (runs or plain arrays)."""
+    """What a study found: checks, figures, tables, histories by name (runs or plain arrays), and measured numbers."""
 
     checks: Sequence[Check]
     figures: Sequence[Figure]
     tables: Sequence[Table]
     results: Mapping[str, Result | Mapping[str, Any]]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,7 +85,12 @@ class Study:
     chosen : sequence of (what the paper does not state, our choice and why)
     steps : (quick, full)
         How often a run tells of its progress.
-    run : function of (quick, tell)
+    perform : function of (quick, tell)
+        Makes every run and measures every number.
+    judge : function of the numbers
+        All checks.
+    illustrate, tabulate : functions of the runs
+        Figures and tables.
     """
 
     name: str
@@ -78,7 +100,17 @@ class Study:
     given: Mapping[str, Any]
     chosen: Sequence[tuple[str, str]]
     steps: tuple[int, int]
-    run: Callable[[bool, Tell], Outcome]
+    perform: Callable[[bool, Tell], Any]
+    judge: Callable[[Mapping[str, Any]], list[Check]]
+    illustrate: Callable[[Any], list[Figure]]
+    tabulate: Callable[[Any], list[Table]]
+
+    def run(self, quick: bool, tell: Tell) -> Outcome:
+        """All experiments of the paper, judged and drawn."""
+        runs: Runs = self.perform(quick, tell)
+        numbers = plain(runs.numbers)
+        checks, figures, tables = self.judge(numbers), self.illustrate(runs), self.tabulate(runs)
+        return Outcome(checks, figures, tables, runs.histories, runs.settings, numbers)
 
 
 def write_parameters(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
@@ -109,8 +141,17 @@ def write_checks(study: Study, outcome: Outcome, path: Path, quick: bool) -> Non
     names = [entry["id"] for entry in entries]
     if len(set(names)) != len(names):
         raise ValueError(f"{study.name}: two checks share an id")
-    data = {"format": 1, "study": study.name, "source": study.source, "quick": quick, "checks": entries}
-    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    _write_json(path, {"study": study.name, "source": study.source, "quick": quick, "checks": entries})
+
+
+def write_numbers(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
+    """Every measured number that a verdict rests on."""
+    _write_json(path, {"study": study.name, "quick": quick, "numbers": outcome.numbers})
+
+
+def _write_json(path: Path, data: Mapping[str, Any]) -> None:
+    text = json.dumps({"format": 1, **data}, indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def write_results(outcome: Outcome, path: Path, quick: bool) -> None:

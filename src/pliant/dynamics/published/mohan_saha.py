@@ -133,6 +133,13 @@ PRINTED = {
 """What Table 1 prints beside the formulas."""
 
 
+TABLE_3 = {
+    "recursive": (5.4, 5.6, 5.4, 5.4, 5.4, 5.4),
+    "non-recursive": (5.1, 5.1, 4.8, 5.1, 5.1, 4.8),
+}
+"""Acceptable durations (s) of the forced PUMA, joint by joint."""
+
+
 def crossover(method: str, criterion: Callable[[Operations, Operations], bool]) -> int:
     """Smallest number of links from which on the method beats Walker-Orin by a criterion of (its, theirs)."""
     last_loss = max(n for n in range(1, 100) if not criterion(METHODS[method](n), walker_orin(n)))
@@ -159,9 +166,13 @@ def rod_constants(rho: float, a: float, b: float) -> tuple[float, float, float, 
     return -rho * b * (b / 2 + a), -rho * a**2 / 2, rho * b**2 * (b / 3 + a), rho * a**3 / 3, rho * a**2 * b / 2
 
 
-def rod_mass_matrix(rho: float, a: float, b: float, theta: float) -> np.ndarray:
-    """(6, 6) M_i of step 3 in frame i, twists [linear; angular] as in the paper, without payload and hub."""
+def rod_mass_matrix(rho: float, a: float, b: float, theta: float, printed: bool = False) -> np.ndarray:
+    """(6, 6) M_i of step 3 in frame i, twists [linear; angular] as in the paper, without payload and hub.
+
+    `printed` takes C5 = rho a^2 b.
+    """
     C1, C2, C3, C4, C5 = rod_constants(rho, a, b)
+    C5 = rho * a**2 * b if printed else C5
     c, s = np.cos(theta), np.sin(theta)
     z = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     x = np.array([[0.0, 0.0, s], [0.0, 0.0, -c], [-s, c, 0.0]])

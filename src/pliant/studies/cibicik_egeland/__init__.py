@@ -5,14 +5,7 @@ from __future__ import annotations
 from pliant.studies.cibicik_egeland.checks import judge
 from pliant.studies.cibicik_egeland.figures import illustrate, tabulate
 from pliant.studies.cibicik_egeland.runs import CHOSEN, GIVEN, perform
-from pliant.studies.study import Outcome, Study, Tell
-
-
-def run(quick: bool, tell: Tell) -> Outcome:
-    """All experiments of the paper."""
-    runs = perform(quick, tell)
-    return Outcome(judge(runs), illustrate(runs), tabulate(runs), runs.histories, runs.settings)
-
+from pliant.studies.study import Study
 
 STUDY = Study(
     name="cibicik-egeland",
@@ -26,5 +19,8 @@ STUDY = Study(
     given=GIVEN,
     chosen=CHOSEN,
     steps=(7, 9),
-    run=run,
+    perform=perform,
+    judge=judge,
+    illustrate=illustrate,
+    tabulate=tabulate,
 )

@@ -10,23 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis import counts
-from pliant.control import PD, MohanSaha
+from pliant.control import PD
 from pliant.dynamics import build_chain
 from pliant.model import Model
 from pliant.results import Result
-from pliant.robot import Link, Robot, load
 from pliant.simulation import simulate
+from pliant.studies.mohan_saha.arms import ALGORITHMS, HUBS, LEFT, RECURSIVE, desired, puma, rods
+from pliant.studies.mohan_saha.measures import measure
 from pliant.studies.study import Tell
 from pliant.timing import TURNS, Samples, alternating
 
 Array = NDArray[np.float64]
 
 EVALUATIONS = 1000  # in one batch that is timed
-ALGORITHMS = {"recursive": "denoc", "non-recursive": "gibbs-appell"}
-"""O(n) by UDU^T, and an inertia matrix that is formed and then solved by its Cholesky (L D L^T) factors."""
-HUBS = ("about z", "isotropic")
-LEFT = 0.01
-"""Rad: a joint this far from the desired motion has left it."""
+STATED = 1e-8
+"""Tolerance of the integration that the paper states."""
+TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
+DEFAULT_RELATIVE = 1e-3
+"""Relative tolerance of ode45 where only an absolute one is given."""
 
 GIVEN = {
     "DH table": "a = (0, .432, .02, 0, 0, 0), b = (.20, .149, 0, .432, 0, .056) m, "
@@ -39,12 +40,16 @@ GIVEN = {
 CHOSEN = (
     ("hub inertia about the other axes", "none, as the table's note says; an isotropic hub is run beside it"),
     ("gravity", "9.81 m/s^2 along -Z of the base"),
-    ("the non-recursive algorithm", "an inertia matrix formed by another recursion (Gibbs-Appell), factored as "
-     "L D L^T, the root-free Cholesky factors; velocity terms by the same recursion"),
-    ("integrator", "Dormand-Prince 5(4), the pair behind ode45, tolerance 1e-8; largest step 0.001 s in the step study "
-     "only, since an adaptive integrator chooses its own"),
+    ("the Cholesky decomposition of the non-recursive algorithm", "L D L^T, the same factors without square roots; "
+     "matrix by (28) and (29), phi by the recursion that the other algorithm uses"),
+    ("integrator", "Dormand-Prince 5(4), the pair behind ode45"),
+    ("which tolerance of ode45 is 1e-8", "both the relative and the absolute one; also run: 1e-8 absolute with the "
+     "relative tolerance left at the default of ode45, 1e-3"),
+    ("what the step of ode45 is", "it chooses its own; run as the largest step allowed, and as the spacing of the "
+     "output"),
     ("when a joint has left the motion", f"beyond {LEFT} rad"),
-    ("arm for the timing against n", "n bent rods with general twist angles"),
+    ("duration of the forced runs", "10 s, the whole motion; 6 s where time is measured, as in the paper"),
+    ("arm for the cost against n", "n bent rods with general twist angles"),
     ("stabilising controller", "PD with 10 rad/s and critical damping on the diagonal of the inertia matrix, added to "
      "the same torques"),
 )  # fmt: skip
@@ -52,14 +57,29 @@ CHOSEN = (
 
 @dataclass
 class Runs:
-    """What was run."""
+    """What was run; mappings of runs go on by algorithm.
+
+    Attributes
+    ----------
+    histories : the forced runs by hub and algorithm, and the stabilised one
+    growth : by hub, (N, 2) time and largest real part of the eigenvalues of the error dynamics
+    tolerances : runs by tolerance
+    steps : runs over 10 s by largest step
+    evaluations : over 6 s, by "largest step" or "output spacing" and by step
+    cpu : seconds of the forced run over 6 s
+    counts, times : by number of links
+    """
 
     settings: dict[str, Any]
     histories: dict[str, Any] = field(default_factory=dict)
     growth: dict[str, Array] = field(default_factory=dict)
+    tolerances: dict[str, dict[str, Result]] = field(default_factory=dict)
+    steps: dict[float, dict[str, Result]] = field(default_factory=dict)
+    evaluations: dict[str, dict[float, dict[str, int]]] = field(default_factory=dict)
+    cpu: dict[str, Samples] = field(default_factory=dict)
     counts: dict[int, dict[str, counts.Count]] = field(default_factory=dict)
     times: dict[int, dict[str, Samples]] = field(default_factory=dict)
-    steps: dict[float, dict[str, Result]] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
 
     def run(self, hub: str, algorithm: str) -> Result:
         """The forced run with that hub and algorithm."""
@@ -78,69 +98,98 @@ class FeedForward:
         return self.model.equations.inverse_dynamics(*desired().derivatives(t))
 
 
-def desired() -> MohanSaha:
-    """(38)."""
-    return MohanSaha(6, 10.0)
+@dataclass(frozen=True)
+class Forced:
+    """The PUMA with a hub by either algorithm, driven by the torques of the desired motion."""
 
+    models: dict[str, Model]
+    torque: FeedForward
 
-def puma(hub: str) -> Robot:
-    """The arm with hubs that have inertia about their joint's axis only, or about every axis."""
-    robot = load("puma")
-    if hub == "isotropic":
-        for link in robot.links:
-            inertia = link.joint.hub.inertia[2]
-            robot = robot.replace({f"links.{link.name}.joint.hub.inertia": (inertia, inertia, inertia)})
-    return robot
+    @classmethod
+    def with_hub(cls, hub: str) -> Forced:
+        """Its models are traced and compiled once, for all runs."""
+        models = {name: puma(hub).model(formulation) for name, formulation in ALGORITHMS.items()}
+        return cls(models, FeedForward(models["recursive"]))
+
+    def run(self, algorithm: str, t_end: float, rtol: float = STATED, atol: float = STATED, step: float | None = None,
+            output_step: float = 0.01) -> Result:  # fmt: skip
+        """From rest at theta = 0; `step` is the largest one allowed."""
+        return simulate(self.models[algorithm], t_end, torque=self.torque, method="dopri5", rtol=rtol, atol=atol,
+                        step=step, output_step=output_step, progress=False)  # fmt: skip
 
 
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
-    sizes = (2, 6, 8) if quick else (2, 4, 6, 8, 10, 12, 16, 20)
-    counted = (5, 6, 10) if quick else (5, 6, 10, 20, 40, 80)
-    runs = Runs({"duration": 10.0, "rtol": 1e-8, "atol": 1e-8, "method": "dopri5", "timed sizes": sizes,
-                 "counted sizes": counted, "steps": (0.1, 0.001) if quick else (0.1, 0.01, 0.001, 0.0001)})  # fmt: skip
+    runs = Runs(_settings(quick))
     for hub in HUBS:
-        robot = puma(hub)
-        for algorithm, formulation in ALGORITHMS.items():
+        forced = Forced.with_hub(hub)
+        for algorithm in ALGORITHMS:
             tell(f"forced PUMA, hub {hub}, {algorithm}")
-            model = robot.model(formulation)
-            forced = FeedForward(robot.model())
-            runs.histories[f"{hub}, {algorithm}"] = _forced(runs, model, forced, 10.0)
-            if hub == "about z":
-                _step_study(runs, model, forced, algorithm, tell)
-        runs.growth[hub] = growth(robot.model())
+            runs.histories[f"{hub}, {algorithm}"] = forced.run(algorithm, 10.0)
+        runs.growth[hub] = growth(forced.models["recursive"])
+        if hub == "about z":
+            _vary(runs, forced, tell)
     tell("forced PUMA with a stabilising controller")
-    runs.histories["stabilised"] = _stabilised(runs)
-    for n in counted:
-        tell(f"counting {n} links")
-        chain = build_chain(rods(n))
-        names = ALGORITHMS if n <= 20 else {"recursive": "denoc"}
-        runs.counts[n] = {a: counts.tape_count(chain, f, "accelerations") for a, f in names.items()}
-    for n in sizes:
-        tell(f"timing {n} links")
-        runs.times[n] = alternating({a: evaluations(rods(n).model(f)) for a, f in ALGORITHMS.items()}, TURNS)
+    runs.histories["stabilised"] = _stabilised()
+    _cost(runs, tell)
+    tell("measuring")
+    runs.numbers = measure(runs)
     return runs
 
 
-def _forced(runs: Runs, model: Model, torque: FeedForward, t_end: float, step: float | None = None) -> Result:
-    s = runs.settings
-    return simulate(model, t_end, torque=torque, method=s["method"], rtol=s["rtol"], atol=s["atol"], step=step,
-                    output_step=0.01, progress=False)  # fmt: skip
+def _settings(quick: bool) -> dict[str, Any]:
+    return {
+        "method": "dopri5",
+        "duration": 10.0,
+        "rtol": STATED,
+        "atol": STATED,
+        "tolerances": TOLERANCES,
+        "steps": (0.1, 0.001) if quick else (0.1, 0.01, 0.001, 0.0001),
+        "timed sizes": (2, 6, 8) if quick else (2, 4, 6, 8, 10, 12, 16, 20),
+        "counted sizes": (5, 6, 10) if quick else (5, 6, 10, 20, 40, 80),
+    }
 
 
-def _step_study(runs: Runs, model: Model, forced: FeedForward, algorithm: str, tell: Tell) -> None:
+def _vary(runs: Runs, forced: Forced, tell: Tell) -> None:
+    """Tolerance and step of the integration, and the time that a run takes."""
+    tell("tolerances of the integration")
+    for tolerance in TOLERANCES:  # to 7 s: every joint has left
+        runs.tolerances[f"{tolerance:g}"] = {
+            a: forced.run(a, 7.0, tolerance, tolerance, output_step=1e-3) for a in ALGORITHMS
+        }
+    runs.tolerances["default"] = {a: forced.run(a, 7.0, DEFAULT_RELATIVE, output_step=1e-3) for a in ALGORITHMS}
     for step in runs.settings["steps"]:
-        tell(f"step {step:g} s, {algorithm}")
-        runs.steps.setdefault(step, {})[algorithm] = _forced(runs, model, forced, 6.0, step)
+        tell(f"step {step:g} s")
+        runs.steps[step] = {a: forced.run(a, 10.0, step=step) for a in ALGORITHMS}
+        for what, options in (("largest step", {"step": step}), ("output spacing", {"output_step": step})):
+            counted = {a: forced.run(a, 6.0, **options).stats.evaluations for a in ALGORITHMS}
+            runs.evaluations.setdefault(what, {})[step] = counted
+    tell("time of the forced run")
+    runs.cpu = alternating({a: _task(forced, a) for a in ALGORITHMS}, TURNS)
 
 
-def _stabilised(runs: Runs) -> Result:
+def _task(forced: Forced, algorithm: str) -> Callable[[], object]:
+    return lambda: forced.run(algorithm, 6.0, step=1e-3)
+
+
+def _stabilised() -> Result:
     model = puma("about z").model()
     inertia = np.diag(model.mass_matrix(np.zeros(6)))
     law = PD(100.0 * inertia, 20.0 * inertia, desired(), gravity="none")
-    s = runs.settings
-    return simulate(model, 10.0, torque=FeedForward(model), controller=law, rtol=s["rtol"], atol=s["atol"],
+    return simulate(model, 10.0, torque=FeedForward(model), controller=law, rtol=STATED, atol=STATED,
                     output_step=0.01, progress=False)  # fmt: skip
+
+
+def _cost(runs: Runs, tell: Tell) -> None:
+    """Operations and time of one evaluation against the number of links."""
+    for n in runs.settings["counted sizes"]:
+        tell(f"counting {n} links")
+        chain = build_chain(rods(n))
+        names = ALGORITHMS if n <= 20 else {"recursive": RECURSIVE}
+        runs.counts[n] = {a: counts.tape_count(chain, f, "accelerations") for a, f in names.items()}
+    for n in runs.settings["timed sizes"]:
+        tell(f"timing {n} links")
+        runs.times[n] = alternating({a: evaluations(rods(n).model(f)) for a, f in ALGORITHMS.items()}, TURNS)
 
 
 def growth(model: Model) -> Array:
@@ -150,17 +199,6 @@ def growth(model: Model) -> Array:
     tau = model.inverse_dynamics(q, qd, qdd)
     found = [np.linalg.eigvals(model.linearize(a, b, c).A).real.max() for a, b, c in zip(q, qd, tau)]
     return np.column_stack([times, found])
-
-
-def rods(n: int) -> Robot:
-    """`n` bent rods whose axes are twisted by angles without special values."""
-    rng = np.random.default_rng(3)
-    links = [
-        Link.bent_rod(f"link{k}", 3.0, float(rng.uniform(0.2, 0.5)), float(rng.uniform(0.1, 0.4)),
-                      float(rng.uniform(0.4, 1.2)), hub_inertia=0.05)
-        for k in range(n)
-    ]  # fmt: skip
-    return Robot(name=f"{n} bent rods", links=links)
 
 
 def evaluations(model: Model) -> Callable[[], object]:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from pliant.studies.study import Outcome, Study, Tell
+from pliant.studies.study import Study
 from pliant.studies.theodore_ghosal.checks import judge
 from pliant.studies.theodore_ghosal.figures import illustrate, tabulate
 from pliant.studies.theodore_ghosal.runs import CHOSEN, GIVEN, perform
-
-
-def run(quick: bool, tell: Tell) -> Outcome:
-    """All experiments of the paper."""
-    runs = perform(quick, tell)
-    return Outcome(judge(runs), illustrate(runs), tabulate(runs), runs.histories, runs.settings)
-
 
 STUDY = Study(
     name="theodore-ghosal",
@@ -26,5 +19,8 @@ STUDY = Study(
     given=GIVEN,
     chosen=CHOSEN,
     steps=(9, 14),
-    run=run,
+    perform=perform,
+    judge=judge,
+    illustrate=illustrate,
+    tabulate=tabulate,
 )
