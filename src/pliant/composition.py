@@ -267,8 +267,8 @@ class Composition:
         """The state behind a jump of the prescribed rates from `before` to `after`, an expression in t, x and p."""
         f, qd = len(self.free), ca.SX(self.qd)
         qd[list(self.paths)] = before
-        eq = equations(self.model.chain, self.model.options.formulation)
-        rates, work = after_jump(eq, self.q, qd, dict(zip(self.paths, ca.vertsplit(after - before))))
+        jumps = dict(zip(self.paths, ca.vertsplit(after - before)))
+        rates, work = after_jump(self.model.equations, self.q, qd, jumps)
         return ca.vertcat(self.x[:f], rates[self.free], self.x[2 * f : -1], self.x[-1] + work)
 
     @cached_property
