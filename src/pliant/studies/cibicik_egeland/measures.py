@@ -16,7 +16,7 @@ from pliant.model import Model
 from pliant.results import Result
 from pliant.studies.cibicik_egeland import statics
 from pliant.studies.cibicik_egeland.runs import FINAL, FLEXIBLE, RATES, START, Runs, arm
-from pliant.studies.evaluation import inverse_dynamics, mass_matrix
+from pliant.studies.evaluation import mass_matrix
 
 Array = NDArray[np.float64]
 
@@ -85,16 +85,22 @@ def _derivative() -> float:
 def _matrices(linear: Model, exact: Model) -> dict[str, Any]:
     """Largest difference of generalised forces and of inertia matrices as the elastic states shrink, and without."""
     q, qd, qdd = np.random.default_rng(2).normal(size=(3, linear.n))
+    functions = [_forces_and_inertia(model) for model in (linear, exact)]
 
-    def error(scale: float) -> tuple[float, float]:
+    def error(scale: float) -> tuple[float, ...]:
         elastic = np.where(np.arange(linear.n) < 4, 1.0, 0.005 * scale)
-        states = (q * elastic, qd * elastic, qdd * elastic)
-        forces = [inverse_dynamics(m, *states) for m in (linear, exact)]
-        masses = [mass_matrix(m, states[0]) for m in (linear, exact)]
-        return float(np.abs(forces[0] - forces[1]).max()), float(np.abs(masses[0] - masses[1]).max())
+        one, other = (f(q * elastic, qd * elastic, qdd * elastic, linear.nominal_parameters) for f in functions)
+        return tuple(float(np.abs(np.array(a) - np.array(b)).max()) for a, b in zip(one, other))
 
     errors = [error(scale) for scale in (1.0, 0.5, 0.25)]
     return {"forces": [e[0] for e in errors], "inertia": [e[1] for e in errors], "undeformed": max(error(0.0))}
+
+
+def _forces_and_inertia(model: Model) -> ca.Function:
+    """Generalised forces and inertia matrix at a state and accelerations, on CasADi's virtual machine."""
+    symbols = [ca.SX.sym(name, model.n) for name in ("q", "qd", "qdd")]
+    found = [model.equations.inverse_dynamics(*symbols), ca.densify(model.equations.mass_matrix(symbols[0]))]
+    return ca.Function("equations", [*symbols, model.parameter_symbols], found)
 
 
 def _first_frequency() -> float:
