@@ -221,7 +221,7 @@ def _falls(runs: Runs, model: Model, tell: Tell) -> None:
     for reading, unit in READINGS.items():
         tell(f"free fall, rotors, stiffness in {reading}/rad")
         for inertia in INERTIAS:
-            runs.falls[f"rotor {inertia:g}, {reading}"] = fall(model, inertia, BASE * unit)
+            runs.falls[f"rotor {inertia:g}, {reading}"] = fall(model, inertia, BASE * unit, step=5e-4)
         tell(f"free fall, stiffness in {reading}/rad")
         for stiffness in STIFFNESSES:
             runs.falls[f"stiffness {stiffness:.2f} {reading}"] = fall(model, stiffness=stiffness * unit)
@@ -254,8 +254,8 @@ def _constant(value: float) -> Callable[[Any], Any]:
     return lambda t: value + 0 * t
 
 
-def _simulated(model: Model, t_end: float, motion: Any = None, p: Any = None) -> Result:
-    return simulate(model, t_end, start(model), motion=motion, p=p, rtol=1e-8, output_step=2.5e-3, progress=False)
+def _simulated(model: Model, t_end: float, motion: Any = None, p: Any = None, step: float = 2.5e-3) -> Result:
+    return simulate(model, t_end, start(model), motion=motion, p=p, rtol=1e-8, output_step=step, progress=False)
 
 
 def fall(
@@ -265,9 +265,10 @@ def fall(
     axial: float = PRINTED_EA,
     stiffer: float = 1.0,
     t_end: float = FALL,
+    step: float = 2.5e-3,
 ) -> Result:
-    """Drop the arm from rest; `stiffer` multiplies every stiffness."""
-    return _simulated(model, t_end, p=parameters(model, inertia, stiffness, axial, stiffer))
+    """Drop the arm from rest; `stiffer` multiplies every stiffness, `step` is that of the output."""
+    return _simulated(model, t_end, p=parameters(model, inertia, stiffness, axial, stiffer), step=step)
 
 
 def parameters(
