@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -219,11 +220,8 @@ def _fall(runs: Runs) -> dict[str, Any]:
         "energy": float(max(drifts)),
         "elbow at the end (deg)": float(np.degrees(printed["lower_boom"][-1])),
         "straight at (s)": float(straight),
-        "twist": {name: _swept(sweep, lambda run: twist(run, BOOMS[0])) for name, sweep in rotors.items()},
-        "deformation": {
-            name: {what: _swept(sweep, lambda run, what=what: _at_tip(run)[what]) for what in TIP}
-            for name, sweep in rotors.items()
-        },
+        "twist": {name: _swept(sweep, [twist(run, BOOMS[0]) for run in sweep]) for name, sweep in rotors.items()},
+        "deformation": {name: _deformation(sweep) for name, sweep in rotors.items()},
         "joints": {
             f"{stiffness:.2f} {reading}": _against(falls[f"stiffness {stiffness:.2f} {reading}"],
                                                    falls["rigid joints"], FALL_WINDOWS)
@@ -238,9 +236,14 @@ def _fall(runs: Runs) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _swept(sweep: Any, quantity: Any) -> dict[str, list[float]]:
-    """Root mean square of a quantity over each window, one for each run."""
-    return {f"{until:g} s": [_rms(quantity(run), run.t, until) for run in sweep] for until in FALL_WINDOWS}
+def _deformation(sweep: Sequence[Result]) -> dict[str, Any]:
+    tips = [_at_tip(run) for run in sweep]
+    return {what: _swept(sweep, [values[what] for values in tips]) for what in TIP}
+
+
+def _swept(sweep: Sequence[Result], curves: Sequence[Array]) -> dict[str, list[float]]:
+    """Root mean square of the curve of each run, over each window."""
+    return {f"{until:g} s": [_rms(curve, run.t, until) for run, curve in zip(sweep, curves)] for until in FALL_WINDOWS}
 
 
 def _against(run: Result, other: Result, windows: Any) -> dict[str, Any]:

@@ -95,8 +95,8 @@ class Runs:
         spins = {f"spin {order} {speed:g}": run for (order, speed), run in self.spins.items()}
         braked = {f"braked {name}": run for name, run in self.braked.items()}
         recursion = {f"recursive-lagrange, adams, {name}": run for name, run in self.recursion.items()}
-        references = {f"reference {order} {speed:g}": {"tip": tip} for (order, speed), tip in self.references.items()}
-        return {**spins, **self.falls, **braked, **self.extra, **recursion, **references}
+        references = {f"{order} {speed:g}": tip for (order, speed), tip in self.references.items()}
+        return {**spins, **self.falls, **braked, **self.extra, **recursion, "independent model": references}
 
 
 def perform(quick: bool, tell: Tell) -> Runs:
@@ -221,7 +221,7 @@ def _falls(runs: Runs, model: Model, tell: Tell) -> None:
     for reading, unit in READINGS.items():
         tell(f"free fall, rotors, stiffness in {reading}/rad")
         for inertia in INERTIAS:
-            runs.falls[f"rotor {inertia:g}, {reading}"] = fall(model, inertia, BASE * unit, step=5e-4)
+            runs.falls[f"rotor {inertia:g}, {reading}"] = fall(model, inertia, BASE * unit, step=1e-3)
         tell(f"free fall, stiffness in {reading}/rad")
         for stiffness in STIFFNESSES:
             runs.falls[f"stiffness {stiffness:.2f} {reading}"] = fall(model, stiffness=stiffness * unit)
