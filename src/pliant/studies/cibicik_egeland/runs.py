@@ -124,8 +124,8 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tasks = {name: partial(manoeuvre, model, laws[name], runs.settings, 1.0) for name, model in runs.models.items()}
     runs.times = alternating(tasks, effort)
     tell("operations")
-    for name in (*MODELS.values(), "gibbs-appell", *(() if quick else ("lagrange",))):
-        runs.operations[name] = robot.model(name).operation_count("forward_dynamics")
+    for model in (*runs.models.values(), *(() if quick else (robot.model("lagrange"),))):
+        runs.operations[model.options.formulation] = model.operation_count("forward_dynamics")
     tell("derivatives")
     runs.derivatives = derivative_cost(robot, effort)
     for speed in SPINS:
