@@ -15,6 +15,8 @@ from pliant.studies.study import Figure, Table
 from pliant.view.style import time_axis, zero_line
 
 STYLES = {"high": MANY[0], "first": MANY[1], "zero": MANY[3]}
+BEGINNING = {4: (", the first second", 1.0), 5: (", the first quarter second", 0.25)}
+"""Joints of the wrist of which the beginning of a vibration is drawn: words and seconds."""
 Quantity = Callable[[Result], Any]
 JOINTS = ("upper_boom", "lower_boom", "wrist_pitch", "wrist_yaw", "wrist_roll")
 
@@ -49,7 +51,7 @@ def illustrate(runs: Runs) -> list[Figure]:
     for number, joint in enumerate(JOINTS, start=14):
         caption = (
             f"Fig. {number} of the paper: angle of joint {number - 13} for four joint stiffnesses (MN m/rad) and rigid "
-            "joints, motors free (left) and held (right)."
+            f"joints, motors free (left) and held (right{BEGINNING.get(number - 13, ('', 0.0))[0]})."
         )
         found.append(Figure(f"fig{number}", caption, _joint(runs, number - 13, joint), 2.6))
     return found
@@ -120,7 +122,7 @@ def _rotors(runs: Runs, label: str, quantity: Quantity, stiff_until: float) -> C
 
 def _joint(runs: Runs, number: int, joint: str) -> Callable[[Any], None]:
     """Link angle with free motors, and with held ones: of the wrist's yaw and roll, the beginning of a vibration."""
-    until = {4: 1.0, 5: 0.25}.get(number, np.inf)
+    until = BEGINNING.get(number, ("", np.inf))[1]
 
     def draw(page: Any) -> None:
         row = page.subplots(1, 2)
