@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from pliant.results import Result
-from pliant.studies.cibicik_egeland.checks import tip, twist
+from pliant.studies.cibicik_egeland.measures import tip, twist
 from pliant.studies.cibicik_egeland.runs import FINAL, FLEXIBLE, SECOND, START, Runs
 from pliant.studies.drawing import FIRST, MANY, grid, shared_legend, skeleton
 from pliant.studies.drawing import SECOND as DASHED
 from pliant.studies.study import Figure, Table
+from pliant.view.style import time_axis
 
 NUMBERS = {"inner": 2, "outer": 3}
 Curve = tuple[str, Callable[[Result], Any]]
@@ -21,18 +22,24 @@ Curve = tuple[str, Callable[[Result], Any]]
 def illustrate(runs: Runs) -> list[Figure]:
     """One for each figure of the paper from 5 on, and the differences."""
     text = "Fig. {} of the paper: {}. Linearised model solid, nonlinear dashed."
-    return [
+    slewing, moving = (2.98, 3.28), (0.48, 0.98)
+    figures = [
         Figure("fig05", "Fig. 5 of the paper: the manoeuvre. Dashed grey the start, solid grey the intermediate, black "
                "the final configuration.", _poses(runs), 3.6),
-        Figure("fig06", text.format(6, "joint angles and rates"), _pairs(runs, _joints(), 6.0), 5.6),
-        Figure("fig07", text.format(7, "bending in the xy plane and its rate, the first 3 s"),
-               _pairs(runs, _elastic("bending_y"), 3.0), 5.6),
-        Figure("fig08", text.format(8, "torsion and its rate"), _pairs(runs, _elastic("torsion"), 6.0, 2.9), 5.6),
-        Figure("fig09", text.format(9, "bending in the xz plane and its rate"),
-               _pairs(runs, _elastic("bending_z"), 6.0, 2.9), 5.6),
-        Figure("fig10", text.format(10, "input torques, the first 4 s"), _torques(runs), 4.2),
-        Figure("differences", "Nonlinear less linear: joint angles, tip deflections and torsion.", _differences(runs),
-               4.6),
+        Figure("fig06", text.format(6, "joint angles and rates"), _rows(runs, _joints()), 5.6),
+    ]  # fmt: skip
+    for number, what, field, zoom in (
+        (7, "bending in the xy plane", "bending_y", moving),
+        (8, "torsion", "torsion", slewing),
+        (9, "bending in the xz plane", "bending_z", slewing),
+    ):
+        how = f"{what}, its rate, and the amplitude from {zoom[0]:g} to {zoom[1]:g} s"
+        figures.append(Figure(f"fig{number:02d}", text.format(number, how), _rows(runs, _elastic(field), zoom), 5.8))
+    return [
+        *figures,
+        Figure("fig10", text.format(10, "input torques, and magnified where the slewing starts"), _torques(runs), 5.6),
+        Figure("differences", "Nonlinear less linear: joint angles, tip deflections and torsion, from 2.9 to 4.5 s.",
+               _differences(runs), 4.8),
     ]  # fmt: skip
 
 
@@ -84,17 +91,19 @@ def _rate(name: str) -> Callable[[Result], Any]:
     return lambda run: run.qd[:, run.model.index(name)]
 
 
-def _pairs(runs: Runs, rows: list[tuple[Curve, Curve]], until: float, since: float = 0.0) -> Callable[[Any], None]:
+def _rows(
+    runs: Runs, rows: list[tuple[Curve, Curve]], zoom: tuple[float, float] | None = None
+) -> Callable[[Any], None]:
+    """A row for each pair of curves over the whole time, and the first of them magnified where `zoom` is given."""
+
     def draw(page: Any) -> None:
-        made = grid(page, len(rows), 2)
-        for line, pair in zip(made, rows):
-            for axes, (label, curve) in zip(line, pair):
-                for name, style in (("linear", FIRST), ("nonlinear", DASHED)):
-                    run = runs.histories[name]
-                    shown = (run.t <= until) & (run.t >= since)
-                    axes.plot(run.t[shown], curve(run)[shown], label=name, **{**style, "linewidth": 0.7 *
-                              style["linewidth"]})  # fmt: skip
-                axes.set_ylabel(label, fontsize=7.5)
+        made = page.subplots(len(rows), 3 if zoom else 2, squeeze=False, sharex="col")
+        for line, (value, rate) in zip(made, rows):
+            for axes, (label, curve), span in zip(line, (value, rate, value), (None, None, zoom)):
+                _both(axes, runs, curve, span)
+                axes.set_ylabel("" if span else label, fontsize=7.5)
+        for axes in made[-1]:
+            time_axis(axes)
         page.align_ylabels(made[:, 0])
         page.align_ylabels(made[:, 1])
         shared_legend(page, made[0, 0])
@@ -102,15 +111,29 @@ def _pairs(runs: Runs, rows: list[tuple[Curve, Curve]], until: float, since: flo
     return draw
 
 
+def _both(axes: Any, runs: Runs, curve: Callable[[Result], Any], span: tuple[float, float] | None) -> None:
+    """Linear and nonlinear, whole or between two times."""
+    for name, style in (("linear", FIRST), ("nonlinear", DASHED)):
+        run = runs.histories[name]
+        shown = (run.t >= span[0]) & (run.t <= span[1]) if span else np.full(len(run), True)
+        thin = {**style, "linewidth": 0.7 * style["linewidth"]}
+        axes.plot(run.t[shown], curve(run)[shown], label=name, **thin)
+
+
+def _torque(k: int) -> Callable[[Result], Any]:
+    return lambda run: run.tau[:, k]
+
+
 def _torques(runs: Runs) -> Callable[[Any], None]:
     def draw(page: Any) -> None:
-        made = grid(page, 2, 2)
-        for k, axes in enumerate(made.flat):
-            for name, style in (("linear", FIRST), ("nonlinear", DASHED)):
-                run = runs.histories[name]
-                shown = run.t <= 4.0
-                axes.plot(run.t[shown], run.tau[shown, k], label=name, **style)
-            axes.set_ylabel(f"$T_{k + 1}$ (N m)")
+        made = page.subplots(4, 2, sharex="col", width_ratios=(2, 1))
+        for k, line in enumerate(made):
+            for axes, span in zip(line, (None, (2.95, 3.45))):
+                _both(axes, runs, _torque(k), span)
+            line[0].set_ylabel(f"$T_{k + 1}$ (N m)")
+        for axes in made[-1]:
+            time_axis(axes)
+        page.align_ylabels(made[:, 0])
         shared_legend(page, made[0, 0])
 
     return draw
@@ -119,10 +142,11 @@ def _torques(runs: Runs) -> Callable[[Any], None]:
 def _differences(runs: Runs) -> Callable[[Any], None]:
     def draw(page: Any) -> None:
         linear, exact = runs.histories["linear"], runs.histories["nonlinear"]
+        shown = (linear.t >= 2.9) & (linear.t <= 4.5)
         made = grid(page, 4, 1)[:, 0]
         for k, style in enumerate(MANY):
-            made[0].plot(linear.t, np.degrees(exact.q[:, k] - linear.q[:, k]), label=f"$q_{k + 1}$", **style)
-        made[0].legend(ncols=4, loc="lower left")
+            made[0].plot(linear.t[shown], np.degrees(exact.q[:, k] - linear.q[:, k])[shown], label=f"$q_{k + 1}$",
+                         **style)  # fmt: skip
         made[0].set_ylabel("joints (deg)")
         parts: tuple[tuple[str, Callable[[Result, str], Any]], ...] = (
             ("xy (mm)", lambda r, link: tip(r, link, 1)),
@@ -131,10 +155,11 @@ def _differences(runs: Runs) -> Callable[[Any], None]:
         )
         for axes, (label, quantity) in zip(made[1:], parts):
             for link, style in zip(FLEXIBLE, (FIRST, DASHED)):
-                axes.plot(linear.t, quantity(exact, link) - quantity(linear, link), label=f"link {NUMBERS[link]}",
-                          **style)  # fmt: skip
+                values = quantity(exact, link) - quantity(linear, link)
+                axes.plot(linear.t[shown], values[shown], label=f"link {NUMBERS[link]}", **style)
             axes.set_ylabel(label)
-        made[1].legend(ncols=2, loc="upper left")
+        for axes, columns in ((made[0], 4), (made[1], 2)):
+            axes.legend(ncols=columns, loc="upper right")
         page.align_ylabels(made)
 
     return draw
@@ -148,14 +173,17 @@ def tabulate(runs: Runs) -> list[Table]:
         [[name, op["mul"], op["add"], op["div"], op["trig"]] for name, op in runs.operations.items()],
         "dual-screw is linear in the elastic states; the others are exact. All but denoc form a matrix and solve it.",
     )
+    seconds = runs.numbers["times"]
     times = Table(
         "Time", ("model", "time of 1 s of the manoeuvre (s)", "steps for 6 s", "evaluations"),
-        [[name, seconds.median, runs.histories[name].stats.steps, runs.histories[name].stats.evaluations]
-         for name, seconds in runs.times.items()],
+        [[name, seconds["seconds"][name], run.stats.steps, run.stats.evaluations]
+         for name, run in runs.histories.items() if name in seconds["seconds"]]
+        + [["nonlinear, matrices", seconds["seconds"]["matrices"], "", ""]],
         "The paper: nonlinear 3901 s, linearised 314 s, linearised and optimised 14 s.",
     )  # fmt: skip
     derivatives = Table(
-        "dP/dt of all link frames", ("by", "instructions", "seconds to form"),
-        [[name, *values] for name, values in runs.derivatives.items()], "The paper: 11 s against 181 s.",
+        "dP/dt of all link frames", ("by", "instructions", "seconds to form", "seconds to evaluate"),
+        [[name, size, seconds["seconds to form"][name], seconds["seconds to evaluate"][name]]
+         for name, size in seconds["instructions"].items()], "The paper: 11 s against 181 s to form.",
     )  # fmt: skip
     return [operations, times, derivatives]
