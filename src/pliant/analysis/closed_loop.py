@@ -55,7 +55,7 @@ class _Loop:
         """d f / d x at a state."""
         x = self.composed.start(numbers("q", q, self.n), numbers("qd", qd, self.n))
         if z is not None:
-            x[2 * self.n : -1] = numbers("z", z, len(x) - 2 * self.n - 1)
+            x[2 * self.n : 2 * self.n + self.composed.n_states] = numbers("z", z, self.composed.n_states)
         J, _ = self.jacobian(np.array([float(t)]), x, self.p)
         size = len(x) - 1  # the last state is the work done, which drives nothing
         return np.asarray(J).reshape(len(x), len(x))[:size, :size]
