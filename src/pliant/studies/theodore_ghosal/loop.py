@@ -1,0 +1,158 @@
+"""Vibrations of the closed loop along the motion, sorted by the links and planes that they belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.analysis import eigenvalues_along, link_frequencies
+from pliant.control import ComputedTorque, Trajectory
+from pliant.model import Model
+from pliant.studies.theodore_ghosal.arms import LINK_3, PAYLOAD, with_elements, with_modes
+
+Array = NDArray[np.float64]
+
+LINKS = {"link 2": "boom", "link 3": "slide"}
+PLANES = {
+    "in plane": {"boom": "bending_y", "slide": "bending_z"},
+    "out of plane": {"boom": "bending_z", "slide": "bending_y"},
+}
+"""Link 3 stands square to link 2: the plane of both links, and the direction square to it."""
+FASTER = 1e-3
+"""Imaginary part over size, above which an eigenvalue is a vibration: the joints have a double real one."""
+
+
+@dataclass(frozen=True)
+class Vibrations:
+    """Imaginary eigenvalues (rad/s) of the loop at times `t` (N,).
+
+    Attributes
+    ----------
+    sorted : mapping from (link, plane) to (N, k)
+        The k vibrations that belong to a link in a plane, rising: each time those with the largest share of it.
+    shares : mapping likewise
+        Share of that link in the kinetic energy of the vibration.
+    branches : (N, n)
+        All of them, each column one vibration followed from one time to the next by its shape.
+    """
+
+    t: Array
+    sorted: dict[tuple[str, str], Array]
+    shares: dict[tuple[str, str], Array]
+    branches: Array
+
+
+def vibrations(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> Vibrations:
+    """The loop (35), (36), from the Jacobian of the closed-loop equations in state-space form, as in section 5."""
+    groups = _groups(model)
+    history = eigenvalues_along(model, law, times, path)
+    found: dict[tuple[str, str], list[Array]] = {key: [] for key in groups}
+    shares: dict[tuple[str, str], list[Array]] = {key: [] for key in groups}
+    branches: list[Array] = []
+    before = None
+    for joints, values, vectors in zip(path(times)[0], history.values, history.shapes):
+        rows = np.flatnonzero(values.imag > FASTER * np.abs(values))
+        shapes, M = vectors[:, rows], model.mass_matrix(np.concatenate([joints, np.zeros(model.n - 3)]))
+        part = np.array([_energy(M, shapes, places) for places in groups.values()])
+        part /= part.sum(axis=0)
+        for key, mine in zip(groups, _assigned(part, [len(places) for places in groups.values()])):
+            found[key].append(values.imag[rows][mine])
+            shares[key].append(part[list(groups).index(key), mine])
+        shapes = shapes / np.sqrt(_energy(M, shapes, list(range(model.n))))
+        order = np.arange(len(rows)) if before is None else _matched(before.conj().T @ M @ shapes)
+        branches.append(values.imag[rows][order])
+        before = shapes[:, order]
+    return Vibrations(times, {key: np.array(v) for key, v in found.items()},
+                      {key: np.array(v) for key, v in shares.items()}, np.array(branches))  # fmt: skip
+
+
+def _groups(model: Model) -> dict[tuple[str, str], list[int]]:
+    """Coordinates of each link in each plane."""
+    return {
+        (link, plane): [k for k, c in enumerate(model.coordinates) if c.startswith(f"{name}.{fields[name]}.")]
+        for link, name in LINKS.items()
+        for plane, fields in PLANES.items()
+    }
+
+
+def _energy(M: Array, shapes: Array, places: list[int]) -> Array:
+    part = shapes[places]
+    return np.real(np.einsum("ik,ij,jk->k", part.conj(), M[np.ix_(places, places)], part))
+
+
+def _assigned(part: Array, sizes: list[int]) -> list[NDArray[np.intp]]:
+    """Vibrations of each group, as many as it has coordinates, such that the sum of all shares is largest."""
+    from scipy.optimize import linear_sum_assignment
+
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    which, place = linear_sum_assignment(-part[owner].T)
+    return [np.sort(which[owner[place] == k]) for k in range(len(sizes))]
+
+
+def _matched(overlap: Array) -> NDArray[np.intp]:
+    """For each shape of before, the one of now that resembles it most."""
+    from scipy.optimize import linear_sum_assignment
+
+    return np.asarray(linear_sum_assignment(-np.abs(overlap))[1])
+
+
+# ------------------------------------------------------------------------------------------------------- numbers
+
+
+def compared_loops(modes: Vibrations, elements: Vibrations) -> dict[str, list[float]]:
+    """Least and greatest ratio elements over modes of the first two vibrations of each link in each plane."""
+    found = {}
+    for link, plane in modes.sorted:
+        for k in (0, 1):
+            ratio = elements.sorted[link, plane][:, k] / modes.sorted[link, plane][:, k]
+            found[f"{link}, mode {k + 1}, {plane}"] = [float(ratio.min()), float(ratio.max())]
+    return found
+
+
+def lowest_compared(modes: Vibrations, elements: Vibrations) -> list[float]:
+    """Least and greatest ratio elements over modes of the lowest vibration of the loop, that of link 2 in plane."""
+    ratio = elements.sorted["link 2", "in plane"][:, 0] / modes.sorted["link 2", "in plane"][:, 0]
+    return [float(ratio.min()), float(ratio.max())]
+
+
+def variations(loop: Vibrations, link: str) -> dict[str, float]:
+    """Greatest over least of the first two vibrations of a link in each plane, along the motion."""
+    return {
+        f"mode {k + 1}, {plane}": float(values[:, k].max() / values[:, k].min())
+        for (name, plane), values in loop.sorted.items()
+        if name == link
+        for k in (0, 1)
+    }
+
+
+def links_alone(modes: Model, elements: Model, path: Trajectory, times: Array) -> dict[str, list[float]]:
+    """Least and greatest ratio elements over modes of the four lowest frequencies of each link alone and clamped."""
+    found = {}
+    for link, load in (("boom", LINK_3 + PAYLOAD), ("slide", PAYLOAD)):
+        rows = []
+        for joints in path(times)[0]:
+            states = [np.concatenate([joints, np.zeros(model.n - 3)]) for model in (modes, elements)]
+            low, high = (link_frequencies(m, link, q, load)[:4] for m, q in zip((modes, elements), states))
+            rows.append(high / low)
+        found[link] = [float(np.min(rows)), float(np.max(rows))]
+    return found
+
+
+def boundary_load_errors(path: Trajectory, quick: bool) -> dict[str, list[float]]:
+    """Largest relative error of each of the four lowest frequencies along the motion, joints held, by fine elements."""
+    robots = {"two modes, mass alone": with_modes(2, False), "two modes, mass and J_L": with_modes(2, True)}
+    robots["two elements"] = with_elements(2)
+    if not quick:
+        robots |= {f"{n} modes, mass alone": with_modes(n, False) for n in (3, 4, 6)}
+        robots |= {"3 modes, mass and J_L": with_modes(3, True), "four elements": with_elements(4)}
+    joints = path(np.linspace(0.0, 0.5, 3 if quick else 11))[0]
+    true = _lowest(with_elements(4 if quick else 8).model(), joints)
+    return {
+        name: np.abs(_lowest(robot.model(), joints) / true - 1).max(axis=0).tolist() for name, robot in robots.items()
+    }
+
+
+def _lowest(model: Model, joints: Array) -> Array:
+    return np.array([model.frequencies(np.concatenate([row, np.zeros(model.n - 3)]))[:4] for row in joints])
