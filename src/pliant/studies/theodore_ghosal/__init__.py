@@ -18,7 +18,7 @@ STUDY = Study(
     "an over-estimated stiffness are computed again here.",
     given=GIVEN,
     chosen=CHOSEN,
-    steps=(11, 14),
+    steps=(11, 15),
     perform=perform,
     judge=judge,
     illustrate=illustrate,

@@ -35,11 +35,11 @@ def loads() -> list[list[float]]:
 
 
 def frequencies() -> tuple[dict[str, Any], dict[str, Model]]:
-    """Three lowest frequencies (rad/s) by fine elements over the angle, and relative errors of two modes a link."""
+    """Three lowest frequencies by fine elements over the angle, and relative errors of two modes a link."""
     models = {name: model_of(kind) for name, kind in SHAPES.items()}
     true = _lowest(model_of("elements", 8))
     errors = {name: np.abs(_lowest(model) / true - 1).max(axis=0).tolist() for name, model in models.items()}
-    return {"angles (deg)": list(ANGLES), "load of link 1": loads(), "frequencies (rad/s)": true.tolist(),
+    return {"angles (deg)": list(ANGLES), "load of link 1": loads(), "frequencies": true.tolist(),
             "errors": errors}, models  # fmt: skip
 
 

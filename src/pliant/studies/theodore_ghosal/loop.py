@@ -13,6 +13,7 @@ from pliant.model import Model
 from pliant.studies.theodore_ghosal.arms import LINK_3, PAYLOAD, with_elements, with_modes
 
 Array = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 LINKS = {"link 2": "boom", "link 3": "slide"}
 PLANES = {
@@ -20,6 +21,8 @@ PLANES = {
     "out of plane": {"boom": "bending_z", "slide": "bending_y"},
 }
 """Link 3 stands square to link 2: the plane of both links, and the direction square to it."""
+STAYS = 0.1
+"""Share that a vibration must lose to another link before it counts as that link's."""
 FASTER = 1e-3
 """Imaginary part over size, above which an eigenvalue is a vibration: the joints have a double real one."""
 
@@ -32,40 +35,32 @@ class Vibrations:
     ----------
     sorted : mapping from (link, plane) to (N, k)
         The k vibrations that belong to a link in a plane, rising: each time those with the largest share of it.
-    shares : mapping likewise
-        Share of that link in the kinetic energy of the vibration.
     branches : (N, n)
         All of them, each column one vibration followed from one time to the next by its shape.
     """
 
     t: Array
     sorted: dict[tuple[str, str], Array]
-    shares: dict[tuple[str, str], Array]
     branches: Array
 
 
 def vibrations(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> Vibrations:
     """The loop (35), (36), from the Jacobian of the closed-loop equations in state-space form, as in section 5."""
-    groups = _groups(model)
-    history = eigenvalues_along(model, law, times, path)
+    groups, history = _groups(model), eigenvalues_along(model, law, times, path)
     found: dict[tuple[str, str], list[Array]] = {key: [] for key in groups}
-    shares: dict[tuple[str, str], list[Array]] = {key: [] for key in groups}
     branches: list[Array] = []
-    before = None
+    before, owner = None, None
     for joints, values, vectors in zip(path(times)[0], history.values, history.shapes):
         rows = np.flatnonzero(values.imag > FASTER * np.abs(values))
-        shapes, M = vectors[:, rows], model.mass_matrix(np.concatenate([joints, np.zeros(model.n - 3)]))
-        part = np.array([_energy(M, shapes, places) for places in groups.values()])
-        part /= part.sum(axis=0)
-        for key, mine in zip(groups, _assigned(part, [len(places) for places in groups.values()])):
-            found[key].append(values.imag[rows][mine])
-            shares[key].append(part[list(groups).index(key), mine])
-        shapes = shapes / np.sqrt(_energy(M, shapes, list(range(model.n))))
+        M = model.mass_matrix(np.concatenate([joints, np.zeros(model.n - 3)]))
+        shapes = vectors[:, rows] / np.sqrt(_energy(M, vectors[:, rows], list(range(model.n))))
         order = np.arange(len(rows)) if before is None else _matched(before.conj().T @ M @ shapes)
-        branches.append(values.imag[rows][order])
-        before = shapes[:, order]
-    return Vibrations(times, {key: np.array(v) for key, v in found.items()},
-                      {key: np.array(v) for key, v in shares.items()}, np.array(branches))  # fmt: skip
+        before, branch = shapes[:, order], values.imag[rows][order]
+        owner = _owners(M, before, list(groups.values()), owner)
+        branches.append(branch)
+        for k, key in enumerate(groups):
+            found[key].append(np.sort(branch[owner == k]))
+    return Vibrations(times, {key: np.array(rows) for key, rows in found.items()}, np.array(branches))
 
 
 def _groups(model: Model) -> dict[tuple[str, str], list[int]]:
@@ -82,16 +77,22 @@ def _energy(M: Array, shapes: Array, places: list[int]) -> Array:
     return np.real(np.einsum("ik,ij,jk->k", part.conj(), M[np.ix_(places, places)], part))
 
 
-def _assigned(part: Array, sizes: list[int]) -> list[NDArray[np.intp]]:
-    """Vibrations of each group, as many as it has coordinates, such that the sum of all shares is largest."""
+def _owners(M: Array, shapes: Array, groups: list[list[int]], last: Places | None) -> Places:
+    """Group of each vibration, as many to a group as it has coordinates, such that the sum of all shares is largest.
+
+    A vibration stays with its group of before unless another set has clearly more: shares near one half do not flicker.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    which, place = linear_sum_assignment(-part[owner].T)
-    return [np.sort(which[owner[place] == k]) for k in range(len(sizes))]
+    share = np.array([_energy(M, shapes, places) for places in groups])
+    share /= share.sum(axis=0)
+    if last is not None:
+        share[last, np.arange(len(last))] += STAYS
+    slots = np.repeat(np.arange(len(groups)), [len(places) for places in groups])
+    return np.asarray(slots[linear_sum_assignment(-share[slots].T)[1]])
 
 
-def _matched(overlap: Array) -> NDArray[np.intp]:
+def _matched(overlap: Array) -> Places:
     """For each shape of before, the one of now that resembles it most."""
     from scipy.optimize import linear_sum_assignment
 
@@ -140,15 +141,14 @@ def links_alone(modes: Model, elements: Model, path: Trajectory, times: Array) -
     return found
 
 
-def boundary_load_errors(path: Trajectory, quick: bool) -> dict[str, list[float]]:
+def boundary_load_errors(path: Trajectory) -> dict[str, list[float]]:
     """Largest relative error of each of the four lowest frequencies along the motion, joints held, by fine elements."""
     robots = {"two modes, mass alone": with_modes(2, False), "two modes, mass and J_L": with_modes(2, True)}
-    robots["two elements"] = with_elements(2)
-    if not quick:
-        robots |= {f"{n} modes, mass alone": with_modes(n, False) for n in (3, 4, 6)}
-        robots |= {"3 modes, mass and J_L": with_modes(3, True), "four elements": with_elements(4)}
-    joints = path(np.linspace(0.0, 0.5, 3 if quick else 11))[0]
-    true = _lowest(with_elements(4 if quick else 8).model(), joints)
+    robots |= {f"{n} modes, mass alone": with_modes(n, False) for n in (3, 4, 6)}
+    robots |= {"3 modes, mass and J_L": with_modes(3, True)}
+    robots |= {"two elements": with_elements(2), "four elements": with_elements(4)}
+    joints = path(np.linspace(0.0, 0.5, 11))[0]
+    true = _lowest(with_elements(8).model(), joints)
     return {
         name: np.abs(_lowest(robot.model(), joints) / true - 1).max(axis=0).tolist() for name, robot in robots.items()
     }

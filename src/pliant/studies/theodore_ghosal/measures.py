@@ -105,12 +105,8 @@ def _stiffness(runs: Runs) -> dict[str, Any]:
     return {
         "bound": {name: loop.bound for name, loop in runs.overestimated.items()},
         "threshold": {name: loop.threshold for name, loop in runs.overestimated.items()},
-        "growth beyond the bound (1/s)": {
-            name: loop.growth(1.05 * loop.bound) for name, loop in runs.overestimated.items()
-        },
-        "growth at half the bound (1/s)": {
-            name: loop.growth(0.5 * loop.bound) for name, loop in runs.overestimated.items()
-        },
+        "growth beyond the bound": {name: loop.growth(1.05 * loop.bound) for name, loop in runs.overestimated.items()},
+        "growth at half the bound": {name: loop.growth(0.5 * loop.bound) for name, loop in runs.overestimated.items()},
         "amplitude after 1 s over start": {name: _growth(runs.run(f"stiffness {name}")) for name in ("1.1", "0.9")},
     }
 

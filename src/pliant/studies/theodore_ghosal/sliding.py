@@ -118,10 +118,10 @@ def solved_and_carried(quick: bool) -> tuple[dict[str, Any], dict[str, Result]]:
 
 
 def off_the_roots(run: Result) -> float:
-    """Largest distance of the integrated roots from the roots at the length of the moment."""
+    """Largest distance of the integrated roots from the roots at the length of the moment, every 0.05 s."""
     assert run.roots is not None
-    true = np.array([clamped_mass_roots(2, PAYLOAD / (RHO_A * length)) for length in run["slide"]])
-    return float(np.abs(run.roots - true).max())
+    true = np.array([clamped_mass_roots(2, PAYLOAD / (RHO_A * length)) for length in run["slide"][::5]])
+    return float(np.abs(run.roots[::5] - true).max())
 
 
 def _operations(model: Model, law: PD) -> int:
