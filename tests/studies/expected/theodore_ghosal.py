@@ -45,7 +45,7 @@ PLANTS: dict[str, list[Plant]] = {
         ({"cpu/rounds": [0.8, 1.1, 1.3]}, REPORTED),
     ],
     "alone": [({f"loop/links alone/{link}/0": 0.99}, NOT_REPRODUCED) for link in ("boom", "slide")],
-    "eig-higher": [(_SURE, REPRODUCED)] + [({**_SURE, path: 0.95}, NOT_REPRODUCED) for path in _SURE],
+    "eig-higher": [(_SURE, REPRODUCED), *(({**_SURE, path: 0.95}, NOT_REPRODUCED) for path in _SURE)],
     "eig-constant": [
         ({f"{_LINK_2}/{pair}": 1.01 for pair in _PAIRS}, REPRODUCED),
         *(

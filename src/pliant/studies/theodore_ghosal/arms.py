@@ -104,7 +104,7 @@ ARMS: dict[str, Callable[[], dict[str, Robot]]] = {
     "RRR": lambda: _arms("RRR", lambda s: [_column(), _turning("inner", s), _turning("outer", s)]),
     "RR with payload": lambda: _arms("RR", lambda s: [_turning("inner", s), _turning("outer", s)], PAYLOAD),
     "RP": lambda: _arms("RP", lambda s: [_turning("inner", s), _sliding("outer", s)]),
-    "RRP": lambda: {"modes": with_modes(), "elements": with_elements()},
+    "RRP": lambda: {"modes": with_modes(2, False), "elements": with_elements()},
 }
 """Both versions of each arm, by the names of Table 2."""
 REVOLUTE = ("RR", "RRR", "RR with payload")

@@ -254,8 +254,8 @@ def _stiffness(n: Numbers) -> list[Check]:
         claimed("F-necessary", "The loop is stable only if alpha lambda_max(H) < 1", "Lemma", "only if",
                 {"1/lambda_max(H)": bound, "growth at 1.05 times the bound (1/s)": beyond}, min(beyond.values()) > 0,
                 "> 0", "the Lemma states an only if", "Largest real part of the eigenvalues just beyond the bound, "
-                "for the RRP arm at the goal, for link 2 alone on its hub, and for the same with damping 1e-5 K. Alpha is "
-                "a fraction, not a percentage."),
+                "for the RRP arm at the goal, for link 2 alone on its hub, and for the same with damping 1e-5 K. "
+                "Alpha is a fraction, not a percentage."),
         claimed("F-bound", "If alpha lambda_max(H) < 1 the closed loop will be stable", "proof of the Lemma", "if",
                 {"1/lambda_max(H)": bound, "true thresholds": threshold,
                  "growth at half the bound (1/s)": s["growth at half the bound"]},

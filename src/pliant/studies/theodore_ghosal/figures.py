@@ -44,8 +44,8 @@ def illustrate(runs: Runs) -> list[Figure]:
 _EIGEN = (
     "Fig. {} of the paper: imaginary eigenvalues of mode {} of links 2 and 3 along the motion, from the Jacobian of "
     "the closed loop; a vibration belongs to the link and plane with the largest share of its kinetic energy. Grey: "
-    "all vibrations by assumed modes, followed by their shapes. A step between grey lines is where two of them change "
-    "places."
+    "all vibrations by assumed modes, in plane and out of plane, followed by their shapes. A step between grey lines "
+    "is where two of them change places."
 )
 
 

@@ -80,7 +80,7 @@ def _motion(runs: Runs) -> dict[str, Any]:
     }
 
 
-def _rigid(run: Result, rows: Array) -> float:
+def _rigid(run: Result, rows: NDArray[np.bool_]) -> float:
     """Largest error of the tip (mm) that the joint errors alone would make, links undeformed."""
     actual, desired = (np.zeros((int(rows.sum()), run.q.shape[1])) for _ in range(2))
     actual[:, :3], desired[:, :3] = run.q[rows, :3], reference()(run.t[rows])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import casadi as ca
 
@@ -33,20 +34,20 @@ def _counted(robot: Robot) -> dict[str, list[int]]:
     return found
 
 
-def written_out(function: ca.Function) -> list[int]:
+def written_out(function: Any) -> list[int]:
     """Products and sums if every entry is a formula of its own, as a computer algebra system of the time prints it."""
     work: dict[int, tuple[int, int]] = {}
-    total = [0, 0]
+    products, sums = 0, 0
     for k in range(function.n_instructions()):
-        code, inputs, outputs = (f(k) for f in (function.instruction_id, function.instruction_input,
-                                                function.instruction_output))  # fmt: skip
+        code, inputs, outputs = (
+            function.instruction_id(k),
+            function.instruction_input(k),
+            function.instruction_output(k),
+        )
+        parts = [work[i] for i in inputs] if code not in (ca.OP_INPUT, ca.OP_CONST) else []
+        p, s = sum(p for p, _ in parts), sum(s for _, s in parts)
         if code == ca.OP_OUTPUT:
-            total = [a + b for a, b in zip(total, work[inputs[0]])]
-        elif code in (ca.OP_INPUT, ca.OP_CONST):
-            work[outputs[0]] = (0, 0)
+            products, sums = products + p, sums + s
         else:
-            parts = [work[i] for i in inputs]
-            work[outputs[0]] = (
-                sum(p for p, _ in parts) + (code in PRODUCTS), sum(s for _, s in parts) + (code in SUMS)
-            )  # fmt: skip
-    return total
+            work[outputs[0]] = (p + (code in PRODUCTS), s + (code in SUMS))
+    return [products, sums]
