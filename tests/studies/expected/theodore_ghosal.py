@@ -30,7 +30,7 @@ PLANTS: dict[str, list[Plant]] = {
     ],
     "B-cost": [({"carried roots/operations/integrated": 10**6}, FAILS)],
     "D": [({"free motion/drift": 1e-4}, FAILS)],
-    "lagrange": [({"lagrange/joint controller": 1e-4}, FAILS)],
+    "lagrange": [({"lagrange/forces at a state": 1e-4}, FAILS)],
     "E-joints": [({f"motion/joint error/{name}": 1e-3}, NOT_REPRODUCED) for name in ("modes", "elements")],
     "E-bends": [
         ({"motion/tip error (mm)/modes": 0.01}, NOT_REPRODUCED),

@@ -93,9 +93,10 @@ def _sliding(n: Numbers) -> list[Check]:
               1e-6, "integration at rtol 1e-9", f"No torque, all joints moving, the link slides by "
               f"{free['slides by (m)']:.2f} m. Terms that the printed (26) lacks (dV/dl in the row of the sliding "
               "joint, convective terms) are in ours."),
-        below("lagrange", "Lagrange's equations by automatic differentiation give the same motion of the RRP arm",
+        below("lagrange", "Lagrange's equations by automatic differentiation are those of the RRP arm as it was run",
               "(16), (17)", max(n["lagrange"].values()), 1e-6, "integration at rtol 1e-7 and below; joints over "
-              "their range, amplitudes over the largest", "The recursion that all runs use against energies alone: "
+              "their range, amplitudes over the largest", "The recursion that all runs use against energies alone, at a "
+              "state and in runs: "
               + ", ".join(f"{text} {value:.1e}" for text, value in n["lagrange"].items()) + "."),
     ]  # fmt: skip
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,23 +46,41 @@ class Vibrations:
     branches: Array
 
 
-def vibrations(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> Vibrations:
-    """The loop (35), (36), from the Jacobian of the closed-loop equations in state-space form, as in section 5."""
-    groups, history = _groups(model), eigenvalues_along(model, law, times, path)
+def vibrations(model: Model, law: ComputedTorque | None, path: Trajectory, times: Array) -> Vibrations:
+    """The loop (35), (36), from the Jacobian of the closed-loop equations in state-space form, as in section 5.
+
+    Without a law, velocity terms left out: decoupled joints leave the links to vibrate as if the joints were held.
+    """
+    groups = _groups(model)
+    states = [np.concatenate([joints, np.zeros(model.n - 3)]) for joints in path(times)[0]]
     found: dict[tuple[str, str], list[Array]] = {key: [] for key in groups}
     branches: list[Array] = []
     before, owner = None, None
-    for joints, values, vectors in zip(path(times)[0], history.values, history.shapes):
-        rows = np.flatnonzero(values.imag > FASTER * np.abs(values))
-        M = model.mass_matrix(np.concatenate([joints, np.zeros(model.n - 3)]))
-        shapes = vectors[:, rows] / np.sqrt(_energy(M, vectors[:, rows], list(range(model.n))))
-        order = np.arange(len(rows)) if before is None else _matched(before.conj().T @ M @ shapes)
-        before, branch = shapes[:, order], values.imag[rows][order]
+    for q, (values, vectors) in zip(states, _held(model, states) if law is None else _loop(model, law, path, times)):
+        M = model.mass_matrix(q)
+        shapes = vectors / np.sqrt(_energy(M, vectors, list(range(model.n))))
+        order = np.arange(len(values)) if before is None else _matched(before.conj().T @ M @ shapes)
+        before, branch = shapes[:, order], values[order]
         owner = _owners(M, before, list(groups.values()), owner)
         branches.append(branch)
         for k, key in enumerate(groups):
             found[key].append(np.sort(branch[owner == k]))
     return Vibrations(times, {key: np.array(rows) for key, rows in found.items()}, np.array(branches))
+
+
+def _loop(model: Model, law: ComputedTorque, path: Trajectory, times: Array) -> Iterator[tuple[Array, Any]]:
+    """Imaginary parts of the vibrations of the loop, rising, and their shapes."""
+    history = eigenvalues_along(model, law, times, path)
+    for values, shapes in zip(history.values, history.shapes):
+        rows = np.flatnonzero(values.imag > FASTER * np.abs(values))
+        yield values.imag[rows], shapes[:, rows]
+
+
+def _held(model: Model, states: list[Array]) -> Iterator[tuple[Array, Any]]:
+    """Frequencies and shapes of the arm with its joints held."""
+    for q in states:
+        squares, shapes = model.modes(q)
+        yield np.sqrt(squares), shapes
 
 
 def _groups(model: Model) -> dict[tuple[str, str], list[int]]:
