@@ -95,8 +95,8 @@ def _sliding(n: Numbers) -> list[Check]:
               "joint, convective terms) are in ours."),
         below("lagrange", "Lagrange's equations by automatic differentiation are those of the RRP arm as it was run",
               "(16), (17)", max(n["lagrange"].values()), 1e-6, "integration at rtol 1e-7 and below; joints over "
-              "their range, amplitudes over the largest", "The recursion that all runs use against energies alone, at a "
-              "state and in runs: "
+              "their range, amplitudes over the largest", "The recursion that all runs use against energies alone, at "
+              "a state and in runs: "
               + ", ".join(f"{text} {value:.1e}" for text, value in n["lagrange"].items()) + "."),
     ]  # fmt: skip
 
