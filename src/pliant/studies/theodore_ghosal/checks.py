@@ -222,8 +222,8 @@ def _elbow(n: Numbers) -> list[Check]:
                 f"{lowest[0]:.1f} to {lowest[-1]:.1f} rad/s. Largest error of the two lowest frequencies of two modes "
                 "a link against eight elements, over the angles; and largest error of the deflection of link 1 against "
                 "four elements, over its peak, while the arm folds. The claim holds in sign; in size, modes of the "
-                f"straight arm err by {100 * frozen:.2g} % in frequency, while a mass alone costs {100 * point:.1f} %: "
-                "that the load is there matters, that it moves hardly."),
+                f"straight arm err by {100 * frozen:.2g} % in frequency, a mass alone by {100 * point:.1f} %. What "
+                "counts is that the modes know the load; that it moves counts for little here."),
     ]  # fmt: skip
 
 
