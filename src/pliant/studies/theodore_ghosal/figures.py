@@ -24,14 +24,15 @@ def illustrate(runs: Runs) -> list[Figure]:
     """One for each figure of the paper, and some of ours."""
     caption = "Fig. {} of the paper: {}. Decoupling until 0.5 s, regulator afterwards."
     tip = "deflection and rotation at the tip of link {}, in the plane of both links and square to it"
+    left_out = "" if runs.settings["velocity terms in eigenvalues"] else " with velocity terms left out"
     figures = [
         Figure("fig04", caption.format(4, "desired and actual joint positions"), _joints(runs), 4.4),
         Figure("fig05", caption.format(5, "joint position errors"), _joint_errors(runs), 4.4),
         Figure("fig06", caption.format(6, "end-effector position errors"), _tip_errors(runs), 4.4),
         Figure("fig07", caption.format(7, tip.format(2)), _link(runs, "link 2"), 4.2),
         Figure("fig08", caption.format(8, tip.format(3)), _link(runs, "link 3"), 4.2),
-        Figure("fig09", _EIGEN.format(9, 1), _sorted(runs, 0), 3.4),
-        Figure("fig10", _EIGEN.format(10, 2), _sorted(runs, 1), 3.4),
+        Figure("fig09", _EIGEN.format(9, 1, left_out), _sorted(runs, 0), 3.4),
+        Figure("fig10", _EIGEN.format(10, 2, left_out), _sorted(runs, 1), 3.4),
         Figure("eigenvalues", "The lowest vibrations of the closed loop along the motion by assumed modes, each "
                "followed from time to time by its shape; the colour tells which link has the larger share. Where two "
                "come near each other they exchange their shapes instead of crossing.", _branches(runs), 3.6),
@@ -43,7 +44,7 @@ def illustrate(runs: Runs) -> list[Figure]:
 
 _EIGEN = (
     "Fig. {} of the paper: imaginary eigenvalues of mode {} of links 2 and 3 along the motion, from the Jacobian of "
-    "the closed loop; a vibration belongs to the link and plane with the largest share of its kinetic energy. Grey: "
+    "the closed loop{}; a vibration belongs to the link and plane with the largest share of its kinetic energy. Grey: "
     "all vibrations by assumed modes, in plane and out of plane, followed by their shapes. A step between grey lines "
     "is where two of them change places."
 )

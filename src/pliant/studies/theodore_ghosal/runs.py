@@ -189,6 +189,7 @@ def _loops(runs: Runs, models: Mapping[str, Model], quick: bool) -> None:
     runs.loops = {name: loop.vibrations(models[name], None if quick else tracking(), path, times) for name in wanted}
     modes, elements = runs.loops["modes"], runs.loops["elements"]
     runs.numbers["loop"] = {
+        "velocity terms": not quick,
         "elements over modes": loop.compared_loops(modes, elements),
         "lowest, elements over modes": {
             "J_L" if name == "modes" else name: loop.lowest_compared(runs.loops[name], elements)
