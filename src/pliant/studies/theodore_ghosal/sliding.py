@@ -96,11 +96,11 @@ def solved_and_carried(quick: bool) -> tuple[dict[str, Any], dict[str, Result]]:
     """Numbers and two runs: roots that are solved for at every evaluation, and roots that the run integrates."""
     robot = with_modes()
     models = {kind: robot.model(roots=kind) for kind in ("solved", "integrated")}
-    laws = {kind: joint_controller(model) for kind, model in models.items()}
-    truth = moved(models["solved"], laws["solved"], TIGHT)
+    law = joint_controller(models["solved"])
+    truth = moved(models["solved"], law, TIGHT)
     table: dict[str, dict[str, Any]] = {}
     for rtol in TOLERANCES:
-        runs = {kind: moved(models[kind], laws[kind], rtol) for kind in models}
+        runs = {kind: moved(models[kind], law, rtol) for kind in models}
         table[f"{rtol:g}"] = {
             "beta off": off_the_roots(runs["integrated"]),
             "tip off (m)": {kind: float(np.abs(run.tip - truth.tip).max()) for kind, run in runs.items()},
@@ -108,11 +108,11 @@ def solved_and_carried(quick: bool) -> tuple[dict[str, Any], dict[str, Result]]:
         }
     numbers = {
         "by tolerance": table,
-        "operations": {kind: _operations(models[kind], laws[kind]) for kind in models},
+        "operations": {kind: _operations(models[kind], law) for kind in models},
         "travel (m)": float(np.ptp(truth["slide"])),
     }
     if not quick:
-        times = alternating({kind: partial(moved, models[kind], laws[kind], 1e-7) for kind in models}, TURNS)
+        times = alternating({kind: partial(moved, models[kind], law, 1e-7) for kind in models}, TURNS)
         numbers["time, solved over integrated"] = times["solved"].over(times["integrated"]).median
     return numbers, runs
 
