@@ -1,8 +1,8 @@
 """Dynamics, controller, torques, loads and prescribed motion as one expression xdot = f(t, x, p), compiled once per
 combination.
 
-x = [free coordinates, their rates, controller states, work done on the arm]; p = [held torques (m), piece of sampled
-torques (5 m, if any), parameters].
+x = [free coordinates, their rates, controller states, roots that the run carries, work done on the arm];
+p = [held torques (m), piece of sampled torques (5 m, if any), parameters].
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation
 from pliant.dynamics.impulse import after_jump
+from pliant.dynamics.sliding_roots import carried_roots, without_states
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.integrate import Problem
 from pliant.kernels import Kernel, sides
@@ -120,15 +121,17 @@ class Composition:
 
     def _build(self, torque: Any, loads: tuple[Any, ...], base: Any) -> None:
         n, m, f, t = self.n, self.m, len(self.free), self.t
-        chain, formulation = self.model.chain, self.model.equations.formulation
+        formulation = self.model.equations.formulation
+        self.roots = (carried_roots if self.model.options.roots == "integrated" else without_states)(self.model.chain)
+        still = chain = self.roots.chain
         if base is not None:
             chain = replace(chain, base=_base_motion(base, t, chain.gravity))
         eq = equations(chain, formulation)
-        self.x = ca.SX.sym("x", 2 * f + self.n_states + 1)
+        self.x = ca.SX.sym("x", 2 * f + self.n_states + self.roots.size + 1)
         inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if self.has_table else 1))
         self.p = ca.vertcat(inputs, self.model.parameter_symbols)
         q, qd, held = self._coordinates(self.x)
-        z = self.x[2 * f : 2 * f + self.n_states]
+        z, beta = self.x[2 * f : 2 * f + self.n_states], self.x[2 * f + self.n_states : -1]
         tau = inputs[:m]
         if self.has_table:
             pieces = [inputs[k * m : (k + 1) * m] for k in range(1, TABLE_WIDTH + 1)]
@@ -150,16 +153,17 @@ class Composition:
             tau = self._needed_torque(eq, q, qd, qdd, tau, extra)
         working = ca.mtimes(S, tau) + extra - dissipation(chain, q, qd)
         if base is not None:  # energies are those an observer on the base sees, for whom its motion does work
-            at_rest = equations(self.model.chain, formulation)
+            at_rest = equations(still, formulation)
             for sign, side in ((1, at_rest), (-1, eq)):
                 working += sign * side.formulation.inertial_forces(side.chain, q, qd)
         power = ca.dot(working, qd)
         E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", n), qd_symbol := ca.SX.sym("qd", n)))
         gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
-        self.residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
+        residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
         moving = ca.vertcat(qd[self.free], qdd[self.free]) if self.free else ca.SX(0, 1)
-        xdot = ca.vertcat(moving, z_rate, power)
-        self.q, self.qd, self.qdd, self.tau, self.xdot = q, qd, qdd, tau, xdot
+        xdot = ca.vertcat(moving, z_rate, self.roots.rates(beta, q, qd), power)
+        self.q, self.qd = q, qd
+        self.residual, self.qdd, self.tau, self.xdot = self.roots.closed([residual, qdd, tau, xdot], beta, q)
 
     def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
         """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
@@ -234,7 +238,14 @@ class Composition:
         z0 = np.zeros(self.n_states)
         if self.n_states and hasattr(self.controller, "initial_state"):
             z0 = np.asarray(self.controller.initial_state, dtype=float)
-        return np.concatenate([q0[self.free], qd0[self.free], z0, [0.0]])
+        return np.concatenate([q0[self.free], qd0[self.free], z0, self.roots.start(self._placed(q0)), [0.0]])
+
+    def _placed(self, q0: Array) -> Array:
+        """All coordinates at the start, prescribed ones on their paths."""
+        q = np.array(q0, dtype=float)
+        for index, path in self.paths.items() if self.roots.size else ():
+            q[index] = float(ca.Function("path", [self.t], [path])(0.0))
+        return q
 
     def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
         """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
@@ -332,7 +343,7 @@ class Composition:
         return q, qd
 
     def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
-        """q (N, n), qd (N, n), and controller states and work (N, ...)."""
+        """q (N, n), qd (N, n), and controller states, carried roots and work (N, ...)."""
         rest = x[:, 2 * len(self.free) :]
         if not self.paths:
             return x[:, : self.n].copy(), x[:, self.n : 2 * self.n].copy(), rest
@@ -360,7 +371,10 @@ class Composition:
         if index < 2 * f:
             name = self.model.coordinates[self.free[index % f]]
             return name if index < f else f"{name} (rate)"
-        return "work" if index == self.x.shape[0] - 1 else f"controller state {index - 2 * f + 1}"
+        if index == self.x.shape[0] - 1:
+            return "work"
+        place = index - 2 * f
+        return f"controller state {place + 1}" if place < self.n_states else self.roots.names[place - self.n_states]
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ class Result:
         friction took, integrated along the run.
     readings : Readings
         Torques, power residual and accelerations, evaluated when first asked for.
+    roots : (N, k), optional
+        Roots of the frequency equations of sliding beams, where the run integrated them (`roots="integrated"`).
     """
 
     t: Array
@@ -96,11 +98,13 @@ class Result:
     stats: RunStats
     readings: Readings = field(repr=False)
     versions: dict[str, str] = field(default_factory=dict)
+    roots: Array | None = None
 
     @classmethod
     def from_run(
         cls, model: Model, solution: Solution, q: Array, qd: Array, work: Array, parameters: Array,
         events: tuple[str, ...], readings: Readings, loads: Sequence[Any] = (), base: Any = None,
+        roots: Array | None = None,
     ) -> Result:  # fmt: skip
         """From a finished (or broken) integration."""
         s = solution.stats
@@ -111,8 +115,9 @@ class Result:
             tuple(type(part).__name__ for part in (*loads, base) if part is not None),
         )  # fmt: skip
         result = cls(
-            solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, saved.versions()
-        )
+            solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, saved.versions(),
+            roots,
+        )  # fmt: skip
         result.__dict__.update(model=model, _acting=(tuple(loads), base))
         return result
 
@@ -300,6 +305,7 @@ class Result:
                 "power_residual": series(self.power_residual, "W", "power residual of the formulation"),
                 "parameters": (("parameter",), self.parameters),
                 **self._accelerations(),
+                **({} if self.roots is None else {"roots": (("time", "root"), self.roots)}),
             },
             {
                 "time": ("time", self.t, {"units": "s"}),
@@ -339,6 +345,7 @@ class Result:
                 file.real("time", (rows,)), file.real("q", (rows, n)), file.real("qd", (rows, n)),
                 file.real("work", (rows,)), file.robot, file.options,
                 file.real("parameters", (len(file.options["parameters"]),)), RunStats(**stats), readings, file.versions,
+                file.real("roots", data["roots"].shape) if "roots" in data else None,
             )  # fmt: skip
 
     @checked

@@ -101,7 +101,8 @@ def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequenc
             read = {key: json.loads(data.attrs[key]) for key in ("robot", "options", stats, "versions")}
             robot, options = Robot.model_validate(read["robot"]), read["options"]
             options["parameters"] = tuple(options["parameters"])
-            for key in ("formulation", "rotation", "stiffening", "shapes"):
+            options.setdefault("roots", "solved")  # files that are older than the option
+            for key in ("formulation", "rotation", "stiffening", "shapes", "roots"):
                 if not isinstance(options[key], str | bool):
                     raise TypeError(f"options.{key} is {options[key]!r}")
             yield Saved(source, data, robot, options, read[stats], read["versions"])
@@ -129,4 +130,6 @@ def _opened(source: Path, what: str) -> xr.Dataset:
 def model_of(robot: Robot, options: Mapping[str, Any]) -> Model:
     """The model that options of a file describe."""
     o = options
-    return Model(robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"])
+    return Model(
+        robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"], o["roots"]
+    )

@@ -1,8 +1,8 @@
 """`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
 
 What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
-their rates, controller states, work], inputs p = [held torques, samples, parameters of the model]. Controllers and
-trajectories are seen only through their expressions; the steppers see only addresses.
+their rates, controller states, carried roots, work], inputs p = [held torques, samples, parameters of the model].
+Controllers and trajectories are seen only through their expressions; the steppers see only addresses.
 """
 
 from __future__ import annotations
@@ -182,8 +182,9 @@ def _finish(
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
+    roots = extra[:, composed.n_states : -1] if composed.roots.size else None
     result = Result.from_run(
-        model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base
+        model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
     )
     if solution.status == "failed":
         failure = solution.failure

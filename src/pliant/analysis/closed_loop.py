@@ -55,7 +55,7 @@ class _Loop:
         """d f / d x at a state."""
         x = self.composed.start(numbers("q", q, self.n), numbers("qd", qd, self.n))
         if z is not None:
-            x[2 * self.n : -1] = numbers("z", z, len(x) - 2 * self.n - 1)
+            x[2 * self.n : 2 * self.n + self.composed.n_states] = numbers("z", z, self.composed.n_states)
         J, _ = self.jacobian(np.array([float(t)]), x, self.p)
         size = len(x) - 1  # the last state is the work done, which drives nothing
         return np.asarray(J).reshape(len(x), len(x))[:size, :size]
@@ -80,12 +80,13 @@ class EigenvalueHistory:
     """Eigenvalues (N, k) of the loop at times `t` (N,), and the link each vibration belongs to.
 
     `links` (N, k) holds, for each eigenvalue, the name of the link with the largest share of its kinetic energy, or ""
-    for motions of joints and controller states.
+    for motions of joints and controller states. `shapes` (N, n, k) are the coordinates in the eigenvectors.
     """
 
     t: Array
     values: Complex
     links: NDArray[np.str_]
+    shapes: Complex
 
     def frequencies(self, link: str, count: int | None = None) -> Array:
         """(N, count) imaginary parts > 0 of the vibrations of a link, rising, in rad/s."""
@@ -108,13 +109,14 @@ def eigenvalues_along(
     at = np.atleast_1d(np.asarray(times, dtype=float))
     q, qd = _states(model, at, path)
     loop = _Loop(model, controller)
-    values, links = [], []
+    values, links, shapes = [], [], []
     for t, position, rate in zip(at, q, qd):
         found, vectors = np.linalg.eig(loop.matrix(float(t), position, rate))
         order = np.lexsort((found.real, found.imag))
         values.append(found[order].astype(complex))
-        links.append(_owners(model, position, vectors[: model.n, order]))
-    return EigenvalueHistory(at, np.array(values), np.array(links))
+        shapes.append(vectors[: model.n, order].astype(complex))
+        links.append(_owners(model, position, shapes[-1]))
+    return EigenvalueHistory(at, np.array(values), np.array(links), np.array(shapes))
 
 
 def _states(model: Model, at: Array, path: Any) -> tuple[Array, Array]:

@@ -180,6 +180,8 @@ def composed(
     work: bool,
 ) -> BatchEquations:  # fmt: skip
     """Likewise, from drives that are read already."""
+    if model.options.roots != "solved":
+        raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
     if torque.pieces is not None and controller.pieces is not None:
         raise ModelError("torque and controller are both samples; add them up and give one")
     has_table = torque.pieces is not None or controller.pieces is not None

@@ -115,7 +115,7 @@ def _is_auto(link: Any) -> bool:
 
 
 def _beyond_tips(robot: Any) -> list[Inertia]:
-    """For every link, the inertia at its tip frame of its tip lump and of everything beyond, at its reference."""
+    """For every link, the inertia at its tip of its tip lump and of everything beyond, at its reference."""
     found = inertias_beyond(robot)
     for i in range(len(robot.links)):
         shapes = robot.links[i].shapes
@@ -125,9 +125,9 @@ def _beyond_tips(robot: Any) -> list[Inertia]:
 
 
 def inertias_beyond(robot: Any, q: Any = None, first: int = 0) -> list[Inertia]:
-    """For the links from `first` on (and empty ones before), the inertia at the tip frame of the tip lump and of all
-    beyond.
+    """For the links from `first` on (and empty ones before), the inertia at the tip of the tip lump and of all beyond.
 
+    In the axes of the link, in which its beam bends: a tip frame that `tip_rpy` or a standard DH row turns has others.
     Beams are straight; the moving joints stand at `q`, numbers or symbols, or all at zero.
     """
     place = {i: k for k, i in enumerate(i for i, link in enumerate(robot.links) if link.joint.type != "fixed")}
@@ -140,7 +140,7 @@ def inertias_beyond(robot: Any, q: Any = None, first: int = 0) -> list[Inertia]:
         if i == last:
             load = load.added(_moments(robot.payload))
         beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
-        found[i] = beyond
+        found[i] = beyond.rotated(constant(ca.blockcat(tip_rotation(link))))
         beyond = _rigid_inertia_before(link, beyond, q[place[i]] if q is not None and i in place else None)
     return found
 

@@ -28,7 +28,7 @@ import numpy as np
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponential_bias
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Moments, RigidMap, TipMap, is_zero
 from pliant.dynamics.sliding_material import Flow, Material
-from pliant.dynamics.sliding_shapes import SlidingShapes, sliding_shapes
+from pliant.dynamics.sliding_shapes import FollowedShapes, SlidingShapes, sliding_shapes
 from pliant.shapes import LinkShapes
 
 MARGIN = (0.9, 1.05)
@@ -52,6 +52,8 @@ class SlidingBeam:
         Free length of the straight arm at rest, at which clamped-mass modes were shaped by their load.
     rotor : number or symbol
         Reflected inertia of a stiff drive, which moves with l.
+    carried : FollowedShapes, optional
+        The shapes with roots that a run carries as states.
     """
 
     data: BeamData
@@ -64,6 +66,7 @@ class SlidingBeam:
     end_rotation: Rotation = field(default_factory=Identity)
     rotor: SX = 0.0
     is_linear: bool = False
+    carried: FollowedShapes | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,8 +81,8 @@ class SlidingBeam:
     @cached_property
     def functions(self) -> SlidingShapes | None:
         """The shapes as functions of the free length."""
-        if self.shapes is None:
-            return None
+        if self.shapes is None or self.carried is not None:
+            return None if self.shapes is None else self.carried
         low, high = self.travel
         span = (low * MARGIN[0], high * MARGIN[1])
         return sliding_shapes(self.shapes, self.rest_length, span, self.normalise)

@@ -24,6 +24,7 @@ from pliant.dynamics import Chain, Equations, Formulation, build_chain, equation
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.sliding_links import rest_state
+from pliant.dynamics.sliding_roots import check_roots
 from pliant.dynamics.stability import check_definite, check_finite
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
@@ -47,6 +48,7 @@ class Options:
     stiffening: bool | str = False
     parameters: tuple[str, ...] = ()
     shapes: str = "exact"
+    roots: str = "solved"
 
 
 class Model:
@@ -69,6 +71,10 @@ class Model:
     shapes : "exact" or "nominal"
         A parameter that would change the shape functions is refused, unless they are to stay those of the nominal
         robot.
+    roots : "solved" or "integrated"
+        Where the roots beta of the frequency equation of a sliding beam with a load come from in a run: solved for at
+        every length, or integrated beside the motion from their rates, [TG95] (45). Only `simulate` and the closed
+        loops of `pliant.analysis` carry them; the functions of a model, and controllers that compute with it, solve.
 
     Notes
     -----
@@ -85,15 +91,17 @@ class Model:
         stiffening: bool | str = False,
         parameters: Sequence[str] = (),
         shapes: str = "exact",
+        roots: str = "solved",
     ) -> None:
         self.robot = robot
         name = formulation if isinstance(formulation, str) else formulation.name
-        self.options = Options(name, rotation, stiffening, tuple(parameters), shapes)
+        self.options = Options(name, rotation, stiffening, tuple(parameters), shapes, roots)
         self._nominal = _nominal_values(robot, self.options)
         self._lock = threading.RLock()
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
         chain, self._p = _checked_chain(robot, rotation, stiffening, self.options.parameters)
+        check_roots(chain, roots)
         self._equations: Equations = equations(chain, formulation)
 
     # ------------------------------------------------------------------------------------- what it is
@@ -178,7 +186,8 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
-        return type(self), (self.robot, self._equations.formulation, o.rotation, o.stiffening, o.parameters, o.shapes)
+        by = self._equations.formulation
+        return type(self), (self.robot, by, o.rotation, o.stiffening, o.parameters, o.shapes, o.roots)
 
     # --------------------------------------------------------------------------------------- dynamics
 

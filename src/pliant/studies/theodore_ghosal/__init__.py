@@ -14,11 +14,12 @@ STUDY = Study(
     "multilink manipulators, Int. J. Robotics Research 14 (1995) [TG95]",
     summary="The paper compares assumed modes and finite elements on an arm whose third link slides out of its hub, "
     "under a decoupling controller that hands over to a linear quadratic regulator. Its frequencies, operation counts, "
-    "the frequency equation of the sliding beam, the controlled motion, the eigenvalues of the loop and the effect of "
-    "an over-estimated stiffness are computed again here.",
+    "the frequency equation of the sliding beam with its roots solved for and integrated beside the motion, the "
+    "controlled motion, the eigenvalues of the loop sorted by link, and the effect of an over-estimated stiffness are "
+    "computed again here; a planar arm shows what a boundary load that moves with the elbow does.",
     given=GIVEN,
     chosen=CHOSEN,
-    steps=(9, 14),
+    steps=(11, 15),
     perform=perform,
     judge=judge,
     illustrate=illustrate,
