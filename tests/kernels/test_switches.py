@@ -15,7 +15,7 @@ from pliant.kernels.switches import Switches
 CASES: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
     "not before": (lambda t: ca.if_else(t >= 0.5, 1, 0), [0.5]),
     "after": (lambda t: ca.if_else(t > 0.5, 1, 0), [0.5]),
-    "turned round": (lambda t: ca.if_else(0.7 > t, 1, 0), [0.7]),
+    "turned round": (lambda t: ca.if_else(ca.SX(0.7) > t, 1, 0), [0.7]),
     "shifted": (lambda t: ca.if_else(2 * t - 0.9 > 0, 1, 0), [0.45]),
     "window": (lambda t: ca.if_else(ca.logic_and(t > 0.2, t < 0.31), 1, 0), [0.2, 0.31]),
     "kink": (lambda t: ca.fmin(t / 0.3, 1.0) + ca.fabs(t - 0.8), [0.3, 0.8]),

@@ -1,7 +1,7 @@
 """A claim of a paper, what we find, and the verdict that follows from the two: never written by hand.
 
-Two kinds stand side by side. *Claims* of a paper are reproduced, reproduced in order of magnitude, not reproduced, or
-only reported where the paper gives nothing to compare with. *Requirements* are ours (energy is conserved, two ways to
+Two kinds stand side by side. *Claims* of a paper are reproduced, not reproduced, or only reported where the paper gives
+nothing to compare with. *Requirements* are ours (energy is conserved, two ways to
 one number agree) and hold or do not hold.
 
 What a paper prints stands under `published`; a value that we computed by another way to hold ours against stands under
@@ -19,15 +19,11 @@ import numpy as np
 from pliant.timing import Samples
 
 REPRODUCED = "reproduced"
-ROUGHLY = "reproduced in order of magnitude"
 NOT_REPRODUCED = "not reproduced"
 REPORTED = "reported"
 HOLDS = "holds"
 FAILS = "does not hold"
-VERDICTS = (REPRODUCED, ROUGHLY, NOT_REPRODUCED, REPORTED, HOLDS, FAILS)
-
-HALF_A_DECADE = 10**0.5
-"""Two numbers within this factor are of the same order of magnitude."""
+VERDICTS = (REPRODUCED, NOT_REPRODUCED, REPORTED, HOLDS, FAILS)
 
 
 @dataclass(frozen=True)
@@ -83,22 +79,12 @@ def compared(
     relative: float,
     reason: str,
     text: str,
-    rough: bool = False,
 ) -> Check:
-    """A published number (or list) against ours; `rough` admits the order of magnitude as a lesser verdict."""
+    """A published number (or list) against ours."""
     theirs, mine = np.asarray(published, dtype=float), np.asarray(ours, dtype=float)
-    verdict = NOT_REPRODUCED
-    if np.isfinite(mine).all() and (np.abs(mine - theirs) <= relative * np.abs(theirs)).all():
-        verdict = REPRODUCED
-    elif rough and same_order(theirs, mine):
-        verdict = ROUGHLY
+    good = np.isfinite(mine).all() and (np.abs(mine - theirs) <= relative * np.abs(theirs)).all()
+    verdict = REPRODUCED if good else NOT_REPRODUCED
     return Check(id, claim, where, published, ours, f"{relative:g} relative", reason, verdict, text)
-
-
-def same_order(theirs: Any, mine: Any) -> bool:
-    """Whether all numbers lie within half a decade of each other."""
-    ratio = np.abs(np.asarray(mine, dtype=float) / np.asarray(theirs, dtype=float))
-    return bool(((ratio >= 1 / HALF_A_DECADE) & (ratio <= HALF_A_DECADE)).all())
 
 
 def claimed(

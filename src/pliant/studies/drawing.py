@@ -62,9 +62,10 @@ def letter(axes: Any, text: str) -> None:
     axes.text(0.99, 0.97, text, transform=axes.transAxes, va="top", ha="right", fontsize=8.5, bbox=box)
 
 
-def shared_legend(page: Any, axes: Any) -> None:
-    """One legend for a page of panels, on top and outside."""
-    handles, labels = axes.get_legend_handles_labels()
+def shared_legend(page: Any, *panels: Any) -> None:
+    """One legend for a page of panels, of the lines in these, on top and outside."""
+    found = [axes.get_legend_handles_labels() for axes in panels]
+    handles, labels = ([entry for lists in found for entry in lists[k]] for k in (0, 1))
     fitting = max(1, int(100 / (8 + max(map(len, labels)))))
     page.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), fitting), frameon=False)
 

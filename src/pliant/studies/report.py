@@ -8,11 +8,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from pliant.studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED, ROUGHLY, Check, plain
+from pliant.studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED, Check, plain
 from pliant.studies.study import Figure, Outcome, Study, Table
 
-SIGNS = {REPRODUCED: "✓", ROUGHLY: "≈", NOT_REPRODUCED: "✗", REPORTED: "·", HOLDS: "✓", FAILS: "✗"}
-CLASSES = {REPRODUCED: "good", ROUGHLY: "rough", NOT_REPRODUCED: "bad", REPORTED: "plain", HOLDS: "good", FAILS: "bad"}
+SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", REPORTED: "·", HOLDS: "✓", FAILS: "✗"}
+CLASSES = {REPRODUCED: "good", NOT_REPRODUCED: "bad", REPORTED: "plain", HOLDS: "good", FAILS: "bad"}
 
 CSS = """
 :root { color-scheme: light; }
@@ -31,7 +31,7 @@ figure { margin: 1.6rem 0; } figure img { max-width: 100%; height: auto; }
 figcaption { font-size: .9rem; color: #333; }
 .badge { display: inline-block; font-size: .74rem; padding: .05rem .5rem; border-radius: .8rem; border: 1px solid;
   white-space: nowrap; }
-.good { color: #0b5d2a; background: #e6f4ea; } .rough { color: #6b4b00; background: #fff4d6; }
+.good { color: #0b5d2a; background: #e6f4ea; }
 .bad { color: #8a1c1c; background: #fdeaea; } .plain { color: #444; background: #f0f0f0; }
 .facts { font-size: .86rem; color: #333; margin: .2rem 0; } .note { font-size: .86rem; color: #444; }
 nav a { margin-right: 1rem; } .wide { overflow-x: auto; }
@@ -86,8 +86,8 @@ def index(studies: Sequence[Study], checks: Mapping[str, Sequence[Check]], quick
         )
     body = (
         "<h1>The papers, reproduced</h1><p>Each study runs the experiments of a paper, draws its figures, and holds "
-        "every claim against what came out. A claim is reproduced, reproduced in order of magnitude, or not reproduced "
-        "and why; where the paper gives no number, ours is reported. Requirements of our own hold or do not.</p>"
+        "every claim against what came out. A claim is reproduced, or not reproduced and why;"
+        " where the paper gives no number, ours is reported. Requirements of our own hold or do not.</p>"
         + _quick_note(quick)
         + "\n".join(rows)
     )

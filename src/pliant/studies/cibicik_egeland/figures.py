@@ -158,8 +158,7 @@ def _differences(runs: Runs) -> Callable[[Any], None]:
                 values = quantity(exact, link) - quantity(linear, link)
                 axes.plot(linear.t[shown], values[shown], label=f"link {NUMBERS[link]}", **style)
             axes.set_ylabel(label)
-        for axes, columns in ((made[0], 4), (made[1], 2)):
-            axes.legend(ncols=columns, loc="upper right")
+        shared_legend(page, made[0], made[1])
         page.align_ylabels(made)
 
     return draw
