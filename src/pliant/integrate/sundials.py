@@ -21,7 +21,11 @@ DEFAULT_ROWS = 501
 
 
 class _Multistep:
-    """CVODES on one problem; counts what it spends."""
+    """CVODES on one problem; counts what it spends.
+
+    An integrator of CasADi is made for fixed output times and takes long to make. Here it runs over the fraction
+    s = (t - start)/length of a call, so that one serves all calls of equal length with rows at the same fractions.
+    """
 
     def __init__(
         self, problem: Problem, method: str, rtol: float, atol: Floats, step: float | None, smallest: float
@@ -32,31 +36,38 @@ class _Multistep:
             raise ModelError(f"method {method!r} needs Problem.expression, a casadi.Function f(t, x, p)")
         is_function = isinstance(problem.expression, ca.Function)
         f = problem.expression if is_function else problem.expression()
-        t, x, p = ca.MX.sym("t"), ca.MX.sym("x", problem.n), ca.MX.sym("p", problem.n_parameters)
-        early, late = ca.MX.sym("early"), ca.MX.sym("late")
-        inside = ca.fmax(ca.fmin(t, late), early)
+        s, x, p = ca.MX.sym("s"), ca.MX.sym("x", problem.n), ca.MX.sym("p", problem.n_parameters)
+        start, length, early, late = (ca.MX.sym(name) for name in ("start", "length", "early", "late"))
+        t = ca.fmax(ca.fmin(start + s * length, late), early)
         self._make = ca.integrator
-        self.dae: dict[str, Any] = {"t": t, "x": x, "p": ca.vertcat(p, early, late), "ode": f(inside, x, p)}
+        self.dae: dict[str, Any] = {
+            "t": s, "x": x, "p": ca.vertcat(p, start, length, early, late), "ode": length * f(t, x, p)
+        }  # fmt: skip
         finite = atol[np.isfinite(atol)]
         self.options: dict[str, Any] = {
             "linear_multistep_method": method,
             "reltol": rtol,
             "abstol": float(finite.min(initial=1.0)),
             "max_num_steps": 1_000_000,
-            "min_step_size": smallest,
             "show_eval_warnings": False,
             "disable_internal_warnings": True,
-            **({"max_step_size": step} if step else {}),
         }
+        self.steps = {"min_step_size": smallest, **({"max_step_size": step} if step else {})}
         self.counts = {"nsteps": 0, "netfails": 0, "nfevals": 0, "nlinsetups": 0}
+        self._made: dict[tuple[float, ...], Any] = {}
 
     def advance(self, t: float, x: Floats, p: Floats, times: Floats) -> Floats:
         """States at the given times after t, (M, n); f jumps at the first and the last of them, if it does."""
-        integrator = self._make("multistep", "cvodes", self.dae, t, list(times), self.options)
-        inside = [sides.after(t), sides.before(times[-1])]
-        states = np.array(integrator(x0=x, p=np.concatenate([p, inside]))["xf"]).T
-        for key in self.counts:
-            self.counts[key] += int(integrator.stats().get(key, 0))
+        length = float(times[-1] - t)
+        key = (float(f"{length:.11e}"), *((times - t) / length).round(11).tolist())
+        if key not in self._made:
+            steps = {name: value / length for name, value in self.steps.items()}
+            self._made[key] = self._make("multistep", "cvodes", self.dae, 0.0, list(key[1:]), self.options | steps)
+        call = [t, length, sides.after(t), sides.before(times[-1])]
+        integrator = self._made[key]
+        states = np.array(integrator(x0=x, p=np.concatenate([p, call]))["xf"]).T
+        for name in self.counts:
+            self.counts[name] += int(integrator.stats().get(name, 0))
         return states
 
 
@@ -90,7 +101,7 @@ def solve_sundials(
         _sample(plan, plan.row_at_start, p)
         if hold and plan.held_at_start:
             hold.function(t, x.copy(), p)
-        for stop in _stops(t0, plan.breaks):
+        for stop in _stops(t0, plan.breaks, times):
             wanted = times[done : np.searchsorted(times, stop, side="right")]
             grid = wanted if len(wanted) and wanted[-1] == stop else np.append(wanted, stop)
             states = multistep.advance(t, x, p, grid)
@@ -120,11 +131,16 @@ def solve_sundials(
     return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
 
 
-def _stops(t0: float, breaks: Floats) -> list[float]:
-    """Ends of the calls: every break, and times that divide the stretches between."""
+def _stops(t0: float, breaks: Floats, rows: Floats) -> list[float]:
+    """Ends of the calls: every break, and in between every so manieth row, or where there are few rows, equal parts."""
+    found: list[float] = []
     count = max(1, min(CHUNKS, MOST_CHUNKS // len(breaks)))
-    starts = np.append(t0, breaks[:-1])
-    return [float(t) for t in np.unique(np.linspace(starts, breaks, count + 1)[1:])]
+    for start, end in zip([t0, *breaks[:-1]], breaks):
+        inside = rows[(rows > start) & (rows < end)]
+        every = max(1, -(-len(inside) // count))
+        parts = inside[every - 1 :: every] if len(inside) >= count else np.linspace(start, end, count + 1)[1:-1]
+        found += [*parts.tolist(), float(end)]
+    return found
 
 
 def _sample(plan: Plan, row: int, p: Floats) -> None:
