@@ -105,7 +105,7 @@ def run(c: Case, method: str, law: Any, t_end: float, q: Any, qd: Any, **options
                                **device, **given, **options)  # fmt: skip
         return Ends(batch.q[0, -1], batch.qd[0, -1], int(batch.steps[0]))
     given = {"step": c.step} if method in FIXED else {"rtol": RTOL, "atol": RTOL / 100}
-    result = simulate(c.model, t_end, q, qd, controller=law, method=method, output_step=t_end / 2, limits=False,
+    result = simulate(c.model, t_end, q, qd, controller=law, method=method, output_step=t_end, limits=False,
                       progress=False, **given, **options)  # fmt: skip
     return Ends(result.q[-1], result.qd[-1], result.stats.steps)
 
@@ -141,7 +141,7 @@ def examine(name: str, method: str, comparison: str, declared: bool) -> None:
     allowed = 10.0 if declared else 100.0
     assert off(found.q, wanted.q) <= allowed, about
     assert off(found.qd, wanted.qd) <= allowed or method == "rodas5p", about  # which controls no rates
-    more = 0.05 * wanted.steps if method in ("adams", "bdf") else 0.0  # of stiff arms: chosen at the edge of round-off
+    more = 0.15 * wanted.steps if method in ("adams", "bdf") else 0.0  # they control the work too, which starts anew
     assert found.steps <= wanted.steps + max(5 if declared else 40, more), about
 
 
