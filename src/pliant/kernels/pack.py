@@ -22,6 +22,7 @@ from pliant.kernels.arguments import Floats
 from pliant.kernels.batch import aligned
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.lower import lower
+from pliant.kernels.operations import INPUT
 from pliant.kernels.pack_steps import OWN, Layout
 from pliant.kernels.pack_text import Text
 from pliant.kernels.tape import Tape
@@ -107,7 +108,8 @@ class March:
         if tape.n_out != self.n:
             raise ModelError(f"f: {tape.n_out} rates were given for {self.n} states.")
         program = lower(tape, target.fma, llvm.PART_LENGTH)
-        self.layout = Layout(self.n, tape.n_in, method.slopes, program.work_size)
+        reads_time = bool(((tape.op == INPUT) & (tape.a == 0)).any())
+        self.layout = Layout(self.n, tape.n_in, method.slopes, program.work_size, reads_time)
         text = emit.body(program, self.lanes, target.fma, 1)
         if method.adaptive:
             text += pack_steps.dopri5(self.layout, self.lanes, target.fma, *method.table)

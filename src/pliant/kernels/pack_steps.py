@@ -32,6 +32,7 @@ class Layout:
     n_in: int
     slopes: int
     work: int
+    reads_time: bool
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -56,10 +57,11 @@ STEPS = (
 )
 
 
-def _body(text: Text, at: dict[str, str], time: str, k: str) -> None:
+def _body(text: Text, layout: Layout, at: dict[str, str], time: str, k: str) -> None:
     """Slopes k at a time, which is kept inside the segment."""
-    inside = text.larger(text.smaller(time, text.splat("%late")), text.splat("%early"))
-    text.store(inside, at["in"])
+    if layout.reads_time:
+        inside = text.larger(text.smaller(time, text.splat("%late")), text.splat("%early"))
+        text.store(inside, at["in"])
     text.do(f"call void @body(ptr {at['in']}, ptr {k}, ptr {at['work']})")
 
 
@@ -78,7 +80,7 @@ def rk4(layout: Layout, lanes: Lanes, fma: bool) -> str:
         ):
             shifted = text.let(f"fadd double {number}, {Lanes(1).constant(clock)}")
             advance = text.let(f"fmul double {shifted}, %h")
-            _body(text, at, text.splat(text.let(f"fadd double %t, {advance}")), k)
+            _body(text, layout, at, text.splat(text.let(f"fadd double %t, {advance}")), k)
             with text.loop(n) as j:
                 slope, x = text.load(k, j), text.load(at["x"], j)
                 gathered = text.fma(weight, slope, x if stage == 0 else text.load(total, j))
@@ -146,7 +148,7 @@ def dopri5(
     norm = text.let(f"alloca {lanes.type}, align 64")
     start, end = text.splat("%t"), text.splat("%h")
     text.store(start, at["own"], 0)
-    _body(text, at, start, k)
+    _body(text, layout, at, start, k)
     _first_step(text, lanes, at, n, (rtol, atol), largest)
     with text.forever() as leave:
         t, h = text.load(at["own"], 0), text.load(at["own"], 1)
@@ -160,7 +162,7 @@ def dopri5(
             with text.loop(n) as j:
                 slope = _combination(text, lanes, k, n, j, A[stage], None)
                 text.store(text.fma(step, slope, text.load(at["x"], j)), xs, j)
-            _body(text, at, text.fma(c(float(clock[stage])), step, t), text.at(k, stage * n))
+            _body(text, layout, at, text.fma(c(float(clock[stage])), step, t), text.at(k, stage * n))
         text.store(c(0.0), norm)
         with text.loop(n) as j:
             defect = text.binary("fmul", step, _combination(text, lanes, k, n, j, error, None))
