@@ -40,6 +40,33 @@ def test_adaptive_steps_see_either_side(method, comparison):
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("method", ["adams", "bdf"])
+def test_multistep_methods_see_either_side(method, comparison):
+    """Without either side in sight they get through as well, after some ten steps that are refused."""
+    options = {"method": method, "rtol": 1e-8, "atol": 1e-10, "outputs": [END]}
+    run = solve(swing(lambda t: 500.0 * COMPARISONS[comparison](t)), (0.0, END), START, breaks=[JUMP], **options)
+    before = solve(swing(lambda t: 0.0), (0.0, JUMP), START, **options | {"outputs": [JUMP]})
+    after = solve(swing(lambda t: 500.0), (JUMP, END), before.x[-1], **options)
+    np.testing.assert_allclose(run.x[-1], after.x[-1], rtol=10 * 1e-8, atol=10 * 1e-8)
+    assert run.stats.steps <= before.stats.steps + after.stats.steps + 1
+    assert run.stats.rejected <= before.stats.rejected + after.stats.rejected + 1
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rodas5p"])
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_a_jump_that_nobody_declares_is_found(method, comparison, size):
+    options = {"method": method, "rtol": 1e-8, "atol": 1e-10}
+    run = solve(swing(lambda t: size * COMPARISONS[comparison](t)), (0.0, END), START, **options)
+    before = solve(swing(lambda t: 0.0), (0.0, JUMP), START, **options)
+    after = solve(swing(lambda t: size), (JUMP, END), before.x[-1], **options)
+    scale = np.abs(after.x).max()
+    assert np.abs(run.x[-1] - after.x[-1]).max() <= 10 * 1e-8 * scale
+    attempts = [one.stats.steps + one.stats.rejected for one in (run, before, after)]
+    assert attempts[0] <= attempts[1] + attempts[2] + 5
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
 @pytest.mark.parametrize("method", ["rk4", "midpoint"])
 def test_fixed_steps_see_either_side(method, comparison):
     options = {"method": method, "step": 0.01}
