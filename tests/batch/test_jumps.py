@@ -284,6 +284,18 @@ def test_impulses_in_every_way_to_run(device: Any, late: Callable[[Any], Any]) -
         assert np.abs(batch.work[0] - gained).max() < 1e-5 * exact.energy.kinetic.max()
 
 
+def test_an_arm_that_broke_before_an_impulse_leaves_the_others_alone(device: Any) -> None:
+    c = case("two-link")
+    qd = np.zeros((3, c.model.n))
+    qd[1, 2] = 1e200
+    motion = {c.model.joints[0]: _starts(0.8)}
+    for where in ("cpu", "cuda"):
+        with pytest.warns(UserWarning, match="1 of 3 arms broke down"):
+            batch = simulate_batch(c.model, 0.1, c.q0, qd, motion=motion, step=1e-4, device=where)
+        assert np.isfinite(batch.q).all(axis=(1, 2)).tolist() == [True, False, True]
+        assert np.array_equal(batch.q[0], batch.q[2])
+
+
 def test_a_prescribed_position_cannot_jump() -> None:
     c = case("two-link")
     with pytest.raises(ModelError, match=r"motion\['upper'\]: jumps from 0 to 0.1 at t = 0.05 s"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -155,3 +156,12 @@ def test_sensors_of_different_rates() -> None:
     found = pliant.identify(model(), given, FOUR, start=START)
     assert found.estimates == pytest.approx(truth, rel=0.02)
     assert [len(c.t) for c in found.channels] == [101, 101, 101, 101, 401, 401]
+
+
+def test_a_blow_has_no_slope() -> None:
+    """A prescribed rate that jumps is an impulse, which slopes do not pass."""
+    blow = {"upper": lambda t: ca.if_else(t > 0.05, 0.8 * (t - 0.05), 0.0)}
+    t = np.linspace(0.0, 0.1, 11)
+    recording = Recording(t, {"fore": np.zeros(11)}, motion=blow, name="blow")
+    with pytest.raises(UnsupportedModel, match=r"'blow': a prescribed rate jumps"):
+        pliant.identify(arm(), recording, [FOUR[0]])

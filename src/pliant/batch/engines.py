@@ -34,10 +34,12 @@ class Stages:
         self.plans = plan.split(impulses.times)
 
     def between(self, k: int, x: Any, w: Any, own: Any) -> Any:
-        """States (b, n) behind the k-th impulse; `w` and `own` are the inputs that hold there."""
+        """States (b, n) behind the k-th impulse; `w` and `own` are the inputs that hold there. Broken arms stay so."""
         at, piece = self.impulses, int(self.plans[k + 1].piece[0])
-        t = at.behind(at.times[k : k + 1])
-        return self.f.impulse_kernel(t, x, w[:, piece], own, at.before[k], at.after[k])
+        t, broken = at.behind(at.times[k : k + 1]), ~np.isfinite(x).all(axis=1)
+        found = self.f.impulse_kernel(t, np.nan_to_num(x), w[:, piece], own, at.before[k], at.after[k])
+        found[broken] = np.nan
+        return found
 
 
 class Cpu:

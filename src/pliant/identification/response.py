@@ -162,6 +162,15 @@ class Response:
         out[: len(self.composed.free)] = slope[self.composed.free]
         return x, out
 
+    def _breaks(self, end: float) -> Array:
+        breaks = self.composed.breaks(end)
+        if len(self.composed.impulses(breaks).times):
+            raise UnsupportedModel(
+                f"recording {self.recording.name!r}: a prescribed rate jumps, and slopes do not pass an impulse; give "
+                "a motion with a continuous rate"
+            )
+        return breaks
+
     def predict(self, parameters: Array, start: Array, scale: Array, until: float = np.inf) -> Prediction:
         """Readings and slopes; raises `SimulationError` where the run breaks down."""
         x0, by_p = self._start(parameters)
@@ -179,7 +188,7 @@ class Response:
         tolerance[self.N :] *= 1e3  # a slope steers the fit and need not be as exact as a state
         solution = solve(
             self._problem, (0.0, end), np.concatenate([x0, S0.ravel(order="F")]), method=self.method, rtol=self.rtol,
-            atol=tolerance, outputs=outputs, p=p, samples=inputs.samples, breaks=self.composed.breaks(end),
+            atol=tolerance, outputs=outputs, p=p, samples=inputs.samples, breaks=self._breaks(end),
         )  # fmt: skip
         if solution.status != "finished":
             raise SimulationError(f"recording {self.recording.name!r}: the run {solution.status}: {solution.message}")
