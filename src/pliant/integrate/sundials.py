@@ -132,7 +132,7 @@ def solve_sundials(
 
 
 def _stops(t0: float, breaks: Floats, rows: Floats) -> list[float]:
-    """Ends of the calls: every break, and between two breaks every m-th row, or equal parts where there are few rows."""
+    """Ends of the calls: every break, and between breaks every m-th row, or equal parts where there are few rows."""
     found: list[float] = []
     count = max(1, min(CHUNKS, MOST_CHUNKS // len(breaks)))
     for start, end in zip([t0, *breaks[:-1]], breaks):
