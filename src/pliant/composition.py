@@ -38,7 +38,7 @@ KEPT = 16
 EDGE = 1e-12
 """Of a run: a break so near to its start or end is no break."""
 SAME = 1e-9
-"""Of a position or a rate on either side of a break: what roundings of the time change it by, and more."""
+"""Of a position or a rate on either side of a break: more than round-off."""
 
 
 @checked
@@ -262,16 +262,19 @@ class Composition:
         if not self.paths or not len(breaks):
             return Impulses.none(len(self.paths))
         path = ca.vertcat(*self.paths.values())
-        motion = ca.Function("motion", [self.t], [path, ca.jacobian(path, self.t)])
-        x0, v0 = (np.array(a).T for a in motion(sides.before(breaks)[None]))
-        x1, v1 = (np.array(a).T for a in motion(sides.after(breaks)[None]))
-        for at, k in np.argwhere(_jumps(x0, x1)):
+        rate = ca.jacobian(path, self.t)
+        motion = ca.Function("motion", [self.t], [path, rate, ca.densify(ca.jacobian(rate, self.t))])
+        early, late = sides.before(breaks), sides.after(breaks)
+        x0, v0, a0 = (np.array(a).T for a in motion(early[None]))
+        x1, v1, a1 = (np.array(a).T for a in motion(late[None]))
+        between = (late - early)[:, None]
+        for at, k in np.argwhere(_jumps(x0, x1, between * (np.abs(v0) + np.abs(v1)))):
             name = self.model.coordinates[list(self.paths)[k]]
             raise ModelError(
                 f"motion[{name!r}]: jumps from {x0[at, k]:.6g} to {x1[at, k]:.6g} at t = {breaks[at]:.6g} s; a "
                 "prescribed coordinate has to be continuous (its rate may jump)"
             )
-        found = _jumps(v0, v1).any(axis=1)
+        found = _jumps(v0, v1, between * (np.abs(a0) + np.abs(a1))).any(axis=1)
         return Impulses(breaks[found], v0[found], v1[found])
 
     def after_impulse(self, before: Any, after: Any) -> Any:
@@ -395,9 +398,9 @@ class Impulses:
         return np.where(np.isin(t, self.times), sides.after(t), t)
 
 
-def _jumps(before: Array, after: Array) -> Any:
-    """Where two values, some roundings of the time apart, are not the same."""
-    return np.abs(after - before) > SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
+def _jumps(before: Array, after: Array, moved: Array) -> Any:
+    """Where two values, some roundings of the time apart, differ by more than it `moved` in that time."""
+    return np.abs(after - before) > moved + SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
 
 
 def _beyond(index: int, value: float) -> Callable[[Any, Any, Any], Any]:

@@ -29,7 +29,7 @@ RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF 
 # time before it; then settings: rtol, exponents of the controller, stability radius, gamma.
 T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, FROM, UNTIL, JUMP, BEFORE = range(12)
 RTOL, ALPHA, BETA, STABILITY, GAMMA, CLOCK = range(12, 18)
-# Entries of `tally`. AGAIN: how often the step at hand was rejected; CHECK_AT: from this step on a crawl returns to
+# Entries of `tally`. AGAIN: the last attempt was rejected; CHECK_AT: from this step on a crawl returns to
 # Python; FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian is due).
 STEPS, REJECTED, RHS, JACOBIANS, LUS, ROWS, NEXT, BREAK, FRESH, SEG, SEG_AT = range(11)
 LOGGED, HITS, MISSES, CRAWL, WORST, AGAIN, CHECK_AT, TALLY = range(11, 19)
@@ -626,6 +626,8 @@ def find_jump(ode, step, h):
     middle = shift(step.Q, 2 * n)
     early = within(ode, ode.clock[T])
     late = within(ode, ode.clock[T] + h)
+    if not early < 0.5 * (early + late) < late:
+        return False  # there is no time between
     place(ode, step.x)
     evaluate(ode, early, left)
     evaluate(ode, late, right)
@@ -662,7 +664,7 @@ def judge(ode, step, err, h):
         err = np.inf
     if not err <= 1.0:
         ode.tally[REJECTED] += 1
-        ode.tally[AGAIN] += 1
+        ode.tally[AGAIN] = 1
         clock[H] = h * (max(0.2, 0.9 * err ** -clock[ALPHA]) if np.isfinite(err) else 0.1)
         if find_jump(ode, step, h):
             clock[H] = max(clock[H], clock[JUMP] - clock[T])

@@ -224,13 +224,13 @@ def _falls(runs: Runs, model: Model, tell: Tell) -> None:
     for reading, unit in READINGS.items():
         tell(f"free fall, rotors, stiffness in {reading}/rad")
         for inertia in INERTIAS:
-            runs.falls[f"rotor {inertia:g}, {reading}"] = fall(model, inertia, BASE * unit, step=1e-3)
+            runs.falls[f"rotor {inertia:g}, {reading}"] = fall(model, step=1e-3, inertia=inertia, stiffness=BASE * unit)
         tell(f"free fall, stiffness in {reading}/rad")
         for stiffness in STIFFNESSES:
             runs.falls[f"stiffness {stiffness:.2f} {reading}"] = fall(model, stiffness=stiffness * unit)
     tell("free fall, heavy rotors and physical EA")
     for inertia in HEAVY:
-        runs.falls[f"rotor {inertia:g}, MN m"] = fall(model, inertia)
+        runs.falls[f"rotor {inertia:g}, MN m"] = fall(model, inertia=inertia)
     runs.falls["physical EA"] = fall(model, axial=PHYSICAL_EA)
     runs.falls["long"] = fall(model, t_end=LONG)
     tell("free fall, rigid joints")
@@ -261,17 +261,9 @@ def _simulated(model: Model, t_end: float, motion: Any = None, p: Any = None, st
     return simulate(model, t_end, start(model), motion=motion, p=p, rtol=1e-8, output_step=step, progress=False)
 
 
-def fall(
-    model: Model,
-    inertia: float = 10.0,
-    stiffness: float = BASE * READINGS["MN m"],
-    axial: float = PRINTED_EA,
-    stiffer: float = 1.0,
-    t_end: float = FALL,
-    step: float = 2.5e-3,
-) -> Result:
-    """Drop the arm from rest; `stiffer` multiplies every stiffness, `step` is that of the output."""
-    return _simulated(model, t_end, p=parameters(model, inertia, stiffness, axial, stiffer), step=step)
+def fall(model: Model, t_end: float = FALL, step: float = 2.5e-3, **given: float) -> Result:
+    """Drop the arm from rest with these `parameters`; `step` is that of the output."""
+    return _simulated(model, t_end, p=parameters(model, **given), step=step)
 
 
 def parameters(
@@ -281,7 +273,7 @@ def parameters(
     axial: float = PRINTED_EA,
     stiffer: float = 1.0,
 ) -> Array:
-    """Parameters of `canadarm` with the same drive in every joint."""
+    """Parameters of `canadarm` with the same drive in every joint; `stiffer` multiplies every stiffness."""
     values = {"rotor_inertia": inertia, "stiffness": stiffness * stiffer, "EA": axial * stiffer}
     p = model.nominal_parameters
     for k, path in enumerate(model.parameters):
