@@ -133,6 +133,8 @@ def off(found: Any, wanted: Any) -> float:
 
 
 def examine(name: str, method: str, comparison: str, declared: bool) -> None:
+    """One run beside two joined ones. rodas5p controls no rates. On stiff arms adams runs for ten thousand steps at the
+    edge of its stability, where the last bit decides on steps, and rates are what it leaves of fast vibrations."""
     c, wanted = case(name), joined(name, method)
     found = run(c, method, law(name, comparison, declared), END, c.q0, np.zeros(c.model.n))
     about = (name, method, comparison, declared)
@@ -141,8 +143,8 @@ def examine(name: str, method: str, comparison: str, declared: bool) -> None:
         return
     allowed = 10.0 if declared else 100.0
     assert off(found.q, wanted.q) <= allowed, about
-    assert off(found.qd, wanted.qd) <= allowed or method == "rodas5p", about  # which controls no rates
-    more = 0.15 * wanted.steps if method in ("adams", "bdf") else 0.0  # they control the work too, which starts anew
+    assert off(found.qd, wanted.qd) <= (100.0 if method == "adams" else allowed) or method == "rodas5p", about
+    more = 0.02 * wanted.steps if method == "adams" else 0.0
     assert found.steps <= wanted.steps + max(5 if declared else 40, more), about
 
 

@@ -25,6 +25,7 @@ class _Multistep:
 
     An integrator of CasADi is made for fixed output times and takes long to make. Here it runs over the fraction
     s = (t - start)/length of a call, so that one serves all calls of equal length with rows at the same fractions.
+    Last states without a tolerance on which nothing depends (the work) are quadratures: they hold no step back.
     """
 
     def __init__(
@@ -36,12 +37,15 @@ class _Multistep:
             raise ModelError(f"method {method!r} needs Problem.expression, a casadi.Function f(t, x, p)")
         is_function = isinstance(problem.expression, ca.Function)
         f = problem.expression if is_function else problem.expression()
-        s, x, p = ca.MX.sym("s"), ca.MX.sym("x", problem.n), ca.MX.sym("p", problem.n_parameters)
+        self.n = _controlled(f, atol)
+        s, x, p = ca.MX.sym("s"), ca.MX.sym("x", self.n), ca.MX.sym("p", problem.n_parameters)
         start, length, early, late = (ca.MX.sym(name) for name in ("start", "length", "early", "late"))
         t = ca.fmax(ca.fmin(start + s * length, late), early)
+        rates = length * f(t, ca.vertcat(x, ca.DM.zeros(problem.n - self.n)), p)
         self._make = ca.integrator
         self.dae: dict[str, Any] = {
-            "t": s, "x": x, "p": ca.vertcat(p, start, length, early, late), "ode": length * f(t, x, p)
+            "t": s, "x": x, "p": ca.vertcat(p, start, length, early, late), "ode": rates[: self.n],
+            "quad": rates[self.n :],
         }  # fmt: skip
         finite = atol[np.isfinite(atol)]
         self.options: dict[str, Any] = {
@@ -65,10 +69,17 @@ class _Multistep:
             self._made[key] = self._make("multistep", "cvodes", self.dae, 0.0, list(key[1:]), self.options | steps)
         call = [t, length, sides.after(t), sides.before(times[-1])]
         integrator = self._made[key]
-        states = np.array(integrator(x0=x, p=np.concatenate([p, call]))["xf"]).T
+        found = integrator(x0=x[: self.n], p=np.concatenate([p, call]))
+        states = np.hstack([np.array(found["xf"]).T, x[self.n :] + np.array(found["qf"]).T])
         for name in self.counts:
             self.counts[name] += int(integrator.stats().get(name, 0))
         return states
+
+
+def _controlled(f: Any, atol: Floats) -> int:
+    """Number of states up to the last that has a tolerance or on which f depends."""
+    used = np.unique(f.jac_sparsity(0, 1).get_triplet()[1])
+    return int(max(np.flatnonzero(np.isfinite(atol)).max(initial=0), used.max(initial=0))) + 1
 
 
 def solve_sundials(
