@@ -21,7 +21,7 @@ import pliant
 from benchmarks.gpu import chain
 from pliant.batch import equations, simulate_batch
 from pliant.kernels import set_threads
-from pliant.kernels.pack import March, Method, Plan
+from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
 from pliant.timing import best
 
 ARMS = {"2-link": (2, 1, 0, False), "rigid 6R": (6, 0, 0, True), "flexible 6 x 3": (6, 2, 1, True)}
@@ -33,11 +33,11 @@ def loops(name: str, seconds: float) -> dict[str, Any]:
     model = chain(*ARMS[name]).model()
     f = equations(model).function
     start = time.perf_counter()
-    march = March(f, Method("rk4"))
+    march = BatchIntegrator(f, Method("rk4"))
     row: dict[str, Any] = {"arm": name, "instructions": f.n_instructions(), "compile s": time.perf_counter() - start}
     arms = max(64, 400_000 // f.n_instructions() // 16 * 16)
     zero = np.zeros(1, dtype=int)
-    plan = Plan(np.zeros(1), np.full(1, 1e-5), np.full(1, STEPS), zero, zero)
+    plan = TimeSegments(np.zeros(1), np.full(1, 1e-5), np.full(1, STEPS), zero, zero)
     x = np.random.default_rng(0).normal(size=(arms, march.n)) * 0.02
     out = np.empty((arms, 1, march.n))
     for threads in (1, 2):

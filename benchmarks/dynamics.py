@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant import Model
 from pliant.bench.arms import arm, rigid_chain, states
-from pliant.bench.kernel import CALLS, kernel_loop
+from pliant.bench.compiled_call import CALLS, kernel_loop
 from pliant.bench.rigid_peers import pinocchio_arm
 from pliant.kernels import set_threads
 from pliant.timing import Effort, alternating, best

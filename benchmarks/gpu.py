@@ -49,7 +49,7 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
     """Models by name, and what drives them."""
     from tests_arms import random_robot
 
-    from pliant.control.joint import PD
+    from pliant.control.joint_controllers import PD
 
     found = {
         "2-link": (chain(2, 1, 0, False).model(), {}),
@@ -74,7 +74,7 @@ def prepare(folder: Path, only: str) -> None:
     from pliant.batch import equations
     from pliant.integrate.runge_kutta import dopri5
     from pliant.kernels.cuda import emit, emit_evaluation
-    from pliant.kernels.pack import March, Method, Plan
+    from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
     from pliant.kernels.tape import Tape
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,9 +91,9 @@ def prepare(folder: Path, only: str) -> None:
         x[:, : model.n_joints] = rng.normal(size=(257, model.n_joints))
         h = 1e-5
         reference = x.copy()
-        plan = Plan(np.zeros(1), np.full(1, h), np.full(1, 2), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
+        plan = TimeSegments(np.zeros(1), np.full(1, h), np.full(1, 2), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
         nothing = np.zeros((1, 1, 0)), np.zeros((1, 0))
-        March(f, Method("rk4"))(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
+        BatchIntegrator(f, Method("rk4"))(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
         t, s, w, p = (np.zeros((257, 1)), x, np.zeros((257, 0)), np.zeros((257, 0)))
         from pliant.kernels import Kernel
 

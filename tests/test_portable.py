@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant.replacing import replacing
+from pliant.writing import atomic_write
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -49,8 +49,8 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
     ("kernels/llvm.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
     ("kernels/threads.py", "os.register_at_fork"): 'if hasattr(os, "register_at_fork"):',
     ("kernels/threads.py", "os.sched_getaffinity"): 'if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1',
-    ("replacing.py", "os.posix_fallocate"): 'if self.room and hasattr(os, "posix_fallocate"):',
-    ("bench/run.py", "os.getloadavg"): 'if hasattr(os, "getloadavg") else None',
+    ("writing.py", "os.posix_fallocate"): 'if self.room and hasattr(os, "posix_fallocate"):',
+    ("bench/session.py", "os.getloadavg"): 'if hasattr(os, "getloadavg") else None',
     ("bench/first_result.py", "resource"): "except ImportError:  # Windows",
     ("bench/first_result.py", "/proc/self/status"): "if page.exists():",
     ("batch/store.py", "/proc/meminfo"): "except OSError:\n        pass\n    return None",
@@ -183,6 +183,6 @@ def test_only_files_open_for_writing_are_flushed(tmp_path: Path, monkeypatch: py
         flush(handle)
 
     monkeypatch.setattr(os, "fsync", strict)
-    with replacing(tmp_path / "file") as path:
+    with atomic_write(tmp_path / "file") as path:
         path.write_bytes(b"whole")
     assert (tmp_path / "file").read_bytes() == b"whole"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import (
     DH,
     Beam,
@@ -30,7 +29,7 @@ from pliant.robot import (
     arms,
     load,
 )
-from pliant.simulation import Event, simulate
+from pliant.runs import Event, Result, simulate
 
 if TYPE_CHECKING:
     from pliant import analysis, control, loads

@@ -12,7 +12,7 @@ Task = Callable[[], object]
 
 
 @dataclass(frozen=True)
-class Samples:
+class Timings:
     """Positive numbers measured round after round: seconds, bytes, or ratios of them."""
 
     values: tuple[float, ...]
@@ -33,15 +33,15 @@ class Samples:
         """The smallest, which other work on the machine disturbed least."""
         return min(self.values)
 
-    def over(self, other: Samples) -> Samples:
+    def over(self, other: Timings) -> Timings:
         """Ratios round by round, so that a slow spell of the machine meets both sides of each."""
         if len(self.values) != len(other.values):
             raise ValueError(f"{len(self.values)} rounds over {len(other.values)}: only rounds taken in turns compare")
-        return Samples(tuple(a / b for a, b in zip(self.values, other.values)))
+        return Timings(tuple(a / b for a, b in zip(self.values, other.values)))
 
-    def scaled(self, factor: float) -> Samples:
+    def scaled(self, factor: float) -> Timings:
         """Every sample times a factor: a whole run to one step, a batch to one state."""
-        return Samples(tuple(factor * value for value in self.values))
+        return Timings(tuple(factor * value for value in self.values))
 
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
@@ -77,7 +77,7 @@ def best(function: Task, seconds: float = 0.5, inner: int = 1) -> float:
     return smallest
 
 
-def alternating(tasks: Mapping[str, Task], effort: Effort) -> dict[str, Samples]:
+def alternating(tasks: Mapping[str, Task], effort: Effort) -> dict[str, Timings]:
     """Seconds of one call of each task, round by round, in turns and in changing order.
 
     A round gives each task `effort.seconds` in up to five bursts of calls and keeps the mean of the fastest burst:
@@ -94,7 +94,7 @@ def alternating(tasks: Mapping[str, Task], effort: Effort) -> dict[str, Samples]
         for name in names[first:] + names[:first]:
             bursts = min(BURSTS, counts[name])
             found[name].append(min(_burst(tasks[name], counts[name] // bursts) for _ in range(bursts)))
-    return {name: Samples(tuple(values)) for name, values in found.items()}
+    return {name: Timings(tuple(values)) for name, values in found.items()}
 
 
 def _calls(task: Task, seconds: float) -> int:

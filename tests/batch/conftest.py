@@ -6,7 +6,7 @@ import pytest
 
 from batch_arms import two_links
 from cuda_shim import COMPILER, FakeCupy
-from pliant.batch import engines as batch_engines
+from pliant.batch import devices as batch_engines
 from pliant.batch import given as batch_given
 from pliant.kernels import cuda_device
 

@@ -10,13 +10,13 @@ import pliant
 from arms import random_robot
 from batch_arms import spatial, starts, two_links
 from pliant.batch import equations, simulate_batch
-from pliant.batch.inputs import typical
+from pliant.batch.batch_equations import typical
 from pliant.bench.arms import arm
-from pliant.control.joint import PD, PID
+from pliant.control.joint_controllers import PD, PID
 from pliant.kernels import Kernel, set_threads
 from pliant.kernels.cuda import emit_evaluation
 from pliant.kernels.cuda_device import DeviceMarch
-from pliant.kernels.pack import Plan
+from pliant.kernels.pack import TimeSegments
 from pliant.kernels.tape import Tape
 
 #: Runs of a hundred steps: roundings of some hundred operations a stage, amplified by stiff modes.
@@ -71,7 +71,9 @@ def single_error(model: pliant.Model, helped: bool, controller: PD | None = None
     x = f.start(*(np.float32(a) for a in typical(model, 64)), np)
     tape = Tape.from_function(f.function)
     march = DeviceMarch(emit_evaluation(tape, "single", states=f.typical_inputs(np.zeros(0)) if helped else None))
-    plan = Plan(np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
+    plan = TimeSegments(
+        np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
+    )
     out, _ = march(march.states(x), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, 1)
     exact = Kernel(f.function)(np.zeros(1), x, np.zeros(0), np.zeros(0))
     return float((np.abs(out[0].T - exact) / np.abs(exact).max(axis=1, keepdims=True)).max())

@@ -12,13 +12,13 @@ import pytest
 
 from arms import random_robot
 from pliant import simulate, simulate_batch
-from pliant.composition import compose
 from pliant.control import PD, Trajectory, natural_gains
-from pliant.control.base import actuated
+from pliant.control.law import actuated
 from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import load
+from pliant.runs.composition import compose
 
 JUMP, END = 0.5, 0.62
 COMPARISONS: dict[str, Callable[[Any], Any]] = {

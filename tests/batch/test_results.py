@@ -9,8 +9,8 @@ import pliant
 from batch_arms import starts
 from pliant.batch import BatchResult, simulate_batch
 from pliant.batch import store as batch_store
-from pliant.control.joint import PD
-from pliant.control.sampling import Sampled
+from pliant.control.joint_controllers import PD
+from pliant.control.sampled import Sampled
 
 
 def test_dataset_has_the_batch_axis_first(model) -> None:
@@ -89,7 +89,7 @@ def test_a_folder_that_cannot_be_written(model, tmp_path) -> None:
 
 
 def test_progress_counts_to_one(model, monkeypatch) -> None:
-    monkeypatch.setattr("pliant.batch.run.LEAST_STEPS", 100)
+    monkeypatch.setattr("pliant.batch.batches.LEAST_STEPS", 100)
     seen: list[float] = []
     simulate_batch(model, 0.01, starts(model, 100), step=1e-3, progress=seen.append)
     assert seen == sorted(seen)

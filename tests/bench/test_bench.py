@@ -12,19 +12,19 @@ import pytest
 
 import pliant
 from pliant import timing
-from pliant.bench import first_result, report, run, start
+from pliant.bench import findings, first_result, session, start
 from pliant.bench.arms import arm, rigid_chain, states
 from pliant.bench.extended import evaluate, relative_error
 from pliant.bench.figure import draw, undercut
-from pliant.bench.report import Comparison, Point, Report, Side, Start
+from pliant.bench.findings import Comparison, Point, Report, Side, Start
+from pliant.bench.markdown import duration, markdown, times
 from pliant.bench.rigid_peers import RigidChain
-from pliant.bench.table import duration, markdown, times
-from pliant.timing import Effort, Samples, alternating
+from pliant.timing import Effort, Timings, alternating
 
 HOUR = 3600.0
 
 
-def comparison(ours: Samples, peer: Samples, **options: object) -> Comparison:
+def comparison(ours: Timings, peer: Timings, **options: object) -> Comparison:
     sides = Side("pliant, call", ours, options.pop("error", 1e-9)), Side("Peer 1.0", peer, options.pop("theirs", 1e-8))  # type: ignore[arg-type]
     return Comparison("rigid", "6R", "task", "evaluation", *sides, "judge, rad", **options)  # type: ignore[arg-type]
 
@@ -66,18 +66,18 @@ def test_long_rounds_are_fewer(clock: list[float]) -> None:
 
 def test_a_slow_spell_leaves_the_ratio_alone() -> None:
     spell = np.array([1.0, 1.0, 7.0, 7.0, 7.0])  # the machine slows down for three of five rounds
-    ours, peer = Samples(tuple(spell)), Samples(tuple(4.0 * spell))
+    ours, peer = Timings(tuple(spell)), Timings(tuple(4.0 * spell))
     assert peer.over(ours).median == 4.0
     assert peer.over(ours).quartiles == (4.0, 4.0)
     with pytest.raises(ValueError, match="5 rounds over 1"):
-        peer.over(Samples((1.0,)))
+        peer.over(Timings((1.0,)))
 
 
 # ---------------------------------------------------------------------------------------------- verdicts and tables
 
 
 def test_verdict_needs_the_ratio_and_where_asked_the_accuracy() -> None:
-    ours, peer = Samples((1.0, 1.1, 0.9)), Samples((30.0, 33.0, 27.0))
+    ours, peer = Timings((1.0, 1.1, 0.9)), Timings((30.0, 33.0, 27.0))
     assert comparison(ours, peer).met is None
     assert comparison(ours, peer, asked=30.0).met is True
     assert comparison(ours, peer, asked=30.1).met is False
@@ -89,12 +89,12 @@ def test_verdict_needs_the_ratio_and_where_asked_the_accuracy() -> None:
 def filled() -> Report:
     found = Report("x86_64 some, 4 doubles a vector")
     found.comparisons += [
-        comparison(Samples((2e-6, 2e-6, 4e-6)), Samples((8e-6, 6e-6, 20e-6)), asked=3.5),
-        comparison(Samples((1e-3,)), Samples((2e-3,)), asked=5.0),
+        comparison(Timings((2e-6, 2e-6, 4e-6)), Timings((8e-6, 6e-6, 20e-6)), asked=3.5),
+        comparison(Timings((1e-3,)), Timings((2e-3,)), asked=5.0),
     ]
-    one = Samples((1.0,))
-    found.starts.append(Start("pliant, cold cache", "6R", one, one, None, one, Samples((2e8,))))
-    found.points.append(Point("pliant", "3 modes", 1e-5, 1e-6, Samples((0.1,)), 0.1))
+    one = Timings((1.0,))
+    found.starts.append(Start("pliant, cold cache", "6R", one, one, None, one, Timings((2e8,))))
+    found.points.append(Point("pliant", "3 modes", 1e-5, 1e-6, Timings((0.1,)), 0.1))
     found.verdicts.append(("curve below all", False))
     found.note("Exudyn: left out")
     return found
@@ -134,15 +134,15 @@ def test_page_has_every_number_and_says_what_is_not_met() -> None:
 
 
 def test_units_fit_the_number() -> None:
-    assert duration(Samples((2.5e-7,))) == "250 ns (250–250)"
-    assert duration(Samples((0.0125,))) == "12.5 ms (12.5–12.5)"
-    assert duration(Samples((90.0,))) == "90 s (90–90)"
-    assert times(Samples((1.0, 2.0, 3.0))) == "2 x (1.5–2.5)"
+    assert duration(Timings((2.5e-7,))) == "250 ns (250–250)"
+    assert duration(Timings((0.0125,))) == "12.5 ms (12.5–12.5)"
+    assert duration(Timings((90.0,))) == "90 s (90–90)"
+    assert times(Timings((1.0, 2.0, 3.0))) == "2 x (1.5–2.5)"
 
 
 def test_a_rival_point_is_undercut_only_by_one_better_in_both(tmp_path: Path) -> None:
     def point(engine: str, error: float, seconds: float) -> Point:
-        return Point(engine, "", error * 1e-4, error * 3e-5, Samples((seconds,)), error)
+        return Point(engine, "", error * 1e-4, error * 3e-5, Timings((seconds,)), error)
 
     points = [point("pliant", 0.1, 1.0), point("pliant", 1.0, 0.1)]
     beaten = [point("rival", 0.2, 2.0), point("rival", 1.0, 0.2)]
@@ -240,7 +240,7 @@ def test_process_that_fails_becomes_a_line(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_every_part_has_a_module_and_a_name() -> None:
-    for part in run.PARTS:
-        assert (Path(report.__file__).parent / f"{part}.py").exists()
-    assert run.chosen(()) == list(run.PARTS)
-    assert run.chosen(("start", "rigid")) == ["rigid", "start"]
+    for part in session.PARTS:
+        assert (Path(findings.__file__).parent / f"{part}.py").exists()
+    assert session.chosen(()) == list(session.PARTS)
+    assert session.chosen(("start", "rigid")) == ["rigid", "start"]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pliant.bench import flexible
+from pliant.bench.findings import Report
 from pliant.bench.flexible import ASKED, EXUDYN, OURS, Setting
 from pliant.bench.peers import PeerRun
-from pliant.bench.report import Report
 from pliant.timing import Effort
 
 T = np.linspace(0.0, 2.0, 21)

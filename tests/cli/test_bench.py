@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pliant.bench import puma, report
-from pliant.bench.report import Comparison, Report, Side
-from pliant.timing import Effort, Samples
+from pliant.bench import findings, puma
+from pliant.bench.findings import Comparison, Report, Side
+from pliant.timing import Effort, Timings
 
 from .conftest import Run
 
@@ -17,7 +17,7 @@ from .conftest import Run
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if no peer were installed."""
-    monkeypatch.setattr(report, "absent", lambda *names: f"{names[0]} not installed: pip install 'pliant[bench]'")
+    monkeypatch.setattr(findings, "absent", lambda *names: f"{names[0]} not installed: pip install 'pliant[bench]'")
 
 
 @pytest.mark.usefixtures("alone")
@@ -59,7 +59,7 @@ def test_unknown_part_and_file_in_the_way(run: Run) -> None:
 
 def test_interrupted_bench_keeps_what_it_has(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(found: Report, effort: Effort) -> None:
-        side = Side("pliant", Samples((1.0,)), 0.0)
+        side = Side("pliant", Timings((1.0,)), 0.0)
         found.comparisons.append(Comparison("puma", "PUMA", "half a task", "evaluation", side, side, "itself"))
         raise KeyboardInterrupt
 
@@ -73,7 +73,7 @@ def test_interrupted_bench_keeps_what_it_has(run: Run, monkeypatch: pytest.Monke
 
 
 def test_failure_of_a_peer_is_exit_code_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "absent", lambda *names: None)
+    monkeypatch.setattr(findings, "absent", lambda *names: None)
 
     def broken(*_: object) -> None:
         raise RuntimeError("binary incompatible")

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.dynamics.chain import Chain
-from pliant.dynamics.gibbs_appell_links import Link, links_of
+from pliant.dynamics.gibbs_appell_links import GibbsAppellLink, links_of
 
 MISPRINTS = ("44", "67", "69", "70", "102", "gravity")
 """Equation numbers; "67" has no base term at all, "gravity" has one of the wrong sign."""
@@ -49,7 +49,7 @@ class PrintedLink:
     sC: np.ndarray
 
 
-def _numbers(link: Link, value: Callable[[ca.SX], np.ndarray]) -> PrintedLink:
+def _numbers(link: GibbsAppellLink, value: Callable[[ca.SX], np.ndarray]) -> PrintedLink:
     def flat(expression: ca.SX) -> np.ndarray:
         return value(expression).reshape(-1)
 

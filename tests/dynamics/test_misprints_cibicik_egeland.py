@@ -8,7 +8,7 @@ import pytest
 
 from pliant.algebra.dual import Dual, cross
 from pliant.dynamics import Chain, build_chain, dual_screw
-from pliant.dynamics.dual_screw_kinematics import Placed, Screws, bracket, derivative, poses, tip_shape, walk
+from pliant.dynamics.dual_screw_kinematics import PlacedScrews, Screws, bracket, derivative, poses, tip_shape, walk
 from pliant.robot import Beam, Joint, Link, Origin, RigidBody, Robot, Shapes
 
 ROUND_OFF = 1e-12  # relative: some hundred products of order one
@@ -47,7 +47,7 @@ class Motions:
     def turn(self, X: object, v: Dual) -> Dual:
         return (self.root[self.i].inverse @ X).apply(v)  # type: ignore[operator]
 
-    def _omega(self, placed: Placed, X: object) -> Dual:
+    def _omega(self, placed: PlacedScrews, X: object) -> Dual:
         return self.turn(X, placed.jacobian_form().omega @ placed.rates(self.qd))
 
     def omega(self, k: int, j: int) -> Dual:

@@ -200,7 +200,7 @@ MISTAKES = {
     "no mass inside": (
         "clamped-free",
         lambda m: m.setattr(
-            sliding_material.Material, "mass", lambda self, k: self.mu * self.l ** (k + 1) / (k + 1)
+            sliding_material.MaterialPoints, "mass", lambda self, k: self.mu * self.l ** (k + 1) / (k + 1)
         ),
         1e-2,
     ),

@@ -15,10 +15,10 @@ from pliant.control import PD, Cycloidal, natural_gains
 from pliant.dynamics import equations
 from pliant.dynamics.sliding_roots import carried_roots
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.results import Result
 from pliant.robot import load
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.shapes import clamped_mass_roots
-from pliant.simulation import simulate
 
 START, GOAL = (0.0, 0.0, 0.4), (1.0, 0.5, 0.6)
 

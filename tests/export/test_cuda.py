@@ -20,8 +20,8 @@ from pliant.errors import ModelError
 from pliant.export import export
 from pliant.export.c_check import reference_states
 from pliant.export.contents import FUNCTIONS, export_name
-from pliant.export.cuda import DEFAULT, TOLERANCES, stepping
-from pliant.kernels.cuda import Choice
+from pliant.export.cuda_source import DEFAULT, TOLERANCES, stepping
+from pliant.kernels.cuda import CudaForm
 from pliant.model import Model
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
@@ -111,7 +111,7 @@ def test_kernels_reproduce_the_model(
 @needs_compiler
 def test_values_in_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long equations are held in one kernel, however little shared memory they may use."""
-    monkeypatch.setattr("pliant.export.cuda.choose", lambda *_: Choice("chunks", 2, 100))
+    monkeypatch.setattr("pliant.export.cuda_source.choose", lambda *_: CudaForm("chunks", 2, 100))
     arm = loaded(export(model("puma"), "cuda", tmp_path / "out", functions=FEW), model("puma"), monkeypatch).load()
     assert arm.shared > 0
     x, tau, _ = states(model("puma"), 3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from integrate.odes import held, make
-from pliant.integrate import Hold, Samples, solve
+from pliant.integrate import Hold, SampledInput, solve
 
 METHODS = ["rk4", "midpoint", "dopri5", "dop853", "rodas5p", "adams", "bdf"]
 TIMES = np.array([0.0, 0.31, 0.5, 1.7, 2.2])
@@ -33,13 +33,13 @@ ACCURACY = {"rk4": 1e-10, "midpoint": 1e-5, "dopri5": 1e-9, "dop853": 1e-9, "rod
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("t_end", [0.4, 3.0])
 def test_samples_are_followed_exactly(method, t_end):
-    run = solve(held(), (0, t_end), [0.3], samples=Samples(TIMES, VALUES[:, None]), **options(method))
+    run = solve(held(), (0, t_end), [0.3], samples=SampledInput(TIMES, VALUES[:, None]), **options(method))
     assert run.x_end[0] == pytest.approx(staircase(t_end, 0.3), abs=ACCURACY[method])
 
 
 @pytest.mark.parametrize("method", ["rk4", "midpoint", "dopri5", "dop853", "rodas5p"])
 def test_steps_end_exactly_on_the_samples(method):
-    run = solve(held(), (0, 3), [0.3], samples=Samples(TIMES, VALUES[:, None]), **options(method))
+    run = solve(held(), (0, 3), [0.3], samples=SampledInput(TIMES, VALUES[:, None]), **options(method))
     assert set(TIMES) <= set(run.t)
 
 
@@ -52,7 +52,7 @@ def test_held_function_equals_samples(method):
         p[0] = VALUES[np.searchsorted(TIMES, t, side="right") - 1]
 
     by_law = solve(held(), (0, 3), [0.3], hold=Hold(law, TIMES), **options(method))
-    by_table = solve(held(), (0, 3), [0.3], samples=Samples(TIMES, VALUES[:, None]), **options(method))
+    by_table = solve(held(), (0, 3), [0.3], samples=SampledInput(TIMES, VALUES[:, None]), **options(method))
     assert np.array_equal(by_law.x_end, by_table.x_end)
     assert called == list(TIMES)
 
@@ -68,14 +68,14 @@ def test_held_function_sees_the_state_of_its_time():
 
 
 def test_start_in_the_middle_of_the_samples():
-    run = solve(held(), (1.0, 2.0), [0.3], method="dop853", samples=Samples(TIMES, VALUES[:, None]))
+    run = solve(held(), (1.0, 2.0), [0.3], method="dop853", samples=SampledInput(TIMES, VALUES[:, None]))
     expected = 3.0 + (0.5 + (0.3 - 0.5) * np.exp(-0.7) - 3.0) * np.exp(-0.3)
     assert run.x_end[0] == pytest.approx(expected, abs=1e-8)
 
 
 def test_samples_fill_only_their_part_of_p():
     problem = make(lambda t, x, p: p, 3, 3)
-    samples = Samples(np.array([0.0, 1.0]), np.array([[2.0], [4.0]]), first=1)
+    samples = SampledInput(np.array([0.0, 1.0]), np.array([[2.0], [4.0]]), first=1)
     run = solve(problem, (0, 2), np.zeros(3), p=[1.0, 0.0, 10.0], samples=samples, method="dopri5")
     assert run.x_end == pytest.approx([2.0, 6.0, 20.0], rel=1e-12)
 
@@ -136,7 +136,7 @@ def test_multistep_methods_refuse_a_function_at_every_stage():
         ({"p": [1.0, 2.0]}, "p: got shape"),
         ({"outputs": [0.0, 2.0]}, "outputs"),
         ({"outputs": [0.5, 0.5]}, "outputs"),
-        ({"samples": Samples(TIMES, np.zeros((5, 2)))}, "samples"),
+        ({"samples": SampledInput(TIMES, np.zeros((5, 2)))}, "samples"),
     ],
 )
 def test_wrong_arguments_are_named(wrong, message):

@@ -14,18 +14,18 @@ from cuda_shim import COMPILER, FakeCupy
 from pliant.errors import PliantError, UnsupportedModel
 from pliant.integrate.runge_kutta import dopri5
 from pliant.kernels import Kernel, cuda, cuda_device
-from pliant.kernels.cuda import Choice, choose, emit, emit_evaluation
-from pliant.kernels.cuda_allocate import Compute, Load, Store, allocate
+from pliant.kernels.cuda import CudaForm, choose, emit, emit_evaluation
+from pliant.kernels.cuda_allocate import Compute, Reload, Store, allocate
 from pliant.kernels.cuda_chunks import crossing, cuts, recompute
 from pliant.kernels.cuda_program import Nodes, nodes_of
 from pliant.kernels.cuda_text import Precision
-from pliant.kernels.pack import March, Method, Plan
+from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
 from pliant.kernels.tape import Tape
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
 CHOICES = (
-    Choice("registers", 3, None), Choice("registers", 3, None, 4), Choice("shared", 1, None), Choice("shared", 1, 12),
-    Choice("chunks", 1, 12, chunk=40), Choice("chunks", 2, 100, chunk=70),
+    CudaForm("registers", 3, None), CudaForm("registers", 3, None, 4), CudaForm("shared", 1, None),
+    CudaForm("shared", 1, 12),    CudaForm("chunks", 1, 12, chunk=40), CudaForm("chunks", 2, 100, chunk=70),
 )  # fmt: skip
 # Two steps of a well-conditioned equation: roundings differ (fused sums, reciprocals), some hundred operations deep.
 DOUBLE = 1e-12
@@ -63,7 +63,7 @@ def batch(rng: np.random.Generator, arms: int = 130) -> tuple[np.ndarray, np.nda
     return rng.normal(size=(arms, 8)), rng.normal(size=(arms, 2, 4)), rng.uniform(1, 2, size=(arms, 2))
 
 
-PLAN = Plan(
+PLAN = TimeSegments(
     np.array([0.0, 0.02, 0.05]), np.array([0.01, 0.015, 0.01]), np.array([2, 2, 1]), np.array([0, -1, 1]),
     np.array([0, 1, 1]),
 )  # fmt: skip
@@ -113,9 +113,11 @@ def test_wide_values_keep_their_digits_wherever_they_are_stored(device, choice, 
     f = ca.Function("f", [t, x, w, p], [ca.vertcat(*(1e-4 / value for value in z))])
     tape, arms = Tape.from_function(f), np.random.default_rng(6).normal(size=(40, n)).astype(np.float32)
     nothing = np.zeros((1, 1, 0)), np.zeros((1, 0))
-    plan = Plan(np.zeros(1), np.full(1, 0.1), np.ones(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
+    plan = TimeSegments(
+        np.zeros(1), np.full(1, 0.1), np.ones(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
+    )
     expected = np.empty((40, 1, n))
-    March(f, Method("rk4"))(arms.astype(float), *nothing, plan, expected, np.zeros(4))
+    BatchIntegrator(f, Method("rk4"))(arms.astype(float), *nothing, plan, expected, np.zeros(4))
 
     def error(chosen: Callable[[int], bool]) -> float:
         def some(nodes: Nodes, states: np.ndarray) -> Nodes:
@@ -142,19 +144,25 @@ def test_inputs_shared_by_all_arms(device, tape) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("choice", [Choice("registers", 3, None), Choice("shared", 1, 12)], ids=lambda c: c.strategy)
+@pytest.mark.parametrize(
+    "choice", [CudaForm("registers", 3, None), CudaForm("shared", 1, 12)], ids=lambda c: c.strategy
+)
 def test_adaptive_steps_take_the_decisions_of_the_packs(device, choice) -> None:
     """The same control on both: numbers of steps agree but where an error sits on the edge, states to the tolerance."""
     x, w, p = batch(np.random.default_rng(3), 20)
     pair = dopri5()
     ends = np.array([0.1, 0.4, 0.5])
-    plan = Plan(np.array([0.0, 0.1, 0.4]), ends, np.zeros(3, dtype=int), np.array([0, -1, 1]), np.array([0, 1, 1]))
+    plan = TimeSegments(
+        np.array([0.0, 0.1, 0.4]), ends, np.zeros(3, dtype=int), np.array([0, -1, 1]), np.array([0, 1, 1])
+    )
     settings = (1e-8, 1e-10, 0.5, 1e5)
     f = oscillators(smooth=True)
     march = cuda_device.DeviceMarch(emit(Tape.from_function(f), table=(pair.A, pair.c, pair.error), choice=choice))
     out, counts = march(march.states(x), w, p, plan, 2, settings)
     host = np.empty((20, 2, 8))
-    host_counts = March(f, Method("dopri5", pair.A, pair.c, pair.error))(x.copy(), w, p, plan, host, np.array(settings))
+    host_counts = BatchIntegrator(f, Method("dopri5", pair.A, pair.c, pair.error))(
+        x.copy(), w, p, plan, host, np.array(settings)
+    )
     assert np.abs(counts.T - host_counts).max() <= 2
     assert host_counts[:, 0].min() >= 10
     # Global error of some tens of steps at a local tolerance of 1e-8; a step of another size changes it by as much.
@@ -167,14 +175,16 @@ def test_an_arm_that_breaks_down_ends_in_nan_and_the_others_go_on(device) -> Non
     x = ca.SX.sym("x")
     f = ca.Function("f", [ca.SX.sym("t"), x, ca.SX.sym("w", 0), ca.SX.sym("p", 0)], [x**2])
     pair, nothing = dopri5(), (np.zeros((1, 1, 0)), np.zeros((1, 0)))
-    plan = Plan(
+    plan = TimeSegments(
         np.array([0.0, 0.5]), np.array([0.5, 1.5]), np.zeros(2, dtype=int), np.arange(2), np.zeros(2, dtype=int)
     )
     settings, start = (1e-8, 1e-10, 1.0, 1e4), np.array([[1.0], [-1.0], [0.1]])
     march = cuda_device.DeviceMarch(emit(Tape.from_function(f), table=(pair.A, pair.c, pair.error)))
     device_out = march(march.states(start), *nothing, plan, 2, settings)[0].transpose(2, 0, 1)
     host_out = np.empty((3, 2, 1))
-    March(f, Method("dopri5", pair.A, pair.c, pair.error))(start.copy(), *nothing, plan, host_out, np.array(settings))
+    BatchIntegrator(f, Method("dopri5", pair.A, pair.c, pair.error))(
+        start.copy(), *nothing, plan, host_out, np.array(settings)
+    )
     for out in (device_out, host_out):
         assert np.isnan(out[0, 1, 0])
         expected = 1 / (1 / start[:, 0] - 0.5)
@@ -187,7 +197,9 @@ def test_an_arm_that_breaks_down_ends_in_nan_and_the_others_go_on(device) -> Non
 def test_one_evaluation(device, tape, precision) -> None:
     x, w, p = batch(np.random.default_rng(4))
     march = cuda_device.DeviceMarch(emit_evaluation(tape, precision))
-    plan = Plan(np.array([0.3]), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
+    plan = TimeSegments(
+        np.array([0.3]), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
+    )
     out, _ = march(march.states(x), w, p, plan, 1)
     expected = Kernel(oscillators())(np.array([0.3]), x, w[:, 0], p)
     tolerance = DOUBLE if precision == "double" else SINGLE
@@ -211,7 +223,9 @@ def test_every_operation(device) -> None:
     start[0, UNARY.index("acosh")] = 1.7
     start[0, -2:] = 1.3, 0.7
     march = cuda_device.DeviceMarch(emit_evaluation(Tape.from_function(f)))
-    plan = Plan(np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
+    plan = TimeSegments(
+        np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
+    )
     out, _ = march(march.states(start), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, 1)
     expected = np.array(f(0, start[0], [], [])).ravel()
     np.testing.assert_allclose(out[0, :, 0], expected, rtol=1e-14)  # two C libraries, each within a unit or two
@@ -227,7 +241,7 @@ def test_an_operation_without_gpu_code_is_refused() -> None:
 def test_adaptive_steps_of_a_tape_in_chunks_are_refused(tape) -> None:
     pair = dopri5()
     with pytest.raises(UnsupportedModel, match="rk4"):
-        emit(tape, table=(pair.A, pair.c, pair.error), choice=Choice("chunks", 1, 20))
+        emit(tape, table=(pair.A, pair.c, pair.error), choice=CudaForm("chunks", 1, 20))
 
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch) -> None:
@@ -266,7 +280,7 @@ def test_allocation_keeps_its_promises(tape, registers, fast, most) -> None:
             last_use[action.name] = k
     alive: set[str] = set()
     for k, action in enumerate(plan.actions):
-        if isinstance(action, Load):
+        if isinstance(action, Reload):
             for spill in action.spills:
                 assert value_of[slots[plan.slots[spill]]] == action.value
             alive.add(action.name)

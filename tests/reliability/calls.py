@@ -272,7 +272,7 @@ def _descriptions() -> dict[str, Call]:
         "ModelOptions": (scenario.ModelOptions, {"formulation": "denoc", "rotation": "exact", "stiffening": False}),
         "Outputs": (scenario.Outputs, {"netcdf": "a.nc", "csv": "b.csv", "figures": ["joints"], "formats": ["png"]}),
         "Part": (scenario.Part, {"kind": "trajectory", "type": "quintic", "parameters": {}}),
-        "Samples": (scenario.Samples, {"times": [0, 1], "values": {"upper": [0, 1]}}),
+        "TorqueSamples": (scenario.TorqueSamples, {"times": [0, 1], "values": {"upper": [0, 1]}}),
         "Axis": (sweeps.Axis, {"from": 0.0, "to": 1.0, "count": 2, "scale": "linear"}),
         "Sample": (sweeps.Sample, {"method": "random", "count": 2, "seed": 0}),
         "SweepStudy": (sweeps.SweepStudy, {**sound.SWEEP}),

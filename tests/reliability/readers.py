@@ -13,9 +13,9 @@ import numpy as np
 import pliant
 from pliant.batch import BatchResult
 from pliant.identification import Recording
-from pliant.identification.study import IdentificationStudy
-from pliant.identification.tables import read_csv
-from pliant.scenario.inputs import reference_state
+from pliant.identification.csv_files import read_csv
+from pliant.identification.study_file import IdentificationStudy
+from pliant.scenario.values import reference_state
 from pliant.sweeps import SweepStudy
 
 from . import sound

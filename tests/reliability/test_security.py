@@ -47,7 +47,7 @@ IMPORTS = {  # who may import by a name held in a variable
     "studies/__init__.py": "pliant's own studies",
     "kernels/fastcall.py": "NumPy's own core",
     "cli/sweep.py": "--function package.module:name, which the user types",
-    "bench/run.py": "pliant's own benchmarks",
+    "bench/session.py": "pliant's own benchmarks",
     "bench/first_result.py": "pliant's own benchmarks",
 }
 
@@ -89,7 +89,7 @@ def test_tags_execute_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "file.yaml"
     path.write_text(f"name: {tag}\nrobot: {tag}\nscenario: {tag}\nlinks: {tag}\n")
-    from pliant.identification.study import IdentificationStudy
+    from pliant.identification.study_file import IdentificationStudy
 
     for load in (pliant.load, pliant.Scenario.load, SweepStudy.load, IdentificationStudy.load):
         with pytest.raises(pliant.ModelError, match="tag"):

@@ -12,7 +12,7 @@ from pliant.algebra.canonical import SNAP
 from pliant.shapes import (
     Field,
     LoadRatios,
-    Profile,
+    SectionProfile,
     bending_elements,
     bending_modes,
     eigenpairs,
@@ -31,7 +31,7 @@ def kink(a, b, c):
     return lambda eta: np.interp(eta, [0, 0.4, 1], [a, b, c]) ** 2
 
 
-TAPER = Profile(
+TAPER = SectionProfile(
     {
         "mass_per_length": kink(3, 2, 1),
         "polar_inertia": kink(1, 2, 1),
@@ -59,7 +59,7 @@ ELEMENTS = (
 CASES = {
     (method, profile): (fields, p)
     for method, fields in (("modes", MODES), ("elements", ELEMENTS))
-    for profile, p in (("uniform", Profile()), ("tapered", TAPER))
+    for profile, p in (("uniform", SectionProfile()), ("tapered", TAPER))
 }
 
 
@@ -215,7 +215,7 @@ def test_uniform_clamped_free_modes_in_closed_form():
 
 
 def test_torsion_without_polar_inertia_has_no_damping():
-    profile = Profile({"polar_inertia": np.zeros_like})
+    profile = SectionProfile({"polar_inertia": np.zeros_like})
     assert not modal_integrals([Field("torsion", rod_modes(1))], profile).damping.any()
 
 

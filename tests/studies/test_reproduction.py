@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from pliant.cli import app
 from pliant.robot import load
-from pliant.simulation import simulate
+from pliant.runs.simulation import simulate
 from pliant.studies import NAMES, reproduce, study
 from pliant.studies.checks import HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED
 from pliant.studies.study import Outcome, write_results

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.sweeps import SweepStudy
-from pliant.sweeps.tables import SweepResult
+from pliant.sweeps.outputs import SweepResult
 
 BASE: dict[str, Any] = {
     "scenario": {

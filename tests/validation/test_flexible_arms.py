@@ -146,7 +146,7 @@ def test_released_two_link_arm_converges_to_one_motion() -> None:
 @pytest.mark.full
 def test_without_stiffening_the_vibration_runs_out_of_phase() -> None:
     """The limits can fail: the same shapes without stiffening miss the deflections tenfold."""
-    from pliant.simulation import simulate as run
+    from pliant.runs.simulation import simulate as run
 
     model = two_link.robot(5, 6).model(stiffening=False)
     q0 = np.zeros(model.n)

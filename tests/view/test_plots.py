@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError, PliantError
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.view import FIGURES, compare, mode_shapes, plot
 from pliant.view.spectrum import amplitudes, tip_deflection
 

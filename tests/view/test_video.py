@@ -75,9 +75,9 @@ def test_rotated_camera_sees_every_point(short: pliant.Result) -> None:
     from matplotlib.figure import Figure
 
     from pliant.view.scene import scene_of
-    from pliant.view.video_drawing import Drawing
+    from pliant.view.video_drawing import FrameDrawing
 
-    drawing = Drawing(Figure(figsize=(4, 3)).add_axes((0, 0, 1, 1)), scene_of(short, 30))
+    drawing = FrameDrawing(Figure(figsize=(4, 3)).add_axes((0, 0, 1, 1)), scene_of(short, 30))
     points = np.concatenate([part.points.reshape(-1, 3) for part in drawing.arm])
     flat, depth = drawing.camera.project(points)
     (left, right), (low, high) = drawing.axes.get_xlim(), drawing.axes.get_ylim()

@@ -12,11 +12,10 @@ Drmac and Veselic 2008, LAPACK's `gejsv`).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import PliantError
 
-Array = NDArray[np.float64]
 PRECISION = 2.0**-52
 ROOM = 16
 """Roundings per coordinate that may stand in a matrix of unit diagonal: a smaller eigenvalue of it is none."""

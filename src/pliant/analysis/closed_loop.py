@@ -9,17 +9,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import checked
-from pliant.composition import compose
+from pliant.arrays import Array, Complex
 from pliant.control import Controller, Trajectory
 from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.robot import TipLoad
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from pliant.runs.composition import compose
+from pliant.signatures import checked
 
 
 @checked

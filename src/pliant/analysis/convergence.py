@@ -8,13 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot import Robot
-
-Array = NDArray[np.float64]
+from pliant.signatures import checked
 
 
 @dataclass(frozen=True)

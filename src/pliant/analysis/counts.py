@@ -55,7 +55,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CountComparison:
     """A published count, and the tape that does at least the same work."""
 
     published: Count
@@ -206,7 +206,7 @@ def _row(method: str, function: str, operations: Operations, text: str) -> Count
     return Count(method, function, operations.products, operations.sums, counts=text)
 
 
-def compare(chain: Chain, formulation: str = "denoc") -> list[Comparison]:
+def compare(chain: Chain, formulation: str = "denoc") -> list[CountComparison]:
     """Every published count that fits the arm beside the tape of the same function by `formulation`.
 
     `denoc` never forms the equations: beside a count of forming stands its whole forward dynamics, which solves them
@@ -218,7 +218,7 @@ def compare(chain: Chain, formulation: str = "denoc") -> list[Comparison]:
     for row in published_counts(chain):
         function = "forward dynamics" if row.function == "forming" and whole else row.function
         tape = tapes.setdefault(function, tapes.get(function) or tape_count(chain, formulation, function))
-        found.append(Comparison(row, tape))
+        found.append(CountComparison(row, tape))
     return found
 
 

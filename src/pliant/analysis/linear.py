@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import checked, shown
+from pliant.arrays import Array
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace
-
-Array = NDArray[np.float64]
+from pliant.signatures import checked, shown
 
 
 @checked

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
-from pliant.control.base import actuated, gain_matrix
+from pliant.arrays import Array
+from pliant.control.law import actuated, gain_matrix
 from pliant.control.lqr import rest_state
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.signatures import checked
 
-Array = NDArray[np.float64]
 SMALLEST = 1e-6
 """A loop that this relative error already destabilises has the threshold zero."""
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
-from pliant.composition import Composition, compose
+from pliant.arrays import Array
 from pliant.control.trajectories import numbers
 from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
@@ -23,8 +22,9 @@ from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model, statics
 from pliant.robot import Robot
+from pliant.runs.composition import Composition, compose
+from pliant.signatures import checked
 
-Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 COINCIDE = 1e-9
 """Relative gap of two squared frequencies below which they count as one: some 1e6 units of round-off."""

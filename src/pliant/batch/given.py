@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.batch.inputs import BatchEquations, Drive, drive, rows
+from pliant.arrays import Array
+from pliant.batch.batch_equations import BatchDrive, BatchEquations, drive, rows
 from pliant.errors import ModelError
 from pliant.kernels.cuda_device import cupy, is_device_array
 from pliant.model import Model
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +22,8 @@ class Given:
     arms: int
     q0: Any
     qd0: Any
-    torque: Drive
-    controller: Drive
+    torque: BatchDrive
+    controller: BatchDrive
     raw_p: Any
     on_device: bool
     parameters: Array | None = None

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant import saved
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Energy, Model
-from pliant.results import Readings, Result, RunStats
+from pliant.runs import saved
+from pliant.runs.results import Readings, Result, RunStats
+from pliant.signatures import checked
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from pliant.batch.inputs import BatchEquations
+    from pliant.batch.batch_equations import BatchEquations
 
-Array = NDArray[np.float64]
 FINISHED, BROKEN, STOPPED = 0, 1, 2
 STATUS = ("finished", "broke down", "stopped at a limit")
 PER_ARM = ("status", "ended", "steps", "refused")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.bench.rigid_peers import RigidChain, RigidJoint
 from pliant.errors import UnsupportedModel
 from pliant.robot import Beam, Joint, Link, Origin, RigidBody, Robot, Shapes
-
-Array = NDArray[np.float64]
 
 
 def arm(links: int, modes: int = 0) -> Robot:

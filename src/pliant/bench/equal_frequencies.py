@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.bench import lumped_chain, two_link
-from pliant.bench.arms import Array, states
-from pliant.bench.kernel import CALLS, kernel_loop
-from pliant.bench.report import Comparison, Report, Side
+from pliant.bench.arms import states
+from pliant.bench.compiled_call import CALLS, kernel_loop
+from pliant.bench.findings import Comparison, Report, Side
 from pliant.bench.rigid_peers import mujoco_arm, pinocchio_arm
 from pliant.timing import Effort, alternating
 

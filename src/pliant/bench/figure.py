@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pliant.bench.report import Point
+from pliant.bench.findings import Point
 from pliant.bench.two_link import ANGLE, DEFLECTION
 from pliant.view.style import WIDTH, figure, line
 

@@ -100,7 +100,7 @@ def _flexible_pliant(folder: Path) -> Work:
     import numpy as np
 
     from pliant.bench import two_link
-    from pliant.simulation import simulate
+    from pliant.runs.simulation import simulate
 
     made: list[Any] = []
 

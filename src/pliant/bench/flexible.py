@@ -15,9 +15,9 @@ import numpy as np
 
 from pliant.bench import equal_frequencies, lumped_chain, two_link
 from pliant.bench.figure import undercut
+from pliant.bench.findings import Comparison, Point, Report, Side
 from pliant.bench.peers import PeerRun
-from pliant.bench.report import Comparison, Point, Report, Side
-from pliant.timing import Effort, Samples
+from pliant.timing import Effort, Timings
 
 PART = "flexible"
 OURS, EXUDYN, MUJOCO, PINOCCHIO = "pliant", "Exudyn", "MuJoCo lumped chain", "Pinocchio lumped chain"
@@ -122,7 +122,7 @@ def _curve(report: Report, settings: list[Setting], exact: PeerRun, t_end: float
 
 def _point(setting: Setting, errors: tuple[float, float], walls: list[float]) -> Point:
     worst = max(errors[0] / two_link.ANGLE, errors[1] / two_link.DEFLECTION)
-    return Point(setting.engine, setting.label, *errors, Samples(tuple(walls)), worst)
+    return Point(setting.engine, setting.label, *errors, Timings(tuple(walls)), worst)
 
 
 def _compare(report: Report, points: dict[Setting, Point], rival: str, t_end: float, effort: Effort) -> None:
@@ -135,7 +135,7 @@ def _compare(report: Report, points: dict[Setting, Point], rival: str, t_end: fl
             report.tell(f"{PART}: {setting.engine}, {setting.label} ...")
             walls[setting].append(setting.run().wall_simulation / t_end)
     our_side, their_side = (
-        Side(f"{s.engine}, {s.label}", Samples(tuple(walls[s])), points[s].error) for s in (ours, theirs)
+        Side(f"{s.engine}, {s.label}", Timings(tuple(walls[s])), points[s].error) for s in (ours, theirs)
     )
     asked = None if effort.quick else ASKED.get(rival)
     task = f"released from rest, {t_end:g} s, equal or better accuracy"

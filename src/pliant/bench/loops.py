@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from pliant.bench.arms import Array
-from pliant.bench.report import Comparison, Report, Side
+from pliant.arrays import Array
+from pliant.bench.findings import Comparison, Report, Side
 from pliant.model import Model
 from pliant.robot import load
-from pliant.simulation import simulate
+from pliant.runs.simulation import simulate
 from pliant.timing import Effort, alternating
 
 PART = "loops"

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.bench.peers import PeerRun, PlanarArm
 from pliant.bench.rigid_peers import RigidChain, RigidJoint, mujoco_arm, pinocchio_arm
 from pliant.errors import ModelError
 
-Array = NDArray[np.float64]
 MOST = 512
 
 

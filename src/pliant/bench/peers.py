@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot import Lump, Robot, beam_properties
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

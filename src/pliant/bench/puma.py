@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bench.arms import Array, rigid_chain, states
+from pliant.arrays import Array
+from pliant.bench.arms import rigid_chain, states
 from pliant.bench.extended import evaluate, relative_error
+from pliant.bench.findings import Comparison, Report, Side
 from pliant.bench.puma_peers import sympy_functions, toolbox_arm
-from pliant.bench.report import Comparison, Report, Side
 from pliant.bench.rigid_peers import RigidChain
 from pliant.robot import load
 from pliant.timing import Effort, alternating

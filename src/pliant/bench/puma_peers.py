@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .rigid_peers import RigidChain, RigidJoint
+from pliant.bench.rigid_peers import RigidChain, RigidJoint
 
 
 def toolbox_arm(chain: RigidChain) -> Any:

@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bench.arms import Array, arm, rigid_chain, states
+from pliant.arrays import Array
+from pliant.bench.arms import arm, rigid_chain, states
+from pliant.bench.compiled_call import CALLS, kernel_loop
 from pliant.bench.extended import evaluate, relative_error
-from pliant.bench.kernel import CALLS, kernel_loop
-from pliant.bench.report import Comparison, Report, Side
+from pliant.bench.findings import Comparison, Report, Side
 from pliant.bench.rigid_peers import RigidChain, exudyn_arm, exudyn_settings, mujoco_arm, pinocchio_arm
 from pliant.kernels import set_threads
 from pliant.model import Model
 from pliant.robot import load
-from pliant.simulation import simulate
+from pliant.runs.simulation import simulate
 from pliant.timing import Effort, alternating
 
 PART = "rigid"
@@ -41,7 +42,7 @@ class Way:
     count: int = 1
 
 
-class Arm:
+class RigidArm:
     """One rigid arm, its states, and our three ways to its accelerations."""
 
     def __init__(self, name: str, model: Model, chain: RigidChain, asked: bool) -> None:
@@ -78,11 +79,11 @@ class Arm:
 def measure(report: Report, effort: Effort) -> None:
     """Fill in the comparisons of this part."""
     sizes = (6,) if effort.quick else (6, 30)
-    arms = [Arm(f"rigid {n}R", (robot := arm(n)).model(), rigid_chain(robot), n == 6) for n in sizes]
+    arms = [RigidArm(f"rigid {n}R", (robot := arm(n)).model(), rigid_chain(robot), n == 6) for n in sizes]
     puma = load("puma")
     set_threads(1)
     try:
-        others = [] if effort.quick else [Arm("PUMA", puma.model(), rigid_chain(puma), False)]
+        others = [] if effort.quick else [RigidArm("PUMA", puma.model(), rigid_chain(puma), False)]
         for each in (*arms, *others):
             report.ask(PART, "Pinocchio", "pinocchio", partial(_pinocchio, each, report, effort))
         for each in arms:
@@ -95,7 +96,7 @@ def measure(report: Report, effort: Effort) -> None:
         set_threads(None)
 
 
-def _pinocchio(arm: Arm, report: Report, effort: Effort) -> None:
+def _pinocchio(arm: RigidArm, report: Report, effort: Effort) -> None:
     import pinocchio as pin
 
     model, data = pinocchio_arm(arm.chain)
@@ -112,7 +113,7 @@ def _pinocchio(arm: Arm, report: Report, effort: Effort) -> None:
     arm.compare(report, effort, rivals, pairs)
 
 
-def _mujoco(arm: Arm, report: Report, effort: Effort) -> None:
+def _mujoco(arm: RigidArm, report: Report, effort: Effort) -> None:
     import mujoco
 
     model, data = mujoco_arm(arm.chain)
@@ -130,7 +131,7 @@ def _mujoco(arm: Arm, report: Report, effort: Effort) -> None:
 class Runs:
     """The arm let go in one state, without torques: RK4 at one step in every engine."""
 
-    def __init__(self, arm: Arm) -> None:
+    def __init__(self, arm: RigidArm) -> None:
         self.arm = arm
         self.q, self.qd = arm.one[0], arm.one[1]
         self.simulate = partial(simulate, arm.model, T_END, self.q, self.qd, output_step=OUTPUT_STEP)

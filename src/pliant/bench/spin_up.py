@@ -38,7 +38,7 @@ def motion(speed: float, T: float) -> Callable[[float], tuple[float, float]]:
 
 def pliant_run(speed: float, T: float, stiffening: bool | str = True, shapes: int = 3) -> PeerRun:
     """pliant over T + 1 seconds; first-order stiffening by `lagrange`, everything else by `denoc`."""
-    from pliant.simulation import simulate
+    from pliant.runs.simulation import simulate
 
     start = time.perf_counter()
     robot = load("spin-up").replace({"links.arm.shapes.bending_y": shapes})

@@ -14,10 +14,10 @@ from typing import Any
 
 from pliant.bench import first_result
 from pliant.bench.arms import arm, rigid_chain
-from pliant.bench.report import Report, Start
+from pliant.bench.findings import Report, Start
 from pliant.errors import PliantError
 from pliant.robot import load
-from pliant.timing import Effort, Samples
+from pliant.timing import Effort, Timings
 
 PART = "start"
 NAMES = {
@@ -91,10 +91,10 @@ def _run(case: _Case, folder: Path, cache: str) -> dict[str, Any]:
 
 
 def _start(case: _Case, rounds: list[dict[str, Any]]) -> Start:
-    def samples(name: str) -> Samples:
-        return Samples(tuple(r[name] for r in rounds))
+    def samples(name: str) -> Timings:
+        return Timings(tuple(r[name] for r in rounds))
 
-    def known(name: str) -> Samples | None:
+    def known(name: str) -> Timings | None:
         return samples(name) if rounds[0][name] is not None else None
 
     return Start(

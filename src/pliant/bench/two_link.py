@@ -47,7 +47,7 @@ def pliant_run(
     **options: Any,
 ) -> PeerRun:
     """pliant with stiffening; `options` go to `pliant.simulate`, such as step or rtol."""
-    from pliant.simulation import simulate
+    from pliant.runs.simulation import simulate
 
     start = time.perf_counter()
     model = robot(upper, fore).model(stiffening=stiffening)

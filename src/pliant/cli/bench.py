@@ -13,7 +13,7 @@ from pliant.cli.options import Json
 from pliant.cli.output import print_json, say, table
 
 if TYPE_CHECKING:
-    from pliant.bench.report import Report
+    from pliant.bench.findings import Report
 
 
 def command(
@@ -33,7 +33,7 @@ def command(
 
     Installs nothing: peers that are absent are named and left out. Exit code 1 if a peer that is there fails.
     """
-    from pliant.bench.run import TABLE, bench, chosen
+    from pliant.bench.session import TABLE, bench, chosen
 
     wanted = chosen(parts or ())
     folder = fresh_folder(out, force=True)
@@ -56,7 +56,7 @@ def command(
 
 
 def _show(report: Report) -> None:
-    from pliant.bench.table import duration, times
+    from pliant.bench.markdown import duration, times
 
     rows = [
         (

@@ -11,7 +11,7 @@ from pliant.cli.options import At, Flexible, Json, RobotFile, Tip, robot_of, sta
 from pliant.cli.output import number, print_json, table
 from pliant.dynamics.build import tip_loads
 from pliant.robot import Robot
-from pliant.shapes.table import FrequencyRow, frequency_table
+from pliant.shapes.frequencies import FrequencyRow, frequency_table
 
 
 def command(

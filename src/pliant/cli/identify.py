@@ -11,7 +11,7 @@ import typer
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import print_json
-from pliant.replacing import replacing
+from pliant.writing import atomic_write
 
 
 def command(
@@ -26,7 +26,7 @@ def command(
 
     Leaves the fitted arm (arm.yaml), the estimates with errors (estimates.json) and residual plots (residuals.png).
     """
-    from pliant.identification.study import IdentificationStudy
+    from pliant.identification.study_file import IdentificationStudy
 
     chosen = IdentificationStudy.load(study)
     target = out if out is not None else Path("out") / study.stem
@@ -40,7 +40,7 @@ def command(
         raise
     facts = found.to_dict()
     found.robot.save(folder / "arm.yaml")
-    with replacing(folder / "estimates.json") as partial:
+    with atomic_write(folder / "estimates.json") as partial:
         partial.write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     found.plot(folder / "residuals.png")
     if json:

@@ -11,9 +11,9 @@ from pydantic_core import PydanticCustomError
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import Robot, load
-from pliant.robot.base import angle
 from pliant.robot.faults import suggestion
-from pliant.scenario.inputs import reference_state
+from pliant.robot.fields import angle
+from pliant.scenario.values import reference_state
 
 RobotFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Robot file (YAML or URDF), or the name of a bundled arm.")

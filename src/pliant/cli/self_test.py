@@ -37,7 +37,7 @@ FORMULATIONS = 1e-9
 
 
 @dataclass(frozen=True)
-class Check:
+class SelfCheck:
     """What became of one part; `passed` is None where it could not be tried, and the message says why."""
 
     name: str
@@ -50,7 +50,7 @@ class NotHere(Exception):
     """This machine lacks what a part needs, and pliant does not need it."""
 
 
-def run_checks() -> list[Check]:
+def run_checks() -> list[SelfCheck]:
     """Try every part."""
     _model.cache_clear()
     _reference.cache_clear()
@@ -81,7 +81,7 @@ def parts() -> dict[str, Callable[[], None]]:
     }
 
 
-def _tried(name: str, part: Callable[[], None]) -> Check:
+def _tried(name: str, part: Callable[[], None]) -> SelfCheck:
     begin = time.perf_counter()
     passed: bool | None = True
     message = ""
@@ -91,7 +91,7 @@ def _tried(name: str, part: Callable[[], None]) -> Check:
         passed, message = None, str(error)
     except Exception as error:  # whatever it is, it is the answer of this command
         passed, message = False, f"{type(error).__name__}: {error}"
-    return Check(name, passed, message, time.perf_counter() - begin)
+    return SelfCheck(name, passed, message, time.perf_counter() - begin)
 
 
 # ------------------------------------------------------------------------- one evaluation
@@ -204,7 +204,7 @@ def _reference() -> NDArray[np.float64]:
 
 def _run(method: str) -> None:
     from pliant.integrate.steppers import FIXED
-    from pliant.simulation import simulate
+    from pliant.runs.simulation import simulate
 
     step = STEP if method in FIXED else None
     run = simulate(_model(), T_END, START, torque=TORQUE, method=method, step=step, progress=False)
@@ -212,7 +212,7 @@ def _run(method: str) -> None:
 
 
 def _python_torque() -> None:
-    from pliant.simulation import simulate
+    from pliant.runs.simulation import simulate
 
     run = simulate(_model(), T_END, START, torque=lambda t, q, qd: np.array(TORQUE), progress=False)
     _require(run.q[-1], _reference(), LIMIT, "a run with Python in the loop, compared with SciPy's,")

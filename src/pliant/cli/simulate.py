@@ -19,7 +19,7 @@ from pliant.cli.application import INTERRUPTED
 from pliant.cli.options import Json
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import ModelError, PliantError, SimulationError
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.scenario import Outputs, Scenario
 
 LOG_SECONDS = 5.0

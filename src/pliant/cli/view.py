@@ -11,7 +11,7 @@ import typer
 
 from pliant.cli.output import say
 from pliant.errors import ModelError
-from pliant.results import Result
+from pliant.runs.results import Result
 
 Port = Annotated[int, typer.Option(help="Port on this machine; the next free one is taken.", min=1, max=65535)]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pliant.control.base import Controller, Law, Limited
 from pliant.control.decoupling import ComputedTorque
-from pliant.control.joint import PD, PID, gravity_torque, natural_gains
-from pliant.control.kinematics import TipLine, inverse_kinematics
+from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
+from pliant.control.law import Controller, Law, Limited
 from pliant.control.lqr import LQR, Design
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
-from pliant.control.sampling import Sampled
+from pliant.control.sampled import Sampled
 from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
 from pliant.control.shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
 from pliant.control.signals import Pulse, Samples, Sine
 from pliant.control.splines import Phases, Piecewise, Waypoints
 from pliant.control.switching import Switch
+from pliant.control.tip_space import TipLine, inverse_kinematics
 from pliant.control.trajectories import (
     Constant,
     Cycloidal,

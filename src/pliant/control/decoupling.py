@@ -15,11 +15,11 @@ from typing import Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
-from pliant.control.base import Controller, Law, actuated, gain_matrix, reference_for
+from pliant.control.law import Controller, Law, actuated, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
+from pliant.signatures import checked
 
 
 @checked

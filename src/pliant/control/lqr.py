@@ -10,14 +10,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.control import riccati
-from pliant.control.base import Array, Controller, Law, actuated, gain_matrix
 from pliant.control.decoupling import checked_estimate, decoupled
-from pliant.control.sampling import SampledLaw
+from pliant.control.law import Controller, Law, actuated, gain_matrix
+from pliant.control.sampled import SampledLaw
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.signatures import checked
 
 INNER = ("torque", "decoupling")
 ROOM = 1e-12

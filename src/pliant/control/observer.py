@@ -8,19 +8,18 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.control import riccati
-from pliant.control.base import Controller, Law, Sampler
+from pliant.control.law import Controller, Law, Sampler
 from pliant.control.lqr import DECAYS, LQR, UNREACHED, Design, rest_state, system
-from pliant.control.sampling import delay_ticks, delayed
+from pliant.control.sampled import delay_ticks, delayed
 from pliant.control.sensors import Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
-
-Array = NDArray[np.float64]
+from pliant.signatures import checked
 
 
 @checked

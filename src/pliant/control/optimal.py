@@ -13,17 +13,17 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
-from pliant.control.base import actuated, checked_limit
+from pliant.arrays import Array
 from pliant.control.decoupling import checked_estimate
+from pliant.control.law import actuated, checked_limit
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model
+from pliant.signatures import checked
 
-Array = NDArray[np.float64]
 OBJECTIVES = ("effort", "time")
 
 

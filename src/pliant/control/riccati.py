@@ -8,9 +8,9 @@ orders nothing: each step squares the closed loop.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pliant.arrays import Array
+
 MOST_DOUBLINGS = 60
 CLOSE = 1e-8
 """Residual over the largest term, beyond which a solution is none: half of the digits. Doubling leaves up to 1e-12 with

@@ -11,15 +11,13 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.dynamics.kinematics import placements
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import beam_properties
-
-Array = NDArray[np.float64]
+from pliant.signatures import checked
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.control.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
-
-Array = NDArray[np.float64]
+from pliant.signatures import checked
 
 
 @checked

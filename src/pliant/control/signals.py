@@ -9,10 +9,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Trajectory, moment, numbers, positive
 from pliant.errors import ModelError
+from pliant.signatures import checked
 
 PULSES = ("half-sine", "rectangle")
 

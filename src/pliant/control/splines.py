@@ -10,9 +10,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
-from pliant.control.trajectories import Array, Trajectory, numbers
+from pliant.arrays import Array
+from pliant.control.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
+from pliant.signatures import checked
 
 
 @dataclass(frozen=True)

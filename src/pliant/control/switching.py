@@ -10,11 +10,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.arguments import checked
-from pliant.control.base import Array, Controller, Law
+from pliant.arrays import Array
+from pliant.control.law import Controller, Law
 from pliant.control.trajectories import moment
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.signatures import checked
 
 Condition = Callable[[Any, Any, Any], Any]
 

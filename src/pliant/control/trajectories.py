@@ -13,13 +13,12 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Model
-
-Array = NDArray[np.float64]
+from pliant.signatures import checked
 
 
 class Trajectory:

@@ -165,7 +165,7 @@ class BeamData:
         return self.polar_inertia if name == "torsion" else self.mass_per_length
 
 
-class Shapes(Protocol):
+class ShapeFunctions(Protocol):
     """What a linear beam asks of its shape functions; `pliant.shapes.LinkShapes` is one."""
 
     @property
@@ -192,7 +192,7 @@ class LinearBeam:
     """
 
     data: BeamData
-    shapes: Shapes
+    shapes: ShapeFunctions
     integrals: ModalIntegrals
     rotation: str
     end_rotation: Rotation = field(default_factory=Identity)

@@ -32,9 +32,9 @@ from pliant.algebra.dual import Dual, cross, project, skew
 from pliant.algebra.inertia import symmetric
 from pliant.algebra.rotations import SX
 from pliant.dynamics.chain import Chain, ChainLink
-from pliant.dynamics.dual_screw_bodies import DualBody, Wrench, dual_body, rigid_body
+from pliant.dynamics.dual_screw_bodies import DualBody, ScrewWrench, dual_body, rigid_body
 from pliant.dynamics.dual_screw_kinematics import (
-    Placed,
+    PlacedScrews,
     Screws,
     accelerations,
     base_vector,
@@ -96,7 +96,7 @@ def coriolis_matrix(chain: Chain, q: SX, qd: SX) -> SX:
     return ca.densify(C)
 
 
-def _amplitude_columns(chain: Chain, placed: Placed, link: ChainLink, q: SX, omega: Dual) -> SX:
+def _amplitude_columns(chain: Chain, placed: PlacedScrews, link: ChainLink, q: SX, omega: Dual) -> SX:
     """(n, k) columns of the link's own amplitudes: forces of omega x rd per unit rate, the part W-hat^I of (108)."""
     cd, zero = ca.SX.sym("cd", len(link.body_indices)), Dual.of(ca.SX(3, 1))
     body = dual_body(link, chain.body(link, q), cd)
@@ -114,7 +114,7 @@ def gravity_forces(chain: Chain, q: SX) -> SX:
         if present
     )
     for (placed, body, link), g in zip(inertias(chain, q, ca.SX.zeros(chain.n)), bearing, strict=True):
-        tau[:] += generalised(chain, placed, link, Wrench(cross(body.s, g), g * body.m, body.eps.T @ g))
+        tau[:] += generalised(chain, placed, link, ScrewWrench(cross(body.s, g), g * body.m, body.eps.T @ g))
     return ca.densify(tau)
 
 
@@ -162,7 +162,7 @@ def smallest_eigenvalue(M: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.linalg.eigvalsh(M)[..., 0])
 
 
-def inertias(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Placed, DualBody, ChainLink | None]]:
+def inertias(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[PlacedScrews, DualBody, ChainLink | None]]:
     """What has inertia, base to tip: frame, dual moments, and the link whose amplitudes it feels (a tip load: None)."""
     for frames in walk(chain, q):
         link = frames.link
@@ -171,7 +171,7 @@ def inertias(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Placed, DualBody, Ch
             yield frames.tip, rigid_body(link.load), None
 
 
-def generalised(chain: Chain, placed: Placed, link: ChainLink | None, wrench: Wrench) -> SX:
+def generalised(chain: Chain, placed: PlacedScrews, link: ChainLink | None, wrench: ScrewWrench) -> SX:
     """(n,) P-check^T of a wrench, and its part on the link's own amplitudes, to first order."""
     out = ca.SX(chain.n, 1)
     if placed.indices:

@@ -14,17 +14,17 @@ from pliant.dynamics.dual_screw_kinematics import Screws
 
 
 @dataclass(frozen=True)
-class Wrench:
+class ScrewWrench:
     """Dual moment and force at a frame, (80), and the forces on the amplitudes of the body itself."""
 
     moment: Dual
     force: Dual
     modal: Dual
 
-    def turned_with(self, omega: Dual, body: DualBody) -> Wrench:
+    def turned_with(self, omega: Dual, body: DualBody) -> ScrewWrench:
         """With the moment omega x J thetad of sections that turn against the frame."""
         spin_rate = Dual.first_order(ca.mtimes(body.spin, body.cd))
-        return Wrench(self.moment + cross(omega, spin_rate), self.force, self.modal)
+        return ScrewWrench(self.moment + cross(omega, spin_rate), self.force, self.modal)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class DualBody:
         inertia = Dual(*(ca.trace(D) * ca.SX.eye(3) - D for D in (self.D.real, self.D.dual)))
         return Screws(inertia @ X.omega + cross(self.s, X.v), X.v * self.m - cross(self.s, X.omega))
 
-    def wrench(self, alpha: Dual, a: Dual, E: Dual, B: Dual) -> Wrench:
+    def wrench(self, alpha: Dual, a: Dual, E: Dual, B: Dual) -> ScrewWrench:
         """The bracket of (110), integrated: points accelerate by a + E r + B rd, sections by alpha."""
         s_rate = Dual.first_order(ca.mtimes(self.eps.real, self.cd))
         moment = cross(self.s, a) + axial(E @ self.D) + axial(B @ self.P.T)
@@ -61,7 +61,7 @@ class DualBody:
             self.eps[:, j].T @ a + trace(E @ H) + Dual.of(self.spin[:, j].T) @ alpha + trace(B @ N)
             for j, (H, N) in enumerate(zip(self.H, self.N, strict=True))
         ]
-        return Wrench(moment, force, columns(modal, 1).T)
+        return ScrewWrench(moment, force, columns(modal, 1).T)
 
 
 def dual_body(link: ChainLink, c: SX, cd: SX) -> DualBody:

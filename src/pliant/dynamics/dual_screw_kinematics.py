@@ -76,7 +76,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedScrews:
     """A frame of a link: coordinates that move it, its projecting matrix P-check (93) and which columns are elastic."""
 
     indices: tuple[int, ...]
@@ -101,8 +101,8 @@ class LinkFrames:
     """A link on the way out: frame i at its controlled end and frame i' at its distal end."""
 
     link: ChainLink
-    root: Placed
-    tip: Placed
+    root: PlacedScrews
+    tip: PlacedScrews
 
 
 def walk(chain: Chain, q: SX) -> Iterator[LinkFrames]:
@@ -116,14 +116,14 @@ def walk(chain: Chain, q: SX) -> Iterator[LinkFrames]:
         if link.joint_index is not None:
             P = P.followed_by(joint_screw(link))
             indices, elastic = (*indices, link.joint_index), (*elastic, False)
-        root = Placed(indices, elastic, P)
+        root = PlacedScrews(indices, elastic, P)
         end, shape = tip_shape(link.body, chain.body(link, q))
         P = P.referred(shape.p)
         if link.flexible:
             P = P.followed_by(shape.screws(exact)).bent(shape.theta)
             indices, elastic = (*indices, *link.body_indices), (*elastic, *(True for _ in link.body_indices))
         P = P.turned(end)
-        yield LinkFrames(link, root, Placed(indices, elastic, P))
+        yield LinkFrames(link, root, PlacedScrews(indices, elastic, P))
 
 
 def joint_screw(link: ChainLink) -> Screws:

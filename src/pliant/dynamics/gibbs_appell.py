@@ -23,11 +23,11 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.gibbs_appell_inertia import inertia_matrix
-from pliant.dynamics.gibbs_appell_links import Link, links_of
+from pliant.dynamics.gibbs_appell_links import GibbsAppellLink, links_of
 
 
 @dataclass(frozen=True)
-class Motion:
+class LinkMotion:
     """Angular velocity, angular acceleration and acceleration of the origin of a link, in its axes."""
 
     omega: SX
@@ -50,7 +50,7 @@ def inverse_dynamics(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
     return gibbs_derivatives(chain, links_of(chain, q, qd), qd, qdd)
 
 
-def gibbs_derivatives(chain: Chain, links: list[Link], qd: SX, qdd: SX) -> SX:
+def gibbs_derivatives(chain: Chain, links: list[GibbsAppellLink], qd: SX, qdd: SX) -> SX:
     """(n,) derivatives of the Gibbs function by second derivatives, Steps 2-6; zero `qdd` leaves -Re of the links."""
     motions = outward_motion(chain, links, qd, qdd)
     S, T = _link_forces(links, motions, qdd)
@@ -68,13 +68,13 @@ def gibbs_derivatives(chain: Chain, links: list[Link], qd: SX, qdd: SX) -> SX:
     return out
 
 
-def outward_motion(chain: Chain, links: list[Link], qd: SX, qdd: SX) -> list[Motion]:
+def outward_motion(chain: Chain, links: list[GibbsAppellLink], qd: SX, qdd: SX) -> list[LinkMotion]:
     """Step 2: omega (63), omegad (65) and rdd (59) of links 0...n; zero `qdd` leaves omegad_v and rdd_v.
 
     Gravity is base acceleration -g.
     """
     base = chain.base
-    motions = [Motion(base.omega, base.alpha, base.a - chain.gravity)]
+    motions = [LinkMotion(base.omega, base.alpha, base.a - chain.gravity)]
     for before, link in pairwise(links):
         omega, omegad, rdd = motions[-1].omega, motions[-1].omegad, motions[-1].rdd
         deltadd = before.second(qdd)
@@ -87,11 +87,11 @@ def outward_motion(chain: Chain, links: list[Link], qd: SX, qdd: SX) -> list[Mot
         if link.joint is not None:
             omega = turning + link.z * qd[link.joint]  # (63)
             omegad = omegad + ca.cross(turning, link.z) * qd[link.joint] + link.z * qdd[link.joint]
-        motions.append(Motion(omega, omegad, link.R.unapply(rdd)))
+        motions.append(LinkMotion(omega, omegad, link.R.unapply(rdd)))
     return motions
 
 
-def _link_forces(links: list[Link], motions: list[Motion], qdd: SX) -> tuple[list[SX], list[SX]]:
+def _link_forces(links: list[GibbsAppellLink], motions: list[LinkMotion], qdd: SX) -> tuple[list[SX], list[SX]]:
     """Step 3: the brackets of (43), i.e. S (96) and T (97) with B_1 and B_6 of the second derivatives."""
     S, T = [], []
     for link, motion in zip(links, motions, strict=True):
@@ -104,7 +104,7 @@ def _link_forces(links: list[Link], motions: list[Motion], qdd: SX) -> tuple[lis
     return S, T
 
 
-def _inward_forces(links: list[Link], S: list[SX], T: list[SX]) -> tuple[list[SX], list[SX]]:
+def _inward_forces(links: list[GibbsAppellLink], S: list[SX], T: list[SX]) -> tuple[list[SX], list[SX]]:
     """Step 4: phi_j (100), the force of all beyond j, and chi_j (99), the moment about O_j of link j and beyond."""
     n = len(links) - 1
     phi, chi = [ca.SX(3, 1)] * (n + 1), [T[n]] * (n + 1)
@@ -115,7 +115,7 @@ def _inward_forces(links: list[Link], S: list[SX], T: list[SX]) -> tuple[list[SX
     return phi, chi
 
 
-def _modal_forces(link: Link, motion: Motion, qdd: SX) -> SX:
+def _modal_forces(link: GibbsAppellLink, motion: LinkMotion, qdd: SX) -> SX:
     """Step 5: Q (102) with eps_jf where the paper prints c_jf, and the sC deltadd of (44)."""
     i, omega = link.integrals, motion.omega
     if not link.indices:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from pliant.algebra.rotations import SX, skew
-from pliant.dynamics.gibbs_appell_links import Link
+from pliant.dynamics.gibbs_appell_links import GibbsAppellLink
 
 Table = defaultdict[tuple[int, int], SX]
 """Matrices j_X_k by (j, k); what has no links to sum is zero."""
@@ -51,7 +51,7 @@ class Sums:
     V: Table
 
 
-def inertia_matrix(links: list[Link], size: int) -> SX:
+def inertia_matrix(links: list[GibbsAppellLink], size: int) -> SX:
     """(size, size) inertia matrix of the whole system: Step 10, with blocks below the diagonal from symmetry."""
     sums = compound_sums(links)
     Y = _moments_of_deflections(links, sums)
@@ -67,7 +67,7 @@ def inertia_matrix(links: list[Link], size: int) -> SX:
     return ca.densify(I)
 
 
-def compound_sums(links: list[Link]) -> Sums:
+def compound_sums(links: list[GibbsAppellLink]) -> Sums:
     """Steps 7-9."""
     n, first = len(links) - 1, 0 if links[0].indices else 1
     R = _compound_rotations(links, first)
@@ -93,7 +93,7 @@ def compound_sums(links: list[Link]) -> Sums:
 # -------------------------------------------------------------------------------------------------------- Steps 7 and 8
 
 
-def _compound_rotations(links: list[Link], first: int) -> Table:
+def _compound_rotations(links: list[GibbsAppellLink], first: int) -> Table:
     """Step 7: j_R_k for every pair of links."""
     n, R = len(links) - 1, _table()
     for j in range(first, n + 1):
@@ -104,7 +104,7 @@ def _compound_rotations(links: list[Link], first: int) -> Table:
     return R
 
 
-def _compound_positions(links: list[Link], R: Table, first: int) -> Table:
+def _compound_positions(links: list[GibbsAppellLink], R: Table, first: int) -> Table:
     """Step 8: `r[i, j]` from O_i to O_j in the axes of link i, j > i."""
     n, step, r = len(links) - 1, _table(), _table()
     for i in range(first, n):
@@ -132,7 +132,7 @@ def _outer_sums(B: list[SX], R: Table, first: int, mirrored: Callable[[SX], tupl
     return X
 
 
-def _psi(links: list[Link], R: Table, r: Table, xi: Table, first: int) -> Table:
+def _psi(links: list[GibbsAppellLink], R: Table, r: Table, xi: Table, first: int) -> Table:
     """psi (77)."""
     n, psi = len(links) - 1, _table()
     for j in range(n - 1, first - 1, -1):
@@ -144,7 +144,7 @@ def _psi(links: list[Link], R: Table, r: Table, xi: Table, first: int) -> Table:
     return psi
 
 
-def _lambda(links: list[Link], R: Table, first: int) -> Table:
+def _lambda(links: list[GibbsAppellLink], R: Table, first: int) -> Table:
     """lambda (93): the mass beyond both links times their compound rotation."""
     n, lam = len(links) - 1, _table()
     mass = ca.SX(1, 1)
@@ -157,7 +157,7 @@ def _lambda(links: list[Link], R: Table, first: int) -> Table:
     return lam
 
 
-def _gamma(links: list[Link], R: Table, r: Table, lam: Table, first: int) -> Table:
+def _gamma(links: list[GibbsAppellLink], R: Table, r: Table, lam: Table, first: int) -> Table:
     """gamma (79)."""
     n, gamma = len(links) - 1, _table()
     for j in range(n - 1, first - 1, -1):
@@ -172,7 +172,7 @@ def _gamma(links: list[Link], R: Table, r: Table, lam: Table, first: int) -> Tab
 # -------------------------------------------------------------------------------------------------------------- Step 10
 
 
-def _moments_of_deflections(links: list[Link], s: Sums) -> Table:
+def _moments_of_deflections(links: list[GibbsAppellLink], s: Sums) -> Table:
     """`Y[j, k]` (3, m_k): moments about O_j of unit second derivatives of link k's deflections, brackets of (81)."""
     Y = _table()
     for k, column in enumerate(links):
@@ -187,7 +187,7 @@ def _moments_of_deflections(links: list[Link], s: Sums) -> Table:
     return Y
 
 
-def _deflection_block(links: list[Link], s: Sums, Y: Table, j: int, k: int) -> SX:
+def _deflection_block(links: list[GibbsAppellLink], s: Sums, Y: Table, j: int, k: int) -> SX:
     """(m_j, m_k) block of two links' deflections, j <= k: Step 10 in place of (85).
 
     The moment about O_{j+1} of all beyond link j is the bracket of (81) for j + 1, turned to the axes of link j.

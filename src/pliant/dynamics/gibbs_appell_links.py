@@ -59,7 +59,7 @@ class Integrals:
 
 
 @dataclass(frozen=True)
-class Link:
+class GibbsAppellLink:
     """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joint` the index of its angle, `indices` of its deflection variables.
 
     `r` runs from O_i to O_{i+1} (60), `r_modes` and `theta_modes` (3, m) are r_kt and theta_kt there, `rate` the rates
@@ -94,7 +94,7 @@ class Link:
         return qdd[list(self.indices)] if self.indices else ca.SX(0, 1)
 
 
-def links_of(chain: Chain, q: SX, qd: SX) -> list[Link]:
+def links_of(chain: Chain, q: SX, qd: SX) -> list[GibbsAppellLink]:
     """Links 0 (the base) to n, so that an index is the paper's."""
     R: Rotation = Identity()
     links = []
@@ -107,7 +107,9 @@ def links_of(chain: Chain, q: SX, qd: SX) -> list[Link]:
     return links
 
 
-def _link(chain: Chain, link: ChainLink | None, following: ChainLink | None, R: Rotation, q: SX, qd: SX) -> Link:
+def _link(
+    chain: Chain, link: ChainLink | None, following: ChainLink | None, R: Rotation, q: SX, qd: SX
+) -> GibbsAppellLink:
     tip = _tip(chain, link, q, qd)
     cd = chain.body(link, qd) if link is not None else ca.SX(0, 1)
     body = _moments(chain, link, tip, q, qd)
@@ -123,7 +125,7 @@ def _link(chain: Chain, link: ChainLink | None, following: ChainLink | None, R: 
         indices, rate = (*indices, following.joint_index), ca.vertcat(cd, sliding)
         r_modes, theta_modes = ca.horzcat(r_modes, slide), ca.horzcat(theta_modes, ca.SX(3, 1))
         body = _with_massless_shape(body)
-    return Link(
+    return GibbsAppellLink(
         joint=link.joint_index if link is not None and link.joint.turns else None,
         z=link.joint.a if link is not None else ca.SX(3, 1),
         R=R, indices=indices, rate=rate, r=tip.p + offset, r_modes=r_modes, theta_modes=theta_modes,

@@ -27,7 +27,7 @@ import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponential_bias
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Moments, RigidMap, TipMap, is_zero
-from pliant.dynamics.sliding_material import Flow, Material
+from pliant.dynamics.sliding_material import Flow, MaterialPoints
 from pliant.dynamics.sliding_shapes import FollowedShapes, SlidingShapes, sliding_shapes
 from pliant.shapes import LinkShapes
 
@@ -103,11 +103,11 @@ class SlidingBeam:
             P=material.dyad(r, rd), f_beta=material.integral(beta), X_beta=material.dyad(beta, r), b_beta=b_beta,
         )  # fmt: skip
 
-    def _material(self, l: SX) -> Material:
+    def _material(self, l: SX) -> MaterialPoints:
         known = self.functions
         axis = known.axis if known is not None else np.zeros((0, 3))
         free = known.integrals(l) if known is not None else None
-        return Material(self.data.mass_per_length, self.total_length, l, axis, free)
+        return MaterialPoints(self.data.mass_per_length, self.total_length, l, axis, free)
 
     def _fields(self, c: SX, cd: SX) -> tuple[Flow, list[Flow], Flow, Flow]:
         """r, the phi_j = dr/dc_j, rd and beta."""

@@ -22,7 +22,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Material:
+class MaterialPoints:
     """All material of a beam of total length `total`, `l` of it outside: integrates fields and their products."""
 
     mu: SX

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.shapes import CLAMPED, LoadRatios, clamped_mass_roots
-from pliant.shapes.load import Array
 from pliant.shapes.roots import Products
 
 DEGREES = (6, 9, 13, 19, 27, 39)

@@ -15,12 +15,12 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Array
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_modes import MovingModes, Roots
 from pliant.dynamics.sliding_shapes import FollowedShapes
 from pliant.errors import ModelError
-from pliant.shapes.load import Array
 
 ROOTS = ("solved", "integrated")
 

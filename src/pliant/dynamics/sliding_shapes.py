@@ -23,9 +23,9 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX
+from pliant.arrays import Array
 from pliant.dynamics.sliding_modes import Jet, LengthModes, MovingModes
 from pliant.shapes import BendingModes, LinkShapes, gauss_rule
-from pliant.shapes.load import Array
 
 ORDERS = (0, 1, 2)
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2))  # products of derivatives that occur

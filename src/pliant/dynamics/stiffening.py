@@ -23,7 +23,7 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import LinearBeam, Moments, TipMap
 from pliant.dynamics.chain import Chain, ChainLink
-from pliant.shapes import LinkShapes, ModalIntegrals, Profile, gauss_rule
+from pliant.shapes import LinkShapes, ModalIntegrals, SectionProfile, gauss_rule
 
 
 def bending_pairs(shapes: LinkShapes, H: np.ndarray) -> list[tuple[int, int]]:
@@ -64,7 +64,7 @@ class LiftedShapes:
 
 
 def lift(
-    shapes: LinkShapes, integrals: ModalIntegrals, profile: Profile, squares: bool = True
+    shapes: LinkShapes, integrals: ModalIntegrals, profile: SectionProfile, squares: bool = True
 ) -> tuple[LiftedShapes, ModalIntegrals]:
     """The lifted shapes of a link and their integrals under the profile of its beam.
 

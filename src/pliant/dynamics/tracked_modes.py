@@ -23,10 +23,10 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Array
 from pliant.dynamics.sliding_modes import clenshaw, family
 from pliant.errors import UnsupportedModel
 from pliant.shapes import CLAMPED, clamped_mass_roots
-from pliant.shapes.load import Array
 from pliant.shapes.roots import Products
 
 HARMONICS = (4, 8, 16, 32, 64)

@@ -11,15 +11,15 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import checked
-from pliant.control.base import checked_limit
-from pliant.environments.motion import Motion
+from pliant.arrays import Array
+from pliant.control.law import checked_limit
+from pliant.environments.motion import PackMotion
 from pliant.environments.tasks import TASKS
 from pliant.errors import ModelError
 from pliant.robot import Robot, load
 from pliant.robot.faults import suggestion
+from pliant.signatures import checked
 
-Array = NDArray[np.float64]
 FALL = -100.0
 """Reward of an arm that was driven out of all bounds; its episode ends."""
 
@@ -34,7 +34,7 @@ class _Arms:
         if task not in TASKS:
             raise ModelError(f"task: got {task!r}, expected one of {', '.join(TASKS)}{suggestion(task, TASKS)}")
         arm = load(robot) if isinstance(robot, str) else robot
-        self.motion = Motion(arm, count, period, vary or {})
+        self.motion = PackMotion(arm, count, period, vary or {})
         self.limit = self.motion.torque_scale()
         if torque_limit is not None:
             self.limit = checked_limit("torque_limit", torque_limit, self.motion.m)
@@ -152,7 +152,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         return self._arms.observe(), reward, np.asarray(fallen, dtype=bool), np.asarray(over, dtype=bool), {}
 
 
-def _middle(motion: Motion) -> Array:
+def _middle(motion: PackMotion) -> Array:
     """(m,) joint positions of the arm as it is described; a sliding beam stands in the middle of its travel."""
     from pliant.dynamics.sliding_links import rest_state
 

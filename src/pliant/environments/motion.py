@@ -7,21 +7,21 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.batch.inputs import equations
+from pliant.arrays import Array
+from pliant.batch.batch_equations import equations
 from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.kernels.pack import March, Method, Plan
+from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
 from pliant.model import Model
 from pliant.robot import Robot
 
-Array = NDArray[np.float64]
 RADIANS = 0.4
 """Of the fastest mode in a step: RK4 is stable to 2.8, and true to 1e-4 of a swing at this."""
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32
 
 
-class Motion:
+class PackMotion:
     """B arms of one robot: states x (B, 2n), numbers p (B, P), advanced by one control period at a time."""
 
     def __init__(self, robot: Robot, count: int, period: float, vary: Mapping[str, tuple[float, float]]) -> None:
@@ -32,9 +32,9 @@ class Motion:
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints
         f = equations(self.model, torque=np.zeros(self.m))
-        self._march = March(f.function, Method("rk4"))
+        self._march = BatchIntegrator(f.function, Method("rk4"))
         self.substeps = self._substeps()
-        self._plan = Plan(
+        self._plan = TimeSegments(
             np.zeros(1), np.full(1, period / self.substeps), np.full(1, self.substeps), np.zeros(1, dtype=np.int64),
             np.zeros(1, dtype=np.int64),
         )  # fmt: skip

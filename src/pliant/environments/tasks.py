@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.environments.motion import Motion
-
-Array = NDArray[np.float64]
-Chosen = NDArray[np.bool_]
+from pliant.arrays import Array, Booleans
+from pliant.environments.motion import PackMotion
 
 
 @dataclass
 class Task:
     """A task of B arms. `goal` (B, g) is part of what is observed; subclasses set it and give the reward."""
 
-    motion: Motion
+    motion: PackMotion
     spread: float
     effort: float = 0.01
 
@@ -33,7 +30,7 @@ class Task:
         """Numbers that tell the goal."""
         return self.motion.m
 
-    def begin(self, chosen: Chosen, rng: np.random.Generator) -> None:
+    def begin(self, chosen: Booleans, rng: np.random.Generator) -> None:
         """New starts and targets of the chosen arms."""
         size = (int(chosen.sum()), self.motion.m)
         self.start[chosen] = self.middle + rng.uniform(-self.spread, self.spread, size)
@@ -42,7 +39,7 @@ class Task:
         self.motion.place(chosen, self.start[chosen], rng)
         self.aim(chosen)
 
-    def aim(self, chosen: Chosen) -> None:
+    def aim(self, chosen: Booleans) -> None:
         """Set the goals of the chosen arms."""
         self.goal[chosen] = self.target[chosen]
 
@@ -63,7 +60,7 @@ class Reach(Task):
         """A position."""
         return 3
 
-    def aim(self, chosen: Chosen) -> None:
+    def aim(self, chosen: Booleans) -> None:
         """Where the tip of the unbent arm would be at the target."""
         m = self.motion
         q = np.tile(m.q[:1], (int(chosen.sum()), 1))
@@ -91,7 +88,7 @@ class Track(Task):
         """Position and speed of the reference."""
         return 2 * self.motion.m
 
-    def aim(self, chosen: Chosen) -> None:
+    def aim(self, chosen: Booleans) -> None:
         """The reference now: from the start towards the target and back."""
         w = 2 * np.pi * self.frequency
         phase = w * self.time[chosen, None]

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pliant.arguments import checked
 from pliant.errors import ModelError
 from pliant.export.c import export_c
 from pliant.export.casadi_files import export_casadi
-from pliant.export.cuda import export_cuda
+from pliant.export.cuda_source import export_cuda
 from pliant.export.fmu import export_fmu
 from pliant.export.latex import export_latex
 from pliant.export.python_source import export_python
 from pliant.model import Model
+from pliant.signatures import checked
 
 EXPORTS: dict[str, Callable[..., Path]] = {
     "c": export_c,

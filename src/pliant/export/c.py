@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.arguments import checked
 from pliant.export.c_check import test_driver
 from pliant.export.c_text import C, array, comment, room
 from pliant.export.contents import (
@@ -25,6 +24,7 @@ from pliant.export.readme import write_readme
 from pliant.export.statements import Statements, write
 from pliant.kernels import Tape
 from pliant.model import Model
+from pliant.signatures import checked
 
 LONGEST_FUNCTION = 600
 """Assignments in one C function; a longer one is cut in parts of `PART`."""

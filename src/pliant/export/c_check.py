@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.export.c_text import Array, array, c_constant, comment, room
+from pliant.arrays import Array
+from pliant.export.c_text import array, c_constant, comment, room
 from pliant.export.contents import FUNCTIONS, description, export_name, template
 from pliant.kernels.target import AGREEMENT
 from pliant.model import Model

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pliant.arrays import Array
 from pliant.export.statements import Language
-
-Array = NDArray[np.float64]
 
 
 def c_constant(x: float) -> str:

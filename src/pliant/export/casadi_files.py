@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from pliant.arguments import checked
 from pliant.export.contents import (
     FUNCTIONS,
     chosen,
@@ -21,6 +20,7 @@ from pliant.export.contents import (
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
 from pliant.model import Model
+from pliant.signatures import checked
 
 
 @checked

@@ -19,7 +19,7 @@ from pliant.model import EXPRESSIONS, Model
 
 
 @dataclass(frozen=True)
-class Signature:
+class ExportSignature:
     """A function of an export: what it does, its inputs, and the names and shapes of its outputs."""
 
     what: str
@@ -31,23 +31,23 @@ def _square(model: Model) -> tuple[int, int]:
     return (model.n, model.n)
 
 
-FUNCTIONS: dict[str, Signature] = {
-    "forward_dynamics": Signature(
+FUNCTIONS: dict[str, ExportSignature] = {
+    "forward_dynamics": ExportSignature(
         "accelerations qdd under joint torques tau", ("q", "qd", "tau"), lambda m: {"qdd": (m.n,)}
     ),
-    "inverse_dynamics": Signature(
+    "inverse_dynamics": ExportSignature(
         "generalised forces M qdd + bias that give accelerations qdd", ("q", "qd", "qdd"), lambda m: {"force": (m.n,)}
     ),
-    "mass_matrix": Signature("inertia matrix M, rotors included", ("q",), lambda m: {"M": _square(m)}),
-    "bias": Signature(
+    "mass_matrix": ExportSignature("inertia matrix M, rotors included", ("q",), lambda m: {"M": _square(m)}),
+    "bias": ExportSignature(
         "gravity, elastic, damping, friction and velocity terms", ("q", "qd"), lambda m: {"bias": (m.n,)}
     ),
-    "energy": Signature("kinetic, gravity and strain energy (J)", ("q", "qd"), lambda m: {"energy": (3,)}),
-    "tip_pose": Signature("4 x 4 pose of the distal frame in the base", ("q",), lambda m: {"pose": (4, 4)}),
-    "jacobian": Signature(
+    "energy": ExportSignature("kinetic, gravity and strain energy (J)", ("q", "qd"), lambda m: {"energy": (3,)}),
+    "tip_pose": ExportSignature("4 x 4 pose of the distal frame in the base", ("q",), lambda m: {"pose": (4, 4)}),
+    "jacobian": ExportSignature(
         "Jacobian [angular; linear] of the distal frame in base axes", ("q",), lambda m: {"J": (6, m.n)}
     ),
-    "linearize": Signature(
+    "linearize": ExportSignature(
         "A and B of x' = A x + B tau about a state, x = [q; qd]",
         ("q", "qd", "tau"),
         lambda m: {"A": (2 * m.n, 2 * m.n), "B": (2 * m.n, m.n_joints)},

@@ -17,7 +17,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, comment
@@ -27,6 +26,7 @@ from pliant.export.fmu_variables import Output, Variable, curve, nominal_states,
 from pliant.export.placing import placed_file, require_free
 from pliant.kernels import Tape
 from pliant.model import Model
+from pliant.signatures import checked
 
 VERSIONS = ("3.0", "2.0")
 

@@ -10,7 +10,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.arguments import checked
 from pliant.dynamics.matrices import general
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.contents import coordinate_units, description, export_name, parameter_unit, template
@@ -19,6 +18,7 @@ from pliant.export.readme import write_readme
 from pliant.kernels import Tape
 from pliant.kernels.operations import NAMES
 from pliant.model import Model
+from pliant.signatures import checked
 
 LARGEST = 400
 """Operations beyond which nobody reads the equations."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.arguments import checked
 from pliant.export.c import elements, labels, shown
 from pliant.export.contents import FUNCTIONS, chosen, description, export_name, provenance, tape, template
 from pliant.export.placing import placed
@@ -14,6 +13,7 @@ from pliant.export.readme import write_readme
 from pliant.export.statements import Language, write
 from pliant.kernels import Tape
 from pliant.model import Model
+from pliant.signatures import checked
 
 
 def python_constant(x: float) -> str:

@@ -1,8 +1,8 @@
 """Fitting an arm to measured runs."""
 
+from pliant.identification.csv_files import read_csv
 from pliant.identification.estimate import Channel, Identification, Unresolved
 from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
-from pliant.identification.tables import read_csv
 
 __all__ = ["Channel", "Identification", "Recording", "Strain", "Unresolved", "identify", "read_csv"]

@@ -7,16 +7,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.composition import Composition
 from pliant.dynamics.kinematics import tip_pose
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording, Strain
-from pliant.loads.points import fraction, place_of
+from pliant.loads.stations import fraction, place_of
 from pliant.model import Model
 from pliant.robot import RobotView, beam_properties
 from pliant.robot.faults import suggestion
+from pliant.runs.composition import Composition
+from pliant.runs.internal_forces import RunHistory, RunSymbols
 from pliant.shapes import section_profile
-from pliant.structure import Run, RunSymbols
 
 AXES = ("tip.x", "tip.y", "tip.z")
 
@@ -64,7 +64,7 @@ def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
     """N/EA - y M_z/EI_z + z M_y/EI_y from the forces of the section, as `Result.strain` has it."""
     model = composed.model
     nothing = np.zeros((1, model.n))
-    run = Run(
+    run = RunHistory(
         model, np.zeros(1), nothing, nothing, nothing, model.nominal_parameters, recording.loads, recording.base
     )  # fmt: skip
     place, eta = run.station(gauge.link, gauge.x)

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.errors import ModelError, SimulationError
 from pliant.identification.estimate import Channel, Identification
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
@@ -23,8 +22,8 @@ from pliant.identification.response import Response
 from pliant.identification.unknowns import Unknowns, check_paths, unknowns
 from pliant.model import Model
 from pliant.robot import Robot
+from pliant.signatures import checked
 
-Array = NDArray[np.float64]
 ROUNDS = 4
 """Times that the noise is estimated anew."""
 SCATTER = 0.2

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.identification.estimate import Unresolved
 from pliant.identification.residuals import Residuals, loss_function
 from pliant.identification.unknowns import Unknowns
 
-Array = NDArray[np.float64]
 LOOSE = 0.5
 """A direction known no better than to this fraction of the values counts as unresolved."""
 LOST = 1e-6

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.signatures import checked
 
-Array = NDArray[np.float64]
 LATE_START = 10.0
 """A clock that begins later than this many durations after zero is not that of the run."""
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import SimulationError
 from pliant.identification.response import Prediction, Response
 from pliant.identification.unknowns import Unknowns
 
-Array = NDArray[np.float64]
 LOSSES = ("linear", "soft_l1", "huber", "cauchy")
 FIRST_NOISE = 0.01
 """Noise of a channel before it is known, as a fraction of the deviation of its readings."""

@@ -14,19 +14,17 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.composition import LARGEST_JACOBIAN, compose
+from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.identification.channels import readings
 from pliant.identification.recording import Recording
-from pliant.inputs import Inputs, listed, read_input, start_state
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.model.statics import rest_slope
-
-Array = NDArray[np.float64]
+from pliant.runs.composition import LARGEST_JACOBIAN, compose
+from pliant.runs.drives import Inputs, listed, read_input, start_state
 
 
 @dataclass(frozen=True)

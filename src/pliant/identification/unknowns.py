@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot import Robot
 from pliant.robot.faults import suggestion
 
-Array = NDArray[np.float64]
 SMALLEST = 1e-6
 """Lower bound of a number that must be positive, as a fraction of its start."""
 START_SCALE = 0.01

@@ -1,9 +1,9 @@
 """Integration of ordinary differential equations by compiled stepping loops. Knows no robot."""
 
-from .arguments import METHODS
-from .driver import solve
-from .problem import Events, Hold, Jumps, Problem, Samples
-from .solution import EventLog, Failure, Solution, Stats, Stiffness
+from pliant.integrate.driver import solve
+from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput
+from pliant.integrate.settings import METHODS
+from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Stiffness
 
 __all__ = [
     "METHODS",
@@ -13,7 +13,7 @@ __all__ = [
     "Hold",
     "Jumps",
     "Problem",
-    "Samples",
+    "SampledInput",
     "Solution",
     "Stats",
     "Stiffness",

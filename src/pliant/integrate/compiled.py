@@ -17,8 +17,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from ..kernels.sides import MARGIN  # a number: the cache would not notice a change of it
-from .numba_target import follow_kernels
+from pliant.integrate.numba_target import follow_kernels
+from pliant.kernels.sides import MARGIN  # a number: the cache would not notice a change of it
 
 follow_kernels()  # before the first function is compiled
 
@@ -59,7 +59,7 @@ class Ode(NamedTuple):
     atol: Any
 
 
-class Plan(NamedTuple):
+class LoopPlan(NamedTuple):
     """Times a step must end on; row `which[k]` of `table` goes to p[first:] there; `stops[k]` returns to Python."""
 
     count: Any
@@ -94,7 +94,7 @@ class Record(NamedTuple):
     log_event: Any
 
 
-class Step(NamedTuple):
+class StepState(NamedTuple):
     """Start and end of the step at hand, room for a state between, dense output, and `degree` rows of it."""
 
     degree: Any
@@ -201,17 +201,17 @@ def integers(typingctx, address):
 
 @compiled
 def unpack(i):
-    """Ode, Plan, Record and Step from the head of a loop's table, in the order of their fields."""
+    """Ode, LoopPlan, Record and StepState from the head of a loop's table, in the order of their fields."""
     ode = Ode(
         i[0], i[1], i[2], i[3], i[4], doubles(i[5]), integers(i[6]), doubles(i[7]), integers(i[8]), doubles(i[9])
     )  # fmt: skip
-    plan = Plan(i[10], i[11], i[12], doubles(i[13]), integers(i[14]), integers(i[15]), doubles(i[16]))
+    plan = LoopPlan(i[10], i[11], i[12], doubles(i[13]), integers(i[14]), integers(i[15]), doubles(i[16]))
     record = Record(
         i[17], i[18], i[19], i[20], i[21], i[22], doubles(i[23]), doubles(i[24]), doubles(i[25]), doubles(i[26]),
         doubles(i[27]), doubles(i[28]), doubles(i[29]), integers(i[30]), integers(i[31]), doubles(i[32]),
         doubles(i[33]), integers(i[34]),
     )  # fmt: skip
-    step = Step(i[35], doubles(i[36]), doubles(i[37]), doubles(i[38]), doubles(i[39]))
+    step = StepState(i[35], doubles(i[36]), doubles(i[37]), doubles(i[38]), doubles(i[39]))
     return ode, plan, record, step
 
 

@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ModelError, UnsupportedModel
-from .arguments import Run, prepare
-from .problem import Events, Floats, Hold, Jumps, Problem, Samples, StageCallback
-from .runge_kutta import dop853, dopri5
-from .solution import EventLog, Failure, Solution, Stats, Status, Stiffness
-from .state import Rows, State
-from .steppers import FIXED, Stepper, error_order, make_stepper
-from .stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
-from .sundials import MULTISTEP, solve_sundials
+from pliant.arrays import Array
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
+from pliant.integrate.runge_kutta import dop853, dopri5
+from pliant.integrate.settings import Settings, prepare
+from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
+from pliant.integrate.state import Rows, State
+from pliant.integrate.steppers import FIXED, Stepper, error_order, make_stepper
+from pliant.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
+from pliant.integrate.sundials import MULTISTEP, solve_sundials
 
 CHUNK_SECONDS = 0.15
 #: A step this small a part of the span would take 1e13 like it: a breakdown, not patience.
@@ -36,9 +37,9 @@ def solve(
     step: float | None = None,
     outputs: npt.ArrayLike | None = None,
     p: npt.ArrayLike | None = None,
-    samples: Samples | None = None,
+    samples: SampledInput | None = None,
     hold: Hold | None = None,
-    breaks: Sequence[float] | Floats = (),
+    breaks: Sequence[float] | Array = (),
     jumps: Jumps | None = None,
     callback: StageCallback | None = None,
     n_callback: int = 0,
@@ -107,7 +108,7 @@ class _Driver:
 
     def __init__(
         self,
-        run: Run,
+        run: Settings,
         state: State,
         rows: Rows,
         hold: Hold | None,
@@ -115,7 +116,7 @@ class _Driver:
         progress: Callable[[float], None] | None,
         max_steps: int | None,
     ) -> None:
-        from . import compiled
+        from pliant.integrate import compiled
 
         self.c = compiled
         self.run, self.state, self.rows, self.hold, self.jumps = run, state, rows, hold, jumps
@@ -159,7 +160,7 @@ class _Driver:
         state.clock[c.H] = run.step if fixed else self._first_step(slope)
         return True
 
-    def _first_step(self, slope: Floats) -> float:
+    def _first_step(self, slope: Array) -> float:
         """Hairer's estimate from f and its change along an Euler step, [HW] II.4."""
         run, k = self.run, error_order(self.method)
         weight = run.atol + run.rtol * np.abs(run.x0)
@@ -167,7 +168,7 @@ class _Driver:
         if self.method == "rodas5p":
             weight[m : 2 * m] = np.inf
 
-        def norm(v: Floats) -> float:
+        def norm(v: Array) -> float:
             scaled = np.abs(v / weight)
             largest = scaled.max()  # taken out of the squares, which would overflow on absurd rates
             if not 0 < largest < np.inf:

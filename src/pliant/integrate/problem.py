@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ModelError
+from pliant.arrays import Array
+from pliant.errors import ModelError
 
-Floats = npt.NDArray[np.float64]
-StageCallback = Callable[[float, Floats, Floats], None]
+StageCallback = Callable[[float, Array, Array], None]
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampledInput:
     """Piecewise constant input: p[first : first + m] = values[k] from times[k] until times[k + 1].
 
     Before times[0] the first row holds, after the last time the last one. Steps end exactly on the times.
     """
 
-    times: Floats
-    values: Floats
+    times: Array
+    values: Array
     first: int = 0
 
     def __post_init__(self) -> None:
@@ -75,10 +75,10 @@ class Samples:
         values = np.ascontiguousarray(self.values, dtype=float)
         if times.ndim != 1 or values.ndim != 2 or len(times) != len(values) or len(times) == 0:
             raise ModelError(
-                f"Samples: times {times.shape}, values {values.shape}; expected (K,) and (K, m) with K >= 1"
+                f"SampledInput: times {times.shape}, values {values.shape}; expected (K,) and (K, m) with K >= 1"
             )
         if not (np.diff(times) > 0).all() or not (np.isfinite(times).all() and np.isfinite(values).all()):
-            raise ModelError("Samples: times must rise strictly, and times and values be finite")
+            raise ModelError("SampledInput: times must rise strictly, and times and values be finite")
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
 
@@ -91,7 +91,7 @@ class Hold:
     """
 
     function: StageCallback
-    times: Floats
+    times: Array
 
     def __post_init__(self) -> None:
         times = np.ascontiguousarray(self.times, dtype=float)
@@ -104,8 +104,8 @@ class Hold:
 class Jumps:
     """Times at which the state itself jumps: `function(k, x, p)` gives the state behind the k-th of them."""
 
-    function: Callable[[int, Floats, Floats], Floats]
-    times: Floats
+    function: Callable[[int, Array, Array], Array]
+    times: Array
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from functools import cache
 
 import numpy as np
 
-from .tableau import Floats, RosenbrockTableau
+from pliant.arrays import Array
+from pliant.integrate.tableau import RosenbrockTableau
 
 GAMMA = 0.21193756319429014
 A_ROWS = (
@@ -41,7 +42,7 @@ DENSE_ROWS = (
 )  # fmt: skip
 
 
-def _lower(rows: tuple[tuple[float, ...], ...]) -> Floats:
+def _lower(rows: tuple[tuple[float, ...], ...]) -> Array:
     matrix = np.zeros((8, 8))
     for i, row in enumerate(rows, start=1):
         matrix[i, : len(row)] = row

@@ -10,12 +10,13 @@ from functools import cache
 
 import numpy as np
 
-from .tableau import ExplicitTableau, Floats, nested_dense
+from pliant.arrays import Array
+from pliant.integrate.tableau import ExplicitTableau, nested_dense
 
-NONE: Floats = np.empty(0)
+NONE: Array = np.empty(0)
 
 
-def _rows(size: int, rows: dict[int, dict[int, float]]) -> Floats:
+def _rows(size: int, rows: dict[int, dict[int, float]]) -> Array:
     """Matrix from its nonzero entries, each row a dict {column: value}."""
     matrix = np.zeros((size, size))
     for i, row in rows.items():

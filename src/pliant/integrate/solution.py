@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from pliant.arrays import Array
+
 Status = Literal["finished", "event", "interrupted", "failed"]
 
 
@@ -62,8 +63,8 @@ class Stats:
 class EventLog:
     """Events in order of time: `index` says which function, `x` is the state there."""
 
-    t: Floats
-    x: Floats
+    t: Array
+    x: Array
     index: npt.NDArray[np.int64]
 
 
@@ -84,12 +85,12 @@ class Solution:
     `t_end`, `x_end` is the last state reached, even where no row was asked for.
     """
 
-    t: Floats
-    x: Floats
+    t: Array
+    x: Array
     status: Status
     message: str
     stats: Stats
     t_end: float
-    x_end: Floats
+    x_end: Array
     events: EventLog
     failure: Failure | None = None

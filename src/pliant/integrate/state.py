@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels import sides
-from .problem import Events, Floats, Hold, Jumps, Problem, Samples, StageCallback
+from pliant.arrays import Array, Integers
+from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
+from pliant.kernels import sides
 
-Integers = npt.NDArray[np.int64]
 FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -23,7 +23,7 @@ class Callback:
     pass through compiled code: the flag tells the loop to stop, and the caller raises again.
     """
 
-    def __init__(self, function: StageCallback, inp: Floats, n: int, count: int, flag: Integers) -> None:
+    def __init__(self, function: StageCallback, inp: Array, n: int, count: int, flag: Integers) -> None:
         state, slots = inp[1 : 1 + n].view(), inp[1 + n : 1 + n + count]
         state.setflags(write=False)
         self.raised: BaseException | None = None
@@ -45,16 +45,16 @@ class State:
     """Mutable state shared by the compiled loops and the driver. Rows beyond `rows()` are not yet written."""
 
     def __init__(
-        self, problem: Problem, t0: float, x0: Floats, p: Floats, callback: StageCallback | None, n_callback: int
+        self, problem: Problem, t0: float, x0: Array, p: Array, callback: StageCallback | None, n_callback: int
     ) -> None:
-        from . import compiled as c
+        from pliant.integrate import compiled as c
 
         n = problem.n
         self.problem = problem
         self.x = x0.copy()
-        self.inp: Floats = np.concatenate([[t0], x0, p])
+        self.inp: Array = np.concatenate([[t0], x0, p])
         self.flag: Integers = np.zeros(1, np.int64)
-        self.clock: Floats = np.zeros(c.CLOCK)
+        self.clock: Array = np.zeros(c.CLOCK)
         self.tally: Integers = np.zeros(c.TALLY, np.int64)
         self.clock[[c.T, c.START, c.ERR]] = t0, t0, 1e-4
         self.clock[[c.FROM, c.UNTIL, c.JUMP]] = sides.after(t0), np.inf, np.inf
@@ -65,7 +65,7 @@ class State:
         self._rhs, self._from = FLAT(problem.rhs), c.FROM
 
     @property
-    def p(self) -> Floats:
+    def p(self) -> Array:
         """View of all of p."""
         return self.inp[1 + self.problem.n :]
 
@@ -74,7 +74,7 @@ class State:
         callback = self.callback.address if self.callback else 0
         return self.problem.rhs, jacobian, callback, self.problem.n, self.problem.n_positions
 
-    def evaluate(self, t: float, x: Floats) -> Floats:
+    def evaluate(self, t: float, x: Array) -> Array:
         """f(t, x, p) from Python, for what happens once a run; at a jump, what comes after it."""
         self.inp[0] = max(t, self.clock[self._from])
         self.inp[1 : 1 + self.problem.n] = x
@@ -92,7 +92,7 @@ class State:
 
     def hold(self, hold: Hold) -> None:
         """Let a sampled function set p at the present time and state."""
-        from .compiled import FRESH, T
+        from pliant.integrate.compiled import FRESH, T
 
         self.inp[0] = self.clock[T]
         self.inp[1 : 1 + self.problem.n] = self.x
@@ -101,27 +101,27 @@ class State:
 
 
 @dataclass
-class Plan:
+class RunPlan:
     """Times on which steps must end, from samples, held functions, jumps and the caller's own breaks.
 
     `stops` returns to Python where it is not zero; `jumps` holds the number of a jump of the state, -1 where there is
     none; `holds` is true where a held function is called.
     """
 
-    breaks: Floats
+    breaks: Array
     which: Integers
     stops: Integers
     jumps: Integers
     holds: npt.NDArray[np.bool_]
-    table: Floats
+    table: Array
     first: int
     row_at_start: int
     held_at_start: bool
 
 
 def make_plan(
-    t0: float, t1: float, breaks: Floats, samples: Samples | None, hold: Hold | None, jumps: Jumps | None = None
-) -> Plan:
+    t0: float, t1: float, breaks: Array, samples: SampledInput | None, hold: Hold | None, jumps: Jumps | None = None
+) -> RunPlan:
     """Merge all breaks inside (t0, t1); t1 is the last one. Breaks closer than round-off are one."""
     sample_times = samples.times if samples else np.empty(0)
     hold_times = hold.times if hold else np.empty(0)
@@ -139,10 +139,10 @@ def make_plan(
     at_start = max(int(np.searchsorted(sample_times, t0 + near, side="right")) - 1, 0) if samples else -1
     table = samples.values if samples else np.empty((0, 0))
     held = bool(len(hold_times)) and bool((np.abs(hold_times - t0) <= near).any())
-    return Plan(times, which, stops, jumping, holds, table, samples.first if samples else 0, at_start, held)
+    return RunPlan(times, which, stops, jumping, holds, table, samples.first if samples else 0, at_start, held)
 
 
-def _among(sorted_times: Floats, times: Floats, near: float) -> Integers:
+def _among(sorted_times: Array, times: Array, near: float) -> Integers:
     """Which of the sorted times is the same as each time, -1 where none is."""
     if not len(sorted_times):
         return np.full(len(times), -1)
@@ -157,12 +157,12 @@ class Rows:
     """Buffers for results. Rows at requested times are allocated at once (untouched memory costs nothing); rows at
     every step, and the log of events, double when full."""
 
-    def __init__(self, n: int, times: Floats | None, events: Events | None) -> None:
+    def __init__(self, n: int, times: Array | None, events: Events | None) -> None:
         self.n, self.times, self.events = n, times, events
         self._times = np.empty(0) if times is None else times
         capacity = 1024 if times is None else max(len(times), 1)
-        self.t: Floats = np.empty(capacity)
-        self.x: Floats = np.empty((capacity, n))
+        self.t: Array = np.empty(capacity)
+        self.x: Array = np.empty((capacity, n))
         count = events.count if events else 0
         self.g = tuple(np.zeros(count) for _ in range(4))  # before, after, trial, roots
         self.direction = events.directions() if events else np.empty(0, np.int64)
@@ -170,8 +170,8 @@ class Rows:
         self._log(max(16 * count, 1))
 
     def _log(self, capacity: int) -> None:
-        self.log_t: Floats = np.empty(capacity)
-        self.log_x: Floats = np.empty((capacity, self.n))
+        self.log_t: Array = np.empty(capacity)
+        self.log_x: Array = np.empty((capacity, self.n))
         self.log_event: Integers = np.empty(capacity, np.int64)
 
     def grow(self) -> None:
@@ -191,7 +191,7 @@ class Rows:
 
     def start(self, state: State, t0: float) -> None:
         """Rows that fall on the start itself."""
-        from .compiled import NEXT, ROWS
+        from pliant.integrate.compiled import NEXT, ROWS
 
         rows = 1 if self.times is None else int(np.searchsorted(self.times, t0, side="right"))
         self.t[:rows], self.x[:rows] = t0, state.x
@@ -199,7 +199,7 @@ class Rows:
 
     def amend(self, state: State) -> None:
         """The row at the present time, if there is one, takes the present state."""
-        from .compiled import ROWS, T
+        from pliant.integrate.compiled import ROWS, T
 
         last = int(state.tally[ROWS]) - 1
         if last >= 0 and self.t[last] == state.clock[T]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .problem import Floats
-from .rosenbrock import rodas5p
-from .runge_kutta import dop853, dopri5, rk4
-from .state import Plan, Rows, State
+from pliant.arrays import Array
+from pliant.integrate.rosenbrock import rodas5p
+from pliant.integrate.runge_kutta import dop853, dopri5, rk4
+from pliant.integrate.state import Rows, RunPlan, State
 
 EXPLICIT = {"rk4": rk4, "dopri5": dopri5, "dop853": dop853}
 FIXED = ("rk4", "midpoint")
@@ -26,10 +26,10 @@ class Stepper:
     """
 
     def __init__(
-        self, loop: Callable[[int, int, int | None], int], state: State, plan: Plan, rows: Rows, degree: int
+        self, loop: Callable[[int, int, int | None], int], state: State, plan: RunPlan, rows: Rows, degree: int
     ) -> None:
         self.loop, self.state, self.plan, self.rows = loop, state, plan, rows
-        self.atol: Floats = np.empty(0)
+        self.atol: Array = np.empty(0)
         self.jacobian = 0
         self.method: tuple[Any, ...] = ()
         n = state.problem.n
@@ -61,9 +61,9 @@ def error_order(method: str) -> int:
     return {"dopri5": 5, "dop853": 8, "rodas5p": 5}.get(method, 4)
 
 
-def make_stepper(method: str, state: State, plan: Plan, rows: Rows, rtol: float, atol: Floats) -> Stepper:
+def make_stepper(method: str, state: State, plan: RunPlan, rows: Rows, rtol: float, atol: Array) -> Stepper:
     """The stepper of a method, continuing from the state."""
-    from . import compiled as c
+    from pliant.integrate import compiled as c
 
     k = error_order(method)
     beta = 0.2 / k
@@ -80,8 +80,8 @@ def make_stepper(method: str, state: State, plan: Plan, rows: Rows, rtol: float,
     return stepper
 
 
-def _explicit(method: str, state: State, plan: Plan, rows: Rows) -> Stepper:
-    from . import compiled as c
+def _explicit(method: str, state: State, plan: RunPlan, rows: Rows) -> Stepper:
+    from pliant.integrate import compiled as c
 
     tableau = EXPLICIT[method]()
     state.clock[c.STABILITY] = 0.8 * tableau.stability
@@ -92,8 +92,8 @@ def _explicit(method: str, state: State, plan: Plan, rows: Rows) -> Stepper:
     return stepper
 
 
-def _rosenbrock(state: State, plan: Plan, rows: Rows) -> Stepper:
-    from . import compiled as c
+def _rosenbrock(state: State, plan: RunPlan, rows: Rows) -> Stepper:
+    from pliant.integrate import compiled as c
 
     tableau = rodas5p()
     state.clock[c.GAMMA] = tableau.gamma
@@ -105,8 +105,8 @@ def _rosenbrock(state: State, plan: Plan, rows: Rows) -> Stepper:
     return stepper
 
 
-def _midpoint(state: State, plan: Plan, rows: Rows) -> Stepper:
-    from . import compiled as c
+def _midpoint(state: State, plan: RunPlan, rows: Rows) -> Stepper:
+    from pliant.integrate import compiled as c
 
     stepper = Stepper(c.run_midpoint, state, plan, rows, 3)
     stepper.jacobian = state.problem.jacobian_address()

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .solution import Stiffness
+from pliant.arrays import Array
+from pliant.integrate.solution import Stiffness
 
-Floats = npt.NDArray[np.float64]
 CHEAP_STEPS = 5_000  # an explicit run of so many steps ends within a fraction of a second: accuracy is worth more
 VISIBLE = (
     3.0  # amplitude over tolerance from which a damped method follows a mode: it errs by a third where it does not
@@ -22,7 +22,7 @@ VISIBLE = (
 LEAST_GAIN = 3.0  # the estimate of gain is rough; below this the explicit method is the safer choice
 
 
-def difference_jacobian(f: Callable[[Floats], Floats], x: Floats) -> Floats:
+def difference_jacobian(f: Callable[[Array], Array], x: Array) -> Array:
     """Central differences of f at x: rates need few digits, and no second kernel has to be compiled."""
     J = np.empty((len(x), len(x)))
     for j in range(len(x)):
@@ -34,13 +34,13 @@ def difference_jacobian(f: Callable[[Floats], Floats], x: Floats) -> Floats:
 
 
 def measure(
-    J: Floats,
-    f: Floats,
-    x: Floats,
+    J: Array,
+    f: Array,
+    x: Array,
     *,
     span: float,
     rtol: float,
-    atol: Floats,
+    atol: Array,
     n_positions: int,
     stability: float,
     order: int,
@@ -79,19 +79,19 @@ def measure(
     return Stiffness(float(size[fastest]), index, visible, explicit_steps, stiff_steps, gain)
 
 
-def _excitation(W: npt.NDArray[Any], f: Floats, n_positions: int) -> Floats:
+def _excitation(W: npt.NDArray[Any], f: Array, n_positions: int) -> Array:
     """Drive of each mode by f as it is, or by a unit acceleration of any one coordinate, whichever is larger."""
     driven = np.abs(W)[:, n_positions:].max(axis=1) if n_positions else np.zeros(len(f))
     return np.asarray(np.maximum(np.abs(W @ f), driven))
 
 
-def _lasting(reach: Floats, rates: npt.NDArray[Any], span: float) -> Floats:
+def _lasting(reach: Array, rates: npt.NDArray[Any], span: float) -> Array:
     """How long each mode stays visible as it decays; `reach` is its first amplitude over the visible one."""
     decay = np.maximum(-rates.real, 1e-9 / span)
     return np.asarray(np.minimum(np.log(np.maximum(reach, 1.0)) / decay, span))
 
 
-def _steps(demand: Floats, lasting: Floats, span: float, at_least: float) -> float:
+def _steps(demand: Array, lasting: Array, span: float, at_least: float) -> float:
     """Steps over the span when at each moment the most demanding mode still visible decides; `demand` is in steps/s."""
     floor = max(20.0 / span, at_least)
     steps, reached = 0.0, 0.0

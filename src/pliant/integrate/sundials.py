@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
-from ..kernels import sides
-from .problem import Floats, Hold, Jumps, Problem
-from .solution import EventLog, Failure, Solution, Stats, Status
-from .state import Plan
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.integrate.problem import Hold, Jumps, Problem
+from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status
+from pliant.integrate.state import RunPlan
+from pliant.kernels import sides
 
 MULTISTEP = ("adams", "bdf")
 CHUNKS = 20  # calls into CVODES between two breaks, so that Ctrl-C is heard; each restarts at order one, so not more
@@ -29,7 +30,7 @@ class _Multistep:
     """
 
     def __init__(
-        self, problem: Problem, method: str, rtol: float, atol: Floats, step: float | None, smallest: float
+        self, problem: Problem, method: str, rtol: float, atol: Array, step: float | None, smallest: float
     ) -> None:
         import casadi as ca
 
@@ -60,7 +61,7 @@ class _Multistep:
         self.counts = {"nsteps": 0, "netfails": 0, "nfevals": 0, "nlinsetups": 0}
         self._made: dict[tuple[float, ...], Any] = {}
 
-    def advance(self, t: float, x: Floats, p: Floats, times: Floats) -> Floats:
+    def advance(self, t: float, x: Array, p: Array, times: Array) -> Array:
         """States at the given times after t, (M, n); f jumps at the first and the last of them, if it does."""
         length = float(times[-1] - t)
         key = (float(f"{length:.11e}"), *((times - t) / length).round(11).tolist())
@@ -76,7 +77,7 @@ class _Multistep:
         return states
 
 
-def _controlled(f: Any, atol: Floats) -> int:
+def _controlled(f: Any, atol: Array) -> int:
     """Number of states up to the last that has a tolerance or on which f depends."""
     used = np.unique(f.jac_sparsity(0, 1).get_triplet()[1])
     return int(max(np.flatnonzero(np.isfinite(atol)).max(initial=0), used.max(initial=0))) + 1
@@ -85,15 +86,15 @@ def _controlled(f: Any, atol: Floats) -> int:
 def solve_sundials(
     problem: Problem,
     t0: float,
-    x0: Floats,
-    p: Floats,
-    plan: Plan,
+    x0: Array,
+    p: Array,
+    plan: RunPlan,
     hold: Hold | None,
     jumps: Jumps | None,
-    outputs: Floats | None,
+    outputs: Array | None,
     method: str,
     rtol: float,
-    atol: Floats,
+    atol: Array,
     step: float | None,
     progress: Callable[[float], None] | None,
 ) -> Solution:
@@ -142,7 +143,7 @@ def solve_sundials(
     return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
 
 
-def _stops(t0: float, breaks: Floats, rows: Floats) -> list[float]:
+def _stops(t0: float, breaks: Array, rows: Array) -> list[float]:
     """Ends of the calls: every break, and between breaks every m-th row, or equal parts where there are few rows."""
     found: list[float] = []
     count = max(1, min(CHUNKS, MOST_CHUNKS // len(breaks)))
@@ -154,6 +155,6 @@ def _stops(t0: float, breaks: Floats, rows: Floats) -> list[float]:
     return found
 
 
-def _sample(plan: Plan, row: int, p: Floats) -> None:
+def _sample(plan: RunPlan, row: int, p: Array) -> None:
     if row >= 0:
         p[plan.first : plan.first + plan.table.shape[1]] = plan.table[row]

@@ -14,15 +14,15 @@ from functools import cached_property
 from math import factorial
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from pliant.arrays import Array
+
 EPS = float(np.finfo(np.float64).eps)
 TYPED = 1e-12
 """Defect allowed to sums without rounding: coefficients of order one to a hundred, typed with 16 digits."""
 
 
-def _check(name: str, what: str, terms: Floats) -> None:
+def _check(name: str, what: str, terms: Array) -> None:
     """Refuse a tableau whose `terms` do not add up to zero along the first axis.
 
     A sum of n terms, added in any order, each a product of two coefficients rounded to 53 bits, is off by less than
@@ -39,12 +39,12 @@ def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(a, b)), Fraction(0))
 
 
-def _freeze(*arrays: Floats) -> None:
+def _freeze(*arrays: Array) -> None:
     for array in arrays:
         array.setflags(write=False)
 
 
-def nested_dense(b: Floats, last: int, extra: Floats) -> Floats:
+def nested_dense(b: Array, last: int, extra: Array) -> Array:
     """Coefficients of theta^1, theta^2, ... per stage of y0 + theta (F0 + (1-theta) (F1 + theta (F2 + ...))).
 
     F0 = b, F1 = e_0 - b, F2 = 2 b - e_0 - e_last are cubic Hermite interpolation; rows of `extra` follow.
@@ -76,11 +76,11 @@ class ExplicitTableau:
     """
 
     name: str
-    A: Floats
-    c: Floats
-    error: Floats
-    error_low: Floats
-    dense: Floats
+    A: Array
+    c: Array
+    error: Array
+    error_low: Array
+    dense: Array
     stages: int
     order: int
     error_order: int
@@ -136,13 +136,13 @@ class RosenbrockTableau:
     """
 
     name: str
-    A: Floats
-    C: Floats
-    c: Floats
-    d: Floats
-    b: Floats
-    error: Floats
-    dense: Floats
+    A: Array
+    C: Array
+    c: Array
+    d: Array
+    b: Array
+    error: Array
+    dense: Array
     gamma: float
     order: int
     error_order: int

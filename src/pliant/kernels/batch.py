@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.errors import PliantError
 from pliant.kernels import entry, llvm, threads
-from pliant.kernels.arguments import Floats, Shape, Signature, rows
+from pliant.kernels.rows import Shape, Signature, rows
 
 #: Operations (states times length of the tape) below which a second thread costs more than it brings.
 LEAST_SHARED = 1_000_000
@@ -32,7 +33,7 @@ class BatchCode:
         self._scratch_size = code.number(entry.SCRATCH)
         self._tape_length = tape_length
 
-    def __call__(self, arrays: Sequence[Floats], leading: Shape) -> tuple[list[Floats], bool]:
+    def __call__(self, arrays: Sequence[Array], leading: Shape) -> tuple[list[Array], bool]:
         """Outputs of all states, and whether all inputs were finite."""
         count = math.prod(leading)
         try:
@@ -62,7 +63,7 @@ class BatchCode:
         return outputs, not refused
 
 
-def aligned(size: int) -> tuple[Floats, int]:
+def aligned(size: int) -> tuple[Array, int]:
     """Memory for `size` doubles, and the aligned address in it."""
     memory = np.empty(size + ALIGNMENT // 8)
     start = memory.ctypes.data

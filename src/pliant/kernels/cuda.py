@@ -11,17 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.kernels import cuda_chunks, cuda_steps
 from pliant.kernels.cuda_program import Nodes, nodes_of
-from pliant.kernels.cuda_text import Operations, Precision
+from pliant.kernels.cuda_text import CudaOperations, Precision
 from pliant.kernels.rounding import widened
 from pliant.kernels.tape import Tape
-
-Floats = NDArray[np.float64]
 
 BLOCK = 128
 SHARED_BYTES = 227 * 1024
@@ -36,7 +32,7 @@ CHUNK = 4500
 
 
 @dataclass(frozen=True)
-class Choice:
+class CudaForm:
     """How a tape is held.
 
     Attributes
@@ -62,7 +58,7 @@ class Source:
     """CUDA source and what is needed to launch it."""
 
     text: str
-    choice: Choice
+    choice: CudaForm
     precision: Precision
     sizes: tuple[int, int, int]
     adaptive: bool
@@ -74,28 +70,28 @@ class Source:
     block: int = BLOCK
 
 
-def choose(nodes: Nodes, n: int, precision: Precision) -> Choice:
+def choose(nodes: Nodes, n: int, precision: Precision) -> CudaForm:
     """The way that measurements on an H200 recommend for a tape of this size."""
     name = precision.name
     if nodes.most_live + 2 * n <= REGISTER_VALUES[name]:
-        return Choice("registers", 3, None, 4 if len(nodes.nodes) <= LONGEST_UNROLLED else 1)
+        return CudaForm("registers", 3, None, 4 if len(nodes.nodes) <= LONGEST_UNROLLED else 1)
     if len(nodes.nodes) > LONGEST_KERNEL[name]:
-        return Choice("chunks", 2, 100) if name == "double" else Choice("chunks", 3, 128)
+        return CudaForm("chunks", 2, 100) if name == "double" else CudaForm("chunks", 3, 128)
     if name == "double":
-        return Choice("shared", 1, 110)
-    return Choice("shared", 2, None if nodes.most_live < 270 else 220)
+        return CudaForm("shared", 1, 110)
+    return CudaForm("shared", 2, None if nodes.most_live < 270 else 220)
 
 
 def emit_evaluation(
-    tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES, states: Floats | None = None
+    tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES, states: Array | None = None
 ) -> Source:
     """Source of one evaluation of f for every arm: `march` writes xdot to its `out` and leaves the state alone."""
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
-    operations = Operations(_nodes(tape, numbers, states), numbers, (n, held, own))
+    operations = CudaOperations(_nodes(tape, numbers, states), numbers, (n, held, own))
     chosen = choose(operations.nodes, n, numbers)
     slots = 0 if chosen.strategy == "registers" else max(0, _slots(chosen, numbers, n, shared_bytes))
-    writer = cuda_steps.Kernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
+    writer = cuda_steps.CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
     shared = writer.shared_values * BLOCK * numbers.size
     return Source(writer.evaluate(), replace(chosen, strategy="shared" if slots else "registers"), numbers,
                   (n, held, own), False, shared, ("march",))  # fmt: skip
@@ -104,10 +100,10 @@ def emit_evaluation(
 def emit(
     tape: Tape,
     precision: str = "double",
-    table: tuple[Floats, Floats, Floats] | None = None,
-    choice: Choice | None = None,
+    table: tuple[Array, Array, Array] | None = None,
+    choice: CudaForm | None = None,
     shared_bytes: int = SHARED_BYTES,
-    states: Floats | None = None,
+    states: Array | None = None,
 ) -> Source:
     """Source for fixed classical Runge-Kutta steps, or with an embedded pair `table` = (A, c, error) for adaptive ones.
 
@@ -117,7 +113,7 @@ def emit(
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
     nodes = _nodes(tape, numbers, states)
-    operations = Operations(nodes, numbers, (n, held, own))
+    operations = CudaOperations(nodes, numbers, (n, held, own))
     chosen = choice or choose(nodes, n, numbers)
     if chosen.strategy == "chunks":
         if table is not None:
@@ -139,17 +135,17 @@ def emit(
     slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0
-    writer = cuda_steps.Kernel(operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks)
+    writer = cuda_steps.CudaKernel(operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks)
     text = writer.rk4(chosen.unroll) if table is None else writer.adaptive(*table)
     return Source(text, chosen, numbers, (n, held, own), table is not None,
                   writer.shared_values * BLOCK * numbers.size, ("march",))  # fmt: skip
 
 
-def _nodes(tape: Tape, precision: Precision, states: Floats | None) -> Nodes:
+def _nodes(tape: Tape, precision: Precision, states: Array | None) -> Nodes:
     nodes = nodes_of(tape)
     return nodes if states is None or precision.name == "double" else widened(nodes, states)
 
 
-def _slots(choice: Choice, precision: Precision, n: int, shared_bytes: int) -> int:
+def _slots(choice: CudaForm, precision: Precision, n: int, shared_bytes: int) -> int:
     """Values a thread may store in shared memory beside its state."""
     return shared_bytes // choice.blocks // (BLOCK * precision.size) - 1 - n

@@ -34,7 +34,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Load:
+class Reload:
     """Bring a value back under a new name; from its slots, or (where there are none) from where it always is."""
 
     name: str
@@ -42,7 +42,7 @@ class Load:
     spills: tuple[int, ...]
 
 
-Action = Compute | Store | Load
+Action = Compute | Store | Reload
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Walk:
         spills = self._spills.get(value, ())
         for spill in spills:
             self.spans[spill][1] = i
-        self.actions.append(Load(name, value, spills))
+        self.actions.append(Reload(name, value, spills))
         self._names[value] = name
 
     def _make_room(self, i: int, busy: set[int]) -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pliant.kernels.cuda_allocate import allocate, linear_scan
 from pliant.kernels.cuda_program import Node, Nodes
-from pliant.kernels.cuda_text import PROLOGUE, Operations
+from pliant.kernels.cuda_text import PROLOGUE, CudaOperations
 
 UPDATE = 12
 CHEAP = 32
@@ -116,7 +116,7 @@ def recompute(nodes: Nodes, ends: list[int], most: int = CHEAP) -> tuple[Nodes, 
 
 
 def _cheap(nodes: Nodes, made: dict[int, int], first: int, chunk: tuple[Node, ...], most: int) -> dict[int, list[int]]:
-    """Operations, in order, that give each value worth computing again in a chunk that starts at `first`."""
+    """CudaOperations, in order, that give each value worth computing again in a chunk that starts at `first`."""
     needed = {v for node in chunk for v in node.operands if made.get(v, first) < first}
     kept: set[int] = set()
     cheap: dict[int, list[int]] = {}
@@ -136,11 +136,11 @@ def _cheap(nodes: Nodes, made: dict[int, int], first: int, chunk: tuple[Node, ..
     return cheap
 
 
-def source(operations: Operations, values: int, fast_slots: int, block: int, blocks: int, length: int) -> Chunks:
+def source(operations: CudaOperations, values: int, fast_slots: int, block: int, blocks: int, length: int) -> Chunks:
     """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out."""
     n, T = operations.n, operations.precision.type
     nodes, ends = recompute(operations.nodes, cuts(operations.nodes, length))
-    operations = Operations(nodes, operations.precision, (n, operations.held, operations.own))
+    operations = CudaOperations(nodes, operations.precision, (n, operations.held, operations.own))
     cross = crossing(nodes, ends)
     slots = 4 * n + max((slot for own in cross.values() for slot in own), default=-1) + 1
     lines = [PROLOGUE, ACCESS, f"#define BLK {block}", f"#define N {n}", f"#define SLOTS {slots}"]
@@ -205,7 +205,7 @@ def _head(name: str, T: str, block: int, blocks: int, slow: int) -> list[str]:
     return lines + (far if slow else [])
 
 
-def _update(operations: Operations) -> list[str]:
+def _update(operations: CudaOperations) -> list[str]:
     """x + h/6 (k1 + 2 k2 + 2 k3 + k4), stage by stage; slots are [x, xs, sum, k]."""
     nodes, n, T = operations.nodes, operations.n, operations.precision.type
     number = operations.precision.number

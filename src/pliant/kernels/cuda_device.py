@@ -10,7 +10,7 @@ from pliant.errors import PliantError, UnsupportedModel
 
 if TYPE_CHECKING:
     from pliant.kernels.cuda import Source
-    from pliant.kernels.pack import Plan
+    from pliant.kernels.pack import TimeSegments
 
 WAVES = 16
 """Blocks that follow each other on a multiprocessor in one launch of a chunked kernel; bounds its scratch memory."""
@@ -72,7 +72,13 @@ class DeviceMarch:
         return self.cp.array(self.cp.asarray(x).T, dtype=self.dtype, order="C", copy=True)
 
     def __call__(
-        self, X: Any, w: Any, p: Any, plan: Plan, rows: int, settings: tuple[float, float, float, float] | None = None
+        self,
+        X: Any,
+        w: Any,
+        p: Any,
+        plan: TimeSegments,
+        rows: int,
+        settings: tuple[float, float, float, float] | None = None,
     ) -> tuple[Any, Any]:
         """Run the columns of `X` (n, B), which end as final states; gives (rows, n, B) and step counts (2, B)."""
         cp, B = self.cp, X.shape[1]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.kernels.cuda_allocate import Allocation, allocate
-from pliant.kernels.cuda_text import PROLOGUE, Operations
+from pliant.kernels.cuda_text import PROLOGUE, CudaOperations
 from pliant.kernels.pack_steps import GROW, LEAST_STEP, SAFETY, SHRINK
 
 UPDATE = 12
@@ -18,7 +18,7 @@ def _now(kind: str, time: str) -> str:
     return f"const {kind} NOW = fmax(fmin({time}, late), early); (void)NOW;"
 
 
-class Kernel:
+class CudaKernel:
     """Writes one kernel that runs whole segments.
 
     Parameters
@@ -32,7 +32,7 @@ class Kernel:
     """
 
     def __init__(
-        self, operations: Operations, shared: bool, values: int | None, slots: int, block: int, blocks: int
+        self, operations: CudaOperations, shared: bool, values: int | None, slots: int, block: int, blocks: int
     ) -> None:
         self.operations, self.shared, self.block, self.blocks, self.slots = operations, shared, block, blocks, slots
         nodes = operations.nodes

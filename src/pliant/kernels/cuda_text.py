@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pliant.errors import UnsupportedModel
-from pliant.kernels.cuda_allocate import Action, Allocation, Load, Store
+from pliant.kernels.cuda_allocate import Action, Allocation, Reload, Store
 from pliant.kernels.cuda_program import Node, Nodes
 
 INFIX = {"add": "+", "sub": "-", "mul": "*"}
@@ -109,7 +109,7 @@ def _power(x: str, n: int) -> str:
     return product if n > 0 else f"reciprocal({product})"
 
 
-class Operations:
+class CudaOperations:
     """Writes operations of a list of nodes.
 
     Wide values of a kernel of single precision are stored as two numbers, the second what rounding took from the first.
@@ -207,7 +207,7 @@ class Operations:
             return [
                 f"{slot(spill)} = {part};" for spill, part in zip(action.spills, self.parts(action.value, action.name))
             ]
-        if isinstance(action, Load):
+        if isinstance(action, Reload):
             places = [slot(spill) for spill in action.spills]
             places = places or [f"CROSS({place})" for place in crossing.get(action.value, ())]
             source = " + ".join(f"(double){place}" for place in places) if len(places) > 1 else "".join(places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pliant.errors import UnsupportedModel
 from pliant.kernels import sincos
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, Lanes
-from pliant.kernels.lower import Part, Program, Step
+from pliant.kernels.lower import Block, Instruction, Program
 
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 INTRINSICS = {"sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "copysign": "copysign"}
@@ -23,7 +23,7 @@ class BodyWriter:
         self._known: dict[int, str] = {}
         self._temporaries = 0
 
-    def function(self, name: str, part: Part, zeros: bool) -> str:
+    def function(self, name: str, part: Block, zeros: bool) -> str:
         """The whole text of `void @name(in, out, work)`; structural zeros are stored where asked."""
         self.lines, self._known = [], {}
         for value, slot in part.reads.items():
@@ -84,7 +84,7 @@ class BodyWriter:
     def _compare(self, predicate: str, x: str, y: str) -> str:
         return self._let(f"fcmp {predicate} {self.lanes.type} {x}, {y}")
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: Instruction) -> None:
         operands = [self._operand(value) for value in step.operands]
         if step.name == "sincos":
             for value, name in zip(step.results, self._sincos(operands)):

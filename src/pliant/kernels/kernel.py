@@ -12,11 +12,12 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import llvm
-from pliant.kernels.arguments import Floats, Shape, Signature, batch_shape, plain, refuse_non_finite
 from pliant.kernels.batch import BatchCode
 from pliant.kernels.fastcall import fast_call
+from pliant.kernels.rows import Shape, Signature, batch_shape, plain, refuse_non_finite
 from pliant.kernels.tape import Tape
 from pliant.kernels.vm import VirtualMachine
 
@@ -148,7 +149,7 @@ class Kernel:
                     self._batch = BatchCode(code, self.signature, self.function.n_instructions())
         return self._batch
 
-    def _one_by_one(self, arrays: Sequence[Floats], leading: Shape) -> list[Floats]:
+    def _one_by_one(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
         """A handful of states by the code for one state; it has the same bits and needs no second compile."""
         evaluate = _SINGLE(self.address)
         count = math.prod(leading)
@@ -181,7 +182,7 @@ def _no_fast_path(*arrays: Any) -> None:
     """Every call takes the checked path for good."""
 
 
-def _in_pieces(call: Callable[..., Any], signature: Signature, *arrays: Any) -> tuple[Floats, ...] | None:
+def _in_pieces(call: Callable[..., Any], signature: Signature, *arrays: Any) -> tuple[Array, ...] | None:
     """A fast call whose outputs come one behind the other."""
     flat = call(*arrays)
     if flat is None:
@@ -189,7 +190,7 @@ def _in_pieces(call: Callable[..., Any], signature: Signature, *arrays: Any) -> 
     return tuple(y.reshape(shape) for y, shape in zip(_pieces(flat, signature), signature.out_shapes))
 
 
-def _pieces(flat: Floats, signature: Signature) -> list[Floats]:
+def _pieces(flat: Array, signature: Signature) -> list[Array]:
     """Cut the last axis into outputs."""
     ends = list(itertools.accumulate(signature.out_sizes))
     return [flat[..., start:end] for start, end in zip([0, *ends], ends)]

@@ -20,7 +20,7 @@ LARGEST_EXPANDED_POWER = 8
 
 
 @dataclass(frozen=True)
-class Step:
+class Instruction:
     """One step: `results` are the value numbers it defines, `operands` those it reads."""
 
     name: str
@@ -29,10 +29,10 @@ class Step:
 
 
 @dataclass
-class Part:
+class Block:
     """A run of steps that becomes one function; values shared with other parts travel in slots of a work buffer."""
 
-    steps: list[Step]
+    steps: list[Instruction]
     reads: dict[int, int] = field(default_factory=dict)
     writes: dict[int, int] = field(default_factory=dict)
 
@@ -43,7 +43,7 @@ class Program:
 
     Attributes
     ----------
-    parts : list of Part
+    parts : list of Block
     leaves : dict
         Value number to `("input", place)` or `("const", number)`; leaves are read wherever they are needed.
     outputs : dict
@@ -54,7 +54,7 @@ class Program:
         Slots of the work buffer.
     """
 
-    parts: list[Part]
+    parts: list[Block]
     leaves: dict[int, tuple[str, int | float]]
     outputs: dict[int, list[int]]
     zeros: list[int]
@@ -84,11 +84,11 @@ def lower(tape: Tape, fma: bool, part_length: int, angle_width: int = 1) -> Prog
         outputs.setdefault(value, []).append(place)
     zeros = outputs.pop(-1, [])
     steps = _angles_first(list(_steps(tape, fma, leaves)), leaves, angle_width)
-    parts = [Part(steps[k : k + part_length]) for k in range(0, len(steps), part_length)] or [Part([])]
+    parts = [Block(steps[k : k + part_length]) for k in range(0, len(steps), part_length)] or [Block([])]
     return Program(parts, leaves, outputs, zeros, _assign_slots(parts))
 
 
-def _steps(tape: Tape, fma: bool, leaves: dict[int, tuple[str, int | float]]) -> Iterator[Step]:
+def _steps(tape: Tape, fma: bool, leaves: dict[int, tuple[str, int | float]]) -> Iterator[Instruction]:
     a, b = tape.a.tolist(), tape.b.tolist()
     names = [NAMES[code] for code in tape.op.tolist()]
     fused = _fusions(names, a, b, _uses(tape)) if fma else {}
@@ -103,11 +103,11 @@ def _steps(tape: Tape, fma: bool, leaves: dict[int, tuple[str, int | float]]) ->
         elif name in ("sin", "cos"):
             if a[i] not in done:
                 done.add(a[i])
-                yield Step("sincos", turned[a[i]], (a[i],))
+                yield Instruction("sincos", turned[a[i]], (a[i],))
         elif name in ("pow", "constpow"):
             yield _power(i, a[i], b[i], leaves)
         else:
-            yield Step(name, (i,), (a[i],) if b[i] < 0 else (a[i], b[i]))
+            yield Instruction(name, (i,), (a[i],) if b[i] < 0 else (a[i], b[i]))
 
 
 def _uses(tape: Tape) -> list[int]:
@@ -129,13 +129,13 @@ def _fusions(names: list[str], a: list[int], b: list[int], uses: list[int]) -> d
     return fused
 
 
-def _fused_step(i: int, name: str, product: int, names: list[str], a: list[int], b: list[int]) -> Step:
+def _fused_step(i: int, name: str, product: int, names: list[str], a: list[int], b: list[int]) -> Instruction:
     x, y = a[product], a[product] if names[product] == "sq" else b[product]
     if name == "add":
-        return Step("fma", (i,), (x, y, a[i] if product == b[i] else b[i]))
+        return Instruction("fma", (i,), (x, y, a[i] if product == b[i] else b[i]))
     if product == b[i]:
-        return Step("fnma", (i,), (x, y, a[i]))
-    return Step("fms", (i,), (x, y, b[i]))
+        return Instruction("fnma", (i,), (x, y, a[i]))
+    return Instruction("fms", (i,), (x, y, b[i]))
 
 
 def _sincos_results(names: list[str], a: list[int], spare: int) -> dict[int, tuple[int, int]]:
@@ -151,27 +151,29 @@ def _sincos_results(names: list[str], a: list[int], spare: int) -> dict[int, tup
     return results
 
 
-def _power(i: int, base: int, exponent: int, leaves: dict[int, tuple[str, int | float]]) -> Step:
+def _power(i: int, base: int, exponent: int, leaves: dict[int, tuple[str, int | float]]) -> Instruction:
     """Small whole exponents become products, as `power:n`."""
     kind, number = leaves.get(exponent, ("input", 0))
     if kind == "const" and 0 < abs(number) <= LARGEST_EXPANDED_POWER and float(number).is_integer():
-        return Step(f"power:{int(number)}", (i,), (base,))
-    return Step("pow", (i,), (base, exponent))
+        return Instruction(f"power:{int(number)}", (i,), (base,))
+    return Instruction("pow", (i,), (base, exponent))
 
 
-def _angles_first(steps: list[Step], leaves: dict[int, tuple[str, int | float]], angle_width: int) -> list[Step]:
+def _angles_first(
+    steps: list[Instruction], leaves: dict[int, tuple[str, int | float]], angle_width: int
+) -> list[Instruction]:
     """Sines and cosines of inputs go first, while few values are alive around the call, and several together."""
     early = [step for step in steps if step.name == "sincos" and step.operands[0] in leaves]
     rest = [step for step in steps if not (step.name == "sincos" and step.operands[0] in leaves)]
     groups = [early[k : k + angle_width] for k in range(0, len(early), angle_width)]
-    return [Step("sincos", _joined(s.results for s in g), _joined(s.operands for s in g)) for g in groups] + rest
+    return [Instruction("sincos", _joined(s.results for s in g), _joined(s.operands for s in g)) for g in groups] + rest
 
 
 def _joined(tuples: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(chain.from_iterable(tuples))
 
 
-def _assign_slots(parts: list[Part]) -> int:
+def _assign_slots(parts: list[Block]) -> int:
     """Give a slot to every value that crosses parts, and reuse it once the last reader is through."""
     born = {value: k for k, part in enumerate(parts) for step in part.steps for value in step.results}
     last: dict[int, int] = {}

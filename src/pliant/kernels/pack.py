@@ -16,9 +16,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import emit, llvm, pack_steps, sides, threads
-from pliant.kernels.arguments import Floats
 from pliant.kernels.batch import aligned
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.lower import lower
@@ -37,7 +37,7 @@ _TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64,
 
 
 @dataclass(frozen=True)
-class Plan:
+class TimeSegments:
     """A run cut into segments.
 
     Attributes
@@ -52,23 +52,24 @@ class Plan:
         Piece of `w` that holds during the segment.
     """
 
-    t: Floats
-    h: Floats
+    t: Array
+    h: Array
     count: NDArray[np.int64]
     row: NDArray[np.int64]
     piece: NDArray[np.int64]
 
-    def sides(self, kind: Any = np.float64) -> tuple[Floats, Floats]:
+    def sides(self, kind: Any = np.float64) -> tuple[Array, Array]:
         """Earliest and latest time of an evaluation in each segment, in numbers of this kind: an input that jumps
         where it begins or ends has jumped or has not yet."""
         ends = np.where(self.count > 0, self.t + self.count * self.h, self.h)
         return sides.after(self.t, kind), sides.before(ends, kind)
 
-    def split(self, times: Floats) -> list[Plan]:
+    def split(self, times: Array) -> list[TimeSegments]:
         """Plans that follow each other, cut where segments begin at these times."""
         cuts = [0, *(int(np.abs(self.t - t).argmin()) for t in times), len(self.t)]
         return [
-            Plan(self.t[a:b], self.h[a:b], self.count[a:b], self.row[a:b], self.piece[a:b]) for a, b in pairwise(cuts)
+            TimeSegments(self.t[a:b], self.h[a:b], self.count[a:b], self.row[a:b], self.piece[a:b])
+            for a, b in pairwise(cuts)
         ]
 
 
@@ -77,16 +78,16 @@ class Method:
     """A Runge-Kutta method: "rk4", or an embedded pair by its table."""
 
     name: str
-    A: Floats | None = None
-    c: Floats | None = None
-    error: Floats | None = None
+    A: Array | None = None
+    c: Array | None = None
+    error: Array | None = None
 
     @property
     def adaptive(self) -> bool:
         return self.error is not None
 
     @property
-    def table(self) -> tuple[Floats, Floats, Floats]:
+    def table(self) -> tuple[Array, Array, Array]:
         """(A, c, error) of an embedded pair."""
         if self.A is None or self.c is None or self.error is None:
             raise ModelError(f"method: {self.name} has no error estimate.")
@@ -97,7 +98,7 @@ class Method:
         return 2 if self.c is None else len(self.c)
 
 
-class March:
+class BatchIntegrator:
     """Compiled runs of `f`, a CasADi function of (t, x, w, p)."""
 
     def __init__(self, f: ca.Function, method: Method, width: int | None = None) -> None:
@@ -120,8 +121,8 @@ class March:
         self._function = _TYPE(self._code.address)
 
     def __call__(
-        self, x: Floats, w: Floats, p: Floats, plan: Plan, out: Floats, settings: Floats, h0: float = 0.0
-    ) -> Floats:
+        self, x: Array, w: Array, p: Array, plan: TimeSegments, out: Array, settings: Array, h0: float = 0.0
+    ) -> Array:
         """Run every row of `x` (B, n), which ends as the final state, and fill `out` (B, rows, n).
 
         `w` is (B or 1, pieces, held), `p` is (B or 1, own); gives the numbers of steps taken and refused, (B, 2).

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.kernels.cuda_program import Node, Nodes
 
-Array = NDArray[np.float64]
 UNIT = 2.0**-24
 ALLOWED = 4e-4
 """Expected error, of the largest output, below which single precision needs no help; the largest error of many states

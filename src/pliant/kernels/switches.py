@@ -13,12 +13,11 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.kernels.operations import CODES, CONST, INPUT
 from pliant.kernels.tape import Tape
 
-Array = NDArray[np.float64]
 SAMPLES = 10_001
 """Times at which indicators are looked at in a run."""
 HALVINGS = 60

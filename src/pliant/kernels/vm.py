@@ -10,7 +10,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.kernels.arguments import Floats, Shape, Signature
+from pliant.arrays import Array
+from pliant.kernels.rows import Shape, Signature
 
 
 class VirtualMachine:
@@ -24,7 +25,7 @@ class VirtualMachine:
         self._signature = signature
         self._lock = threading.Lock()
 
-    def __call__(self, arrays: Sequence[Floats], leading: Shape) -> list[Floats]:
+    def __call__(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
         """Outputs of all states; inputs are finite."""
         sizes, out_sizes = self._signature.in_sizes, self._signature.out_sizes
         count = math.prod(leading)

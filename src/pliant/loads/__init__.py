@@ -5,8 +5,8 @@ f . dv/dqd_k + n . domega/dqd_k. Vectors are three numbers, a function of t, or 
 in CasADi operations, so that they are compiled into the run.
 """
 
-from pliant.loads.base import Base, BasePath
-from pliant.loads.points import PointWrench
+from pliant.loads.moving_base import Base, BasePath
+from pliant.loads.stations import PointWrench
 from pliant.loads.wrenches import Distributed, Load, Wrench
 
 __all__ = ["Base", "BasePath", "Distributed", "Load", "PointWrench", "Wrench"]

@@ -10,10 +10,9 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX
-from pliant.arguments import checked
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.errors import ModelError
-from pliant.loads.points import (
+from pliant.loads.stations import (
     PointWrench,
     Vector,
     fixed_length,
@@ -25,6 +24,7 @@ from pliant.loads.points import (
     station_rule,
     vector,
 )
+from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
 

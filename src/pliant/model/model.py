@@ -17,9 +17,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
@@ -33,8 +33,8 @@ from pliant.model.recipes import EXPRESSIONS, MATRICES
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 from pliant.robot import Robot
 from pliant.shapes import LinkShapes
+from pliant.signatures import checked
 
-Array = NDArray[np.float64]
 KEPT = 32
 """Chains that are kept for the next model of the same robot."""
 

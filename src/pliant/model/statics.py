@@ -8,17 +8,17 @@ from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import ROOM, natural_modes
-from pliant.arguments import require_loads
+from pliant.arrays import Array
 from pliant.dynamics.sliding_links import check_travel
 from pliant.errors import ModelError, PliantError
+from pliant.signatures import require_loads
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
 
-Array = NDArray[np.float64]
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
 """q -> generalised forces (n,) and their slopes (n, n)."""
 MOST_STEPS = 50

@@ -1,18 +1,18 @@
 """The description of an arm: frozen, checked, readable from and writable to files."""
 
 from pliant.robot.angles import rotation_rpy
-from pliant.robot.base import FORMAT
 from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
-from pliant.robot.description import Robot, schema
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
+from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
-from pliant.robot.inertia import Lump, RigidBody, inertia_matrix
 from pliant.robot.joint import DH, Drive, Friction, Joint, Limits, Origin, origin_transform, tip_rotation
 from pliant.robot.link import Link
+from pliant.robot.lumps import Lump, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
+from pliant.robot.robot import Robot, schema
 from pliant.robot.sections import AreaMoments, Section, area_moments
 from pliant.robot.symbols import RobotView, View
-from pliant.robot.table import beam_mass, link_mass
+from pliant.robot.text_table import beam_mass, link_mass
 
 __all__ = [
     "DH",

@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.errors import ModelError
 from pliant.robot.angles import is_symbol
-from pliant.robot.base import Description, NonNegative, Positive, non_negative, sequence
 from pliant.robot.faults import clash, fault
+from pliant.robot.fields import Description, NonNegative, Positive, non_negative, sequence
 from pliant.robot.materials import MaterialOrName
 from pliant.robot.sections import AreaMoments, Section, area_moments, tapered_moments
 

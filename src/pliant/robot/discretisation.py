@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from pliant.robot.base import Angle, Description, NonNegative, Number, non_negative, sequence
 from pliant.robot.faults import clash, fault
+from pliant.robot.fields import Angle, Description, NonNegative, Number, non_negative, sequence
 
 FIELDS = ("bending_y", "bending_z", "torsion", "axial")
 MOST_MODES = 50

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from pliant.arguments import checked
 from pliant.errors import ModelError
-from pliant.replacing import replacing
-from pliant.robot.base import Document
-from pliant.robot.description import Robot
 from pliant.robot.faults import describe, short_key, suggestion
+from pliant.robot.fields import Document
+from pliant.robot.robot import Robot
 from pliant.robot.yaml_text import MOST_BYTES, read_yaml, write_yaml
+from pliant.signatures import checked
+from pliant.writing import atomic_write
 
 _MOST_URDF_BYTES = 8 << 20
 CONTENT = "a robot file has at least `name` and `links`"
@@ -114,7 +114,7 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 @checked
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write a robot file that `load` reads back as an equal robot."""
-    with replacing(Path(path)) as partial:
+    with atomic_write(Path(path)) as partial:
         partial.write_text(write_yaml(robot.to_dict()), encoding="utf-8")
 
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.robot.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
-from pliant.robot.base import Angle, Angles, Description, NonNegative, Number, Positive, Vector, number, sequence
 from pliant.robot.faults import clash, fault
-from pliant.robot.inertia import Lump
+from pliant.robot.fields import Angle, Angles, Description, NonNegative, Number, Positive, Vector, number, sequence
+from pliant.robot.lumps import Lump
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from pliant.robot.base import Description
 from pliant.robot.beam import Beam
 from pliant.robot.discretisation import Shapes
 from pliant.robot.faults import clash, fault
-from pliant.robot.inertia import Lump, RigidBody
+from pliant.robot.fields import Description
 from pliant.robot.joint import Joint
+from pliant.robot.lumps import Lump, RigidBody
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 _STIFFNESS_OF = {"bending_y": "EI_z", "bending_z": "EI_y", "torsion": "GJ", "axial": "EA"}

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from pliant.robot.base import Description, Positive
 from pliant.robot.faults import fault, suggestion
+from pliant.robot.fields import Description, Positive
 
 
 class Material(Description):

@@ -14,8 +14,8 @@ import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.robot.angles import is_symbol
-from pliant.robot.base import Description, non_negative, positive, sequence
 from pliant.robot.faults import clash, fault
+from pliant.robot.fields import Description, non_negative, positive, sequence
 
 
 class AreaMoments(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from pliant.errors import ModelError
-from pliant.robot.description import Robot
 from pliant.robot.paths import canonical, join, key_of, unknown
+from pliant.robot.robot import Robot
 
 
 class View:

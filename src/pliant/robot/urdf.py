@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.angles import rotation_rpy, rpy_of
-from pliant.robot.description import MOST_LINKS, Robot
 from pliant.robot.faults import suggestion
-from pliant.robot.inertia import inertia_matrix
-
-Array = NDArray[np.float64]
+from pliant.robot.lumps import inertia_matrix
+from pliant.robot.robot import MOST_LINKS, Robot
 
 _SIDE_KEYS = ("format", "name", "gravity", "payload", "links")
 _LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")

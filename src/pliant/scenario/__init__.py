@@ -1,9 +1,9 @@
 """Scenario files: an arm, where it starts, what drives it, how it is integrated and what is written."""
 
-from pliant.robot.base import FORMAT
-from pliant.scenario.description import Initial, ModelOptions, Outputs, Scenario, schema
-from pliant.scenario.inputs import Samples
+from pliant.robot.fields import FORMAT
 from pliant.scenario.parts import REGISTRY, Part
+from pliant.scenario.scenario import Initial, ModelOptions, Outputs, Scenario, schema
+from pliant.scenario.values import TorqueSamples
 
 __all__ = [
     "FORMAT",
@@ -12,7 +12,7 @@ __all__ = [
     "ModelOptions",
     "Outputs",
     "Part",
-    "Samples",
     "Scenario",
+    "TorqueSamples",
     "schema",
 ]

@@ -16,8 +16,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant import control
 from pliant.errors import PliantError
-from pliant.robot.base import Description, angle
 from pliant.robot.faults import Place, clash, fault, suggestion
+from pliant.robot.fields import Description, angle
 from pliant.scenario.surroundings import BASES, LOADS
 
 Maker = Callable[..., Any]

@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationError, Validati
 
 from pliant.errors import ModelError
 from pliant.robot import Robot, load
-from pliant.robot.base import Description
 from pliant.robot.faults import clash
+from pliant.robot.fields import Description
 from pliant.scenario.parts import nested, raise_together
 
 

@@ -11,8 +11,9 @@ from pliant.shapes.elements import (
     rod_elements,
     stiffness_matrix,
 )
-from pliant.shapes.integrals import Field, ModalIntegrals, Profile, modal_integrals
-from pliant.shapes.link import LinkShapes, section_profile
+from pliant.shapes.frequencies import FrequencyRow, frequency_table
+from pliant.shapes.integrals import Field, ModalIntegrals, SectionProfile, modal_integrals
+from pliant.shapes.link_shapes import LinkShapes, section_profile
 from pliant.shapes.load import LoadRatios
 from pliant.shapes.modes import BendingModes, bending_modes
 from pliant.shapes.moving import beta_length_derivatives, beta_rate, follow_beta, load_at_length, roots_along
@@ -29,7 +30,6 @@ from pliant.shapes.roots import (
     pinned_pinned_roots,
     rod_roots,
 )
-from pliant.shapes.table import FrequencyRow, frequency_table
 
 __all__ = [
     "CLAMPED",
@@ -41,10 +41,10 @@ __all__ = [
     "LinkShapes",
     "LoadRatios",
     "ModalIntegrals",
-    "Profile",
     "ReducedShapes",
     "RodModes",
     "RootSupport",
+    "SectionProfile",
     "ShapeSet",
     "bending_elements",
     "bending_modes",

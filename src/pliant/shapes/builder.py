@@ -11,8 +11,8 @@ import numpy as np
 from pliant.errors import ModelError
 from pliant.robot import beam_properties
 from pliant.shapes.elements import Elements, mass_matrix, reduce_elements, stiffness_matrix
-from pliant.shapes.integrals import FIELDS, Field, FieldName, Profile, modal_integrals
-from pliant.shapes.link import LinkShapes, section_profile
+from pliant.shapes.integrals import FIELDS, Field, FieldName, SectionProfile, modal_integrals
+from pliant.shapes.link_shapes import LinkShapes, section_profile
 from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.modes import bending_modes
 from pliant.shapes.quadrature import Normalise, ShapeSet, gauss_rule
@@ -91,7 +91,7 @@ def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
     return LoadRatios(tip.mass / (mu * L), turned / (mu * L**3), tip.first_moment / (mu * L**2))
 
 
-def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: Profile) -> Field:
+def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> Field:
     if request.method == "elements":
         shapes = _elements(link, name, request, load, profile)
     else:
@@ -107,7 +107,7 @@ def _modes(link: Any, name: FieldName, request: Request, load: LoadRatios) -> Sh
     return bending_modes(request.number, support, load, normalise=request.normalise)
 
 
-def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: Profile) -> ShapeSet:
+def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
     if link.shapes.boundary == "pinned":
         raise ModelError(
             f"link {link.name}: boundary pinned with elements, expected modes: a slope at the root would repeat the "
@@ -126,6 +126,6 @@ def _density(name: FieldName) -> str:
     return "polar_inertia" if name == "torsion" else "mass_per_length"
 
 
-def _mean(profile: Profile, name: FieldName) -> float:
+def _mean(profile: SectionProfile, name: FieldName) -> float:
     rule = gauss_rule(profile.breaks)
     return float(rule.weight @ profile(_density(name), rule.eta))

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.shapes.load import FREE, Array, LoadRatios
+from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.quadrature import Normalise, ShapeSet, Weight, gram, normalising_scales
 
 # Coefficients of 1, xi, xi^2, xi^3: value and slope of the left node, then of the right one.

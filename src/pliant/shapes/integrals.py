@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.canonical import canonical, canonical_products
+from pliant.arrays import Array
 from pliant.shapes.elements import eigenpairs
-from pliant.shapes.load import FREE, Array, LoadRatios
+from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule
 
 FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]
@@ -47,7 +48,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Profile:
+class SectionProfile:
     """How the properties of a tapered beam vary over eta: a physical value is scalar times profile.
 
     `weights` maps `mass_per_length`, `polar_inertia`, `rotary_y`, `rotary_z`, `EI_y`, `EI_z`, `GJ`, `EA` to functions
@@ -62,7 +63,7 @@ class Profile:
         return np.ones_like(eta) if weight is None else np.asarray(weight(eta), dtype=float) + np.zeros_like(eta)
 
 
-UNIFORM = Profile()
+UNIFORM = SectionProfile()
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def blocks(fields: Sequence[Field]) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
-def modal_integrals(fields: Sequence[Field], profile: Profile = UNIFORM) -> ModalIntegrals:
+def modal_integrals(fields: Sequence[Field], profile: SectionProfile = UNIFORM) -> ModalIntegrals:
     """Compute all integrals of a link with one Gauss rule that is exact to rounding for all its shapes; zeros, equal
     values and simple fractions are exact."""
     rule = _common_rule(fields, profile)
@@ -206,7 +207,7 @@ def modal_integrals(fields: Sequence[Field], profile: Profile = UNIFORM) -> Moda
     ).canonical()
 
 
-def _common_rule(fields: Sequence[Field], profile: Profile) -> Rule:
+def _common_rule(fields: Sequence[Field], profile: SectionProfile) -> Rule:
     breaks = np.concatenate([profile.breaks, [0.0, 1.0], *(f.shapes.breaks for f in fields)])
     return gauss_rule(breaks, max((f.shapes.wavenumber for f in fields), default=0.0))
 
@@ -226,7 +227,7 @@ def _spin(turned: Array, g: Array) -> tuple[Array, Array, Array]:
     return g.sum(), g @ turned, product
 
 
-def _stiffness(fields: Sequence[Field], strain: Array, rule: Rule, profile: Profile) -> Array:
+def _stiffness(fields: Sequence[Field], strain: Array, rule: Rule, profile: SectionProfile) -> Array:
     K = np.zeros((strain.shape[1], strain.shape[1]))
     for f, block in zip(fields, blocks(fields)):
         g = rule.weight * profile(FIELDS[f.name].rigidity, rule.eta)

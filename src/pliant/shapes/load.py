@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.shapes.load import FREE, Array, LoadRatios
+from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.quadrature import Normalise, gram, normalising_scales
 from pliant.shapes.roots import CLAMPED, PINNED, SERIES_BELOW, RootSupport, bending_roots, pinned_pinned_roots
 

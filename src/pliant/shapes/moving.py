@@ -15,7 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from pliant.shapes.load import Array, LoadRatios
+from pliant.arrays import Array
+from pliant.shapes.load import LoadRatios
 from pliant.shapes.roots import CLAMPED, clamped_mass_roots, products
 
 LENGTH_POWERS = np.array([0, 4, 1, 3, 2])  # w falls with these powers of the length

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.shapes.load import Array
 
 Weight = Callable[[Array], Array]
 Normalise = Literal["unit", "tip"]

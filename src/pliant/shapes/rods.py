@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.shapes.load import Array, LoadRatios
+from pliant.arrays import Array
+from pliant.shapes.load import LoadRatios
 from pliant.shapes.quadrature import Normalise, normalising_scales
 from pliant.shapes.roots import rod_roots
 

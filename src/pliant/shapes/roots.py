@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.shapes.load import FREE, Array, LoadRatios
+from pliant.shapes.load import FREE, LoadRatios
 
 Four = tuple[float, float, float, float]
 Five = tuple[float, float, float, float, float]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.timing import Samples
+from pliant.timing import Timings
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -111,7 +111,7 @@ def timed(
     """
     from pliant.kernels.target import machine
 
-    ratio = Samples(tuple(rounds))
+    ratio = Timings(tuple(rounds))
     spread = min(ratio.values), max(ratio.values)
     found = {"ratio of times": ratio.median, "least and greatest": spread, "measured on": machine().summary, **ours}
     verdict = REPRODUCED if spread[0] > 1 else NOT_REPRODUCED if spread[1] < 1 else REPORTED

@@ -6,11 +6,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.model import Model
-
-Array = NDArray[np.float64]
 
 
 def inverse_dynamics(model: Model, q: Any, qd: Any, qdd: Any) -> Array:

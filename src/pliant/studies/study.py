@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.studies.checks import Check, plain
 from pliant.view.style import WIDTH
 

@@ -18,7 +18,7 @@ import numpy as np
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
-from pliant.sweeps.study import SweepStudy
+from pliant.sweeps.sweep_file import SweepStudy
 
 ATTEMPTS = 3
 """A point whose worker died so often is reported as failed."""

@@ -8,14 +8,13 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.dynamics.kinematics import tip_pose
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.results import Result
+from pliant.runs.results import Result
 
-Array = NDArray[np.float64]
 BAND = 0.02
 """Settled: within this fraction of the largest distance of the tip from where it ends."""
 WINDOW = 0.25

@@ -9,18 +9,17 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, UnsupportedModel
-from pliant.identification.study import applied_torque
+from pliant.identification.study_file import applied_torque
 from pliant.model import Model
-from pliant.results import Result
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.scenario import Scenario
-from pliant.simulation import simulate
 from pliant.sweeps.metrics import METRICS, Histories
-from pliant.sweeps.study import SweepStudy, changed
+from pliant.sweeps.sweep_file import SweepStudy, changed
 
-Array = NDArray[np.float64]
 UserFunction = Callable[[Result], Mapping[str, float]]
 KNOW_NO_ROBOT = ("pd", "pid")
 """Controllers that are the same whatever the arm is; others are made anew for each robot."""

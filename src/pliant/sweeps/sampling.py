@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.base import Angle, Description, angle, sequence
 from pliant.robot.faults import clash, fault
+from pliant.robot.fields import Angle, Description, angle, sequence
 
-Array = NDArray[np.float64]
 MOST_POINTS = 10_000_000
 METHODS = ("grid", "random", "sobol", "latin-hypercube")
 

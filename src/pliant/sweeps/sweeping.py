@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
 from pliant.kernels.threads import processors
+from pliant.signatures import checked
 from pliant.sweeps import engines
 from pliant.sweeps.journal import NAME, Journal
+from pliant.sweeps.outputs import SweepResult
 from pliant.sweeps.points import Outcomes, Points, UserFunction
-from pliant.sweeps.study import SweepStudy
-from pliant.sweeps.tables import SweepResult
+from pliant.sweeps.sweep_file import SweepStudy
 
 
 @checked

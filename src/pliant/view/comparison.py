@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.arguments import checked
 from pliant.errors import ModelError
-from pliant.results import Result
+from pliant.runs.results import Result
+from pliant.signatures import checked
 from pliant.view.style import WIDTH, Paths, figure, legend, length_unit, time_axis
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.results import Result
+from pliant.arrays import Array
+from pliant.runs.results import Result
 from pliant.view.style import COLOURS, DASHES, energy_unit, legend, length_unit, line, time_axis, zero_line
 
-Array = NDArray[np.float64]
 DEGREES = 180.0 / np.pi
 FEW = 4
 """So many joints get axes of their own."""

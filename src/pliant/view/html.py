@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arguments import checked
-from pliant.replacing import replacing
-from pliant.results import Result
-from pliant.view.scene import Array, Scene, SceneLink, frame_rows, scene_of
+from pliant.arrays import Array
+from pliant.runs.results import Result
+from pliant.signatures import checked
+from pliant.view.scene import Scene, SceneLink, frame_rows, scene_of
 from pliant.view.series import Panel, panels
+from pliant.writing import atomic_write
 
 FRAMES = 600
 """Frames of the moving arm at most; the page interpolates between them."""
@@ -38,7 +39,7 @@ def to_html(result: Result, path: str | os.PathLike[str], title: str | None = No
     """
     target = Path(path)
     text = page(result, title)
-    with replacing(target) as partial:
+    with atomic_write(target) as partial:
         partial.write_text(text, encoding="utf-8")
     return target
 

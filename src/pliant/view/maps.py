@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.signatures import checked
 from pliant.view.style import WIDTH, Paths, figure, line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 @checked

@@ -12,10 +12,10 @@ import numpy as np
 
 from pliant.dynamics.sliding_links import rest_state
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import Robot
+from pliant.runs.results import Result
 from pliant.view.scene import Scene, make_scene, scene_of
-from pliant.view.video_drawing import Drawing
+from pliant.view.video_drawing import FrameDrawing
 
 FRAMES = 60
 FIELDS = ("bending_y", "bending_z", "torsion", "axial")
@@ -66,7 +66,7 @@ def picture(scene: Scene, frame: int) -> str:
 
     figure = Figure(figsize=(3.6, 2.8), dpi=110)
     canvas: Any = FigureCanvasAgg(figure)
-    Drawing(figure.add_axes((0, 0, 1, 1)), scene, ghost=len(scene) > 1).show(frame)
+    FrameDrawing(figure.add_axes((0, 0, 1, 1)), scene, ghost=len(scene) > 1).show(frame)
     buffer = io.BytesIO()
     canvas.print_png(buffer)
     return base64.b64encode(buffer.getvalue()).decode()

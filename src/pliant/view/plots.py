@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pliant.arguments import checked
 from pliant.errors import ModelError
-from pliant.results import Result
 from pliant.robot.faults import suggestion
+from pliant.runs.results import Result
+from pliant.signatures import checked
 from pliant.view import histories, spectrum
 from pliant.view.style import WIDTH, Paths, figure
 

@@ -16,13 +16,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import Link
+from pliant.runs.results import Result
 
-Array = NDArray[np.float64]
 STATIONS = 25
 """Stations along a link that bends."""
 SLIMMEST = 0.005
@@ -77,7 +77,7 @@ class SceneLink:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedLink:
     """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), joint frame and tip frame (F, 4, 4)."""
 
     link: SceneLink
@@ -115,7 +115,7 @@ class Scene:
     def __len__(self) -> int:
         return len(self.t)
 
-    def lines(self, magnification: float = 1.0) -> Iterator[Placed]:
+    def lines(self, magnification: float = 1.0) -> Iterator[PlacedLink]:
         """Links from the base outwards with deformations times `magnification`; 0 is the rigid arm."""
         pose = np.broadcast_to(np.eye(4), (len(self), 4, 4))
         for link in self.links:
@@ -128,7 +128,7 @@ class Scene:
             tip = np.array(root)
             tip[:, :3, :3] = sections[:, -1] @ link.end
             tip[:, :3, 3] = points[:, -1]
-            yield Placed(link, points, sections, root, tip)
+            yield PlacedLink(link, points, sections, root, tip)
             pose = tip
 
     @property

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.view.scene import Array, Placed
+from pliant.arrays import Array
+from pliant.view.scene import PlacedLink
 
 SIDES = 14
 """Points of a ring around a round link."""
@@ -31,7 +32,7 @@ def section_outline(is_round: bool) -> Array:
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def rings(placed: Placed, frame: int) -> Array:
+def rings(placed: PlacedLink, frame: int) -> Array:
     """(S, m, 3) points of the surface of a link at a frame, in the base."""
     points = placed.points[frame]
     sections = placed.sections[min(frame, len(placed.sections) - 1)]

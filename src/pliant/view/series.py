@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.results import Result
+from pliant.arrays import Array
+from pliant.runs.results import Result
 from pliant.view.spectrum import tip_deflection
 from pliant.view.style import energy_unit, length_unit
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

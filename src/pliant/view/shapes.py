@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.arguments import checked
+from pliant.arrays import Array
 from pliant.dynamics.build import robot_shapes
 from pliant.errors import ModelError
 from pliant.robot import Robot, beam_properties
 from pliant.shapes import LinkShapes
+from pliant.signatures import checked
 from pliant.view.style import WIDTH, Paths, figure, line, zero_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 _LABELS = {"bending_y": "along y", "bending_z": "along z", "torsion": "twist", "axial": "along x"}
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.results import Result
+from pliant.arrays import Array
+from pliant.runs.results import Result
 from pliant.view.style import length_unit, line, time_axis
 
-Array = NDArray[np.float64]
 STYLES = {"free": (0, (5, 2)), "locked": (0, (1, 1.5))}
 """How the arm's own frequencies are marked."""
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.view.scene import Array, Placed, Scene
-from pliant.view.stage_meshes import Arm, Ball, layout
+from pliant.arrays import Array
+from pliant.view.scene import PlacedLink, Scene
+from pliant.view.stage_meshes import ArmMeshes, Ball, layout
 
 FRAME = 1 / 25
 """Seconds between pictures."""
@@ -33,7 +34,7 @@ class Stage:
         self.scene: Scene | None = None
         self.kept: tuple[Scene, ...] = ()
         self.lock = threading.RLock()
-        self._arms: dict[str, Arm] = {}
+        self._arms: dict[str, ArmMeshes] = {}
         self._furniture: list[Any] = []
         self._path: Any = None
         self._rooms = 0
@@ -92,7 +93,7 @@ class Stage:
         if arm is None or arm.layout != layout(placed):
             if arm is not None:
                 arm.remove()
-            arm = self._arms[name] = Arm(self.server, name, placed, colour, opacity)
+            arm = self._arms[name] = ArmMeshes(self.server, name, placed, colour, opacity)
         arm.placed, arm.largest = placed, scene.largest_strain
 
     def _trail(self) -> None:
@@ -185,7 +186,7 @@ def _alike(one: Scene, two: Scene) -> bool:
     return names[0] == names[1] and one.reach == two.reach and bool((one.up == two.up).all())
 
 
-def _extent(placed: Sequence[Placed]) -> tuple[Array, Array]:
+def _extent(placed: Sequence[PlacedLink]) -> tuple[Array, Array]:
     """Lowest and highest corner of all that the arm touches, the base included."""
     points = np.concatenate([p.points.reshape(-1, 3) for p in placed])
     return np.minimum(points.min(0), 0.0), np.maximum(points.max(0), 0.0)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.view.scene import Array, Placed
+from pliant.arrays import Array
+from pliant.view.scene import PlacedLink
 from pliant.view.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
 
 CHUNKS = 8
@@ -18,7 +19,7 @@ CHUNKS = 8
 class _LinkMeshes:
     """The meshes of one link: pieces of tube, each of one colour."""
 
-    def __init__(self, server: Any, name: str, placed: Placed, colour: Any, opacity: float | None) -> None:
+    def __init__(self, server: Any, name: str, placed: PlacedLink, colour: Any, opacity: float | None) -> None:
         surface = rings(placed, 0)
         count = min(CHUNKS if placed.link.flexible and colour is None else 1, len(surface) - 1)
         edges = np.linspace(0, len(surface) - 1, count + 1).round().astype(int)
@@ -33,7 +34,7 @@ class _LinkMeshes:
             for k, (a, b) in enumerate(self.pieces)
         ]  # fmt: skip
 
-    def update(self, placed: Placed, frame: int, largest: float) -> None:
+    def update(self, placed: PlacedLink, frame: int, largest: float) -> None:
         surface = rings(placed, frame)
         strain = placed.link.strain[min(frame, len(placed.link.strain) - 1)]
         for k, ((a, b), mesh) in enumerate(zip(self.pieces, self.meshes)):
@@ -62,10 +63,10 @@ class Ball:
         self.mesh.vertices = self.points + at.astype(np.float32)
 
 
-class Arm:
+class ArmMeshes:
     """One run on the stage; takes another run of the same links without new meshes."""
 
-    def __init__(self, server: Any, name: str, placed: list[Placed], colour: Any, opacity: float | None) -> None:
+    def __init__(self, server: Any, name: str, placed: list[PlacedLink], colour: Any, opacity: float | None) -> None:
         self.layout = layout(placed)
         self.placed, self.largest = placed, 0.0
         self.links = [_LinkMeshes(server, f"{name}/{p.link.name}", p, colour, opacity) for p in placed]
@@ -82,6 +83,6 @@ class Arm:
                 mesh.remove()
 
 
-def layout(placed: Sequence[Placed]) -> Any:
+def layout(placed: Sequence[PlacedLink]) -> Any:
     """What two runs must share to share meshes."""
     return tuple((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes()) for p in placed)

@@ -17,7 +17,7 @@ from pliant.view.spectrum import tip_deflection
 from pliant.view.stage import KEPT, Stage
 from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, heaviest_payload, with_robot
 from pliant.view.studio_files import Shelf
-from pliant.view.studio_run import Run, Workshop, scenario
+from pliant.view.studio_run import StudioRun, Workshop, scenario
 from pliant.view.studio_texts import quoted, readout, summary
 from pliant.view.viewer import address, start_server, viser
 
@@ -33,9 +33,9 @@ class Studio:
         self.shelf, self.workshop = Shelf(folder), Workshop()
         self.lock = threading.RLock()  # what the studio sets itself calls back in the same thread
         self.waiting = threading.Event()
-        self.run: Run | None = None
+        self.run: StudioRun | None = None
         self.count = 0
-        self.kept: list[Run] = []
+        self.kept: list[StudioRun] = []
         self.joint_folder: Any = None
         self.chart: Any = None
         self.refreshing = False
@@ -273,7 +273,7 @@ def _moving(robot: Robot) -> list[Any]:
     return [link for link in robot.links if link.joint.moves]
 
 
-def _scene(run: Run) -> Scene:
+def _scene(run: StudioRun) -> Scene:
     duration = float(run.result.t[-1])
     return scene_of(run.result, int(np.clip(FRAMES_PER_SECOND * duration, 60, 600)))
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.control import natural_gains
 from pliant.dynamics.build import shapes_that_change
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import Robot
-from pliant.simulation import simulate
-from pliant.view.scene import Array
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.view.studio_choices import Choices, check, numbers, structure
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ KEPT = 6
 
 
 @dataclass(frozen=True)
-class Run:
+class StudioRun:
     """A finished run, and how it came about."""
 
     choices: Choices
@@ -52,7 +52,7 @@ class Workshop:
         self._kept: dict[Any, _Prepared] = {}
         self._layouts: dict[Any, tuple[Robot, list[str]]] = {}
 
-    def run(self, choices: Choices) -> Run:
+    def run(self, choices: Choices) -> StudioRun:
         """Simulate; raises `PliantError` with the reason when the choices make no arm or no run."""
         began = time.perf_counter()
         check(choices)
@@ -74,7 +74,7 @@ class Workshop:
         moves = choices.manoeuvre.startswith("move")
         about = ready.model.equilibrium(choices.goal, p=p) if moves else q0
         found = ready.model.frequencies(about, p=p)
-        return Run(choices, result, found, time.perf_counter() - began, compiled)
+        return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
 
     def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
         """The robot with its modes, and the paths that stay inputs: asked once for each arm."""
@@ -178,7 +178,7 @@ def scenario(choices: Choices) -> Scenario:
     return Scenario(**data)
 
 
-def tip_error(run: Run) -> tuple[float, float]:
+def tip_error(run: StudioRun) -> tuple[float, float]:
     """Distance of the tip from the rigid arm's (at the goal of a move, else at its joints): largest and last, m.
 
     Of a move, the largest after the time that the move takes.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.view.studio_run import Run, tip_error
+from pliant.view.studio_run import StudioRun, tip_error
 
 
-def _measured(run: Run) -> tuple[str, str, str]:
+def _measured(run: StudioRun) -> tuple[str, str, str]:
     """From where the tip is measured; the frequencies, and where they hold; since when the largest is counted."""
     moves = run.choices.manoeuvre.startswith("move")
     of, at = ("from the goal", "at the goal") if moves else ("from the rigid arm", "at the start")
@@ -21,7 +21,7 @@ def _length(metres: float) -> str:
     return f"{metres:.3g} m" if metres >= 1 else f"{1e3 * metres:.3g} mm"
 
 
-def summary(run: Run, count: int) -> str:
+def summary(run: StudioRun, count: int) -> str:
     """The numbers of run `count` that stay in sight while sliders move."""
     largest, last = tip_error(run)
     of, frequencies, after = _measured(run)
@@ -31,7 +31,7 @@ def summary(run: Run, count: int) -> str:
     )
 
 
-def readout(run: Run) -> str:
+def readout(run: StudioRun) -> str:
     """A table of what a run gave."""
     largest, last = tip_error(run)
     of, frequencies, after = _measured(run)

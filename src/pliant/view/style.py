@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.arguments import shown
 from pliant.errors import ModelError
-from pliant.replacing import replacing
+from pliant.signatures import shown
+from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +112,7 @@ def _save(made: Figure, target: Path) -> None:
             f"path: got {str(target)!r}, expected a file name that ends in {', '.join('.' + f for f in FORMATS)}"
         )
     metadata = {"Date": None} if kind == "svg" else {"CreationDate": None} if kind == "pdf" else None
-    with replacing(target) as partial:
+    with atomic_write(target) as partial:
         made.savefig(partial, format=kind, dpi=DPI, metadata=metadata)
 
 

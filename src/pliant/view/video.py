@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arguments import checked
 from pliant.errors import ModelError, PliantError
-from pliant.results import Result
+from pliant.runs.results import Result
+from pliant.signatures import checked
 from pliant.view.scene import make_scene
 from pliant.view.spectrum import tip_deflection
 from pliant.view.style import STYLE, length_unit
-from pliant.view.video_drawing import Drawing
+from pliant.view.video_drawing import FrameDrawing
 
 SIZE = (960, 480)
 """Pixels; even numbers, as the codec needs."""
@@ -69,7 +69,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
         canvas: Any = FigureCanvasAgg(figure)
-        drawing = Drawing(figure.add_axes((0.0, 0.0, 0.56, 0.94)), scene, magnification)
+        drawing = FrameDrawing(figure.add_axes((0.0, 0.0, 0.56, 0.94)), scene, magnification)
         cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
         figure.text(0.02, 0.945, f"{result.robot.name}{note}", fontsize=10, weight="bold")

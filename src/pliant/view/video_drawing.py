@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.view.scene import Array, Placed, Scene
+from pliant.arrays import Array
+from pliant.view.scene import PlacedLink, Scene
 from pliant.view.scene_tubes import RIGID, rings, strain_colours
 
 LIGHT = np.array([0.35, -0.45, 0.82])
@@ -49,7 +50,7 @@ class Camera:
 
 
 def faces(
-    placed: list[Placed], frame: int, largest: float, camera: Camera, ghost: bool = False
+    placed: list[PlacedLink], frame: int, largest: float, camera: Camera, ghost: bool = False
 ) -> tuple[Any, Any, Any]:
     """Quadrilaterals (K, 4, 2), colours (K, 4) and depths (K,) of an arm at a frame."""
     corners, colours = [], []
@@ -73,7 +74,7 @@ def faces(
     return flat, rgba, depth.mean(1)
 
 
-class Drawing:
+class FrameDrawing:
     """A matplotlib axes that shows a scene at any of its frames."""
 
     def __init__(self, axes: Any, scene: Scene, magnification: float = 1.0, ghost: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.view.scene import scene_of
 from pliant.view.stage import Stage
 

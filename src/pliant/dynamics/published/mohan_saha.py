@@ -25,7 +25,7 @@ from pliant.dynamics.published.korayem_shafei import Operations
 
 
 @dataclass(frozen=True)
-class Step:
+class LinkStep:
     """A step of the algorithm: counts per link, per link but one, and once."""
 
     number: int
@@ -43,21 +43,21 @@ class Step:
 
 
 STEPS = (
-    Step(1, "vectors a_i in two frames", each=(4, 0)),
-    Step(2, "rotations Q_i", each=(4, 0)),
-    Step(3, "mass matrices M_i", each=(9, 2)),
-    Step(4, "forces phi, the difference only", each=(0, 1)),
-    Step(5, "articulated M-hat_i", each_but_one=(80, 91)),
-    Step(6, "psi-hat_i"),
-    Step(7, "m-hat_i"),
-    Step(8, "psi_i", each=(5, 0)),
-    Step(9, "M-bar_i", each_but_one=(16, 18), once=(16, 14)),
-    Step(10, "phi-hat_i", each_but_one=(14, 8)),
-    Step(11, "eta_i", each_but_one=(14, 10), once=(6, 0)),
-    Step(12, "phi-tilde_i", each=(1, 0)),
-    Step(13, "accelerations", each_but_one=(4, 6)),
-    Step(14, "mu-tilde_i", each_but_one=(22, 14)),
-    Step(15, "mu_i"),
+    LinkStep(1, "vectors a_i in two frames", each=(4, 0)),
+    LinkStep(2, "rotations Q_i", each=(4, 0)),
+    LinkStep(3, "mass matrices M_i", each=(9, 2)),
+    LinkStep(4, "forces phi, the difference only", each=(0, 1)),
+    LinkStep(5, "articulated M-hat_i", each_but_one=(80, 91)),
+    LinkStep(6, "psi-hat_i"),
+    LinkStep(7, "m-hat_i"),
+    LinkStep(8, "psi_i", each=(5, 0)),
+    LinkStep(9, "M-bar_i", each_but_one=(16, 18), once=(16, 14)),
+    LinkStep(10, "phi-hat_i", each_but_one=(14, 8)),
+    LinkStep(11, "eta_i", each_but_one=(14, 10), once=(6, 0)),
+    LinkStep(12, "phi-tilde_i", each=(1, 0)),
+    LinkStep(13, "accelerations", each_but_one=(4, 6)),
+    LinkStep(14, "mu-tilde_i", each_but_one=(22, 14)),
+    LinkStep(15, "mu_i"),
 )
 """The fifteen steps as printed: (multiplications, additions)."""
 

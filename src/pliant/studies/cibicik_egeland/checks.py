@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from pliant.studies.checks import Check, below, claimed, reported, required, timed
-from pliant.timing import Samples
+from pliant.timing import Timings
 
 Numbers = Mapping[str, Any]
 
@@ -42,8 +42,8 @@ def _algebra(algebra: Numbers, derivative: float) -> list[Check]:
 
 
 def _derivatives(times: Numbers) -> list[Check]:
-    sizes, sweep = times["instructions"], Samples(tuple(times["forming by one sweep"]))
-    once = Samples(tuple(times["evaluating one sweep"]))
+    sizes, sweep = times["instructions"], Timings(tuple(times["forming by one sweep"]))
+    once = Timings(tuple(times["evaluating one sweep"]))
     return [
         timed("B-cost", "Derivatives of all P-hat are found faster by the operators than by diff and the chain rule",
               "section VI", {"seconds": [11, 181]}, {"seconds": times["seconds to form"]}, times["forming"],
@@ -206,7 +206,7 @@ def _limits(numbers: Numbers) -> list[Check]:
 
 def _speed(numbers: Numbers) -> list[Check]:
     counts, times = numbers["operations"], numbers["times"]
-    recursion = Samples(tuple(times["recursion over linear"]))
+    recursion = Timings(tuple(times["recursion over linear"]))
     like = counts["gibbs-appell"] / counts["dual-screw"]
     return [
         timed("F", "The linearised model simulates faster than the nonlinear one", "section VI",

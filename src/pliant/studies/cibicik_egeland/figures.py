@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.studies.cibicik_egeland.measures import tip, twist
 from pliant.studies.cibicik_egeland.runs import FINAL, FLEXIBLE, SECOND, START, Runs
 from pliant.studies.drawing import FIRST, MANY, grid, shared_legend, skeleton

@@ -6,19 +6,17 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.algebra.dual import Dual
 from pliant.algebra.dual_groups import G1, G2
+from pliant.arrays import Array
 from pliant.dynamics import build_chain
 from pliant.dynamics.dual_screw_kinematics import derivative, walk
 from pliant.model import Model
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.studies.cibicik_egeland import statics
 from pliant.studies.cibicik_egeland.runs import FINAL, FLEXIBLE, RATES, START, Runs, arm
 from pliant.studies.evaluation import mass_matrix
-
-Array = NDArray[np.float64]
 
 SLEWING = 3.0
 """When the second command comes (s)."""

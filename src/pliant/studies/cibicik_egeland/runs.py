@@ -9,7 +9,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.control import PD, Trajectory, natural_gains
 from pliant.dynamics import build_chain
@@ -17,13 +16,11 @@ from pliant.dynamics.dual_screw_kinematics import derivative, walk
 from pliant.errors import SimulationError
 from pliant.kernels.kernel import Kernel
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import Robot, Shapes, load
-from pliant.simulation import Event, simulate
+from pliant.runs.results import Result
+from pliant.runs.simulation import Event, simulate
 from pliant.studies.study import Tell
-from pliant.timing import TURNS, Effort, Samples, alternating
-
-Array = NDArray[np.float64]
+from pliant.timing import TURNS, Effort, Timings, alternating
 
 START = (0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6)
 SECOND = (0.0, np.pi / 3, np.pi / 3, np.pi / 3)
@@ -85,7 +82,7 @@ class Runs:
     numbers: dict[str, Any] = field(default_factory=dict)
     histories: dict[str, Result] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
-    times: dict[str, Samples] = field(default_factory=dict)
+    times: dict[str, Timings] = field(default_factory=dict)
     operations: dict[str, dict[str, int]] = field(default_factory=dict)
     derivatives: dict[str, Derivative] = field(default_factory=dict)
     spins: dict[float, Result] = field(default_factory=dict)
@@ -95,8 +92,8 @@ class Runs:
 class Derivative:
     """One way to dP-hat/dt of every link frame: seconds to form it and to evaluate it, and its size."""
 
-    forming: Samples
-    evaluating: Samples
+    forming: Timings
+    evaluating: Timings
     instructions: int
 
 

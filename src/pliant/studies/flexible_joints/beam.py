@@ -15,11 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-Array = NDArray[np.float64]
+from pliant.arrays import Array
 
 LENGTH, DENSITY, AREA, I_Z, MODULUS = 8.0, 2766.7, 7.2968e-5, 8.2189e-9, 6.8952e10
 MU, EI = DENSITY * AREA, MODULUS * I_Z

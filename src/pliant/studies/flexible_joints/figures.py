@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.studies.drawing import MANY, legend, letter, shared_legend, skeleton
 from pliant.studies.flexible_joints.measures import diverged, tip, twist
 from pliant.studies.flexible_joints.runs import BOOMS, HEAVY, INERTIAS, READINGS, STIFFNESSES, Runs

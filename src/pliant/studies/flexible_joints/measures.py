@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.results import Result
+from pliant.arrays import Array
+from pliant.runs.results import Result
 from pliant.studies.evaluation import inverse_dynamics
 from pliant.studies.flexible_joints import beam
 from pliant.studies.flexible_joints.runs import (
@@ -28,8 +28,6 @@ from pliant.studies.flexible_joints.runs import (
     pendulum,
     spinning,
 )
-
-Array = NDArray[np.float64]
 
 FALL_WINDOWS, BRAKED_WINDOWS = (1.25, 1.50, 1.75), (2.50, 3.00)
 """Durations (s) at which verdicts on Canadarm2 are asked."""

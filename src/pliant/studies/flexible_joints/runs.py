@@ -8,16 +8,14 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import Beam, Drive, Joint, Link, RigidBody, Robot, Shapes, load
-from pliant.simulation import Event, simulate
+from pliant.runs.results import Result
+from pliant.runs.simulation import Event, simulate
 from pliant.studies.flexible_joints.beam import SpinningBeam
 from pliant.studies.study import Tell
-
-Array = NDArray[np.float64]
 
 SPIN_UP, SPIN = 15.0, 25.0
 """End of the acceleration and of the run (s)."""

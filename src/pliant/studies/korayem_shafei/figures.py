@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.dynamics.published import korayem_shafei as published
-from pliant.results import Result
+from pliant.runs.results import Result
 from pliant.studies.drawing import FIRST, MANY, SECOND, finish, history, legend, letter
 from pliant.studies.korayem_shafei.arms import LINKS
 from pliant.studies.korayem_shafei.measures import RANGE, SHORT, peak

@@ -19,9 +19,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pliant.arrays import Array
 
 LENGTH, MASS_PER_LENGTH, EI, GRAVITY = 1.0, 5.0, 1000.0, 9.81
 POINTS = 48  # of the quadrature along a link

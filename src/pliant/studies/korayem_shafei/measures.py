@@ -8,8 +8,8 @@ import numpy as np
 
 from pliant.dynamics.published import korayem_shafei as published
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import load
+from pliant.runs.results import Result
 from pliant.studies.evaluation import inverse_dynamics, mass_matrix
 from pliant.studies.korayem_shafei.arms import LINKS, counted_arm
 from pliant.studies.korayem_shafei.misprints import EQUATIONS, printed_change

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pliant.analysis import counts
 from pliant.dynamics import build_chain
-from pliant.results import Result
 from pliant.robot import Shapes, load
-from pliant.simulation import simulate
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.studies.korayem_shafei.arms import HANGING, LINKS, START, counted_arm, pose
 from pliant.studies.korayem_shafei.independent import Swing, swing
 from pliant.studies.korayem_shafei.measures import measure

@@ -13,7 +13,7 @@ from pliant.studies.mohan_saha.arms import ALGORITHMS, LEFT, desired
 from pliant.studies.mohan_saha.measures import acceptable, error, power_of
 from pliant.studies.mohan_saha.runs import EVALUATIONS, Runs
 from pliant.studies.study import Figure, Table
-from pliant.timing import Samples
+from pliant.timing import Timings
 from pliant.view.style import time_axis, zero_line
 
 END = 7.0
@@ -279,6 +279,6 @@ def _times(runs: Runs) -> Table:
                  "non-recursive over recursive, least to greatest"), rows)  # fmt: skip
 
 
-def _ratio(pair: Mapping[str, Samples]) -> str:
+def _ratio(pair: Mapping[str, Timings]) -> str:
     ratio = pair["non-recursive"].over(pair["recursive"])
     return f"{ratio.median:.2f} ({min(ratio.values):.2f} to {max(ratio.values):.2f})"

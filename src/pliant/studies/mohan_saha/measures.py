@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.dynamics.published import mohan_saha as published
-from pliant.results import Result
 from pliant.robot import Joint, Link, Lump, Origin, RigidBody, Robot
+from pliant.runs.results import Result
 from pliant.studies.evaluation import inverse_dynamics, mass_matrix
 from pliant.studies.mohan_saha.arms import ALGORITHMS, LEFT, desired, puma
 

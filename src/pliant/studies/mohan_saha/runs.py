@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.analysis import counts
+from pliant.arrays import Array
 from pliant.control import PD
 from pliant.dynamics import build_chain
 from pliant.model import Model
-from pliant.results import Result
-from pliant.simulation import simulate
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.studies.mohan_saha.arms import ALGORITHMS, HUBS, LEFT, RECURSIVE, desired, puma, rods
 from pliant.studies.mohan_saha.measures import measure
 from pliant.studies.study import Tell
-from pliant.timing import TURNS, Samples, alternating
-
-Array = NDArray[np.float64]
+from pliant.timing import TURNS, Timings, alternating
 
 EVALUATIONS = 1000  # in one batch that is timed
 STATED = 1e-8
@@ -76,9 +74,9 @@ class Runs:
     tolerances: dict[str, dict[str, Result]] = field(default_factory=dict)
     steps: dict[float, dict[str, Result]] = field(default_factory=dict)
     evaluations: dict[str, dict[float, dict[str, int]]] = field(default_factory=dict)
-    cpu: dict[str, Samples] = field(default_factory=dict)
+    cpu: dict[str, Timings] = field(default_factory=dict)
     counts: dict[int, dict[str, counts.Count]] = field(default_factory=dict)
-    times: dict[int, dict[str, Samples]] = field(default_factory=dict)
+    times: dict[int, dict[str, Timings]] = field(default_factory=dict)
     numbers: dict[str, Any] = field(default_factory=dict)
 
     def run(self, hub: str, algorithm: str) -> Result:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pliant.arrays import Array
 from pliant.control import Cycloidal
 from pliant.dynamics.build import inertias_beyond
 from pliant.model import Model
-from pliant.results import Result
-from pliant.simulation import simulate
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.studies.theodore_ghosal.arms import elbow_arm
-
-Array = NDArray[np.float64]
 
 ANGLES = (0.0, 45.0, 90.0, 135.0)
 """Of the elbow, joint 3, in degrees; joint 2 is straight."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis import eigenvalues_along, link_frequencies
+from pliant.arrays import Array
 from pliant.control import ComputedTorque, Trajectory
 from pliant.model import Model
 from pliant.studies.theodore_ghosal.arms import LINK_3, PAYLOAD, with_elements, with_modes
 
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 LINKS = {"link 2": "boom", "link 3": "slide"}

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.results import Result
+from pliant.arrays import Array
+from pliant.runs.results import Result
 from pliant.studies.theodore_ghosal.arms import readings
 from pliant.studies.theodore_ghosal.runs import Runs, reference
 from pliant.studies.theodore_ghosal.sliding import DURATION
-
-Array = NDArray[np.float64]
 
 MODELS = ("modes", "elements")
 DEFLECTIONS = {"link 2, in plane": ("boom", 1), "link 2, out of plane": ("boom", 2),

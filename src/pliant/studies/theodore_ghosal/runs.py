@@ -8,23 +8,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.analysis import Overestimation, closed_loop_eigenvalues, overestimation
+from pliant.arrays import Array
 from pliant.control import LQR, ComputedTorque, Cycloidal, Switch
 from pliant.model import Model
-from pliant.results import Result
 from pliant.robot import Robot, Shapes, TipLoad
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.shapes import clamped_free_roots, clamped_mass_roots
-from pliant.simulation import simulate
 from pliant.studies.evaluation import inverse_dynamics
 from pliant.studies.study import Tell
 from pliant.studies.theodore_ghosal import elbow, loop, operations, sliding
 from pliant.studies.theodore_ghosal.arms import ARMS, EI, REVOLUTE, RHO_A, readings, single, with_elements, with_modes
 from pliant.studies.theodore_ghosal.sliding import DURATION, GOAL, START
-from pliant.timing import TURNS, Effort, Samples, alternating
-
-Array = NDArray[np.float64]
+from pliant.timing import TURNS, Effort, Timings, alternating
 
 GAINS: dict[str, Any] = {"kp": 400.0, "kv": 40.0}
 WEIGHTS = {"joints": 1e4, "flexible": 1e6, "rates": 1e2}
@@ -74,7 +72,7 @@ class Runs:
     roots: dict[str, Array] = field(default_factory=dict)
     loops: dict[str, loop.Vibrations] = field(default_factory=dict)
     overestimated: dict[str, Overestimation] = field(default_factory=dict)
-    times: dict[str, Samples] = field(default_factory=dict)
+    times: dict[str, Timings] = field(default_factory=dict)
     elbows: dict[str, Result] = field(default_factory=dict)
 
     def run(self, name: str) -> Result:

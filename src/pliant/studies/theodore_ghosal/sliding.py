@@ -6,18 +6,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.composition import compose
+from pliant.arrays import Array
 from pliant.control import PD, Cycloidal, natural_gains
 from pliant.model import Model
-from pliant.results import Result
+from pliant.runs.composition import compose
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
 from pliant.shapes import beta_length_derivatives, clamped_mass_roots, follow_beta, load_at_length
-from pliant.simulation import simulate
 from pliant.studies.theodore_ghosal.arms import PAYLOAD, RHO_A, with_modes
 from pliant.timing import TURNS, alternating
-
-Array = NDArray[np.float64]
 
 LENGTHS = np.round(np.linspace(0.3, 1.0, 8), 10)
 START, GOAL, DURATION = (0.0, 0.0, 0.3), (np.pi, np.pi / 2, 1.0), 0.5

@@ -1,0 +1,229 @@
+"""What drives a batch: arrays with or without a batch axis, samples, traced torques and controllers; checked, and cut
+into segments of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.kernels import Kernel
+from pliant.kernels.pack import TimeSegments
+from pliant.model import Model
+from pliant.runs.composition import TABLE_WIDTH, Composition, compose
+from pliant.runs.drives import TorqueTable, are_samples, read_samples
+from pliant.signatures import checked
+
+
+@dataclass(frozen=True)
+class BatchDrive:
+    """A torque or a controller: a constant (A, m), samples, or something traced; A is 1 or the number of arms."""
+
+    traced: Any = None
+    constant: Array | None = None
+    times: Array | None = None
+    pieces: Array | None = None
+    """(A, K, 5 m): cubic of each piece of time and its start, as the composition reads them."""
+
+
+def drive(model: Model, given: Any, name: str) -> BatchDrive:
+    """Read one argument."""
+    m = model.n_joints
+    if given is None:
+        return BatchDrive()
+    if hasattr(given, "expression") or hasattr(given, "bind"):
+        return BatchDrive(traced=given)
+    if callable(given):
+        raise UnsupportedModel(
+            f"{name}: a Python function was given; a batch is compiled whole. Give an array, samples, or an object "
+            "with .expression(t, q, qd) in CasADi operations."
+        )
+    if are_samples(given, (2, 3)):
+        return _samples(model, given, name)
+    return BatchDrive(constant=rows(given, m, name, model.joints))
+
+
+def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
+    """Numbers (A, size) from an array (size,) or (A, size)."""
+    expected = f"expected finite numbers of shape ({size},) or (arms, {size}): {', '.join(names) or 'none'}"
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: got {type(given).__name__}; {expected}") from error
+    if array.ndim not in (1, 2) or array.shape[-1] != size or array.size == 0 != size:
+        raise ModelError(f"{name}: shape {array.shape}; {expected}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name}: not finite at index {np.argwhere(~np.isfinite(array))[0].tolist()}; {expected}")
+    return np.atleast_2d(array)
+
+
+def _samples(model: Model, given: tuple[Any, ...], name: str) -> BatchDrive:
+    m = model.n_joints
+    times, values, kind = read_samples(given, m, name, f"(K, {m}) or (arms, K, {m})")
+    values = values[None] if values.ndim == 2 else values
+    A, K = values.shape[:2]
+    side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
+    cubic = TorqueTable(times, side_by_side, kind).pieces().reshape(K - 1, 4, A, m)
+    hold = np.zeros((1, 4, A, m))
+    before, after = hold.copy(), hold.copy()
+    before[0, 0], after[0, 0] = values[:, 0], values[:, -1]
+    starts = np.concatenate([[-np.inf], times])  # constant beyond both ends
+    table = np.empty((A, K + 1, TABLE_WIDTH, m))
+    table[:, :, :4] = np.concatenate([before, cubic, after]).transpose(2, 0, 1, 3)
+    table[:, :, 4] = np.where(np.isfinite(starts), starts, 0.0)[None, :, None]
+    return BatchDrive(times=starts, pieces=table.reshape(A, K + 1, TABLE_WIDTH * m))
+
+
+@dataclass(frozen=True, eq=False)
+class BatchEquations:
+    """xdot = f(t, x, w, p): x = [free coordinates, their rates, controller states (, work)], w the samples at hand,
+    p = [held torques, parameters of the model, parameters of the controller]."""
+
+    composition: Composition
+    has_constant: bool
+    with_work: bool
+    gains: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        c = self.composition
+        if c.sample_time is not None:
+            raise UnsupportedModel("controller: a sampled controller runs one arm at a time; use pliant.simulate.")
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return int(self.composition.x.shape[0]) - (0 if self.with_work else 1)
+
+    def _function(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
+        c, m = self.composition, self.composition.m
+        x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", TABLE_WIDTH * m if c.has_table else 0)
+        own = ca.SX.sym("own", c.model.parameter_symbols.shape[0])
+        u = ca.SX.sym("u", m) if self.has_constant else ca.SX.zeros(m)
+        p = ca.vertcat(u, own) if self.has_constant else own
+        gains = ca.vertcat(*self.gains.values()) if self.gains else ca.SX(0, 1)
+        state = x if self.with_work else ca.vertcat(x, 0)
+        old, new = ca.vertcat(c.x, c.p), ca.vertcat(state, u, w, own)
+        values = ca.substitute([ca.densify(ca.SX(o)) for o in outputs], [old], [new])
+        names = ["t", "x", "w", "p", *(f"m{k}" for k in range(len(more)))]
+        return ca.Function(name, [c.t, x, w, ca.vertcat(p, gains), *more], ca.cse(values), names,
+                           [f"o{k}" for k in range(len(outputs))])  # fmt: skip
+
+    @cached_property
+    def impulse_kernel(self) -> Kernel:
+        """The state behind a jump of prescribed rates, a function of t, x, w, p and these rates before and after."""
+        rates = [ca.SX.sym(name, len(self.composition.paths)) for name in ("before", "after")]
+        behind = self.composition.after_impulse(*rates)[: self.n]
+        return Kernel(self._function("batch_impulse", [behind], rates))
+
+    @cached_property
+    def function(self) -> Any:
+        """f as a CasADi function."""
+        return self._function("batch", [self.composition.xdot[: self.n]])
+
+    @cached_property
+    def torque_kernel(self) -> Kernel:
+        """Torques that act, or that prescribed motion needs."""
+        return Kernel(self._function("batch_torques", [self.composition.tau]))
+
+    @cached_property
+    def coordinate_kernel(self) -> Kernel:
+        """All coordinates and rates."""
+        return Kernel(self._function("batch_coordinates", [self.composition.q, self.composition.qd]))
+
+    def start(self, q: Any, qd: Any, module: Any) -> Any:
+        """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""
+        c = self.composition
+        first = c.start(np.zeros(c.n), np.zeros(c.n))[2 * len(c.free) :][: self.n - 2 * len(c.free)]
+        rest = module.tile(module.asarray(first), (q.shape[0], 1))
+        return module.ascontiguousarray(module.concatenate([q[:, c.free], qd[:, c.free], rest], axis=1))
+
+    def typical_inputs(self, own: Array) -> Array:
+        """Rows [t, x, w, p] of `typical` states, without samples; `own` holds in all of them."""
+        x = self.start(*typical(self.composition.model), np)
+        held = TABLE_WIDTH * self.composition.m if self.composition.has_table else 0
+        return np.column_stack([np.zeros(len(x)), x, np.zeros((len(x), held)), np.tile(own, (len(x), 1))])
+
+
+def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
+    """Coordinates and rates (count, n) as they come about in use: joints anywhere, links bent by 10 and by 1 mm."""
+    rng = np.random.default_rng(0)
+    size = np.where(np.arange(count) % 2, 1e-2, 1e-3)[:, None]
+    q, qd = size * rng.normal(size=(count, model.n)), 10 * size * rng.normal(size=(count, model.n))
+    for joint in model.joints:
+        k = model.index(joint)
+        q[:, k], qd[:, k] = rng.normal(size=(2, count))
+        if (motor := f"{joint}.motor") in model.coordinates:  # a drive twists by a mrad
+            q[:, model.index(motor)] = q[:, k] + 0.1 * q[:, model.index(motor)]
+    return q, qd
+
+
+@checked
+def equations(
+    model: Model, torque: Any = None, controller: Any = None, motion: Mapping[str, Any] | None = None,
+    loads: Sequence[Any] = (), base: Any = None, work: bool = False,
+) -> BatchEquations:  # fmt: skip
+    """The equations that a batch integrates."""
+    return composed(model, drive(model, torque, "torque"), drive(model, controller, "controller"), motion or {},
+                    tuple(loads), base, work)  # fmt: skip
+
+
+def composed(
+    model: Model, torque: BatchDrive, controller: BatchDrive, motion: Mapping[str, Any], loads: tuple[Any, ...],
+    base: Any, work: bool,
+) -> BatchEquations:  # fmt: skip
+    """Likewise, from drives that are read already."""
+    if model.options.roots != "solved":
+        raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
+    if torque.pieces is not None and controller.pieces is not None:
+        raise ModelError("torque and controller are both samples; add them up and give one")
+    has_table = torque.pieces is not None or controller.pieces is not None
+    composition = compose(model, torque.traced, controller.traced, motion, loads, base, has_table)
+    gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
+    has_constant = torque.constant is not None or controller.constant is not None
+    return BatchEquations(composition, has_constant, work, gains)
+
+
+def output_times(t_end: float, output_step: float | None, step: float | None) -> Array:
+    """Rows of the result: every `output_step`; a hundred by default, or every step where those are fewer."""
+    if output_step is None:
+        fewest = round(t_end / step) if step is not None else 100
+        return np.linspace(0.0, t_end, max(1, min(100, fewest)) + 1)
+    count = round(t_end / output_step)
+    if count >= 1 and abs(count * output_step - t_end) <= 1e-9 * t_end:
+        return np.linspace(0.0, t_end, count + 1)
+    times = np.arange(0.0, t_end, output_step)
+    return np.append(times, t_end)
+
+
+def make_plan(
+    t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool
+) -> TimeSegments:  # fmt: skip
+    """TimeSegments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
+    t_end = float(t[-1])
+    inner = breaks if pieces is None else np.concatenate([breaks, pieces[(pieces > 0) & (pieces < t_end)]])
+    rows = t[1:].copy()
+    nearest = [int(np.abs(rows - b).argmin()) for b in inner]
+    same = [abs(rows[k] - b) <= 1e-12 * t_end for k, b in zip(nearest, inner)]
+    for k, b, yes in zip(nearest, inner, same):
+        rows[k] = b if yes and k < len(rows) - 1 else rows[k]  # a row that means a break is taken there
+    ends = np.unique(np.concatenate([rows, [b for b, yes in zip(inner, same) if not yes]]))
+    starts = np.concatenate([[0.0], ends[:-1]])
+    row = np.full(len(ends), -1, dtype=np.int64)
+    row[np.searchsorted(ends, rows)] = np.arange(len(rows))
+    count = np.zeros(len(ends), dtype=np.int64)
+    h = ends
+    if not adaptive:
+        assert step is not None
+        count = np.maximum(1, np.ceil((ends - starts) / step - 1e-6)).astype(np.int64)
+        h = (ends - starts) / count
+    middle = (starts + ends) / 2
+    piece = np.zeros(len(ends), dtype=np.int64)
+    if pieces is not None:
+        piece = (np.searchsorted(pieces, middle, side="right") - 1).astype(np.int64)
+    return TimeSegments(np.ascontiguousarray(starts), np.ascontiguousarray(h), count, row, piece)

@@ -1,0 +1,305 @@
+"""`simulate_batch`: thousands to millions of arms at once, on all cores in SIMD packs or on a graphics processor."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.batch.batch_equations import BatchEquations, composed, make_plan, output_times
+from pliant.batch.devices import Cpu, Cuda, Stages
+from pliant.batch.given import Given
+from pliant.batch.result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
+from pliant.batch.store import Device, Sink, sink
+from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
+from pliant.kernels.target import machine
+from pliant.model import Model
+from pliant.progress import reporter
+from pliant.runs.drives import read_breaks
+from pliant.runs.simulation import MOST_ROWS
+from pliant.signatures import checked
+
+METHODS = ("rk4", "dopri5")
+SLICES = 32
+"""Pieces in which a batch runs, for progress and Ctrl-C; fewer where one would be done in a moment."""
+LEAST_STEPS = 1_000_000
+"""Steps of a piece: about a tenth of a second for the smallest arms."""
+LEAST_RTOL_SINGLE = 1e-6
+MOST_STEPS = 1e7
+
+
+@checked
+def simulate_batch(
+    model: Model,
+    t_end: float,
+    q0: Any = None,
+    qd0: Any = None,
+    torque: Any = None,
+    controller: Any = None,
+    motion: Mapping[str, Any] | None = None,
+    p: Any = None,
+    *,
+    step: float | None = None,
+    method: str = "rk4",
+    rtol: float = 1e-6,
+    atol: float = 1e-9,
+    output_step: float | None = None,
+    device: str = "cpu",
+    precision: str = "double",
+    progress: bool | Callable[[float], None] | None = None,
+    store: str | os.PathLike[str] = "memory",
+    loads: Sequence[Any] = (),
+    base: Any = None,
+    limits: bool = True,
+    work: bool = False,
+    breaks: Sequence[float] = (),
+) -> BatchResult:
+    """Run many arms of one model from many states, under many torques, with many parameters.
+
+    Parameters
+    ----------
+    model : Model
+    t_end : float
+        Duration, seconds.
+    q0, qd0 : (B, n) or (n,); zero by default
+        Initial states. Arrays of a CUDA device are taken as they are, and the histories then stay there too.
+    torque, controller : optional
+        Constants (n_joints,) or (B, n_joints); samples `(times, values[, kind])` with values (K, n_joints) or
+        (B, K, n_joints); or anything with `.expression(t, q, qd)` or a controller of `pliant.control`, compiled into
+        the run. If the latter has `parameters` (names to CasADi symbols), they follow the model's in `p`.
+    motion, loads, base : optional
+        As in `simulate`, the same for all arms.
+    p : (B, P) or (P,), optional
+        Values of the model's parameters, and then of the controller's; nominal by default.
+    step : float
+        Largest step of "rk4" (needed); steps divide the time between rows evenly. Largest step of "dopri5".
+    method : "rk4" or "dopri5"
+        Fixed steps, or an error control of its own for every arm.
+    rtol, atol : float
+        Local error of adaptive steps.
+    output_step : float, optional
+        Spacing of the result; a hundredth of `t_end` by default.
+    device, precision : "cpu" or "cuda", "double" or "single"
+        Single precision is for the GPU.
+    progress : bool or callable, optional
+        A bar on long runs in a terminal by default; a function gets the fraction done.
+    store : "memory" or path
+        A path that ends in .nc or .zarr takes histories slice by slice, and appears when it is complete.
+    limits : bool
+        End an arm at the first row beyond the joint limits of the robot file. Ends of travel of sliding beams always
+        end it.
+    work : bool
+        Also integrate the work done on each arm.
+    breaks : sequence of float
+        Further times at which steps end, as in `simulate`.
+
+    Returns
+    -------
+    BatchResult
+        Arms that broke down or met a limit have NaN behind that row, and a status that says so.
+
+    Raises
+    ------
+    SimulationError
+        Every arm broke down.
+    """
+    given = Given.read(model, q0, qd0, torque, controller, p, device)
+    _check(t_end, method, step, rtol, atol, output_step, device, precision)
+    f = composed(model, given.torque, given.controller, motion or {}, tuple(loads), base, work)
+    given = given.with_parameters(f)
+    t = output_times(t_end, output_step, step if method == "rk4" else None)
+    samples = given.torque if given.torque.times is not None else given.controller
+    stops = f.composition.breaks(t_end, read_breaks(breaks))
+    impulses = f.composition.impulses(stops)
+    stages = Stages(f, make_plan(t, stops, samples.times, step, method == "dopri5"), impulses)
+    begin = time.perf_counter()
+    settings = (rtol, atol, step or t_end, MOST_STEPS)
+    engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
+    compiled = time.perf_counter() - begin
+    run = _Run(f, given, engine, t, limits, work, (tuple(loads), base))
+    stats = BatchStats(method, device, precision, 0, 0.0, compiled)
+    with reporter(progress, t_end) as report:
+        return run(store, stats, report, t_end)
+
+
+def _check(
+    t_end: float, method: str, step: float | None, rtol: float, atol: float, output_step: float | None, device: str,
+    precision: str,
+) -> None:  # fmt: skip
+    for name, value in (("t_end", t_end), ("step", step), ("output_step", output_step), ("rtol", rtol), ("atol", atol)):
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise ModelError(f"{name}: got {value!r}, expected a positive number")
+    for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_ROWS)):
+        if value is not None and t_end > value * most:
+            raise ModelError(f"{name}: got {value:g} s for a run of {t_end:g} s; expected at most {most:g} of them")
+    choices = {"method": METHODS, "device": ("cpu", "cuda"), "precision": ("double", "single")}
+    for (name, known), chosen in zip(choices.items(), (method, device, precision)):
+        if chosen not in known:
+            raise ModelError(f"{name}: got {chosen!r}, expected one of {', '.join(known)}")
+    if method == "rk4" and step is None:
+        raise ModelError("step: none was given; method='rk4' needs one (or use method='dopri5')")
+    if precision == "single" and device == "cpu":
+        raise UnsupportedModel("precision: 'single' runs on the GPU; use precision='double' with device='cpu'")
+    if precision == "single" and method == "dopri5" and rtol < LEAST_RTOL_SINGLE:
+        raise ModelError(f"rtol: got {rtol!r}, expected at least {LEAST_RTOL_SINGLE} in single precision")
+
+
+# ------------------------------------------------------------------------------------------------------------ run
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A batch, slice by slice."""
+
+    f: BatchEquations
+    given: Given
+    engine: Any
+    t: Array
+    limits: bool
+    work: bool
+    acting: tuple[Any, Any]
+    """Loads and motion of the base."""
+
+    def __call__(
+        self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
+    ) -> BatchResult:
+        given, model, B = self.given, self.given.model, self.given.arms
+        assert given.parameters is not None
+        shapes: dict[str, tuple[int, ...]] = {"q": (len(self.t), model.n), "qd": (len(self.t), model.n)}
+        shapes |= {"work": (len(self.t),)} if self.work else {}
+        size = self._slice_size(shapes)
+        target: Sink = (
+            Device(self.engine.module) if given.on_device and store == "memory"
+            else sink(store, model, self.t, given.names, B, shapes, self.engine.dtype, size)
+        )  # fmt: skip
+        parameters = np.broadcast_to(given.parameters, (B, given.parameters.shape[1]))
+        begin = time.perf_counter()
+        summaries = []
+        try:
+            for first, last in self._slices(size):
+                arrays, summary = self._slice(first, last, given.on_device and target.path is None)
+                target.put(first, arrays, parameters[first:last], summary)
+                summaries.append(summary)
+                if report is not None:
+                    report(t_end * last / B)
+        except BaseException:
+            target.abort()
+            raise
+        joined = {name: np.concatenate([s[name] for s in summaries]) for name in summaries[0]}
+        stats = replace(stats, wall=time.perf_counter() - begin, evaluations=self._evaluations(joined))
+        arrays = target.finish(stats)
+        result = BatchResult(self.t, arrays, model, parameters, given.names, **joined, stats=stats, path=target.path,
+                             equations=self.f, inputs=self)  # fmt: skip
+        return _judged(result)
+
+    def _slice_size(self, shapes: dict[str, tuple[int, ...]]) -> int:
+        each = 2 * sum(int(np.prod(shape)) for shape in shapes.values()) * np.dtype(self.engine.dtype).itemsize
+        most = max(1, int(self.engine.slice_bytes / each))
+        if self.engine.module is not np:
+            return most
+        grain = 4 * machine().width
+        least = LEAST_STEPS // max(1, int(self.engine.stages.plan.count.sum()) or len(self.t))
+        return max(grain, min(most, max(least, -(-self.given.arms // SLICES))) // grain * grain)
+
+    def _slices(self, size: int) -> Iterator[tuple[int, int]]:
+        for first in range(0, self.given.arms, size):
+            yield first, min(first + size, self.given.arms)
+
+    def _slice(self, first: int, last: int, stay: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Histories of some arms, and what there is one number of an arm."""
+        module = self.engine.module
+        q, qd = (
+            module.broadcast_to(x if len(x) == 1 else x[first:last], (last - first, self.given.model.n))
+            for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
+        )
+        start = self.f.start(q, qd, module)
+        history, counts = self.engine(start.copy(), first)
+        x = module.concatenate([start[:, None].astype(history.dtype), history], axis=1)
+        if module is not np and not stay:
+            x, counts, module = module.asnumpy(x), module.asnumpy(counts), np
+        arrays = self._arrays(x, module)
+        summary = self._ends(arrays, module)
+        counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)
+        return arrays, {**summary, "steps": counts[:, 0], "refused": counts[:, 1]}
+
+    def _arrays(self, x: Any, module: Any) -> dict[str, Any]:
+        """All coordinates and rates, and the work."""
+        c, n = self.f.composition, self.given.model.n
+        if not c.paths:
+            q, qd = x[..., :n], x[..., n : 2 * n]
+        else:
+            q, qd = (module.zeros((*x.shape[:2], n), dtype=x.dtype) for _ in range(2))
+            f = len(c.free)
+            q[..., c.free], qd[..., c.free] = x[..., :f], x[..., f : 2 * f]
+            own = np.zeros(self.engine.own.shape[1])
+            held = np.zeros(self.engine.pieces.shape[2])
+            t = self.engine.stages.impulses.behind(self.t)
+            paths, rates = self.f.coordinate_kernel(t[:, None], np.zeros(self.f.n), held, own)
+            for index in c.paths:
+                q[..., index], qd[..., index] = module.asarray(paths[:, index]), module.asarray(rates[:, index])
+        arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
+        return arrays | ({"work": module.ascontiguousarray(x[..., -1])} if self.work else {})
+
+    def _ends(self, arrays: dict[str, Any], module: Any) -> dict[str, Any]:
+        """Blank what lies behind the end of each arm; status and time of the end."""
+        q, qd = arrays["q"], arrays["qd"]
+        finite = module.isfinite(q).all(axis=2) & module.isfinite(qd).all(axis=2)
+        inside = module.ones(finite.shape, dtype=bool)
+        c = self.f.composition
+        events = (c.limit_events(self.given.model) if self.limits else []) + c.travel_events(self.given.model)
+        t, Q, Qd = module.asarray(self.t), module.moveaxis(q, 2, 0), module.moveaxis(qd, 2, 0)
+        for event in events:
+            inside &= ~(event.direction * event.condition(t, Q, Qd) > 0)
+        valid = module.cumprod((finite & inside).astype(np.int8), axis=1).astype(bool)
+        for values in arrays.values():
+            values[~valid] = np.nan
+        count = valid.sum(axis=1)
+        stopped = module.take_along_axis(finite, module.minimum(count, len(self.t) - 1)[:, None], axis=1)[:, 0]
+        status = module.where(count == len(self.t), FINISHED, module.where(stopped, STOPPED, BROKEN)).astype(np.int8)
+        ended = module.where(count > 0, t[module.maximum(count - 1, 0)], np.nan)
+        found = {"status": status, "ended": ended}
+        return {name: np.asarray(a.get() if hasattr(a, "get") else a) for name, a in found.items()}
+
+    def _evaluations(self, summary: dict[str, Any]) -> int:
+        plan = self.engine.stages.plan
+        if plan.count.any():
+            return int(4 * plan.count.sum()) * self.given.arms
+        return int(6 * (summary["steps"] + summary["refused"]).sum()) + len(plan.t) * self.given.arms
+
+    def torques(self, q: Array, qd: Array, arms: slice) -> Array:
+        """(B, N, m) torques that act on these arms in these states at the first N rows."""
+        c, (B, N) = self.f.composition, q.shape[:2]
+        if c.n_states:
+            raise UnsupportedModel("tau: the states of the controller are not kept in a batch; run the arm by simulate")
+        x = np.concatenate([q[..., c.free], qd[..., c.free], np.zeros((B, N, self.f.n - 2 * len(c.free)))], axis=2)
+        starts = next((d.times for d in (self.given.torque, self.given.controller) if d.times is not None), None)
+        t = self.t[:N]
+        piece = np.zeros(N, dtype=int) if starts is None else np.searchsorted(starts, t, side="right") - 1
+        pieces, own = (a if len(a) == 1 else a[arms] for a in (self.given.pieces(), self.given.held(self.f)))
+        tau = self.f.torque_kernel(t[:, None], np.nan_to_num(x), pieces[:, piece], own[:, None])
+        tau = np.broadcast_to(tau, (B, N, c.m)).copy()
+        tau[~np.isfinite(x).all(axis=2)] = np.nan
+        return tau
+
+
+def _judged(result: BatchResult) -> BatchResult:
+    """Warn of arms that broke down; raise if there is no other."""
+    broken = np.flatnonzero(result.status == BROKEN)
+    if len(broken) == len(result):
+        raise SimulationError(
+            f"every arm broke down, the first at t = {np.nanmin(result.ended):.4g} s; reduce the step or the "
+            "tolerance, or check that the arms are stable under these torques", result,
+        )  # fmt: skip
+    if len(broken):
+        warnings.warn(
+            f"{len(broken)} of {len(result)} arms broke down (the first: {broken[0]} at t = "
+            f"{result.ended[broken[0]]:.4g} s); their histories end in NaN, see result.status", stacklevel=4,
+        )  # fmt: skip
+    return result

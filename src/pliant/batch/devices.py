@@ -1,0 +1,120 @@
+"""What runs a slice of a batch: packs on this machine, or a graphics processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.batch.batch_equations import BatchEquations
+from pliant.batch.given import Given
+from pliant.integrate.runge_kutta import dopri5
+from pliant.kernels.cuda import emit
+from pliant.kernels.cuda_device import DeviceMarch, cupy, shared_bytes
+from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
+from pliant.kernels.tape import Tape
+from pliant.runs.composition import Impulses
+
+SLICE_BYTES = 64e6
+"""Histories that are held at once on their way to a file."""
+DEVICE_SHARE = 0.4
+"""Part of the free device memory that histories may take at once."""
+
+
+def _method(name: str) -> Method:
+    pair = dopri5()
+    return Method("rk4") if name == "rk4" else Method("dopri5", pair.A, pair.c, pair.error)
+
+
+class Stages:
+    """A run cut at the impulses of prescribed motion: plans that follow each other, and the jumps between."""
+
+    def __init__(self, f: BatchEquations, plan: TimeSegments, impulses: Impulses) -> None:
+        self.f, self.plan, self.impulses = f, plan, impulses
+        self.plans = plan.split(impulses.times)
+
+    def between(self, k: int, x: Any, w: Any, own: Any) -> Any:
+        """States (b, n) behind the k-th impulse; `w` and `own` are the inputs that hold there. Broken arms stay so."""
+        at, piece = self.impulses, int(self.plans[k + 1].piece[0])
+        t, broken = at.behind(at.times[k : k + 1]), ~np.isfinite(x).all(axis=1)
+        found = self.f.impulse_kernel(t, np.nan_to_num(x), w[:, piece], own, at.before[k], at.after[k])
+        found[broken] = np.nan
+        return found
+
+
+class Cpu:
+    """SIMD packs in threads."""
+
+    module: Any = np
+
+    def __init__(
+        self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
+        precision: str, n_rows: int,
+    ) -> None:  # fmt: skip
+        kept = f.composition.__dict__.setdefault("_marches", {})
+        key = ("cpu", method, f.has_constant, f.with_work)
+        if key not in kept:
+            kept[key] = BatchIntegrator(f.function, _method(method))
+        self.march: BatchIntegrator = kept[key]
+        self.dtype = np.float64
+        self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
+        self.own, self.pieces = given.held(f), given.pieces()
+        self.slice_bytes = SLICE_BYTES
+
+    def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
+        """Histories (b, rows - 1, n) behind the start, and step counts (b, 2), of arms first, first + 1, ..."""
+        b = len(x)
+        out = np.empty((b, self.rows - 1, self.march.n))
+        own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
+        pieces, own = np.ascontiguousarray(pieces), np.ascontiguousarray(own)
+        counts = np.zeros((b, 2))
+        for k, plan in enumerate(self.stages.plans):
+            if k:
+                x = np.ascontiguousarray(self.stages.between(k - 1, x, pieces, own))
+                _amend(out, self.stages.plans[k - 1], x)
+            counts += self.march(x, pieces, own, plan, out, self.settings)
+        return out, counts
+
+
+class Cuda:
+    """One thread an arm."""
+
+    def __init__(
+        self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
+        precision: str, n_rows: int,
+    ) -> None:  # fmt: skip
+        self.module = cupy()
+        kept = f.composition.__dict__.setdefault("_marches", {})
+        key = ("cuda", method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
+        if key not in kept:
+            pair = _method(method).table if method == "dopri5" else None
+            states = f.typical_inputs(given.held(f)[0])
+            source = emit(Tape.from_function(f.function), precision, pair, None, shared_bytes(), states)
+            kept[key] = DeviceMarch(source)
+        self.march: DeviceMarch = kept[key]
+        self.dtype = self.march.dtype
+        self.stages, self.settings, self.rows = stages, settings, n_rows
+        self.own, self.pieces = self.module.asarray(given.held(f)), self.module.asarray(given.pieces())
+        self.slice_bytes = DEVICE_SHARE * self.module.cuda.Device().mem_info[0]
+
+    def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
+        """Likewise, on the device."""
+        cp, b = self.module, len(x)
+        own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
+        X, rows, settings = self.march.states(x), self.rows - 1, self.settings
+        first_plan, *others = self.stages.plans
+        out, counts = self.march(X, pieces, own, first_plan, rows, settings)  # type: ignore[arg-type]
+        for k, plan in enumerate(others):
+            host = [np.asarray(cp.asnumpy(a), dtype=float) for a in (X.T, pieces, own)]
+            X = self.march.states(self.stages.between(k, *host))
+            _amend(out.transpose(2, 0, 1), self.stages.plans[k], X.T)
+            more, further = self.march(X, pieces, own, plan, rows, settings)  # type: ignore[arg-type]
+            filled = plan.row[plan.row >= 0]
+            out[filled], counts = more[filled], counts + further
+        return cp.ascontiguousarray(out.transpose(2, 0, 1)), cp.ascontiguousarray(counts.T)
+
+
+def _amend(out: Any, plan: TimeSegments, x: Any) -> None:
+    """The row at the end of a plan, if there is one, takes the states (b, n)."""
+    if len(plan.row) and plan.row[-1] >= 0:
+        out[:, plan.row[-1]] = x

@@ -1,0 +1,145 @@
+"""Joint controllers that need no model of the vibration: PD and PID with gravity feed-forward.
+
+They close the loop where the torque acts (on the motor of an elastic drive, else on the joint), which keeps a flexible
+arm passive: no positive gains make it unstable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.control.law import Controller, Law, actuated, checked_limit, gain_matrix, reference_for
+from pliant.control.trajectories import Trajectory, numbers
+from pliant.dynamics.energies import gravity_energy
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.signatures import checked
+
+GRAVITY = ("reference", "measured", "none")
+
+
+@checked
+@dataclass(frozen=True)
+class PD(Controller):
+    """tau = Kp (r - y) + Kd (rd - yd) + gravity torque.
+
+    Parameters
+    ----------
+    kp, kd : number, (m,) or (m, m)
+        Gains, N m/rad and N m s/rad.
+    reference : Trajectory or (m,)
+        Desired joint positions.
+    gravity : "reference", "measured" or "none"
+        Torque that carries the undeformed arm at the desired or at the measured joint positions.
+    limit : number or (m,), optional
+        Torque limits.
+
+    Notes
+    -----
+    y is what the torque works on: S^T q, the motor of an elastic drive or the shaft of the joint. The reference of a
+    motor is the desired joint position plus the wind-up of its spring under the gravity torque.
+    """
+
+    kp: ArrayLike
+    kd: ArrayLike
+    reference: Trajectory | ArrayLike
+    gravity: str = "reference"
+    limit: ArrayLike | None = None
+
+    def bind(self, model: Model) -> Law:
+        """Checks gains, reference and limits against the model."""
+        zero = np.zeros((model.n_joints, model.n_joints))
+        return _JointLaw(model, self, zero)
+
+
+@checked
+@dataclass(frozen=True)
+class PID(Controller):
+    """PD with an integral: Ki times the integral of (r - y), held while the torque is at its limit."""
+
+    kp: ArrayLike
+    ki: ArrayLike
+    kd: ArrayLike
+    reference: Trajectory | ArrayLike
+    gravity: str = "reference"
+    limit: ArrayLike | None = None
+
+    def bind(self, model: Model) -> Law:
+        """Checks gains, reference and limits against the model."""
+        return _JointLaw(model, self, gain_matrix("ki", self.ki, model.n_joints))
+
+
+class _JointLaw(Law):
+    def __init__(self, model: Model, given: PD | PID, ki: Array) -> None:
+        super().__init__(model)
+        m = model.n_joints
+        self.kp, self.kd, self.ki = gain_matrix("kp", given.kp, m), gain_matrix("kd", given.kd, m), ki
+        self.reference = reference_for(model, given.reference)
+        if given.gravity not in GRAVITY:
+            raise ModelError(f"gravity: got {given.gravity!r}, expected one of {', '.join(GRAVITY)}")
+        self.gravity = given.gravity
+        self.limit = None if given.limit is None else checked_limit("limit", given.limit, m)
+        self.breaks = self.reference.breaks
+        self.n_states = m if isinstance(given, PID) else 0
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        """Torques, and with an integral the error that it gathers."""
+        r, rd, _ = self.reference.derivatives(t)
+        S = self.model.chain.actuation()
+        weight = self._weight(r, q)
+        error = r + self._wind_up(weight) - ca.mtimes(S.T, q)
+        tau = ca.mtimes(ca.DM(self.kp), error) + ca.mtimes(ca.DM(self.kd), rd - ca.mtimes(S.T, qd)) + weight
+        if self.n_states:
+            tau = tau + ca.mtimes(ca.DM(self.ki), z)
+        clipped = tau
+        if self.limit is not None:
+            clipped = ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
+        if not self.n_states:
+            return clipped
+        winding = ca.logic_and(clipped != tau, tau * error > 0)
+        return clipped, ca.if_else(winding, 0, error)
+
+    def _weight(self, r: Any, q: Any) -> Any:
+        """Gravity torque on the joints of the undeformed arm."""
+        m = self.model.n_joints
+        if self.gravity == "none":
+            return ca.SX.zeros(m)
+        return gravity_torque(self.model, r if self.gravity == "reference" else q[:m])
+
+    def _wind_up(self, weight: Any) -> Any:
+        """How far each motor stands ahead of its joint under the gravity torque."""
+        links = [link for link in self.model.chain.links if link.actuated is not None]
+        turns = [weight[k] / link.drive.stiffness if link.drive is not None else 0 for k, link in enumerate(links)]
+        return ca.vertcat(*turns)
+
+
+@checked
+def gravity_torque(model: Model, joints: Any) -> Any:
+    """(m, 1) CasADi torques that carry the undeformed arm at these joint positions."""
+    m = model.n_joints
+    if not isinstance(joints, ca.SX | ca.DM):
+        joints = numbers("joints", joints, m)
+    q = ca.SX.sym("q", model.n)
+    slope = ca.gradient(gravity_energy(model.chain, q), q)[:m]
+    pose = ca.SX.zeros(model.n)
+    pose[:m] = joints
+    return ca.substitute(slope, q, pose)
+
+
+@checked
+def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
+    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s."""
+    if not (frequency > 0 and damping > 0):
+        raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
+    state = np.asarray(q, dtype=float)
+    if state.shape == (model.n_joints,):
+        state = np.concatenate([state, np.zeros(model.n - model.n_joints)])
+    M = model.mass_matrix(state)
+    inertia = np.diag(M)[: model.n_joints] + [M[a, a] if a >= model.n_joints else 0.0 for a in actuated(model)]
+    return inertia * frequency**2, 2 * damping * frequency * inertia

@@ -1,0 +1,152 @@
+"""What every controller is: a frozen description that, bound to a model, gives torques as a traced expression.
+
+`controller.bind(model)` checks sizes against the model and returns a `Law`. A law without states gives
+`expression(t, q, qd)`; one with states (integrals, estimates) gives `expression(t, q, qd, z)`: torques and rates of z.
+The same law is a plain function of numbers: `law(t, q, qd)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.control.trajectories import Constant, Trajectory
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.signatures import checked
+
+Sampler = Callable[[float, Array, Array], Array]
+
+
+class Controller:
+    """Base of all controllers: constructible from plain data, knows no model until it is bound."""
+
+    def bind(self, model: Model) -> Law:
+        """The control law for this model; raises `ModelError` if sizes do not fit."""
+        raise NotImplementedError
+
+
+class Law:
+    """A controller bound to a model."""
+
+    n_states: int = 0
+    sample_time: float | None = None
+    breaks: tuple[float, ...] = ()
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def initial_state(self) -> Array:
+        """(n_states,) start of the controller's own states."""
+        return np.zeros(self.n_states)
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        """(n_joints, 1) torques; with states, torques and rates of the states."""
+        raise NotImplementedError
+
+    def with_states(self, t: Any, q: Any, qd: Any, z: Any) -> tuple[Any, Any]:
+        """Torques and rates of the states, whether there are states or not."""
+        if self.n_states:
+            tau, rate = self.expression(t, q, qd, z)
+            return tau, rate
+        return self.expression(t, q, qd), ca.SX(0, 1)
+
+    @cached_property
+    def _function(self) -> Any:
+        n, p = self.model.n, self.model.parameter_symbols
+        t, q, qd, z = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("z", self.n_states)
+        tau, rate = self.with_states(t, q, qd, z)
+        return ca.Function("law", [t, q, qd, z, p], [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))])
+
+    def __call__(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
+        """Torques (n_joints,) as numbers; `z` defaults to the initial state."""
+        return self.step(t, q, qd, self.initial_state if z is None else z)[0]
+
+    def step(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike) -> tuple[Array, Array]:
+        """Torques and rates of the states as numbers."""
+        arguments = [np.asarray(x, dtype=float) for x in (q, qd, z)]
+        tau, rate = self._function(t, *arguments, self.model.nominal_parameters)
+        return np.array(tau, dtype=float).ravel(), np.array(rate, dtype=float).ravel()
+
+    def sampler(self) -> Sampler:
+        """A fresh function of (t, q, qd) that a sampled run calls at its sample times."""
+        raise NotImplementedError
+
+
+def gain_matrix(name: str, value: Any, m: int) -> Array:
+    """An (m, m) gain from a number, m numbers (a diagonal) or a matrix."""
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{name}: got {value!r}, expected a number, {m} numbers or a {m} x {m} matrix") from error
+    if given.ndim == 0:
+        given = np.full(m, float(given))
+    if given.shape not in ((m,), (m, m)) or not np.isfinite(given).all():
+        raise ModelError(
+            f"{name}: shape {given.shape}, expected a number, {m} numbers (one per joint) or a {m} x {m} matrix"
+        )
+    return np.diag(given) if given.ndim == 1 else given
+
+
+def reference_for(model: Model, given: Any) -> Trajectory:
+    """The desired joint motion: a trajectory of the right size, or a fixed position."""
+    trajectory = given if isinstance(given, Trajectory) else Constant(given)
+    if trajectory.n != model.n_joints:
+        raise ModelError(
+            f"reference: it moves {trajectory.n} coordinates, expected {model.n_joints} ({', '.join(model.joints)})"
+        )
+    return trajectory
+
+
+def actuated(model: Model) -> list[int]:
+    """Index of the coordinate on which each torque acts: the motor where there is one, else the joint."""
+    return [link.actuated for link in model.chain.links if link.actuated is not None]
+
+
+def checked_limit(name: str, value: Any, m: int) -> Array:
+    """(m,) positive limits from a number or m numbers."""
+    try:
+        limit = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{name}: got {value!r}, expected a positive number or {m} of them") from error
+    limit = np.full(m, float(limit)) if limit.ndim == 0 else limit
+    if limit.shape != (m,) or np.isnan(limit).any() or (limit <= 0).any():
+        raise ModelError(f"{name}: got {value!r}, expected a positive number or {m} of them (one per joint)")
+    return limit
+
+
+@checked
+@dataclass(frozen=True)
+class Limited(Controller):
+    """Another controller whose torques are clipped at plus and minus `limit` (a number, or one per joint)."""
+
+    controller: Controller
+    limit: ArrayLike
+
+    def bind(self, model: Model) -> Law:
+        """Limits must be positive."""
+        return _LimitedLaw(self.controller.bind(model), checked_limit("limit", self.limit, model.n_joints))
+
+
+class _LimitedLaw(Law):
+    def __init__(self, inner: Law, limit: Array) -> None:
+        super().__init__(inner.model)
+        self.inner, self.limit = inner, limit
+        self.n_states, self.breaks = inner.n_states, inner.breaks
+
+    @property
+    def initial_state(self) -> Array:
+        return self.inner.initial_state
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        tau, rate = self.inner.with_states(t, q, qd, z)
+        clipped = ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
+        return (clipped, rate) if self.n_states else clipped

@@ -1,0 +1,100 @@
+"""Controllers on a computer: called at sample times, held in between, acting after a delay."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.control.law import Controller, Law, Sampler
+from pliant.control.trajectories import positive
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.signatures import checked
+
+FINEST = 64
+"""A delay is a multiple of the sample time divided by at most this."""
+
+
+@checked
+@dataclass(frozen=True)
+class Sampled(Controller):
+    """Another controller, computed every `sample_time` seconds, held in between and acting `delay` seconds later.
+
+    Before the first value arrives the torque is zero. States of the controller advance by one Euler step a sample.
+    """
+
+    controller: Controller
+    sample_time: float
+    delay: float = 0.0
+
+    def bind(self, model: Model) -> Law:
+        """Checks the times and binds the controller."""
+        return SampledLaw(self.controller.bind(model), self.sample_time, self.delay)
+
+
+class SampledLaw(Law):
+    """A law computed at sample times; `sample_time` is the tick at which the run asks, which a delay may refine."""
+
+    def __init__(self, inner: Law, sample_time: float, delay: float) -> None:
+        super().__init__(inner.model)
+        self.inner, self.period = inner, positive("sample_time", sample_time)
+        self.breaks = inner.breaks
+        self.ticks, self.late = delay_ticks(self.period, delay)
+        self.sample_time = self.period / self.ticks
+
+    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+        """A sampled law has no expression in time."""
+        raise ModelError("a sampled controller has no expression; give it to simulate whole")
+
+    def step(self, t: float, q: Any, qd: Any, z: Any) -> tuple[Array, Array]:
+        """Torques and rates that the law would compute at this instant."""
+        return self.inner.step(t, q, qd, z)
+
+    @property
+    def initial_state(self) -> Array:
+        """Of the law that is sampled."""
+        return self.inner.initial_state
+
+    def sampler(self) -> Sampler:
+        """A fresh controller: its own states and queue."""
+        z = self.inner.initial_state
+
+        def compute(t: float, q: Array, qd: Array) -> Array:
+            nonlocal z
+            tau, rate = self.inner.step(t, q, qd, z)
+            z = z + self.period * rate
+            return tau
+
+        return delayed(compute, self.model.n_joints, self.ticks, self.late)
+
+
+def delay_ticks(period: float, delay: float) -> tuple[int, int]:
+    """Ticks in a sample time and ticks of delay, for the coarsest tick that divides both."""
+    if not (np.isfinite(delay) and delay >= 0):
+        raise ModelError(f"delay: got {delay!r}, expected zero or a positive number of seconds")
+    for ticks in range(1, FINEST + 1):
+        late = delay / period * ticks
+        if abs(late - round(late)) < 1e-9 * max(1.0, late):
+            return ticks, round(late)
+    raise ModelError(f"delay: got {delay!r}, expected a multiple of sample_time / k for some k up to {FINEST}")
+
+
+def delayed(compute: Callable[[float, Array, Array], Array], m: int, ticks: int, late: int) -> Sampler:
+    """Calls `compute` on every `ticks`-th call and returns what it gave `late` calls ago."""
+    queue: deque[Array] = deque([np.zeros(m)] * late)
+    value, count = np.zeros(m), 0
+
+    def tick(t: float, q: Array, qd: Array) -> Array:
+        nonlocal value, count
+        if count % ticks == 0:
+            value = compute(t, q, qd)
+        count += 1
+        queue.append(value)
+        return queue.popleft()
+
+    return tick

@@ -1,0 +1,237 @@
+"""Tip space: joint positions that put the tip of the flexible arm where it shall be, and trajectories of the tip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.control.splines import Piece, Piecewise
+from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.model.statics import resting
+from pliant.signatures import checked
+
+MOST_SAMPLES = 500
+TYPED_ROTATION = 1e-6  # of R R^T - 1: seven typed digits of a rotation leave 2e-7
+LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
+
+
+@checked
+def inverse_kinematics(
+    model: Model,
+    target: ArrayLike,
+    guess: ArrayLike | None = None,
+    deflected: bool = True,
+    tolerance: float = 1e-10,
+    tries: int = 20,
+) -> Array:
+    """Joint positions (m,) that put the tip at `target`.
+
+    Parameters
+    ----------
+    target : (3,) or (4, 4)
+        Position of the tip in the base, or its pose.
+    guess : (m,), optional
+        Where to start; the nearest solution is found. Zero by default, then `tries` seeded random ones.
+    deflected : bool
+        Whether the arm sags under gravity at the solution (static rest), or is undeformed.
+    tolerance : float
+        Metres (and radians).
+
+    Raises
+    ------
+    ModelError
+        No solution: the target is out of reach.
+    """
+    goal = _target(target)
+    start = np.zeros(model.n_joints) if guess is None else numbers("guess", guess, model.n_joints)
+    rng = np.random.default_rng(0)
+    best, found = np.inf, start
+    for attempt in range(tries if guess is None else max(1, tries // 4)):
+        first = start if attempt == 0 else start + rng.normal(size=model.n_joints)
+        joints, miss = _levenberg(model, goal, first, deflected, tolerance)
+        joints = _unwound(model, joints, start)
+        if miss < tolerance and _within_limits(model, joints):
+            return joints
+        if miss < best:
+            best, found = miss, joints
+    where = _pose(model, found, deflected)[0][:3, 3]
+    if best < tolerance:
+        raise ModelError(
+            f"target: {np.round(goal[:3, 3], 6)} is reached only beyond the joint limits, at {np.round(found, 4)}; "
+            "choose another target or another guess"
+        )
+    raise ModelError(
+        f"target: {np.round(goal[:3, 3], 6)} is out of reach, the nearest tip position found is {np.round(where, 6)} "
+        f"({best:.3g} away); choose a target that the arm can reach"
+    )
+
+
+def _unwound(model: Model, joints: Array, near: Array) -> Array:
+    """Whole turns taken off revolute joints, towards `near`."""
+    turns = [link.joint.turns for link in model.chain.links if link.actuated is not None]
+    return np.where(turns, joints - 2 * np.pi * np.round((joints - near) / (2 * np.pi)), joints)
+
+
+def _within_limits(model: Model, joints: Array) -> bool:
+    """Whether the joints are inside the limits that the robot gives them."""
+    for name, value in zip(model.joints, joints):
+        limits = model.robot.link(name).joint.limits
+        if limits is not None:
+            low = -np.inf if limits.lower is None else float(limits.lower)
+            high = np.inf if limits.upper is None else float(limits.upper)
+            if not low <= value <= high:
+                return False
+    return True
+
+
+def _target(target: ArrayLike) -> Array:
+    """A 4x4 goal; its rotation is NaN where only a position is wanted."""
+    given = np.asarray(target, dtype=float)
+    if given.shape == (3,) and np.isfinite(given).all():
+        goal = np.full((4, 4), np.nan)
+        goal[:3, 3] = given
+        return goal
+    if (
+        given.shape != (4, 4)
+        or not np.isfinite(given).all()
+        or np.abs(given[:3, :3] @ given[:3, :3].T - np.eye(3)).max() > TYPED_ROTATION
+    ):
+        raise ModelError(f"target: shape {given.shape}, expected a position (3,) or a pose (4, 4) with a rotation")
+    return given
+
+
+def _pose(model: Model, joints: Array, deflected: bool) -> tuple[Array, Array]:
+    """Tip pose and its Jacobian (6, m) [angular; linear], the sag moving with the joints if there is any."""
+    m = model.n_joints
+    if not deflected:
+        q = np.concatenate([joints, np.zeros(model.n - m)])
+        return model.tip_pose(q), model.jacobian(q)[:, :m]
+    q = model.equilibrium(joints)
+    J = model.jacobian(q)
+    unknown, rows = resting(model)
+    if not unknown:
+        return model.tip_pose(q), J
+    K = model.stiffness(q)
+    sag = -np.linalg.solve(K[np.ix_(rows, unknown)], K[rows, :m])  # d(others)/d(joints) at rest
+    return model.tip_pose(q), J[:, :m] + J[:, m:] @ sag
+
+
+def _miss(goal: Array, pose: Array, J: Array) -> tuple[Array, Array]:
+    """What is left to go, and the Jacobian of it."""
+    to_go = goal[:3, 3] - pose[:3, 3]
+    if np.isnan(goal[0, 0]):
+        return to_go, J[3:]
+    R = goal[:3, :3] @ pose[:3, :3].T
+    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+    sine, cosine = np.linalg.norm(axis), (np.trace(R) - 1) / 2
+    turn = axis * (np.arctan2(sine, cosine) / sine if sine > 1e-12 else 1.0)
+    return np.concatenate([turn, to_go]), J
+
+
+def _levenberg(model: Model, goal: Array, joints: Array, deflected: bool, tolerance: float) -> tuple[Array, float]:
+    """Levenberg-Marquardt from one start: joints and the distance that remains."""
+    pose, J = _pose(model, joints, deflected)
+    error, J = _miss(goal, pose, J)
+    damping = 1e-3
+    for _ in range(100):
+        size = float(np.linalg.norm(error))
+        if size < tolerance or damping > 1e8:
+            break
+        step = np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ error)
+        trial = joints + step
+        pose, J_trial = _pose(model, trial, deflected)
+        error_trial, J_trial = _miss(goal, pose, J_trial)
+        if np.linalg.norm(error_trial) < size:
+            joints, error, J, damping = trial, error_trial, J_trial, damping / 10
+        else:
+            damping *= 10
+    return joints, float(np.linalg.norm(error))
+
+
+@checked
+class TipLine(Trajectory):
+    """The tip moves along straight lines through `points` (K, 3), from rest to rest.
+
+    Joint positions come from inverse kinematics at `samples` stations of the path and a quintic spline over the share
+    of the path covered, which follows the time law: joint rates and accelerations vanish at both ends. The tip is on
+    the path at the stations; in between it is as near as the spline, and rates are discontinuous at a corner of the
+    path, so the law comes to rest there.
+
+    Parameters
+    ----------
+    model : Model
+    points : (K, 3)
+        Tip positions in the base; K >= 2.
+    duration : float
+        Seconds for the whole path, shared out by length.
+    guess : (m,), optional
+        Joint positions near those of the first point.
+    deflected : bool
+        Whether to allow for the static sag under gravity.
+    law : "cycloidal" or "quintic"
+    samples : int
+        Stations on each line.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        points: Sequence[ArrayLike] | ArrayLike,
+        duration: float,
+        begin: float = 0.0,
+        guess: ArrayLike | None = None,
+        deflected: bool = True,
+        law: str = "cycloidal",
+        samples: int = 20,
+    ) -> None:
+        corners = np.asarray(points, dtype=float)
+        if corners.ndim != 2 or corners.shape[0] < 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
+            raise ModelError(f"points: shape {corners.shape}, expected at least two rows of three finite numbers")
+        if law not in LAWS:
+            raise ModelError(f"law: got {law!r}, expected one of {', '.join(LAWS)}")
+        if not 6 <= samples <= MOST_SAMPLES:
+            raise ModelError(f"samples: got {samples!r}, expected 6 to {MOST_SAMPLES} stations on a line")
+        lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+        if not ((lengths > 0) & (lengths < np.inf)).all():
+            raise ModelError("points: two neighbours are the same point, or endlessly far apart")
+        times = begin + positive("duration", duration) * np.concatenate([[0], np.cumsum(lengths)]) / lengths.sum()
+        if not np.isfinite(times).all():
+            raise ModelError(f"duration, begin: got {duration:g} and {begin:g}, expected finite numbers of seconds")
+        self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
+        self._lines: list[tuple[Any, Piecewise]] = []
+        joints = None if guess is None else numbers("guess", guess, model.n_joints)
+        for a, b, t0, t1 in zip(corners, corners[1:], times, times[1:]):
+            stations = np.linspace(0.0, 1.0, samples + 1)
+            rows = []
+            for s in stations:
+                joints = inverse_kinematics(model, a + s * (b - a), joints, deflected)
+                rows.append(joints)
+            share = LAWS[law]([0.0], [1.0], float(t1 - t0), float(t0))
+            self._lines.append((share, _Through(stations, np.array(rows))))
+
+    def expression(self, t: Any) -> Any:
+        """(n, 1) joint positions."""
+        value = self._lines[0][1].expression(self._lines[0][0].expression(t))
+        for (share, spline), start in zip(self._lines[1:], self.breaks[1:]):
+            value = ca.if_else(t >= start, spline.expression(share.expression(t)), value)
+        return value
+
+
+class _Through(Piecewise):
+    """Quintic spline through stations with free ends (the time law brings rates to zero)."""
+
+    def __init__(self, at: Array, points: Array) -> None:
+        from scipy.interpolate import make_interp_spline
+
+        spline = make_interp_spline(at, points, k=5)
+        factorial = np.cumprod([1, *range(1, 6)])
+        starts = np.unique(spline.t[5:-5])[:-1]
+        pieces = [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(6)])) for a in starts]
+        super().__init__(pieces, float(at[-1]))

@@ -1,0 +1,238 @@
+"""CUDA source of a model: device functions, kernels that march many arms, an example, and a loader for CuPy."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.batch.batch_equations import typical
+from pliant.errors import ModelError
+from pliant.export.c import elements, labels
+from pliant.export.c_check import reference_states, reference_values
+from pliant.export.c_text import array, c_constant, c_language, comment
+from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, template
+from pliant.export.placing import placed
+from pliant.export.readme import write_readme
+from pliant.export.statements import write
+from pliant.kernels import Tape
+from pliant.kernels.cuda import BLOCK, CudaForm, Source, choose, emit
+from pliant.kernels.cuda_program import nodes_of
+from pliant.kernels.cuda_text import Precision
+from pliant.model import Model
+from pliant.signatures import checked
+
+PRECISIONS = {"double": "double", "single": "float"}
+TOLERANCES = {"double": 1e-10, "single": 4e-3}
+"""What the example allows, relative to the largest element. A GPU fuses sums with products and takes reciprocals, and
+the stiffness of an arm magnifies that: of the bundled arms `canadarm2` differs most, by 1.3e-12 and 4e-4."""
+
+DEFAULT = tuple(name for name in FUNCTIONS if name != "linearize")
+"""The linearisation is ten times as long as all others together, so it is written only where it is asked for."""
+
+SHARED_MEMORY = 99
+"""KiB that a block may have on every GPU since compute capability 8.0."""
+
+LONGEST_STEP, STEPS = 1e-3, 10
+CUDA = c_language("Real", lambda x: f"Real({c_constant(x)})")
+
+
+@checked
+def export_cuda(
+    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, shared_memory: int = SHARED_MEMORY,
+    force: bool = False,
+) -> Path:  # fmt: skip
+    """Write a folder with device functions and kernels in both precisions; returns the folder.
+
+    Parameters
+    ----------
+    functions : sequence of str, optional
+        Device functions of the header beside `forward_dynamics`; all but `linearize` by default.
+    shared_memory : int
+        KiB of shared memory that a block may use: 99 runs on every GPU since compute capability 8.0, 163 suits 8.0
+        and 8.7, 227 suits 9.0 and 10.0. Only long equations need any.
+    """
+    if isinstance(shared_memory, bool) or not isinstance(shared_memory, int) or not 1 <= shared_memory <= 1024:
+        raise ModelError(f"shared_memory: got {shared_memory!r}, expected whole KiB from 1 to 1024, such as 99 or 227")
+    target, name = Path(folder), export_name(model)
+    which = tuple(dict.fromkeys(("forward_dynamics", *(chosen(functions) if functions else DEFAULT))))
+    with placed(target, force) as work:
+        traced = {f: function(model, f) for f in which}
+        sources = {precision: stepping(model, precision, 1024 * shared_memory) for precision in PRECISIONS}
+        numbers = reference(model, traced["forward_dynamics"])
+        (work / f"{name}.cuh").write_text(
+            header(model, {f: Tape.from_function(traced[f]) for f in which}), encoding="utf-8"
+        )
+        for precision, source in sources.items():
+            (work / f"{name}_{precision}.cu").write_text(kernels(model, source), encoding="utf-8")
+        (work / f"{name}_main.cu").write_text(example(model, numbers), encoding="utf-8")
+        (work / "Makefile").write_text(template("Makefile.cuda.in").substitute(name=name), encoding="utf-8")
+        (work / f"load_{name}.py").write_text(loader(model, sources), encoding="utf-8")
+        (work / "reference.json").write_text(
+            json.dumps({k: _plain(v) for k, v in numbers.items()}, indent=1) + "\n", encoding="utf-8"
+        )
+        model.robot.save(work / "robot.yaml")
+        used = max(source.shared_bytes for source in sources.values())
+        limit = f" ({shared_memory} KiB allowed; `--shared-memory 227` suits an H100)" if used else ""
+        words = {"shared": f"{used} bytes of" if used else "no", "limit": limit, "step": f"{numbers['h']:g} s"}
+        words["own_p"] = f"double p[{name}::n_parameters];\n    {name}::nominal(p);\n    " if model.parameters else ""
+        write_readme(model, "cuda", work, which, **words)
+    return target
+
+
+# ------------------------------------------------------------------------------------------------------- header
+
+
+_DECLARATIONS = """\
+cudaError_t march(real *x, const real *tau, bool tau_each, const real *p, bool p_each, long long arms, double h,
+                  long long steps, cudaStream_t stream = 0);
+cudaError_t accelerations(const real *x, const real *tau, bool tau_each, const real *p, bool p_each, long long arms,
+                          real *out, cudaStream_t stream = 0);"""
+
+
+def header(model: Model, tapes: Mapping[str, Tape]) -> str:
+    """Device functions as templates over the type of a number."""
+    name = export_name(model)
+    declared = "\n".join(_DECLARATIONS.replace("real", real) for real in PRECISIONS.values())
+    parts = [_nominal(model)] if model.parameters else []
+    parts += [_function(model, f, tape) for f, tape in tapes.items()]
+    return template("cuda.cuh.in").substitute(
+        comment=comment(description(model)), name=name, upper=name.upper(), guard=f"{name.upper()}_CUH",
+        digest=model.robot.digest(), n=model.n, n_joints=model.n_joints, n_parameters=len(model.parameters),
+        functions="\n\n".join(parts), declarations=declared, pass_p=_pass_p(model),
+        given_p=" const Real *p," if model.parameters else "",
+    )  # fmt: skip
+
+
+def _function(model: Model, name: str, tape: Tape) -> str:
+    """One device function; matrices are row-major."""
+    signature, body = FUNCTIONS[name], write(tape, CUDA, elements(tape), labels(model))
+    shapes = signature.outputs(model)
+    given = [f"const Real *{x}" for x in tape.in_names] + [f"Real *{x}" for x in shapes]
+    sizes = ", ".join(f"{x} {' x '.join(map(str, shape))}" for x, shape in shapes.items())
+    values = iter(body.outputs)
+    return "\n".join([
+        f"/* {signature.what}: {sizes}. */",
+        "template <typename Real>",
+        f"{export_name(model).upper()}_FUNCTION void {name}({', '.join(given)})",
+        "{",
+        *(f"    (void){x};" for x in tape.in_names),
+        *(f"    const Real {target} = {text};" for target, text in body.assignments),
+        *(f"    {x}[{k}] = {next(values)};" for x, size in zip(shapes, tape.out_sizes) for k in range(size)),
+        "}",
+    ])  # fmt: skip
+
+
+def _nominal(model: Model) -> str:
+    lines = [f"    p[{k}] = Real({c_constant(x)});" for k, x in enumerate(model.nominal_parameters.tolist())]
+    head = f"template <typename Real>\n{export_name(model).upper()}_FUNCTION void nominal(Real *p)"
+    return "\n".join(["/* The nominal parameters. */", head, "{", *lines, "}"])
+
+
+def _pass_p(model: Model) -> str:
+    return " p," if model.parameters else ""
+
+
+# ------------------------------------------------------------------------------------------------------ kernels
+
+
+def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
+    """The kernel that marches, held in one piece however long the equations are."""
+    n = model.n
+    x, tau, p = ca.SX.sym("x", 2 * n), ca.SX.sym("tau", model.n_joints), model.parameter_symbols
+    qdd = model.equations.forward_dynamics(x[:n], x[n:], tau)
+    rates = ca.cse(ca.densify(ca.vertcat(x[n:], qdd)))
+    tape = Tape.from_function(ca.Function("f", [ca.SX.sym("t"), x, tau, p], [rates], ["t", "x", "w", "p"], ["xdot"]))
+    choice = choose(nodes_of(tape), 2 * n, Precision(precision))
+    if choice.strategy == "chunks":
+        choice = CudaForm("shared", 1, 110) if precision == "double" else CudaForm("shared", 2, 220)
+    q, qd = typical(model)
+    rest = [np.zeros((len(q), model.n_joints)), np.tile(model.nominal_parameters, (len(q), 1))]
+    states = np.column_stack([np.zeros(len(q)), q, qd, *rest])
+    return emit(tape, precision, choice=choice, shared_bytes=shared_bytes, states=states)
+
+
+_GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own_row + i * own_arm];"
+
+
+def kernels(model: Model, source: Source) -> str:
+    """One precision: the emitted kernel under a name of its own, one for accelerations, and their launches."""
+    name, precision = export_name(model), source.precision.name
+    text = source.text.replace(" march(", f" {name}_march_{precision}(", 1)
+    macros = sorted(set(re.findall(r"#define (\w+)", text)))
+    held = "values in registers" if source.choice.strategy == "registers" else "values in registers and shared memory"
+    space, line = (f"{PRECISIONS[precision]} p[{name}::n_parameters];", _GATHER) if model.parameters else ("", "")
+    return template("cuda.cu.in").substitute(
+        comment=comment(description(model)), name=name, precision=precision, real=PRECISIONS[precision],
+        kernel="\n".join([text, *(f"#undef {macro}" for macro in macros), ""]), strategy=held, block=source.block,
+        shared=source.shared_bytes, pass_p=_pass_p(model), own=f" {space}" if space else "",
+        gather=line.replace("NAME", name),
+    )  # fmt: skip
+
+
+def loader(model: Model, sources: Mapping[str, Source]) -> str:
+    """A Python module that compiles and launches the kernels through CuPy."""
+    about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
+    return template("cuda_load.py.in").substitute(
+        description=about, name=export_name(model), block=BLOCK, shared={k: s.shared_bytes for k, s in sources.items()},
+        tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
+        coordinates=list(model.coordinates), joints=list(model.joints), parameters=list(model.parameters),
+        nominal=model.nominal_parameters.tolist(),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------- numbers to compare with
+
+
+def reference(model: Model, f: Any) -> dict[str, Any]:
+    """States, their accelerations, and where `STEPS` classical steps bring them, evaluated by CasADi."""
+    given = reference_states(model)
+    tau, p = given["tau"], given["p"]
+    fixed = [tau, *([p] if model.parameters else [])]
+
+    def rates(x: Array) -> Array:
+        q, qd = x[:, : model.n], x[:, model.n :]
+        return np.hstack([qd, reference_values(f, [q, qd, *fixed])[0]])
+
+    start = np.hstack([given["q"], given["qd"]])
+    h, x = _short_step(model, f, start[0], [value[0] for value in fixed]), start
+    for _ in range(STEPS):
+        k1 = rates(x)
+        k2 = rates(x + h / 2 * k1)
+        k3 = rates(x + h / 2 * k2)
+        k4 = rates(x + h * k3)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return {"x": start, "tau": tau, "p": p, "qdd": rates(start)[:, model.n :], "h": h, "steps": STEPS, "x_end": x}
+
+
+def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float:
+    """A step well inside the region of stability: a tenth of the shortest time of the linearised arm."""
+    n = model.n
+    derivative = f.factory("df", f.name_in(), ["jac:qdd:q", "jac:qdd:qd"])
+    A21, A22 = (np.array(a) for a in derivative(x[:n], x[n:], *fixed))
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [A21, A22]])
+    fastest = float(np.abs(np.linalg.eigvals(A)).max())
+    return min(LONGEST_STEP, float(f"{0.1 / max(fastest, 1e-3):.0e}"))
+
+
+def example(model: Model, numbers: Mapping[str, Any]) -> str:
+    """A program that checks itself and times a run."""
+    keys = {"x": "x_given", "tau": "tau_given", "p": "p_given", "qdd": "qdd_expected", "x_end": "x_expected"}
+    return template("cuda_main.cu.in").substitute(
+        comment=comment(description(model)), name=export_name(model), states=len(numbers["x"]), steps=numbers["steps"],
+        h=c_constant(numbers["h"]), tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
+        arrays="\n\n".join(array(f"static const double {c}", numbers[key]) for key, c in keys.items()),
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+__all__ = ["export_cuda"]

@@ -1,0 +1,102 @@
+"""Tables of measurements from CSV files: a header of names, then numbers; every fault is told with its line."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.robot.faults import suggestion
+from pliant.signatures import checked
+
+MOST_BYTES = 1 << 30
+
+
+@checked
+def read_csv(
+    path: str | os.PathLike[str], columns: Iterable[str] | None = None, gaps: bool = False
+) -> dict[str, Array]:
+    """Columns of a CSV file by name.
+
+    Parameters
+    ----------
+    path : path
+        Comma, semicolon or tab separated, with names in the first line.
+    columns : iterable of str, optional
+        Those wanted; all by default.
+    gaps : bool
+        Let empty cells and `nan` be NaN (a slow sensor in the table of a fast one) instead of a fault.
+
+    Raises
+    ------
+    ModelError
+        With the file and the line: no file, no header, a missing column, a cell that is no number, a short line.
+    """
+    source = Path(path)
+    header, rows = _rows(source)
+    wanted = list(header) if columns is None else list(dict.fromkeys(columns))
+    for name in wanted:
+        if name not in header:
+            raise ModelError(f"{source.name}: no column `{name}`{suggestion(name, header)}")
+    places = [header.index(name) for name in wanted]
+    table = np.empty((len(rows), len(wanted)))
+    for k, (line, cells) in enumerate(rows):
+        if len(cells) != len(header):
+            raise ModelError(f"{source.name}: line {line} has {len(cells)} cells, the header has {len(header)}")
+        for j, place in enumerate(places):
+            table[k, j] = _number(cells[place], source.name, line, wanted[j], gaps)
+    return {name: np.ascontiguousarray(table[:, j]) for j, name in enumerate(wanted)}
+
+
+def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    try:
+        if source.stat().st_size > MOST_BYTES:
+            raise ModelError(f"{source.name}: larger than {MOST_BYTES >> 30} GiB; cut it, or give arrays in Python")
+        with source.open(newline="", encoding="utf-8-sig") as file:
+            first = file.readline()
+            separator = max(",;\t", key=first.count)
+            header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
+            reader = csv.reader(file, delimiter=separator)
+            rows = [(reader.line_num + 1, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except OSError as error:
+        raise ModelError(f"{source}: cannot be read: {error.strerror or error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ModelError(f"{source.name}: not a CSV file in UTF-8 ({error})") from None
+    if not header or all(_is_number(cell) for cell in header):
+        raise ModelError(f"{source.name}: the first line must name the columns, such as time,upper,tip.x")
+    twice = {name for name in header if header.count(name) > 1}
+    if twice:
+        raise ModelError(f"{source.name}: column `{min(twice)}` is there twice")
+    if not rows:
+        raise ModelError(f"{source.name}: no rows below the header")
+    return header, rows
+
+
+def _number(cell: str, file: str, line: int, column: str, gaps: bool) -> float:
+    text = cell.strip()
+    if not text and gaps:
+        return math.nan
+    try:
+        value = float(text)
+    except ValueError:
+        raise ModelError(f"{file}: line {line}, column `{column}`: got {cell!r}, expected a number") from None
+    if math.isinf(value) or (math.isnan(value) and not gaps):
+        raise ModelError(
+            f"{file}: line {line}, column `{column}`: got {cell.strip()}, expected a finite number; remove the row, or "
+            "allow gaps"
+        )
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,212 @@
+"""Study files of `pliant identify`: an arm, what is to be fitted, and the runs, each a CSV file and how it was driven.
+
+format: 1
+robot: arm.yaml
+parameters:
+  links.upper.beam.EI_z: {start: 900, bounds: [100, 5000]}
+  payload.mass: {prior: [0.5, 0.1]}
+runs:
+  - data: swing.csv                        # beside this file; the first line names the columns
+    columns: {upper: encoder, tip.x: camera_x, gauge: strain_1}
+    sensors: {gauge: {strain: upper, x: 0.05, at: [0.01, 0]}}
+    torque: {upper: motor}                 # a column, or what a scenario takes
+    initial: {q: {upper: -90 deg}}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+
+from pliant.errors import ModelError
+from pliant.identification.csv_files import read_csv
+from pliant.identification.estimate import Identification
+from pliant.identification.fitting import identify
+from pliant.identification.recording import Recording, Strain
+from pliant.model import Model
+from pliant.robot import Robot
+from pliant.robot.faults import fault
+from pliant.robot.fields import Description, Document, NonNegative, Number, Positive, sequence
+from pliant.robot.files import read_document, validated
+from pliant.scenario import Scenario
+from pliant.scenario.robots import read_robot
+from pliant.scenario.scenario import ModelOptions
+from pliant.scenario.values import TorqueSamples, filled
+from pliant.signatures import checked
+
+
+def applied_torque(scenario: Scenario) -> Any:
+    """The torque of a scenario as `simulate` takes it."""
+    joints = scenario.built.joints
+    if isinstance(scenario.torque, TorqueSamples):
+        return scenario.torque.table(joints)
+    return None if scenario.torque is None else filled(scenario.torque, joints)
+
+
+def _pair(value: Any) -> Any:
+    items = sequence(value, "two numbers")
+    if len(items) != 2:
+        raise fault(f"two numbers, not {len(items)}")
+    return tuple(items)
+
+
+def _columns(value: Any) -> Any:
+    """Channel -> column; a list names channels whose columns are called alike."""
+    if isinstance(value, list | tuple):
+        return {str(name): str(name) for name in value}
+    return value
+
+
+Pair = Annotated[tuple[Number, Number], BeforeValidator(_pair)]
+
+
+class UnknownChoice(Description):
+    """How one number is fitted."""
+
+    start: Number | None = None
+    bounds: Pair | None = None
+    prior: Pair | None = Field(None, description="mean and standard deviation")
+
+
+class Gauge(Description):
+    """A strain gauge."""
+
+    strain: str = Field(description="link")
+    x: Number | Literal["middle", "tip"] = 0.0
+    at: Pair = Field(description="y and z of the fibre, m")
+
+
+class RunStart(Description):
+    """How the run began."""
+
+    q: Any = None
+    qd: Any = None
+    equilibrium: bool = Field(False, strict=True)
+    free: tuple[str, ...] = Field((), description="coordinates and rates whose start is fitted as well")
+
+
+class MeasuredRun(Description):
+    """One recording."""
+
+    data: str
+    name: str | None = None
+    time: str = "time"
+    columns: Annotated[dict[str, str], BeforeValidator(_columns)]
+    gaps: bool = Field(False, description="empty cells mean that this sensor was not read then", strict=True)
+    noise: dict[str, Positive] = {}
+    sensors: dict[str, Gauge] = {}
+    initial: RunStart = RunStart()
+    torque: Any = None
+    motion: dict[str, Any] = {}
+    controller: Any = None
+
+    def load(self, folder: Path, robot: Robot, model: ModelOptions) -> Recording:
+        """Read the file and check everything against the arm."""
+        driven = {str(k): v for k, v in self.torque.items()} if isinstance(self.torque, Mapping) else {}
+        inputs = {joint: column for joint, column in driven.items() if isinstance(column, str)}
+        wanted = [self.time, *self.columns.values(), *inputs.values()]
+        table = read_csv(folder / self.data, wanted, self.gaps)
+        t = table[self.time]
+        title = self.name or Path(self.data).stem
+        if not np.isfinite(t).all():
+            raise ModelError(f"{self.data}: column `{self.time}` has gaps; every row needs a time")
+        scenario = self._scenario(robot, model, max(float(t[-1]), 1e-9), bool(inputs))
+        q0, qd0 = scenario.start()
+        torque: Any = self._torque(scenario, table, t, inputs)
+        controller, motion = scenario.driving
+        return Recording(
+            t, {channel: self._series(t, table[column]) for channel, column in self.columns.items()},
+            dict(self.noise) or None, q0, qd0, self.initial.equilibrium, self.initial.free, torque, controller, motion,
+            sensors={key: Strain(g.strain, g.x, g.at) for key, g in self.sensors.items()}, name=title,
+        )  # fmt: skip
+
+    def _scenario(self, robot: Robot, model: ModelOptions, duration: float, columns: bool) -> Scenario:
+        start = {key: value for key, value in self.initial.model_dump().items() if key != "free" and value is not None}
+        return Scenario(
+            robot=robot, model=model, initial=start, duration=duration, torque=None if columns else self.torque,
+            motion=self.motion, controller=self.controller,
+        )  # fmt: skip
+
+    def _torque(self, scenario: Scenario, table: dict[str, Any], t: Any, inputs: dict[str, str]) -> Any:
+        if not inputs:
+            return applied_torque(scenario)
+        joints = scenario.built.joints
+        strange = [joint for joint in self.torque if joint not in joints]
+        if strange:
+            raise ModelError(f"{self.data}: torque of {', '.join(strange)}; expected joints among {', '.join(joints)}")
+        columns = []
+        for joint in joints:
+            given = self.torque.get(joint, 0.0)
+            values = table[given] if isinstance(given, str) else np.full(len(t), float(given))
+            if not np.isfinite(values).all():
+                raise ModelError(f"{self.data}: the torque of {joint} has gaps; every row needs one")
+            columns.append(values)
+        return t, np.column_stack(columns)
+
+    @staticmethod
+    def _series(t: Any, values: Any) -> Any:
+        read = np.isfinite(values)
+        return values if read.all() else (t[read], values[read])
+
+
+class IdentificationStudy(Document):
+    """A study file."""
+
+    name: str | None = None
+    robot: Annotated[Robot, BeforeValidator(read_robot)]
+    model: ModelOptions = ModelOptions()
+    parameters: dict[str, UnknownChoice]
+    runs: tuple[MeasuredRun, ...]
+    loss: Literal["linear", "soft_l1", "huber", "cauchy"] = "linear"
+    loss_scale: Positive = 2.0
+    restarts: int = Field(0, ge=0)
+    clocks: Literal["check", "ignore"] = "check"
+    method: str = "auto"
+    rtol: Positive = 1e-7
+    atol: NonNegative = 1e-9
+    folder: Annotated[Path, Field(exclude=True)] = Path()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prepare(cls, data: Any, info: ValidationInfo) -> Any:
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        if isinstance(data.get("parameters"), list):
+            data["parameters"] = {str(path): {} for path in data["parameters"]}
+        if isinstance(data.get("parameters"), dict):
+            data["parameters"] = {key: {} if value is None else value for key, value in data["parameters"].items()}
+        if info.context:
+            data["folder"] = info.context["folder"]
+        return data
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a study file; faults are told with their lines."""
+        source = Path(path)
+        return validated(
+            cls, *read_document(source, "a study names a robot, parameters and runs"), source.name, source.parent
+        )
+
+    def recordings(self) -> list[Recording]:
+        """All runs, read and checked."""
+        return [run.load(self.folder, self.robot, self.model) for run in self.runs]
+
+    def run(self) -> Identification:
+        """Fit; see `pliant.identify`."""
+        o = self.model
+        chosen = self.parameters
+        return identify(
+            Model(self.robot, o.formulation, o.rotation, o.stiffening), self.recordings(), tuple(chosen),
+            start={k: c.start for k, c in chosen.items() if c.start is not None},
+            bounds={k: c.bounds for k, c in chosen.items() if c.bounds is not None},
+            prior={k: c.prior for k, c in chosen.items() if c.prior is not None},
+            loss=self.loss, loss_scale=self.loss_scale, restarts=self.restarts, clocks=self.clocks,
+            method=self.method, rtol=self.rtol, atol=self.atol,
+        )  # fmt: skip

@@ -1,0 +1,152 @@
+"""The robot: a chain of links, gravity and a payload."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from pliant.errors import ModelError
+from pliant.robot.faults import clash, fault, suggestion
+from pliant.robot.fields import FORMAT, Document, Vector, sequence
+from pliant.robot.link import Link
+from pliant.robot.lumps import Lump
+from pliant.robot.paths import canonical, numbers, plain, put
+from pliant.signatures import checked, shown
+
+if TYPE_CHECKING:
+    from pliant.model import Model
+
+MOST_LINKS = 1000
+
+
+def _title(value: Any) -> str:
+    if isinstance(value, str) and 1 <= len(value) <= 200 and value.isprintable() and value == value.strip():
+        return value
+    raise fault("a name of 1 to 200 printable characters without space at its ends")
+
+
+def _links(value: Any) -> list[Any]:
+    entries = sequence(value, "a list of links")
+    if not 1 <= len(entries) <= MOST_LINKS:
+        raise fault(f"1 to {MOST_LINKS} links, not {len(entries)}")
+    return entries
+
+
+Title = Annotated[str, BeforeValidator(_title), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 200})]
+Links = Annotated[tuple[Link, ...], BeforeValidator(_links)]
+
+
+class Robot(Document):
+    """A robot arm: links in a chain, gravity, and a payload on the tip frame of the last link. SI units, radians.
+
+    Examples
+    --------
+    >>> from pliant.robot import Beam, Link, Robot, Shapes
+    >>> beam = Beam(length=1.0, mass_per_length=5.0, EI_z=1000.0)
+    >>> arm = Robot(name="one link", links=[Link(name="upper", beam=beam, shapes=Shapes(bending_y=2))])
+    >>> arm.replace({"links.upper.beam.EI_z": 2000.0}).link("upper").beam.EI_z
+    2000.0
+    """
+
+    name: Title
+    gravity: Vector = Field((0.0, 0.0, -9.81), description="m/s^2, in base axes")
+    links: Links
+    payload: Lump = Lump()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [link.name for link in self.links]
+        double = sorted({name for name in names if names.count(name) > 1})
+        if double:
+            raise clash(f"links need different names; `{double[0]}` stands {names.count(double[0])} times")
+        moving = sum(link.joint.moves for link in self.links)
+        for link in self.links:
+            reference = None if link.shapes is None else link.shapes.reference
+            if reference is not None and len(reference) != moving:
+                raise clash(
+                    f"`shapes.reference` of link `{link.name}` has {len(reference)} positions; "
+                    f"expected one for each of the {moving} moving joints"
+                )
+        return self
+
+    @checked
+    def link(self, name: str | int) -> Link:
+        """The link called `name`, or so numbered."""
+        return self.links[self.index(name)]
+
+    @checked
+    def index(self, name: str | int) -> int:
+        """Place of the link called `name` in the chain, counted from 0; a number counts from the end if negative."""
+        names = [link.name for link in self.links]
+        if not isinstance(name, str):
+            if not -len(names) <= name < len(names):
+                raise ModelError(f"link: got {name}, expected one of the {len(names)} links, 0 to {len(names) - 1}")
+            return range(len(names))[name]
+        if name not in names:
+            raise ModelError(f"the robot has no link `{name}`{suggestion(str(name), names)}")
+        return names.index(name)
+
+    def paths(self) -> dict[str, float]:
+        """Every number of the robot by its path, such as `links.upper.beam.EI_z` or `gravity.2`."""
+        return dict(numbers(self))
+
+    def replace(self, changes: Mapping[str, Any]) -> Self:
+        """The robot with some entries changed, checked anew.
+
+        Parameters
+        ----------
+        changes : mapping
+            Path to new value. A path may lead to any number, text or part: `links.upper.shapes` takes `Shapes(...)`.
+        """
+        if not isinstance(changes, Mapping):
+            raise ModelError(f"changes: got {shown(changes)}, expected a mapping from paths to values")
+        names = [link.name for link in self.links]
+        known = self.paths()
+        tree = plain(self, full=True)
+        for path, value in changes.items():
+            put(tree, canonical(path, names), value, known)
+        return type(self).from_dict(tree)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain mappings, lists and numbers as they stand in a robot file; `Robot.from_dict` is the way back."""
+        return {"format": FORMAT, **plain(self)}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a robot file (YAML); `pliant.load` reads it back as an equal robot."""
+        from pliant.robot.files import save
+
+        save(self, path)
+
+    def model(self, formulation: Any = "denoc", **options: Any) -> Model:
+        """Callable dynamics of the robot; `pliant.Model` names the options."""
+        from pliant.model import Model
+
+        return Model(self, formulation, **options)
+
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import robot_html
+
+        return robot_html(self)
+
+    def digest(self) -> str:
+        """SHA-256 of the content: equal robots have equal digests, on every machine."""
+        content = {"format": FORMAT, **plain(self, full=True)}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        from pliant.robot.text_table import table
+
+        return table(self)
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema of a robot file, for editors."""
+    result = Robot.model_json_schema()
+    result["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    result["properties"] = {"format": {"const": FORMAT}, **result["properties"]}
+    return result

@@ -1,0 +1,90 @@
+"""A robot as a table of text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pliant.robot.beam import Beam, beam_properties
+from pliant.robot.discretisation import FIELDS, Shapes
+
+if TYPE_CHECKING:
+    from pliant.robot.link import Link
+    from pliant.robot.robot import Robot
+
+_HEAD = ("link", "joint", "body", "length", "mass", "shapes")
+
+
+def beam_mass(beam: Beam) -> float:
+    """Mass of a beam, kg; of a sliding one with the part inside the hub."""
+    properties = beam_properties(beam)
+    length = beam.total_length if beam.total_length is not None else beam.length
+    if properties.profile is None:
+        return float(properties.mass_per_length * length)
+    import numpy as np
+
+    nodes, weights = np.polynomial.legendre.leggauss(4)  # the area is quadratic between stations
+    breaks = properties.profile.breaks
+    pieces = (
+        (b - a) / 2.0 * weights @ properties.profile.mass_per_length((a + b) / 2.0 + (b - a) / 2.0 * nodes)
+        for a, b in pairwise(breaks)
+    )
+    return float(length * sum(pieces))
+
+
+def link_mass(link: Link) -> float:
+    """Mass of a link with its hub and tip lumps, kg."""
+    body = beam_mass(link.beam) if link.beam is not None else link.rigid.mass if link.rigid is not None else 0.0
+    return body + link.joint.hub.mass + link.tip.mass
+
+
+def table(robot: Robot) -> str:
+    """Links, joints, masses and shapes, one line a link."""
+    rows = [_HEAD, *(_row(link) for link in robot.links)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    total = sum(link_mass(link) for link in robot.links) + robot.payload.mass
+    gravity = ", ".join(f"{entry:g}" for entry in robot.gravity)
+    foot = f"gravity [{gravity}] m/s^2, payload {robot.payload.mass:g} kg, {total:.4g} kg in all"
+    return "\n".join([robot.name, *lines, foot])
+
+
+def _row(link: Link) -> tuple[str, ...]:
+    return (
+        link.name,
+        _joint(link),
+        _body(link),
+        f"{_length(link):.4g} m",
+        f"{link_mass(link):.4g} kg",
+        _shapes(link.shapes),
+    )
+
+
+def _joint(link: Link) -> str:
+    joint = link.joint
+    axis = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}.get(joint.axis, "skew")
+    return f"{joint.type} {axis}{', flexible' if joint.flexible else ''}" if joint.moves else "fixed"
+
+
+def _body(link: Link) -> str:
+    if link.beam is None:
+        return "rigid"
+    kind = "sliding beam" if link.beam.slides else "beam"
+    return kind if link.bends else f"rigid {kind}"
+
+
+def _length(link: Link) -> float:
+    if link.beam is not None:
+        return link.beam.length
+    return sum(entry**2 for entry in link.rigid.tip) ** 0.5 if link.rigid is not None else 0.0
+
+
+def _shapes(shapes: Shapes | None) -> str:
+    if shapes is None or not shapes.number:
+        return "-"
+    if shapes.method == "elements":
+        reduced = f" reduced to {shapes.reduce} each" if shapes.reduce is not None else ""
+        return f"{shapes.count} elements ({', '.join(name for name in FIELDS if getattr(shapes, name))}){reduced}"
+    counts = ", ".join(f"{getattr(shapes, name)} {name}" for name in FIELDS if getattr(shapes, name))
+    return f"{counts}, {shapes.boundary}"

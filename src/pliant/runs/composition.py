@@ -1,0 +1,461 @@
+"""Dynamics, controller, torques, loads and prescribed motion as one expression xdot = f(t, x, p), compiled once per
+combination.
+
+x = [free coordinates, their rates, controller states, roots that the run carries, work done on the arm];
+p = [held torques (m), piece of sampled torques (5 m, if any), parameters].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.dynamics import equations
+from pliant.dynamics.energies import energies
+from pliant.dynamics.forces import dissipation
+from pliant.dynamics.impulse import after_jump
+from pliant.dynamics.sliding_roots import carried_roots, without_states
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.integrate import Problem
+from pliant.kernels import Kernel, sides
+from pliant.kernels.switches import Switches
+from pliant.model import Model
+from pliant.signatures import checked, require_loads
+
+TABLE_WIDTH = 5
+"""Numbers a sampled torque holds per joint: the cubic of the piece at hand, and the time it starts."""
+LARGEST_JACOBIAN = 400_000
+"""Operations of f times states: beyond, an exact Jacobian compiles for more than about ten seconds."""
+KEPT = 16
+"""Compositions that a model keeps for the next run."""
+EDGE = 1e-12
+"""Of a run: a break so near to its start or end is no break."""
+SAME = 1e-9
+"""Of a position or a rate on either side of a break: more than round-off."""
+
+
+@checked
+@dataclass(frozen=True)
+class Event:
+    """A condition g(t, q, qd), in CasADi operations, whose zero crossing is found exactly on the dense output.
+
+    `direction` is +1 for rising, -1 for falling, 0 for both; `stop` ends the run there.
+    """
+
+    name: str
+    condition: Callable[[Any, Any, Any], Any]
+    direction: int = 0
+    stop: bool = True
+    fatal: bool = False
+
+
+def compose(
+    model: Model,
+    torque: Any,
+    controller: Any,
+    motion: Mapping[str, Any],
+    loads: tuple[Any, ...],
+    base: Any,
+    has_table: bool,
+) -> Composition:
+    """The composition of these parts, from the model's last few if they are the same objects."""
+    require_loads(loads if base is None else (*loads, base))
+    parts = (torque, controller, tuple(sorted(motion.items(), key=lambda item: item[0])), loads, base)
+    key = (
+        *(id(part) for part in (torque, controller, base)),
+        *((k, id(v)) for k, v in parts[2]),
+        *map(id, loads),
+        has_table,
+    )
+    kept: dict[Any, Composition] = model.__dict__.setdefault("_compositions", {})
+    if key not in kept:
+        while len(kept) >= KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = Composition(model, torque, _bound(controller, model), dict(motion), loads, base, has_table)
+        kept[key].keep = parts  # an id is a key only while its object lives
+    return kept[key]
+
+
+def _bound(controller: Any, model: Model) -> Any:
+    """Controllers of the library learn their model here; anything else is used as it is."""
+    return controller.bind(model) if hasattr(controller, "bind") else controller
+
+
+class Composition:
+    """The composed equations and the functions that read a run of them.
+
+    Expressions in the symbols `t`, `x` and `p`: all coordinates `q`, their rates `qd` and accelerations `qdd`, the
+    torques `tau` that act, the `residual` of power, and the rate `xdot` of the state.
+    """
+
+    keep: Any = None
+
+    def __init__(
+        self,
+        model: Model,
+        torque: Any,
+        controller: Any,
+        motion: dict[str, Any],
+        loads: tuple[Any, ...],
+        base: Any,
+        has_table: bool,
+    ) -> None:
+        self.model, self.torque, self.controller, self.has_table = model, torque, controller, has_table
+        self.n, self.m = model.n, model.n_joints
+        self.t = ca.SX.sym("t")
+        self.paths = {_prescribed_index(model, name): _path(name, path, self.t) for name, path in motion.items()}
+        self.motion, self.loads, self.base = motion, loads, base
+        self.free = [k for k in range(self.n) if k not in self.paths]
+        self.sample_time = getattr(controller, "sample_time", None)
+        self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
+        self._build(torque, loads, base)
+
+    # ------------------------------------------------------------------------------------ expressions
+
+    def _build(self, torque: Any, loads: tuple[Any, ...], base: Any) -> None:
+        n, m, f, t = self.n, self.m, len(self.free), self.t
+        formulation = self.model.equations.formulation
+        self.roots = (carried_roots if self.model.options.roots == "integrated" else without_states)(self.model.chain)
+        still = chain = self.roots.chain
+        if base is not None:
+            chain = replace(chain, base=_base_motion(base, t, chain.gravity))
+        eq = equations(chain, formulation)
+        self.x = ca.SX.sym("x", 2 * f + self.n_states + self.roots.size + 1)
+        inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if self.has_table else 1))
+        self.p = ca.vertcat(inputs, self.model.parameter_symbols)
+        q, qd, held = self._coordinates(self.x)
+        z, beta = self.x[2 * f : 2 * f + self.n_states], self.x[2 * f + self.n_states : -1]
+        tau = inputs[:m]
+        if self.has_table:
+            pieces = [inputs[k * m : (k + 1) * m] for k in range(1, TABLE_WIDTH + 1)]
+            since = t - pieces[-1]
+            tau = tau + pieces[0] + since * (pieces[1] + since * (pieces[2] + since * pieces[3]))
+        if torque is not None:
+            tau = tau + _column(torque.expression(t, q, qd), m, "torque.expression")
+        z_rate = ca.SX(0, 1)
+        if self.controller is not None and self.sample_time is None:
+            if self.n_states:
+                command, z_rate = self.controller.expression(t, q, qd, z)
+            else:
+                command = self.controller.expression(t, q, qd)
+            tau = tau + _column(command, m, "controller.expression")
+        extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
+        S = chain.actuation()
+        qdd = eq.accelerations(q, qd, ca.mtimes(S, tau) + extra, held)
+        if held:
+            tau = self._needed_torque(eq, q, qd, qdd, tau, extra)
+        working = ca.mtimes(S, tau) + extra - dissipation(chain, q, qd)
+        if base is not None:  # energies are those an observer on the base sees, for whom its motion does work
+            at_rest = equations(still, formulation)
+            for sign, side in ((1, at_rest), (-1, eq)):
+                working += sign * side.formulation.inertial_forces(side.chain, q, qd)
+        power = ca.dot(working, qd)
+        E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", n), qd_symbol := ca.SX.sym("qd", n)))
+        gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
+        residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
+        moving = ca.vertcat(qd[self.free], qdd[self.free]) if self.free else ca.SX(0, 1)
+        xdot = ca.vertcat(moving, z_rate, self.roots.rates(beta, q, qd), power)
+        self.q, self.qd = q, qd
+        self.residual, self.qdd, self.tau, self.xdot = self.roots.closed([residual, qdd, tau, xdot], beta, q)
+
+    def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
+        """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
+        f = len(self.free)
+        q, qd, held = ca.SX.zeros(self.n), ca.SX.zeros(self.n), {}
+        if self.free:
+            q[self.free], qd[self.free] = x[:f], x[f : 2 * f]
+        for index, path in self.paths.items():
+            rate = ca.jacobian(path, self.t)
+            q[index], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
+        return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
+
+    def _needed_torque(self, eq: Any, q: Any, qd: Any, qdd: Any, tau: Any, extra: Any) -> Any:
+        """Torques with, for prescribed coordinates, what their motion needs."""
+        forces = eq.inverse_dynamics(q, qd, qdd) - extra
+        tau = ca.SX(tau)
+        actuated = [link.actuated for link in eq.chain.links if link.actuated is not None]
+        for joint, index in enumerate(actuated):
+            if index in self.paths:
+                tau[joint] = forces[index]
+        return tau
+
+    # ---------------------------------------------------------------------------------------- running
+
+    def _function(self, name: str, outputs: list[Any]) -> Any:
+        return ca.Function(
+            name,
+            [self.t, self.x, self.p],
+            ca.cse([ca.densify(ca.SX(o)) for o in outputs]),
+            ["t", "x", "p"],
+            [f"o{k}" for k in range(len(outputs))],
+        )
+
+    @cached_property
+    def function(self) -> Any:
+        """f as a CasADi function."""
+        return self._function("rhs", [self.xdot])
+
+    @cached_property
+    def rhs(self) -> Kernel:
+        """f(t, x, p)."""
+        return Kernel(self.function)
+
+    @cached_property
+    def _switches(self) -> Switches:
+        others = [symbol for symbol in ca.symvar(self.xdot) if not ca.is_equal(symbol, self.t)]
+        return Switches.of(ca.Function("rates", [self.t, ca.vertcat(*others)], [ca.densify(self.xdot)]))
+
+    @cached_property
+    def jacobian(self) -> Kernel:
+        """df/dx and df/dt, exact."""
+        return Kernel(self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)]))
+
+    def problem(self) -> Problem:
+        """What the steppers integrate; a Jacobian that would take long to compile is left to differences."""
+        size = self.x.shape[0]
+        exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
+        return Problem(
+            self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None, len(self.free),
+            lambda: self.function, owner=self,
+        )  # fmt: skip
+
+    def tolerances(self, atol: float) -> Array:
+        """Absolute tolerance of each state: work is a quadrature and holds no step back, unless it is all there is."""
+        out = np.full(self.x.shape[0], float(atol))
+        if len(out) > 1:
+            out[-1] = np.inf
+        return out
+
+    def start(self, q0: Array, qd0: Array) -> Array:
+        """Initial state; prescribed coordinates start on their paths whatever `q0` says."""
+        z0 = np.zeros(self.n_states)
+        if self.n_states and hasattr(self.controller, "initial_state"):
+            z0 = np.asarray(self.controller.initial_state, dtype=float)
+        return np.concatenate([q0[self.free], qd0[self.free], z0, self.roots.start(self._placed(q0)), [0.0]])
+
+    def _placed(self, q0: Array) -> Array:
+        """All coordinates at the start, prescribed ones on their paths."""
+        q = np.array(q0, dtype=float)
+        for index, path in self.paths.items() if self.roots.size else ():
+            q[index] = float(ca.Function("path", [self.t], [path])(0.0))
+        return q
+
+    def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
+        """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
+        the comparisons of the time in f itself."""
+        found = [float(b) for b in declared]
+        for part in (*self.motion.values(), self.torque, self.controller, *self.loads, self.base):
+            found += [float(b) for b in getattr(part, "breaks", ())]
+        found = [*found, *self._switches.until(t_end)]
+        edge = EDGE * t_end
+        return np.unique([b for b in found if edge < b < t_end - edge])
+
+    def impulses(self, breaks: Array) -> Impulses:
+        """Where prescribed rates jump, of these times."""
+        if not self.paths or not len(breaks):
+            return Impulses.none(len(self.paths))
+        path = ca.vertcat(*self.paths.values())
+        rate = ca.jacobian(path, self.t)
+        motion = ca.Function("motion", [self.t], [path, rate, ca.densify(ca.jacobian(rate, self.t))])
+        early, late = sides.before(breaks), sides.after(breaks)
+        x0, v0, a0 = (np.array(a).T for a in motion(early[None]))
+        x1, v1, a1 = (np.array(a).T for a in motion(late[None]))
+        between = (late - early)[:, None]
+        for at, k in np.argwhere(_jumps(x0, x1, between * (np.abs(v0) + np.abs(v1)))):
+            name = self.model.coordinates[list(self.paths)[k]]
+            raise ModelError(
+                f"motion[{name!r}]: jumps from {x0[at, k]:.6g} to {x1[at, k]:.6g} at t = {breaks[at]:.6g} s; a "
+                "prescribed coordinate has to be continuous (its rate may jump)"
+            )
+        found = _jumps(v0, v1, between * (np.abs(a0) + np.abs(a1))).any(axis=1)
+        return Impulses(breaks[found], v0[found], v1[found])
+
+    def after_impulse(self, before: Any, after: Any) -> Any:
+        """The state behind a jump of the prescribed rates from `before` to `after`, an expression in t, x and p."""
+        f, qd = len(self.free), ca.SX(self.qd)
+        qd[list(self.paths)] = before
+        jumps = dict(zip(self.paths, ca.vertsplit(after - before)))
+        rates, work = after_jump(self.model.equations, self.q, qd, jumps)
+        return ca.vertcat(self.x[:f], rates[self.free], self.x[2 * f : -1], self.x[-1] + work)
+
+    @cached_property
+    def impulse_kernel(self) -> Kernel:
+        """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
+        rates = [ca.SX.sym(name, len(self.paths)) for name in ("before", "after")]
+        arguments = [self.t, self.x, self.p, *rates]
+        return Kernel(ca.Function("impulse", arguments, [ca.densify(self.after_impulse(*rates))]), "vm")
+
+    def sampler(self) -> Callable[[float, Array, Array], Array] | None:
+        """The sampled controller as a function called at its sample times; fresh, because it may have a memory."""
+        if self.controller is None or self.sample_time is None:
+            return None
+        sampler: Callable[[float, Array, Array], Array] = self.controller.sampler()
+        return sampler
+
+    def event_kernel(self, events: tuple[Event, ...]) -> Kernel:
+        """g(t, x, p) of all events."""
+        g = ca.vertcat(*(event.condition(self.t, self.q, self.qd) for event in events))
+        return Kernel(self._function("events", [g]))
+
+    def limit_events(self, model: Model) -> list[Event]:
+        """Stops at the joint limits that the robot file gives."""
+        found = []
+        for link in model.robot.links:
+            bounds = getattr(link.joint, "limits", None)
+            if bounds is None or link.name not in model.coordinates:
+                continue
+            index = model.index(link.name)
+            for side, value, sign in (("lower", bounds.lower, -1), ("upper", bounds.upper, +1)):
+                if value is not None and np.isfinite(value):
+                    found.append(Event(f"{link.name} at its {side} limit", _beyond(index, float(value)), sign))
+        return found
+
+    def travel_events(self, model: Model) -> list[Event]:
+        """Ends of travel of sliding beams: beyond, the model does not hold."""
+        found = []
+        for link in model.chain.links:
+            travel = getattr(link.body, "travel", None)
+            if travel is not None:
+                index = link.body_indices[0]
+                found.append(
+                    Event(f"{link.name} at the inner end of its travel", _beyond(index, travel[0]), -1, True, True)
+                )
+                found.append(
+                    Event(f"{link.name} at the outer end of its travel", _beyond(index, travel[1]), +1, True, True)
+                )
+        return found
+
+    # ---------------------------------------------------------------------------------------- reading
+
+    @cached_property
+    def _coordinate_kernel(self) -> Kernel:
+        return Kernel(self._function("coordinates", [self.q, self.qd]), "vm")
+
+    def full_state(self, t: float, x: Array) -> tuple[Array, Array]:
+        """All coordinates and rates of one state."""
+        if not self.paths:
+            return x[: self.n].copy(), x[self.n : 2 * self.n].copy()
+        q, qd = self._coordinate_kernel(np.array([t]), x, np.zeros(self.p.shape[0]))
+        return q, qd
+
+    def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
+        """q (N, n), qd (N, n), and controller states, carried roots and work (N, ...)."""
+        rest = x[:, 2 * len(self.free) :]
+        if not self.paths:
+            return x[:, : self.n].copy(), x[:, self.n : 2 * self.n].copy(), rest
+        q, qd = self._coordinate_kernel(t[:, None], x, np.zeros(self.p.shape[0]))
+        return q, qd, rest
+
+    @cached_property
+    def _torque_kernel(self) -> Kernel:
+        return Kernel(self._function("torques", [self.tau, self.residual, self.qdd]), "vm")
+
+    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array]:
+        """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n).
+
+        The residual is dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers.
+        """
+        p = np.hstack([inputs, np.tile(parameters, (len(t), 1))])
+        tau, residual, qdd = self._torque_kernel(t[:, None], x, p)
+        shapes = (len(t), self.m), (len(t),), (len(t), self.n)
+        tau, residual, qdd = (np.asarray(a).reshape(shape) for a, shape in zip((tau, residual, qdd), shapes))
+        return tau, residual, qdd
+
+    def state_name(self, index: int) -> str:
+        """Name of a component of the state, for messages."""
+        f = len(self.free)
+        if index < 2 * f:
+            name = self.model.coordinates[self.free[index % f]]
+            return name if index < f else f"{name} (rate)"
+        if index == self.x.shape[0] - 1:
+            return "work"
+        place = index - 2 * f
+        return f"controller state {place + 1}" if place < self.n_states else self.roots.names[place - self.n_states]
+
+
+@dataclass(frozen=True)
+class Impulses:
+    """Times at which prescribed rates jump, and these rates (K, paths) before and after."""
+
+    times: Array
+    before: Array
+    after: Array
+
+    @classmethod
+    def none(cls, paths: int) -> Impulses:
+        """No jump at all."""
+        return cls(np.empty(0), np.empty((0, paths)), np.empty((0, paths)))
+
+    def behind(self, t: Array) -> Array:
+        """Times, those of an impulse moved behind it."""
+        return np.where(np.isin(t, self.times), sides.after(t), t)
+
+
+def _jumps(before: Array, after: Array, moved: Array) -> Any:
+    """Where two values, some roundings of the time apart, differ by more than it `moved` in that time."""
+    return np.abs(after - before) > moved + SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
+
+
+def _beyond(index: int, value: float) -> Callable[[Any, Any, Any], Any]:
+    return lambda t, q, qd: q[index] - value
+
+
+def _prescribed_index(model: Model, name: str) -> int:
+    index = model.index(name)
+    allowed = [*model.joints, *(c for c in model.coordinates if c.endswith(".motor"))]
+    if name not in allowed:
+        raise ModelError(f"motion: {name!r} is not a joint or a motor; expected one of {', '.join(allowed)}")
+    for link in model.chain.links:
+        if link.name == name.removesuffix(".motor") and any(not ca.SX(x).is_zero() for x in link.lever):
+            raise UnsupportedModel(f"motion: {name!r} drives a pinned beam; use clamped shapes to prescribe its joint")
+    return index
+
+
+def _path(name: str, path: Any, t: Any) -> Any:
+    """Position of a prescribed coordinate as an expression of time."""
+    try:
+        value = path.expression(t) if hasattr(path, "expression") else path(t)
+        value = ca.SX(value)
+    except Exception as error:
+        raise ModelError(
+            f"motion[{name!r}]: expected a trajectory or a function of t in CasADi operations that returns a position; "
+            f"it raised {error}"
+        ) from error
+    if value.shape != (1, 1):
+        raise ModelError(
+            f"motion[{name!r}]: shape {value.shape}; expected one position (give one trajectory per joint)"
+        )
+    return value
+
+
+def _load_forces(load: Any, chain: Any, t: Any, q: Any, qd: Any) -> Any:
+    """Generalised forces of a load as a column."""
+    if not hasattr(load, "expression"):
+        raise ModelError(f"loads: got {type(load).__name__}, expected objects of pliant.loads such as Wrench(...)")
+    value = ca.SX(load.expression(chain, t, q, qd))
+    if value.shape != (chain.n, 1):
+        raise ModelError(f"loads: {type(load).__name__}.expression has shape {value.shape}; expected {chain.n} forces")
+    return value
+
+
+def _base_motion(base: Any, t: Any, gravity: Any) -> Any:
+    if not hasattr(base, "expression"):
+        raise ModelError(f"base: got {type(base).__name__}, expected pliant.loads.Base(...) or BasePath(...)")
+    return base.expression(t, gravity)
+
+
+def _column(value: Any, m: int, name: str) -> Any:
+    if isinstance(value, list | tuple):
+        value = ca.vertcat(*value)
+    value = ca.SX(value)
+    if value.shape == (1, m) and m > 1:
+        value = value.T
+    if value.shape != (m, 1):
+        raise ModelError(f"{name}: shape {value.shape}; expected {m} torques")
+    return value

@@ -1,0 +1,414 @@
+"""The history of a run, readable alone: a result carries its robot, options and versions, and knows how to save
+itself whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.kernels import Kernel
+from pliant.model import Energy, Model
+from pliant.robot import Robot, beam_properties
+from pliant.runs import saved
+from pliant.signatures import checked
+from pliant.writing import atomic_write
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from pliant.integrate import Solution
+    from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces
+
+
+@dataclass(frozen=True)
+class RunStats:
+    """How a run went: `status` is "finished", "event", "interrupted" or "failed"."""
+
+    status: str
+    message: str
+    method: str
+    reason: str
+    steps: int
+    rejected: int
+    evaluations: int
+    jacobians: int
+    factorizations: int
+    wall: float
+    crawling: bool = False
+    events: tuple[tuple[float, str], ...] = ()
+    loads: tuple[str, ...] = ()
+
+
+class Readings:
+    """Torques (N, m), power residual (N,) and accelerations (N, n) of a run, evaluated when first asked for."""
+
+    def __init__(self, compute: Callable[[], tuple[Array, Array, Array | None]]) -> None:
+        self._compute = compute
+
+    @classmethod
+    def of(cls, *values: Any) -> Readings:
+        """Readings that are already numbers."""
+        return cls(lambda: (values[0], values[1], values[2]))
+
+    @cached_property
+    def values(self) -> tuple[Array, Array, Array | None]:
+        """The three arrays."""
+        return self._compute()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Readings.of, self.values
+
+
+@dataclass(frozen=True)
+class Result:
+    """States and torques over time, and everything that follows from them.
+
+    Attributes
+    ----------
+    t : (N,) seconds
+    q, qd : (N, n)
+        Coordinates and rates in the order of `coordinates`.
+    work : (N,)
+        Work done on the arm since the start by torques, loads and the motion of the base, less what dampers and
+        friction took, integrated along the run.
+    readings : Readings
+        Torques, power residual and accelerations, evaluated when first asked for.
+    roots : (N, k), optional
+        Roots of the frequency equations of sliding beams, where the run integrated them (`roots="integrated"`).
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    work: Array
+    robot: Robot
+    options: dict[str, Any]
+    parameters: Array
+    stats: RunStats
+    readings: Readings = field(repr=False)
+    versions: dict[str, str] = field(default_factory=dict)
+    roots: Array | None = None
+
+    @classmethod
+    def from_run(
+        cls, model: Model, solution: Solution, q: Array, qd: Array, work: Array, parameters: Array,
+        events: tuple[str, ...], readings: Readings, loads: Sequence[Any] = (), base: Any = None,
+        roots: Array | None = None,
+    ) -> Result:  # fmt: skip
+        """From a finished (or broken) integration."""
+        s = solution.stats
+        log = tuple((float(time), name) for time, name in zip(solution.events.t, events))
+        stats = RunStats(
+            solution.status, solution.message, s.method, s.reason, s.steps, s.rejected, s.rhs, s.jacobians,
+            s.factorizations, s.wall, s.crawling, log,
+            tuple(type(part).__name__ for part in (*loads, base) if part is not None),
+        )  # fmt: skip
+        result = cls(
+            solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, saved.versions(),
+            roots,
+        )  # fmt: skip
+        result.__dict__.update(model=model, _acting=(tuple(loads), base))
+        return result
+
+    @property
+    def tau(self) -> Array:
+        """(N, n_joints) torques that acted; for prescribed joints, what the motion needed."""
+        return self.readings.values[0]
+
+    @property
+    def power_residual(self) -> Array:
+        """(N,) dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers."""
+        return self.readings.values[1]
+
+    @property
+    def qdd(self) -> Array | None:
+        """(N, n) accelerations."""
+        return self.readings.values[2]
+
+    # ------------------------------------------------------------------------------------------ names
+
+    @cached_property
+    def model(self) -> Model:
+        """The model of the run, rebuilt from robot and options when the result was loaded from a file."""
+        made = saved.model_of(self.robot, self.options)
+        if self.q.shape[1] != made.n or self.tau.shape[1] != made.n_joints:
+            raise ModelError(
+                f"the result has {self.q.shape[1]} coordinates and {self.tau.shape[1]} torques, its robot "
+                f"{made.n} and {made.n_joints}; the file is damaged, or was changed"
+            )
+        return made
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the columns of q and qd."""
+        return self.model.coordinates
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the columns of tau."""
+        return self.model.joints
+
+    def __getitem__(self, name: str) -> Array:
+        """History (N,) of one coordinate by name."""
+        return np.asarray(self.q[:, self.model.index(name)])
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        end = f"{len(self)} rows to t = {self.t[-1]:g} s" if len(self) else "empty"
+        return f"Result({self.robot.name!r}, {end}, {self.stats.method}, {self.stats.status})"
+
+    # ----------------------------------------------------------------------------------- what follows
+
+    @cached_property
+    def tip_pose(self) -> Array:
+        """Pose (N, 4, 4) of the distal frame of the last link, in the base."""
+        return self.model.tip_pose(self.q, self.parameters)
+
+    @property
+    def tip(self) -> Array:
+        """Position (N, 3) of the tip, in the base."""
+        return np.asarray(self.tip_pose[:, :3, 3])
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Kinetic, gravity, strain and total energy, each (N,)."""
+        return self.model.energy(self.q, self.qd, self.parameters)
+
+    @property
+    def energy_balance(self) -> Array:
+        """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator."""
+        total = self.energy.total
+        return np.asarray(total - total[0] - self.work)
+
+    @checked
+    def deflection(self, link: str | int, x: float | str = "tip") -> Array:
+        """Displacement (N, 3) of the station `x` (metres from the root, or "tip", "middle") in the link's own root
+        frame."""
+        return self._station(link, x)[0]
+
+    @checked
+    def rotation(self, link: str | int, x: float | str = "tip") -> Array:
+        """Rotation vector (N, 3) of the section at station `x`, in the link's own root frame: theta_z is the slope
+        v'."""
+        return self._station(link, x)[1]
+
+    def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
+        place = self.robot.index(link)
+        eta = _fraction(self.robot.links[place], x)
+        kernels = self.model.__dict__.setdefault("_stations", {})  # runs of one model share them
+        kernel = kernels.get((place, eta))
+        if kernel is None:
+            kernel = kernels[place, eta] = _station_kernel(self.model, place, eta)
+        shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
+        return shift, turn
+
+    # ---------------------------------------------------------------------------- what the structure feels
+
+    @checked
+    def internal(self, link: str | int, x: float | str = 0.0) -> SectionForces:
+        """Forces and moments inside a beam at station `x` (metres from the root, "tip", "middle"), each over time.
+
+        What the outer part exerts on the inner part, in section axes: `.axial`, `.shear_y`, `.shear_z`, `.torque`,
+        `.moment_y` (-EI_y w''), `.moment_z` (EI_z v''), each (N,). At the root it is minus the reaction of the joint,
+        less the inertia of the hub.
+        """
+        return self._structure().internal(link, x)
+
+    @checked
+    def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
+        """`.force` and `.moment` (N, 3) that a link receives through its joint, about its origin, in link or base axes.
+
+        Along the axis of a joint without friction and rotor, this is its torque.
+        """
+        return self._structure().reaction(joint, axes)
+
+    @checked
+    def curvature(self, link: str | int, x: float | str = 0.0) -> Array:
+        """Twist phi' and curvatures -w'', v'' (N, 3) at a station, 1/m, as the shapes have them."""
+        return self._structure().curvature(link, x)
+
+    @checked
+    def strain(self, link: str | int, x: float | str = 0.0, at: tuple[float, float] | None = None) -> Array:
+        """Strain (N,) along the beam of the fibre at (y, z); without `at`, the largest on the section's outline."""
+        return self._structure().strain(link, x, at)
+
+    @checked
+    def stress(
+        self,
+        link: str | int,
+        x: float | str = 0.0,
+        at: tuple[float, float] | None = None,
+        modulus: float | None = None,
+    ) -> Array:
+        """Stress (N,) in Pa: `strain` times Young's modulus, that of the material by default."""
+        return self._structure().stress(link, x, at, modulus)
+
+    def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
+        """The result with the loads and base motion of its run given again: a file does not keep them."""
+        again = replace(self)
+        again.__dict__["_acting"] = (tuple(loads), base)
+        return again
+
+    def _structure(self) -> RunHistory:
+        from pliant.runs.internal_forces import RunHistory
+
+        acting = self.__dict__.get("_acting")
+        if acting is None:
+            if self.stats.loads:
+                raise ModelError(
+                    f"this run had {', '.join(self.stats.loads)}, which a file does not keep; "
+                    "give them again: result.acting(loads=[...], base=...)"
+                )
+            acting = ((), None)
+        qdd = self.qdd
+        if qdd is None:
+            qdd = self.model.forward_dynamics(self.q, self.qd, self.tau, self.parameters)
+        return RunHistory(self.model, self.t, self.q, self.qd, qdd, self.parameters, *acting)
+
+    # ------------------------------------------------------------------------------------------ files
+
+    @cached_property
+    def dataset(self) -> xr.Dataset:
+        """Everything as one xarray dataset, with units, coordinates by name, and robot, options and versions as
+        attributes."""
+        import xarray as xr
+
+        energy = self.energy
+        names, axes = list(self.coordinates), ["x", "y", "z"]
+
+        def series(values: Array, unit: str, text: str) -> tuple[str, Array, dict[str, str]]:
+            return ("time", values, {"units": unit, "long_name": text})
+
+        return xr.Dataset(
+            {
+                "q": (("time", "coordinate"), self.q, {"long_name": "generalised coordinates", "units": "rad or m"}),
+                "qd": (("time", "coordinate"), self.qd, {"long_name": "rates", "units": "rad/s or m/s"}),
+                "tau": (("time", "joint"), self.tau, {"long_name": "joint torques", "units": "N m or N"}),
+                "tip": (("time", "axis"), self.tip, {"long_name": "tip position", "units": "m"}),
+                "kinetic": series(energy.kinetic, "J", "kinetic energy"),
+                "gravity": series(energy.gravity, "J", "gravity energy"),
+                "strain": series(energy.strain, "J", "strain energy"),
+                "work": series(self.work, "J", "work done on the arm"),
+                "power_residual": series(self.power_residual, "W", "power residual of the formulation"),
+                "parameters": (("parameter",), self.parameters),
+                **self._accelerations(),
+                **({} if self.roots is None else {"roots": (("time", "root"), self.roots)}),
+            },
+            {
+                "time": ("time", self.t, {"units": "s"}),
+                "coordinate": names,
+                "joint": list(self.joints),
+                "axis": axes,
+                "parameter": list(self.options["parameters"]),
+            },
+            saved.attributes(self.robot, self.options, self.versions, stats=self.stats),
+        )
+
+    def _accelerations(self) -> dict[str, Any]:
+        text = {"long_name": "accelerations", "units": "rad/s2 or m/s2"}
+        return {} if self.qdd is None else {"qdd": (("time", "coordinate"), self.qdd, text)}
+
+    @checked
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
+        return saved.write(self.dataset, path)
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read a file that `save` wrote."""
+        needed = ("q", "qd", "tau", "work", "power_residual", "parameters")
+        with saved.reading(path, "result", "stats", needed) as file, file.data as data:
+            n, m, rows = data["q"].shape[-1], data["tau"].shape[-1], len(data["time"])
+            stats = dict(file.stats)
+            stats["events"] = tuple((float(t), str(name)) for t, name in stats["events"])
+            stats["loads"] = tuple(stats.get("loads", ()))
+            readings = Readings.of(
+                file.real("tau", (rows, m)),
+                file.real("power_residual", (rows,)),
+                file.real("qdd", (rows, n)) if "qdd" in data else None,
+            )
+            return cls(
+                file.real("time", (rows,)), file.real("q", (rows, n)), file.real("qd", (rows, n)),
+                file.real("work", (rows,)), file.robot, file.options,
+                file.real("parameters", (len(file.options["parameters"]),)), RunStats(**stats), readings, file.versions,
+                file.real("roots", data["roots"].shape) if "roots" in data else None,
+            )  # fmt: skip
+
+    @checked
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write time, coordinates, rates, torques, tip and energies as columns with a header."""
+        header = ["time", *self.coordinates, *(f"{name}.rate" for name in self.coordinates)]
+        header += [f"{name}.torque" for name in self.joints]
+        header += ["tip.x", "tip.y", "tip.z", "kinetic", "gravity", "strain"]
+        energy = np.column_stack([self.energy.kinetic, self.energy.gravity, self.energy.strain])
+        table = np.column_stack([self.t, self.q, self.qd, self.tau, self.tip, energy])
+        target = Path(path)
+        with atomic_write(target) as partial:
+            np.savetxt(partial, table, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
+        return target
+
+    def plot(self, *what: str, **options: Any) -> Any:
+        """Figure of the run: see `pliant.view.plot`."""
+        from pliant.view import plot
+
+        return plot(self, *what, **options)
+
+    def compare(self, other: Result, **options: Any) -> Any:
+        """Figure of this run and another one: see `pliant.view.compare`."""
+        from pliant.view import compare
+
+        return compare(self, other, **options)
+
+    def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write the run as one page with the arm in 3-D and plots: see `pliant.view.to_html`."""
+        from pliant.view import to_html
+
+        return to_html(self, path, title)
+
+    def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the run as a movie, .mp4 or .gif: see `pliant.view.to_video`."""
+        from pliant.view import to_video
+
+        return to_video(self, path, **options)
+
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import result_html
+
+        return result_html(self)
+
+
+def _fraction(link: Any, x: float | str) -> float:
+    if isinstance(x, str):
+        if x not in ("tip", "middle"):
+            raise ModelError(f"x: got {x!r}, expected a station in metres, 'tip' or 'middle'")
+        return 1.0 if x == "tip" else 0.5
+    if link.beam is not None and link.beam.slides:
+        raise ModelError(f"links.{link.name}: stations of a sliding beam are 'tip' or 'middle' of its free length")
+    length = (
+        float(beam_properties(link.beam).length) if link.beam is not None else float(np.linalg.norm(link.rigid.tip))
+    )
+    if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
+        raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.name!r}")
+    return min(float(x) / length, 1.0) if length else 0.0
+
+
+def _station_kernel(model: Model, place: int, eta: float) -> Kernel:
+    """(q, p) -> displacement and rotation of a station of a link, in its own root frame."""
+    link = model.chain.links[place]
+    q, p = ca.SX.sym("q", model.n), model.parameter_symbols
+    c = model.chain.body(link, q)
+    r, theta = link.body.point(c, eta)
+    straight, _ = link.body.point(link.straight(c), eta)
+    return Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")

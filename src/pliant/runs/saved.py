@@ -1,0 +1,134 @@
+"""Files of runs, written and read in one place: each says of itself which robot, options and versions made it.
+
+One run and a batch of runs keep different arrays and share everything else: the attributes that make a file readable
+alone, how it is written whole, and the words for one that is missing, foreign, newer or damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.model import Model
+from pliant.robot import Robot
+from pliant.robot.faults import short
+from pliant.writing import atomic_write
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FORMAT = 1
+HEAD = 20_000
+"""Bytes of a NetCDF file besides its arrays, about."""
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of pliant and of the libraries that decide the bits of a result."""
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("pliant", "casadi", "numpy", "llvmlite")}
+
+
+def attributes(robot: Robot, options: Mapping[str, Any], made_by: Mapping[str, str], **stats: Any) -> dict[str, Any]:
+    """What makes a file readable alone; `stats` is one dataclass under the name of its attribute."""
+    ((key, value),) = stats.items()
+    parts = {"robot": robot.to_dict(), "options": options, key: asdict(value), "versions": made_by}
+    return {"format": FORMAT, **{name: json.dumps(part) for name, part in parts.items()}}
+
+
+def write(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
+    """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
+    target = Path(path)
+    with atomic_write(target, data.nbytes + HEAD) as partial:
+        data.to_netcdf(partial, engine="h5netcdf")
+    return target
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A file that was opened: its arrays, and what made it."""
+
+    source: Path
+    data: xr.Dataset
+    robot: Robot
+    options: dict[str, Any]
+    stats: dict[str, Any]
+    versions: dict[str, str]
+
+    def real(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Real numbers of a file, if they have the shape that its other arrays demand."""
+        array = np.asarray(self.data[name])
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"{name} holds {array.dtype.name}, expected real numbers")
+        if array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+        return array.astype(float)
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequence[str]) -> Iterator[Saved]:
+    """Open a file of a run or a batch (`what`), and name the file in whatever goes wrong inside.
+
+    The caller closes `data`, or keeps it to read arrays when they are asked for.
+    """
+    source = Path(path)
+    if not os.path.exists(source):
+        raise ModelError(f"{source}: no such {what} file")
+    data = _opened(source, what)
+    try:
+        missing = [key for key in ("format", "robot", "options", stats, "versions") if key not in data.attrs]
+        missing += [key for key in arrays if key not in data]
+        if missing:
+            raise ModelError(f"{source}: not a {what} of pliant, it lacks {', '.join(missing)}")
+        given = data.attrs["format"]
+        if not isinstance(given, int | np.integer) or given > FORMAT:
+            raise ModelError(
+                f"{source}: format {short(given)} is not one that this pliant reads ({FORMAT}); update pliant"
+            )
+        try:
+            read = {key: json.loads(data.attrs[key]) for key in ("robot", "options", stats, "versions")}
+            robot, options = Robot.model_validate(read["robot"]), read["options"]
+            options["parameters"] = tuple(options["parameters"])
+            options.setdefault("roots", "solved")  # files that are older than the option
+            for key in ("formulation", "rotation", "stiffening", "shapes", "roots"):
+                if not isinstance(options[key], str | bool):
+                    raise TypeError(f"options.{key} is {options[key]!r}")
+            yield Saved(source, data, robot, options, read[stats], read["versions"])
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError, OSError, RuntimeError) as error:
+            raise ModelError(f"{source}: damaged {what} file ({str(error)[:200]})") from error
+    except BaseException:
+        data.close()
+        raise
+
+
+def _opened(source: Path, what: str) -> xr.Dataset:
+    import h5py
+    import xarray as xr
+
+    zarr = source.suffix == ".zarr"
+    try:
+        if not zarr:
+            with h5py.File(source) as file:  # of a damaged one h5netcdf leaves a half-open file that complains later
+                file.visititems(lambda *_: None)
+        return xr.open_dataset(source, engine="zarr" if zarr else "h5netcdf")
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+        raise ModelError(f"{source}: not a readable {what} file ({error}); was it written by pliant?") from error
+
+
+def model_of(robot: Robot, options: Mapping[str, Any]) -> Model:
+    """The model that options of a file describe."""
+    o = options
+    return Model(
+        robot, o["formulation"], o["rotation"], o["stiffening"], tuple(o["parameters"]), o["shapes"], o["roots"]
+    )

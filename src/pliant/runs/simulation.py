@@ -1,0 +1,233 @@
+"""`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
+
+What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
+their rates, controller states, carried roots, work], inputs p = [held torques, samples, parameters of the model].
+Controllers and trajectories are seen only through their expressions; the steppers see only addresses.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.dynamics.sliding_links import check_travel
+from pliant.errors import ModelError, SimulationError
+from pliant.integrate import METHODS, Events, Jumps, Solution, solve
+from pliant.model import Model
+from pliant.progress import reporter
+from pliant.runs.composition import Composition, Event, Impulses, compose
+from pliant.runs.drives import Inputs, listed, read_breaks, read_input, start_state
+from pliant.runs.results import Readings, Result
+from pliant.signatures import checked
+
+MOST_ROWS = 1e7
+"""Of a result: beyond, it is memory that ends the run."""
+
+
+@checked
+def simulate(
+    model: Model,
+    t_end: float,
+    q0: ArrayLike | Mapping[str, float] | None = None,
+    qd0: ArrayLike | Mapping[str, float] | None = None,
+    torque: Any = None,
+    controller: Any = None,
+    motion: Mapping[str, Any] | None = None,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    step: float | None = None,
+    output_step: float | None = None,
+    progress: bool | Callable[[float], None] | None = None,
+    *,
+    loads: Sequence[Any] | Any = (),
+    base: Any = None,
+    sample_time: float | None = None,
+    events: Sequence[Event] = (),
+    limits: bool = True,
+    p: ArrayLike | None = None,
+    breaks: Sequence[float] = (),
+) -> Result:
+    """Run an arm from a state and return its history.
+
+    Parameters
+    ----------
+    model : Model
+    t_end : float
+        Duration, seconds.
+    q0, qd0 : (n,) array, or mapping from coordinate names to values; zero by default
+    torque : optional
+        Constant `(n_joints,)`; samples `(times, values)`, linear in between (or `(times, values, "cubic")`,
+        `"hold"`); a function of `(t, q, qd)`, called at every stage unless
+        `sample_time` is given; or anything with `.expression(t, q, qd)` in CasADi operations, which is compiled into
+        the run.
+    controller : optional
+        Like `torque`, and added to it; or an object of `pliant.control`.
+    motion : mapping, optional
+        Prescribed coordinates by name (a joint, or `joint.motor`), each a trajectory or a function of t in CasADi
+        operations that returns the position. The torque it needs is in the result.
+    method : str
+        "auto", or one of `pliant.integrate.METHODS`.
+    rtol, atol : float
+        Local error of adaptive methods.
+    step : float, optional
+        Step of fixed-step methods, largest step of adaptive ones.
+    output_step : float, optional
+        Spacing of the result; by default t_end / 1000 (every step of a fixed-step method if that is coarser).
+    progress : bool or callable, optional
+        A bar on long runs in a terminal by default; a function gets the fraction done.
+    loads : sequence, optional
+        Objects of `pliant.loads`: wrenches, distributed loads.
+    base : optional
+        Motion of the base, see `pliant.loads.Base`.
+    sample_time : float, optional
+        Call a Python torque or controller function this often and hold its value.
+    events : sequence of Event, optional
+        Conditions to record or to stop at.
+    limits : bool
+        Stop where a joint leaves the limits that the robot file gives it.
+    p : (P,) array, optional
+        Values of the model's parameters.
+    breaks : sequence of float
+        Times at which a Python function jumps or has a kink: steps end there, and either side is seen as it is.
+        Trajectories, samples and loads declare theirs; comparisons of the time in CasADi operations are found.
+
+    Returns
+    -------
+    Result
+        Up to `t_end`, the first stopping event or Ctrl-C (`result.stats.status` says which).
+
+    Raises
+    ------
+    SimulationError
+        The run broke down: the message names time, step and coordinate, `error.result` holds what was computed.
+    """
+    _check_options(model, t_end, method, output_step, sample_time)
+    torque, controller = read_input(model, torque, "torque"), read_input(model, controller, "controller")
+    sampled = torque.is_table or controller.is_table
+    composed = compose(model, torque.traced, controller.traced, motion or {}, listed(loads), base, sampled)
+    q_start = start_state(model, q0, "q0")
+    check_travel(model.chain, q_start)
+    x0 = composed.start(q_start, start_state(model, qd0, "qd0"))
+    inputs = Inputs(model, composed, [torque, controller], p, sample_time, t_end)
+    watch = _watched(model, composed, events, limits)
+    stops = composed.breaks(t_end, read_breaks(breaks))
+    impulses = composed.impulses(stops)
+    with reporter(progress, t_end) as report:
+        solution = solve(
+            composed.problem(), (0.0, float(t_end)), x0, method=method, rtol=rtol,
+            atol=composed.tolerances(atol), step=step,
+            outputs=_output_times(t_end, output_step), p=inputs.p, samples=inputs.samples, hold=inputs.hold,
+            breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback, n_callback=inputs.n_callback,
+            events=watch.kernel if watch else None, progress=report,
+        )  # fmt: skip
+    return _finish(model, composed, inputs, watch, impulses, solution)
+
+
+def _jumps(composed: Composition, impulses: Impulses) -> Jumps | None:
+    """Jumps of the state where prescribed rates jump."""
+
+    def behind(k: int, x: Array, p: Array) -> Array:
+        t, kernel = impulses.behind(impulses.times[k : k + 1]), composed.impulse_kernel
+        return np.asarray(kernel(t, x, p, impulses.before[k], impulses.after[k]))
+
+    return Jumps(behind, impulses.times) if len(impulses.times) else None
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """Events of a run and their names."""
+
+    kernel: Events
+    names: tuple[str, ...]
+    fatal: tuple[bool, ...]
+
+
+def _watched(model: Model, composed: Composition, events: Sequence[Event], limits: bool) -> _Watch | None:
+    chosen = list(events) + (composed.limit_events(model) if limits else []) + composed.travel_events(model)
+    if not chosen:
+        return None
+    kernel = composed.event_kernel(tuple(chosen))
+    direction = [event.direction for event in chosen]
+    found = Events(kernel.address, len(chosen), direction, [event.stop for event in chosen], owner=kernel)
+    return _Watch(found, tuple(event.name for event in chosen), tuple(event.fatal for event in chosen))
+
+
+def _finish(
+    model: Model,
+    composed: Composition,
+    inputs: Inputs,
+    watch: _Watch | None,
+    impulses: Impulses,
+    solution: Solution,
+) -> Result:
+    if solution.status == "failed":  # what went off the scale is told in the message, not kept
+        good = np.isfinite(solution.x).all(axis=1)
+        solution = replace(solution, t=solution.t[good], x=solution.x[good])
+    elif solution.t_end > solution.t[-1]:  # an event or Ctrl-C between two rows: its state closes the history
+        t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
+        solution = replace(solution, t=t, x=x)
+    found = solution.stats.stiffness
+    if found is not None:  # the steppers know numbers, the user names
+        reason = solution.stats.reason.replace(f"(coordinate {found.index})", f"({composed.state_name(found.index)})")
+        solution = replace(solution, stats=replace(solution.stats, reason=reason))
+    t = impulses.behind(solution.t)
+    q, qd, extra = composed.histories(t, solution.x)
+    history = inputs.history(solution.t, q, qd)
+    readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
+    names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
+    roots = extra[:, composed.n_states : -1] if composed.roots.size else None
+    result = Result.from_run(
+        model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
+    )
+    if solution.status == "failed":
+        failure = solution.failure
+        name = composed.state_name(failure.index) if failure is not None else "?"
+        raise SimulationError(
+            f"the run broke down: {solution.message} (first to go: {name}). "
+            "Reduce the step or the tolerance, or check that the arm is stable under these torques", result
+        )  # fmt: skip
+    if watch is not None and len(names) and solution.status == "event" and watch.fatal[int(solution.events.index[-1])]:
+        raise SimulationError(
+            f"{names[-1]} at t = {solution.t_end:.6g} s: the model does not hold beyond; "
+            "end the run earlier or change the motion",
+            result,
+        )
+    if solution.stats.crawling and solution.stats.stiffness is not None:
+        warnings.warn(
+            f"{solution.stats.method} is held back by the stiff coordinate "
+            f"{composed.state_name(solution.stats.stiffness.index)}, "
+            "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
+        )  # fmt: skip
+    return result
+
+
+def _output_times(t_end: float, output_step: float | None) -> Array:
+    count = 1000 if output_step is None else max(1, round(t_end / output_step))
+    if output_step is not None and abs(count * output_step - t_end) > 1e-9 * t_end:
+        times = np.arange(0.0, t_end, output_step)
+        return np.append(times, t_end) if times[-1] < t_end else times
+    return np.linspace(0.0, t_end, count + 1)
+
+
+def _check_options(
+    model: Model, t_end: float, method: str, output_step: float | None, sample_time: float | None
+) -> None:
+    for name, value in (("t_end", t_end), ("output_step", output_step), ("sample_time", sample_time)):
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise ModelError(f"{name}: got {value!r}, expected a positive number of seconds")
+    if output_step is not None and t_end > output_step * MOST_ROWS:
+        raise ModelError(
+            f"output_step: got {output_step:g} s for a run of {t_end:g} s; expected at most {MOST_ROWS:g} rows"
+        )
+    if method not in METHODS:
+        raise ModelError(f"method: got {method!r}, expected one of {', '.join(METHODS)}")
+
+
+__all__ = ["Event", "simulate"]

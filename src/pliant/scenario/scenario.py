@@ -1,0 +1,281 @@
+"""The scenario itself: frozen, checked as a whole when it is read, runnable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, Self
+
+import casadi as ca
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from pliant.dynamics import FORMULATIONS
+from pliant.errors import ModelError, PliantError
+from pliant.integrate import METHODS
+from pliant.integrate.steppers import FIXED
+from pliant.model import Model
+from pliant.robot.faults import clash, fault, suggestion
+from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Positive, sequence
+from pliant.robot.files import read_document, validated
+from pliant.robot.yaml_text import write_yaml
+from pliant.runs.results import Result
+from pliant.runs.simulation import simulate
+from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, TrajectoryPart, Trouble, raise_together
+from pliant.scenario.robots import RobotEntry
+from pliant.scenario.values import Torque, TorqueSamples, Values, filled, reference_state, unknown_names
+from pliant.signatures import checked
+from pliant.view import FIGURES, FORMATS
+from pliant.writing import atomic_write
+
+
+def _choice(names: tuple[str, ...]) -> Any:
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and value in names:
+            return value
+        near = suggestion(str(value), names)
+        raise fault(f"one of {', '.join(names)}" + (near if near.endswith("?") else ""))
+
+    return BeforeValidator(check), WithJsonSchema({"enum": list(names)})
+
+
+def _file_name(value: Any) -> str:
+    """A relative path that stays inside the folder of outputs."""
+    path = PurePosixPath(value) if isinstance(value, str) and value.strip() else PurePosixPath("/")
+    if not path.name or path.is_absolute() or ".." in path.parts or "\\" in str(value) or "\0" in str(value):
+        raise fault("a file name inside the folder of outputs, such as run.nc")
+    return str(path)
+
+
+def _names(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else sequence(value, "a list of names")
+
+
+FormulationName = Annotated[str, *_choice(tuple(FORMULATIONS))]
+MethodName = Annotated[str, *_choice(METHODS)]
+FigureName = Annotated[str, *_choice(tuple(FIGURES))]
+FormatName = Annotated[str, *_choice(FORMATS)]
+FileName = Annotated[str, BeforeValidator(_file_name)]
+
+
+class ModelOptions(Description):
+    """Which equations: see `pliant.Model`."""
+
+    formulation: FormulationName = "denoc"
+    rotation: Literal["exact", "linear"] = "exact"
+    stiffening: bool | Literal["first-order", "second-order"] = False
+
+
+class Initial(Description):
+    """The state at the start, by name or as lists; zero where nothing is said."""
+
+    q: Values | None = Field(None, description="rad or m: by name, or a list of all joints or all coordinates")
+    qd: Values | None = Field(None, description="rad/s or m/s, likewise")
+    equilibrium: bool = Field(
+        False, description="let amplitudes and motors settle first, under gravity and the loads at t = 0", strict=True
+    )
+
+
+class Outputs(Description):
+    """What a run leaves in its folder."""
+
+    netcdf: FileName | None = Field("run.nc", description="the whole result; Result.load reads it")
+    csv: FileName | None = Field(None, description="a table with a header")
+    figures: Annotated[tuple[FigureName, ...], BeforeValidator(_names)] = ()
+    formats: Annotated[tuple[FormatName, ...], BeforeValidator(_names)] = ("png",)
+
+
+class Scenario(Document):
+    """One run of one arm, as a file describes it.
+
+    Examples
+    --------
+    >>> import pliant
+    >>> scenario = pliant.Scenario(robot="two-link", duration=0.1, initial={"q": {"upper": "-90 deg"}})
+    >>> scenario.run().stats.status
+    'finished'
+    """
+
+    name: str | None = Field(None, description="a title")
+    robot: RobotEntry
+    model: ModelOptions = ModelOptions()
+    initial: Initial = Initial()
+    duration: Positive = Field(description="s")
+    torque: Torque | None = Field(None, description="N m or N by joint: constants, or samples {times, values}")
+    motion: dict[str, TrajectoryPart] = Field({}, description="prescribed joints or motors by name")
+    controller: ControllerPart | None = None
+    loads: tuple[LoadPart, ...] = Field((), description="wrenches and distributed loads")
+    base: BasePart | None = Field(None, description="motion of the base: shaken or carried")
+    limits: bool = Field(True, description="stop where a joint leaves the limits of the robot file", strict=True)
+    method: MethodName = "auto"
+    rtol: Positive = 1e-8
+    atol: NonNegative = 1e-10
+    step: Positive | None = Field(None, description="s; of fixed-step methods, largest of adaptive ones")
+    output_step: Positive | None = Field(None, description="s; a thousandth of the duration by default")
+    breaks: tuple[NonNegative, ...] = Field((), description="s; further times at which steps end")
+    outputs: Outputs = Outputs()
+
+    # -------------------------------------------------------------------------------------------------------- checking
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Names against the arm, once the arm itself is sound."""
+        try:
+            built = self.built
+        except PliantError as error:
+            raise clash(str(error)) from None
+        raise_together(list(self._troubles(built)))
+        return self
+
+    def _troubles(self, built: Model) -> Iterator[Trouble]:
+        joints, names, m = built.joints, built.coordinates, built.n_joints
+        for key in ("q", "qd"):
+            for place, error, given in unknown_names(getattr(self.initial, key), names, "coordinate", (m, built.n)):
+                yield ("initial", key, *place), error, given
+        torque = self.torque.values if isinstance(self.torque, TorqueSamples) else self.torque
+        inner = ("torque", "values") if isinstance(self.torque, TorqueSamples) else ("torque",)
+        for place, error, given in unknown_names(torque, joints, "joint", (m,)):
+            yield (*inner, *place), error, given
+        movable = [*joints, *(name for name in names if name.endswith(".motor"))]
+        for place, error, given in unknown_names(self.motion, movable, "joint or motor", ()):
+            yield ("motion", *place), error, given
+        controller, motion = self.driving
+        for name, trajectory in motion.items():
+            if getattr(trajectory, "n", 1) != 1:
+                yield (
+                    ("motion", name),
+                    clash(f"it moves {trajectory.n} coordinates, expected one: give numbers, not lists"),
+                    None,
+                )
+        yield from self._misfits(built, controller, **self.surroundings)
+        if self.method in FIXED and self.step is None:
+            yield (
+                ("step",),
+                clash(f"missing key `step`: method {self.method!r} has a fixed step; give it in seconds"),
+                None,
+            )
+
+    def _misfits(self, built: Model, controller: Any, loads: tuple[Any, ...], base: Any) -> Iterator[Trouble]:
+        """Parts that are sound by themselves and do not suit this arm."""
+        t, q, qd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", built.n), ("qd", built.n)))
+        trials: list[tuple[tuple[int | str, ...], Callable[[], Any]]] = []
+        if controller is not None:
+            trials.append((("controller",), lambda: controller.bind(built)))
+        for k, load in enumerate(loads):
+            trials.append((("loads", k), partial(load.expression, built.chain, t, q, qd)))
+        if base is not None:
+            trials.append((("base",), lambda: base.expression(t, ca.SX.zeros(3))))
+        for place, attempt in trials:
+            try:
+                attempt()
+            except PliantError as error:
+                yield place, clash(str(error)), None
+            except (AttributeError, TypeError, ValueError) as error:
+                yield place, clash(f"its parts do not fit together: {error}"), None
+
+    # --------------------------------------------------------------------------------------------------------- running
+
+    @cached_property
+    def built(self) -> Model:
+        """The model of the run."""
+        return Model(self.robot, self.model.formulation, self.model.rotation, self.model.stiffening)
+
+    @cached_property
+    def driving(self) -> tuple[Any, dict[str, Any]]:
+        """Controller and prescribed motion as objects; made once, so that a second run finds them compiled."""
+        controller = None if self.controller is None else self.controller.make()
+        return controller, {name: part.make() for name, part in self.motion.items()}
+
+    @cached_property
+    def surroundings(self) -> dict[str, Any]:
+        """Loads and base as objects, by the words of `simulate`."""
+        base = None if self.base is None else self.base.make()
+        return {"loads": tuple(part.make() for part in self.loads), "base": base}
+
+    def start(self) -> tuple[Any, Any]:
+        """q and qd (n,) at the start; motors not named stand where their joints do."""
+        built = self.built
+        q = filled(self.initial.q, built.coordinates, reference_state(built))
+        qd = filled(self.initial.qd, built.coordinates)
+        named = self.initial.q if isinstance(self.initial.q, dict) else {}
+        if self.initial.equilibrium:
+            rest = built.equilibrium(q[: built.n_joints], self.surroundings["loads"])
+            for name, value in named.items():
+                rest[built.index(name)] = value
+            return rest, qd
+        if not isinstance(self.initial.q, tuple) or len(self.initial.q) < built.n:
+            for name in built.coordinates:
+                if name.endswith(".motor") and name not in named:
+                    q[built.index(name)] = q[built.index(name.removesuffix(".motor"))]
+        return q, qd
+
+    def run(self, progress: Any = None) -> Result:
+        """Simulate; see `pliant.simulate` for what it returns and raises."""
+        q0, qd0 = self.start()
+        torque = self.torque
+        if isinstance(torque, TorqueSamples):
+            applied: Any = torque.table(self.built.joints)
+        else:
+            applied = None if torque is None else filled(torque, self.built.joints)
+        controller, motion = self.driving
+        return simulate(
+            self.built, self.duration, q0, qd0, applied, controller, motion or None, self.method, self.rtol, self.atol,
+            self.step, self.output_step, progress, **self.surroundings, limits=self.limits, breaks=self.breaks,
+        )  # fmt: skip
+
+    def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:
+        """Write the outputs that the scenario asks for into a folder; returns their paths, data first."""
+        target, written = Path(folder), []
+        if self.outputs.netcdf is not None:
+            written.append(result.save(target / self.outputs.netcdf))
+        if self.outputs.csv is not None:
+            written.append(result.to_csv(target / self.outputs.csv))
+        for name in self.outputs.figures:
+            paths = [target / f"{name}.{format}" for format in self.outputs.formats]
+            result.plot(name, path=paths)
+            written += paths
+        return written
+
+    # ----------------------------------------------------------------------------------------------------------- files
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a scenario file.
+
+        Raises
+        ------
+        ModelError
+            With the file, the line, what was given and expected, and a remedy; several faults at once.
+        """
+        source = Path(path)
+        data, lines = read_document(source, "a scenario file has at least `robot` and `duration`")
+        if "links" in data and "robot" not in data:
+            raise ModelError(
+                f"{source.name}: it describes a robot, not a scenario; write a file with `robot: {source.name}` and "
+                "`duration: 5` (s) beside it and run that"
+            )
+        return validated(cls, data, lines, source.name, source.parent)
+
+    def replace(self, **changes: Any) -> Self:
+        """The scenario with some entries changed, checked anew."""
+        return type(self)(**{**{key: getattr(self, key) for key in type(self).model_fields}, **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data as it stands in a scenario file, with the robot written out."""
+        plain = self.model_dump(mode="json", exclude_defaults=True)
+        return {"format": FORMAT, **plain}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a scenario file that `load` reads back as an equal scenario."""
+        with atomic_write(Path(path)) as partial:
+            partial.write_text(write_yaml(self.to_dict()), encoding="utf-8")
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema of a scenario file, for editors."""
+    result = Scenario.model_json_schema()
+    result["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    result["properties"] = {"format": {"const": FORMAT}, **result["properties"]}
+    return result

@@ -1,0 +1,130 @@
+"""Values by name in a scenario: coordinates of a state, torques of joints, constant or as samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from pliant.model import Model
+from pliant.robot.faults import clash, fault, suggestion
+from pliant.robot.fields import Description, angle, number, sequence
+from pliant.scenario.parts import Trouble, raise_together
+
+Named = dict[str, float]
+Listed = tuple[float, ...]
+
+
+def read_values(value: Any, read: Callable[[Any], float] = angle) -> Named | Listed:
+    """Angles or lengths: a mapping from names, or a list."""
+    entries: Sequence[tuple[Any, Any]]
+    if isinstance(value, Mapping):
+        entries = list(value.items())
+    else:
+        entries = list(enumerate(sequence(value, "a mapping of names to values, or a list of values")))
+    made: dict[Any, float] = {}
+    troubles: list[Trouble] = []
+    for key, entry in entries:
+        try:
+            made[key] = read(entry)
+        except PydanticCustomError as error:
+            troubles.append(((key,), error, entry))
+    raise_together(troubles)
+    return made if isinstance(value, Mapping) else tuple(made.values())
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    return tuple(number(entry) for entry in sequence(value, "a list of numbers"))
+
+
+def _columns(value: Any) -> dict[str, tuple[float, ...]]:
+    if not isinstance(value, Mapping):
+        raise fault("a mapping from joints to lists of numbers, one for each time")
+    return {str(name): _numbers(column) for name, column in value.items()}
+
+
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+_COLUMNS = {"type": "object", "additionalProperties": _NUMBERS}
+
+
+class TorqueSamples(Description):
+    """Torques at times, linear in between and constant beyond: `{times: [...], values: {upper: [...]}}`."""
+
+    times: Annotated[tuple[float, ...], PlainValidator(_numbers), WithJsonSchema(_NUMBERS)]
+    values: Annotated[dict[str, tuple[float, ...]], PlainValidator(_columns), WithJsonSchema(_COLUMNS)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len(self.times) < 2 or not (np.diff(self.times) > 0).all():
+            raise clash("`times` must be two or more rising numbers")
+        for name, column in self.values.items():
+            if len(column) != len(self.times):
+                raise clash(f"`values.{name}` has {len(column)} numbers for {len(self.times)} times")
+        return self
+
+    def table(self, joints: Sequence[str]) -> tuple[Any, Any]:
+        """(K,) times and (K, joints) torques, as `simulate` takes them; joints not named get zero."""
+        nothing = np.zeros(len(self.times))
+        return np.array(self.times), np.column_stack([self.values.get(name, nothing) for name in joints])
+
+
+def read_torque(value: Any) -> Named | Listed | TorqueSamples:
+    """Constants by joint or as a list, or samples."""
+    if isinstance(value, TorqueSamples):
+        return value
+    if isinstance(value, Mapping) and ({"times", "values"} & set(value)):
+        return TorqueSamples.model_validate(value)
+    return read_values(value, number)
+
+
+def unknown_names(given: Any, known: Sequence[str], what: str, counts: Sequence[int]) -> Iterator[Trouble]:
+    """Faults of a mapping whose keys are not `known`, or of a list whose length is none of `counts`."""
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in known:
+                yield (name,), clash(f"the arm has no {what} of this name{suggestion(str(name), known)}"), given[name]
+    elif given is not None and len(given) not in counts:
+        wanted = " or ".join(str(count) for count in dict.fromkeys(counts))
+        yield (), fault(f"{wanted} numbers ({', '.join(known[: max(counts)])}), not {len(given)}"), list(given)
+
+
+def filled(given: Named | Listed | None, names: Sequence[str], others: Any = None) -> Any:
+    """(len(names),) numbers; what is not given is as in `others`, or zero."""
+    out = np.zeros(len(names)) if others is None else np.array(others, dtype=float)
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            out[list(names).index(name)] = value
+    elif given is not None:
+        out[: len(given)] = given
+    return out
+
+
+def reference_state(model: Model) -> Any:
+    """(n,) coordinates of the arm as it is described: zero, but a beam that slides stands out by its `length`."""
+    q = np.zeros(model.n)
+    for link in model.robot.links:
+        if link.beam is not None and link.beam.slides:
+            q[model.index(link.name)] = link.beam.length
+    return q
+
+
+def _serialised(value: Any) -> Any:
+    if isinstance(value, TorqueSamples):
+        return {"times": list(value.times), "values": {name: list(column) for name, column in value.values.items()}}
+    return dict(value) if isinstance(value, Mapping) else list(value)
+
+
+_ANGLE = {"anyOf": [{"type": "number"}, {"type": "string", "examples": ["pi/2", "90 deg"]}]}
+_VALUES = {"anyOf": [{"type": "object", "additionalProperties": _ANGLE}, {"type": "array", "items": _ANGLE}]}
+Values = Annotated[
+    Named | Listed,
+    PlainValidator(lambda value: read_values(value)),
+    PlainSerializer(_serialised),
+    WithJsonSchema(_VALUES),
+]
+Torque = Annotated[
+    Named | Listed | TorqueSamples, PlainValidator(read_torque), PlainSerializer(_serialised), WithJsonSchema(_VALUES)
+]

@@ -1,0 +1,202 @@
+"""What a sweep leaves: a table (CSV, Parquet where pyarrow is there), a dataset (NetCDF), a summary figure."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.arrays import Array
+from pliant.errors import PliantError
+from pliant.runs.saved import versions, write
+from pliant.sweeps.metrics import UNITS
+from pliant.sweeps.points import Outcomes
+from pliant.sweeps.sweep_file import SweepStudy
+from pliant.view.style import COLOURS, WIDTH, figure
+from pliant.writing import atomic_write
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+STATUS = ("finished", "failed", "missing")
+MOST_PANELS = 4
+CELLS = 400
+"""Points of a panel that share a 400th of its width and height are drawn once."""
+MARGINS = (0.85, 0.5, 0.12, 0.25)
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """All points of a sweep.
+
+    Attributes
+    ----------
+    study : SweepStudy
+    values : (N, d) of `paths`
+    metrics : mapping from names to (N,); NaN where a point failed or has not run
+    status : (N,) "finished", "failed" or "missing"
+    messages : (N,) why a point failed
+    """
+
+    study: SweepStudy
+    values: Array
+    metrics: dict[str, Array]
+    status: tuple[str, ...]
+    messages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, study: SweepStudy, outcomes: Iterable[Outcomes]) -> SweepResult:
+        """From what became of the points."""
+        values = study.points()
+        metrics = {name: np.full(len(values), np.nan) for name in study.metrics}
+        status, messages = np.full(len(values), "missing", dtype=object), np.full(len(values), "", dtype=object)
+        for found in outcomes:
+            for name, column in found.metrics.items():
+                metrics.setdefault(name, np.full(len(values), np.nan))[found.points] = column
+            status[found.points] = "finished"
+            for point, why in found.failed.items():
+                status[point], messages[point] = "failed", why
+        return cls(study, values, metrics, tuple(status), tuple(messages))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What varied."""
+        return tuple(self.study.vary)
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """Failed points, and why."""
+        return {k: self.messages[k] for k, status in enumerate(self.status) if status == "failed"}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def columns(self) -> dict[str, Any]:
+        """The table, column by column."""
+        out: dict[str, Any] = {"point": np.arange(len(self))}
+        out |= dict(zip(self.paths, self.values.T))
+        out |= self.metrics
+        return out | {"status": list(self.status), "message": list(self.messages)}
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Metrics over points as an xarray dataset; over the axes themselves for a grid."""
+        import xarray as xr
+
+        attrs = {"format": 1, "study": json.dumps(self.study.to_dict()), "versions": json.dumps(versions())}
+        data: dict[str, Any]
+        if self.study.sample.method != "grid":
+            data = {
+                name: ("point", column, _unit(name))
+                for name, column in (*zip(self.paths, self.values.T), *self.metrics.items())
+            }
+            return xr.Dataset({**data, "status": ("point", *self._flags)}, {"point": np.arange(len(self))}, attrs)
+        lines = {path: axis.grid() for path, axis in self.study.vary.items()}
+        shape = tuple(map(len, lines.values()))
+        data = {name: (tuple(lines), column.reshape(shape), _unit(name)) for name, column in self.metrics.items()}
+        flags, meaning = self._flags
+        data["status"] = (tuple(lines), flags.reshape(shape), meaning)
+        return xr.Dataset(data, lines, attrs)
+
+    @property
+    def _flags(self) -> tuple[NDArray[np.int8], dict[str, Any]]:
+        """Status as numbers, by the conventions for climate and forecast data, which readers know."""
+        numbers = {name: k for k, name in enumerate(STATUS)}
+        flags = np.fromiter(map(numbers.__getitem__, self.status), np.int8, len(self.status))
+        return flags, {"flag_values": np.arange(len(STATUS), dtype=np.int8), "flag_meanings": " ".join(STATUS)}
+
+    # --------------------------------------------------------------------------------------------- files
+
+    def write(self, folder: Path) -> list[Path]:
+        """table.csv, table.parquet (with pyarrow), sweep.nc and summary.png, each whole or not at all."""
+        try:
+            written = [self.to_csv(folder / "table.csv")]
+            if find_spec("pyarrow") is not None:
+                written.append(self.to_parquet(folder / "table.parquet"))
+            written.append(write(self.dataset, folder / "sweep.nc"))
+        except OSError as error:
+            raise PliantError(
+                f"{folder}: the table could not be written ({error.strerror or error}); the points are safe in "
+                "points.jsonl: make room and run again"
+            ) from error
+        if np.isfinite(next(iter(self.metrics.values()), np.full(1, np.nan))).any():
+            self.plot(folder / "summary.png")
+            written.append(folder / "summary.png")
+        return written
+
+    def to_csv(self, path: Path) -> Path:
+        """A table with a header; by pyarrow where it is there, in a seventh of the time."""
+        columns = self.columns()
+        if find_spec("pyarrow") is not None:
+            import pyarrow.csv
+
+            with atomic_write(path) as partial:
+                pyarrow.csv.write_csv(pyarrow.table(columns), partial)
+            return path
+        with atomic_write(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*(_plain(column) for column in columns.values())))
+        return path
+
+    def to_parquet(self, path: Path) -> Path:
+        """The same table for programs."""
+        import pyarrow
+        import pyarrow.parquet
+
+        with atomic_write(path) as partial:
+            pyarrow.parquet.write_table(pyarrow.table(self.columns()), partial)
+        return path
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Each metric over each number that varied (the first four of both); crosses at the foot are failed points."""
+        metrics, paths = list(self.metrics)[:MOST_PANELS], self.paths[:MOST_PANELS]
+
+        def draw(page: Any) -> None:
+            axes = page.subplots(len(metrics), len(paths), squeeze=False, sharex="col", sharey="row")
+            lost = np.array(self.status) == "failed"
+            for row, metric in zip(axes, metrics):
+                for axis, k in zip(row, range(len(paths))):
+                    seen = _distinct(self.values[:, k], self.metrics[metric])
+                    axis.plot(self.values[seen, k], self.metrics[metric][seen], ".", color=COLOURS[0], markersize=3)
+                    axis.margins(0.05)
+                    axis.ticklabel_format(scilimits=(-2, 4), useMathText=False)  # short labels, and no formulas to set
+                    if lost.any():
+                        foot = np.full(int(lost.sum()), 0.02)
+                        axis.plot(
+                            self.values[lost, k], foot, "x", color=COLOURS[1], transform=axis.get_xaxis_transform()
+                        )
+                row[0].set_ylabel(f"{metric.replace('_', ' ')} ({UNITS.get(metric, '-')})")
+            for axis, name in zip(axes[-1], paths):
+                axis.set_xlabel(name)
+            page.align_ylabels(axes[:, 0])
+
+        return figure(draw, max(WIDTH, 2.6 * len(paths)), 0.6 + 1.8 * len(metrics), path, MARGINS)
+
+
+def _distinct(x: Array, y: Array) -> NDArray[np.intp]:
+    """Points that can be told apart on paper: one for each cell of a fine grid."""
+    rows = np.flatnonzero(np.isfinite(y))
+    cells = (
+        [np.floor(CELLS * (a[rows] - a[rows].min()) / (np.ptp(a[rows]) or 1.0)) for a in (x, y)]
+        if len(rows)
+        else [rows] * 2
+    )
+    return rows[np.unique(cells[0] * (CELLS + 1) + cells[1], return_index=True)[1]]
+
+
+def _unit(name: str) -> dict[str, str]:
+    return {"units": UNITS[name]} if name in UNITS else {}
+
+
+def _plain(column: Any) -> Any:
+    return column.tolist() if isinstance(column, np.ndarray) else column

@@ -1,0 +1,156 @@
+"""Study files of `pliant sweep`: a scenario, what varies, and what is kept of each run.
+
+format: 1
+scenario: lift.yaml                        # beside this file, or written out here
+vary:
+  payload.mass: {from: 0, to: 200, count: 9}
+  links.boom.beam.length: [7, 8, 9]
+  controller.kd: {from: 1.0e5, to: 1.0e6, scale: log, count: 5}
+sample: {method: grid}                     # grid | random | sobol | latin-hypercube, with count and seed
+metrics: [peak_deflection, settling_time, residual_vibration, energy]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, field_validator, model_validator
+
+from pliant.arrays import Array
+from pliant.errors import ModelError, PliantError
+from pliant.robot.faults import clash, fault, short, suggestion
+from pliant.robot.fields import FORMAT, Document, sequence
+from pliant.robot.files import read_document, validated
+from pliant.scenario import Scenario
+from pliant.signatures import checked
+from pliant.sweeps.metrics import METRICS
+from pliant.sweeps.sampling import Axis, Sample, points
+
+
+def _scenario(value: Any, info: ValidationInfo) -> Any:
+    """A path relative to the study file, or the mapping of a scenario file."""
+    folder = (info.context or {}).get("folder", Path())
+    try:
+        if isinstance(value, str | os.PathLike):
+            return Scenario.load(folder / value)
+        if isinstance(value, dict):
+            return Scenario.model_validate(value, context={"folder": folder})
+    except ModelError as error:
+        raise clash(str(error)) from None
+    return value
+
+
+def _axes(value: Any) -> Any:
+    if not isinstance(value, dict) or not value:
+        raise fault("a mapping from paths to ranges, such as payload.mass: {from: 0, to: 2, count: 5}")
+    return {str(path): {"values": axis} if isinstance(axis, list | tuple) else axis for path, axis in value.items()}
+
+
+class SweepStudy(Document):
+    """A study file."""
+
+    name: str | None = None
+    scenario: Annotated[Scenario, BeforeValidator(_scenario), PlainSerializer(lambda s: s.to_dict())]
+    vary: Annotated[dict[str, Axis], BeforeValidator(_axes)]
+    sample: Sample = Sample()
+    metrics: tuple[str, ...] = ("peak_deflection", "settling_time", "residual_vibration", "energy")
+    engine: Literal["auto", "points", "batch"] = "auto"
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _metrics(cls, value: Any) -> Any:
+        names = [value] if isinstance(value, str) else sequence(value, "a list of names")
+        for name in names:
+            if not isinstance(name, str) or name not in METRICS:
+                raise clash(f"no metric is called {short(name)}{suggestion(str(name), METRICS)}")
+        return tuple(dict.fromkeys(names))
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        known = dict(numbers(self.scenario))
+        for path in self.vary:
+            if path not in known:
+                raise clash(f"vary: the scenario has no number `{path}`{suggestion(path, known)}")
+        try:
+            self.points()
+        except PliantError as error:
+            raise clash(str(error)) from None
+        return self
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a study file; faults are told with their lines."""
+        source = Path(path)
+        return validated(
+            cls, *read_document(source, "a study names a scenario and what varies"), source.name, source.parent
+        )
+
+    def points(self) -> Array:
+        """(N, d) values of the numbers that vary, in their order."""
+        return points(self.sample, self.vary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data from which an equal study is made."""
+        return {"format": FORMAT, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+
+    def digest(self) -> str:
+        """A name for what the points mean: equal studies have equal digests."""
+        plain = {key: value for key, value in self.to_dict().items() if key not in ("name", "engine", "metrics")}
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def numbers(scenario: Scenario) -> Iterator[tuple[str, float]]:
+    """Every number of a scenario with its path: those of the robot as in `robot.paths()`, the rest as in the file."""
+    yield from scenario.robot.paths().items()
+    yield from ((path, value) for path, value in _leaves(changeable(scenario), ""))
+
+
+def changeable(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as plain data, without the robot."""
+    plain = scenario.to_dict()
+    return {key: value for key, value in plain.items() if key not in ("robot", "outputs", "format", "name")}
+
+
+def _leaves(node: Any, path: str) -> Iterator[tuple[str, float]]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _leaves(value, f"{path}.{index}")
+    elif isinstance(node, int | float) and not isinstance(node, bool):
+        yield path, float(node)
+
+
+def place(tree: dict[str, Any], path: str, value: float) -> None:
+    """Set one number of `changeable`, in place."""
+    node: Any = tree
+    rest = path
+    while True:  # keys may have dots of their own: q: {upper.motor: 0}
+        if isinstance(node, list):
+            head, _, rest = rest.partition(".")
+            key: Any = int(head)
+        else:
+            key = next(k for k in sorted(node, key=lambda k: -len(k)) if rest == k or rest.startswith(f"{k}."))
+            rest = rest[len(key) + 1 :]
+        if not rest:
+            node[key] = value
+            return
+        node = node[key]
+
+
+def changed(scenario: Scenario, values: dict[str, float]) -> Scenario:
+    """The scenario with some numbers changed, checked anew."""
+    robot_paths = scenario.robot.paths()
+    tree = changeable(scenario)
+    for path, value in values.items():
+        if path not in robot_paths:
+            place(tree, path, value)
+    robot = scenario.robot.replace({path: value for path, value in values.items() if path in robot_paths})
+    return Scenario(**{**tree, "robot": robot})
