@@ -204,7 +204,7 @@ def output_times(t_end: float, output_step: float | None, step: float | None) ->
 def make_plan(
     t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool
 ) -> TimeSegments:  # fmt: skip
-    """TimeSegments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
+    """Segments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
     t_end = float(t[-1])
     inner = breaks if pieces is None else np.concatenate([breaks, pieces[(pieces > 0) & (pieces < t_end)]])
     rows = t[1:].copy()
