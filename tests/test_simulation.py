@@ -223,7 +223,7 @@ def test_exception_in_a_torque_function_reaches_the_user() -> None:
         ({"t_end": -1.0}, "t_end"),
         ({"t_end": float("nan")}, "t_end"),
         ({"method": "euler"}, "dop853"),
-        ({"q0": [0, 0]}, "q0.*4"),
+        ({"q0": [0, 0, 0]}, "q0.*4"),
         ({"q0": {"elbow": 1.0}}, "elbow"),
         ({"torque": [1, 2, 3]}, "torque.*2"),
         ({"torque": "strong"}, "torque"),

@@ -14,7 +14,6 @@ from arms import random_robot
 from pliant import simulate, simulate_batch
 from pliant.control import PD, Trajectory, natural_gains
 from pliant.control.law import actuated
-from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import load
@@ -64,7 +63,7 @@ def case(name: str) -> Case:
     kind, _, seed = name.partition(" ")
     robot = random_robot(int(seed), 3, drives=True, elements=False) if kind == "random" else load(name)
     model = robot.model()
-    q0 = rest_state(model.chain)
+    q0 = model.chain.rest()
     m = model.n_joints
     q0[:m] += 0.1 * np.linspace(1.0, 0.3, m) * (np.array([j.type != "prismatic" for j in _joints(robot)]))
     for joint in model.joints:

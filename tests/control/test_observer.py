@@ -52,13 +52,13 @@ def test_motor_and_link_side() -> None:
 def test_noise_and_quanta_are_as_stated(two_link) -> None:
     noisy = Measurement(two_link, [Encoder("upper", noise=0.01), Encoder("fore", quantum=0.1)])
     read = noisy.reader(seed=1)
-    readings = np.array([read(np.array([0.3, 0.34, 0, 0]), np.zeros(4), np.zeros(2)) for _ in range(2000)])
+    readings = np.array([read(0.0, np.array([0.3, 0.34, 0, 0]), np.zeros(4), np.zeros(2)) for _ in range(2000)])
     # 2000 draws: standard error of the mean 2.2e-4, of the deviation 1.6 %; 4 sigma each
     assert abs(readings[:, 0].mean() - 0.3) < 9e-4
     assert abs(readings[:, 0].std() / 0.01 - 1) < 0.065
     np.testing.assert_allclose(readings[:, 1], 0.3, rtol=1e-15)
     again = noisy.reader(seed=1)
-    np.testing.assert_array_equal(again(np.array([0.3, 0.34, 0, 0]), np.zeros(4), np.zeros(2)), readings[0])
+    np.testing.assert_array_equal(again(0.0, np.array([0.3, 0.34, 0, 0]), np.zeros(4), np.zeros(2)), readings[0])
 
 
 def test_gain_is_scipys(two_link) -> None:

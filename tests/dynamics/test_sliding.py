@@ -15,7 +15,6 @@ from pliant.dynamics import build_chain, sliding_material, sliding_shapes
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.forces import passive, strain_energy
 from pliant.dynamics.kinematics import kinetic_energy, tip_pose
-from pliant.dynamics.sliding_links import check_travel, rest_state, travels
 from pliant.dynamics.sliding_modes import MovingModes
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import Limits, Lump, Robot, Shapes
@@ -234,21 +233,21 @@ def test_a_wrong_stiffness_in_the_row_of_the_length_is_caught(share: float) -> N
 
 def test_travel_ends_are_errors() -> None:
     chain = build_chain(arm(TWO))
-    assert travels(chain) == {1: (0.05 * TOTAL, TOTAL)}
-    check_travel(chain, rest_state(chain))
-    q = np.tile(rest_state(chain), (3, 1))
+    assert chain.travels() == {1: (0.05 * TOTAL, TOTAL)}
+    chain.check_travel(chain.rest())
+    q = np.tile(chain.rest(), (3, 1))
     q[1, 1] = 1.31
     with pytest.raises(ModelError, match=r"arm: free length 1\.31 m is outside its travel"):
-        check_travel(chain, q)
+        chain.check_travel(q)
     with pytest.raises(ModelError, match="free length nan"):
-        check_travel(chain, np.full(4, np.nan))
+        chain.check_travel(np.full(4, np.nan))
 
 
 def test_the_robot_may_ask_for_a_shorter_beam() -> None:
     robot = arm(TWO)
     data = robot.model_dump()
     data["links"][1]["joint"]["limits"] = Limits(lower=0.02, upper=1.0).model_dump()
-    assert travels(build_chain(Robot(**data)))[1] == (0.02, TOTAL)
+    assert build_chain(Robot(**data)).travels()[1] == (0.02, TOTAL)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from pliant.dynamics import FORMULATIONS, build_chain, equations
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.forces import passive, strain_energy
 from pliant.dynamics.kinematics import gravity_energy, kinetic_energy
-from pliant.dynamics.sliding_links import rest_state, travels
 from pliant.robot import Beam, Drive, Friction, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 TWO = {"bending_y": 2}
@@ -78,7 +77,7 @@ def sliding_state(chain: Chain, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     rng = np.random.default_rng(seed)
     q, qd = rng.normal(size=chain.n) * 0.02, rng.normal(size=chain.n) * 0.4
     q[: chain.n_joints], qd[: chain.n_joints] = rng.normal(size=(2, chain.n_joints))
-    for index, (low, high) in travels(chain).items():
+    for index, (low, high) in chain.travels().items():
         q[index] = low + (high - low) * rng.uniform(0.2, 0.9)
     return q, qd, rng.normal(size=chain.n_joints)
 
@@ -250,7 +249,7 @@ def test_energy_of_an_arm_with_a_child_on_the_sliding_tip() -> None:
     chain = build_chain(_conservative(robot))
     q, qd, _ = sliding_state(chain, 2)
     q[chain.n_joints :] = 0.0
-    q[list(travels(chain))] = rest_state(chain)[list(travels(chain))]
+    q[list(chain.travels())] = chain.rest()[list(chain.travels())]
     assert run(chain, q, 0.5 * qd, 0.1)[1] < 1e-11
 
 

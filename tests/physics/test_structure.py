@@ -1,4 +1,4 @@
-"""What the structure feels: statics by hand, reactions against torques, two ways to the same root moment, stress."""
+"""Internal forces: statics by hand, reactions against torques, two ways to the same root moment, stress."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pliant
 from arms import random_robot, random_state
 from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
 from pliant import Beam, Link, Lump, Result, Robot, Section, Shapes
+from pliant.dynamics.stations import shape_curvature
 from pliant.loads import Base, Distributed, Wrench
 
 ELEMENTS = Shapes(method="elements", count=2, bending_y=True, bending_z=True)
@@ -48,13 +49,55 @@ def test_statics_by_hand(shapes: Shapes) -> None:
     assert run.reaction("arm", axes="base").force[:, 1] == pytest.approx(g * (MU * LENGTH + m) - F, rel=1e-6)
 
 
+def of_the_shapes(run: Result, x: float) -> Any:
+    """Curvature of the drawn shape of the one link, at the end of a run."""
+    link, eta = run.model.chain.links[0], x / LENGTH
+    return np.array(ca.DM(shape_curvature(link, run.model.chain.body(link, ca.SX(run.q[-1])), eta))).ravel()
+
+
+def test_curvature_follows_from_the_forces_and_not_from_a_few_modes() -> None:
+    """A force at the tip: EI v'' = F (L - x). Modes give F L sum -(-1)^i 4 / beta_i^2 at the root, off by 4 % with two."""
+    exact = 1e-3 * LENGTH / EI_Z
+    run = at_rest(cantilever(modes(2)), [Wrench(force=(0, 1e-3, 0))])
+    assert run.curvature("arm", 0.0)[-1, 2] == pytest.approx(exact, rel=1e-5)
+    drawn = 4 / 1.8751040687**2 - 4 / 4.6940911330**2
+    assert of_the_shapes(run, 0.0)[2] / exact == pytest.approx(drawn, rel=1e-4)  # up to squares of the slope
+    assert run.strain("arm", 0.0, at=(0.01, 0.0))[-1] == pytest.approx(-0.01 * exact, rel=1e-5)
+
+
+def test_stations_are_read_alike(tmp_path: Path) -> None:
+    """Metres, names, and what is refused: for deflections, section forces and loads."""
+    run = at_rest(cantilever(modes(2)), [Wrench(force=(0, 1e-3, 0))])
+    for ask in (run.deflection, run.internal, run.curvature):
+        np.testing.assert_array_equal(ask("arm", "middle"), ask("arm", LENGTH / 2))
+        for wrong in (-0.1, 1.01 * LENGTH, float("inf"), "root"):
+            with pytest.raises(pliant.ModelError, match="x: got"):
+                ask("arm", wrong)
+    beam, bent = cantilever(modes(2)), {"arm.bending_y.1": 1e-3}
+    found = pliant.simulate(beam.model(parameters=["links.arm.beam.length"]), 0.01, bent, p=[2 * LENGTH])
+    whole = pliant.simulate(beam.replace({"links.arm.beam.length": 2 * LENGTH}).model(), 0.01, bent)
+    x = 1.5 * LENGTH
+    np.testing.assert_allclose(found.deflection("arm", x), whole.deflection("arm", x), rtol=0, atol=1e-9)
+    sliding = pliant.load("rrp").model()
+    name = sliding.joints[-1]
+    run = pliant.simulate(sliding, 0.001)
+    assert run.deflection(name, "middle").shape == (1001, 3)
+    with pytest.raises(pliant.ModelError, match="'tip' or 'middle' of its free length"):
+        run.deflection(name, 0.3)
+    with pytest.raises(pliant.UnsupportedModel, match="use 'tip'"):
+        pliant.simulate(sliding, 0.001, loads=Wrench(force=(0, 1, 0), x="middle"))
+    with pytest.raises(pliant.UnsupportedModel, match="section forces are not followed"):
+        run.strain(name, "middle")
+
+
 def test_internal_moment_of_elements_is_stiffness_times_curvature() -> None:
     """Under a tip force elements are exact, so that EI v'' is the moment everywhere."""
     run = at_rest(cantilever(ELEMENTS), [Wrench(force=(0, 1e-3, 2e-3))])
     for x in (0.0, 0.7, 1.9):
-        forces, curvature = run.internal("arm", x), run.curvature("arm", x)
-        assert forces.moment_z == pytest.approx(EI_Z * curvature[:, 2], rel=1e-5)  # up to squares of the slope
-        assert forces.moment_y == pytest.approx(EI_Y * curvature[:, 1], rel=1e-5)
+        forces, curvature, drawn = run.internal("arm", x), run.curvature("arm", x), of_the_shapes(run, x)
+        assert forces.moment_z == pytest.approx(EI_Z * drawn[2], rel=1e-5)  # up to squares of the slope
+        assert forces.moment_y == pytest.approx(EI_Y * drawn[1], rel=1e-5)
+        np.testing.assert_allclose(curvature[-1, 1:], drawn[1:], rtol=1e-5)
         assert forces.moment_z == pytest.approx(1e-3 * (LENGTH - x), rel=1e-5)
         assert forces.moment_y == pytest.approx(-2e-3 * (LENGTH - x), rel=1e-5)
 

@@ -12,7 +12,6 @@ import pytest
 
 import pliant
 from pliant import ModelError, Robot
-from pliant.dynamics.sliding_links import rest_state
 from pliant.robot import load
 from units import in_unit
 
@@ -42,7 +41,7 @@ def scales(model, metre: float) -> np.ndarray:
 @pytest.mark.parametrize("arm", BUNDLED)
 def test_bundled_arms_in_other_units(arm):
     model = load(arm).model()
-    q = rest_state(model.chain) + np.where(np.isin(np.arange(model.n), turning(model)), 0.4, 0.0)
+    q = model.chain.rest() + np.where(np.isin(np.arange(model.n), turning(model)), 0.4, 0.0)
     for metre in (1e3, 1e-3):  # a metre in millimetres, in kilometres
         other, scale = in_unit(load(arm), metre).model(), scales(model, metre)
         for joints in ("locked", "free"):

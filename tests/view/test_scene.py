@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.dynamics.sliding_links import rest_state
 from pliant.view.scene import exponentials, frame_rows, make_scene, scene_of
 
 
@@ -14,7 +13,7 @@ from pliant.view.scene import exponentials, frame_rows, make_scene, scene_of
 def test_tip_is_the_models(name: str) -> None:
     """Rigid, flexible, sliding and driven links: the outermost frame is `tip_pose`, but for rounding."""
     model = pliant.load(name).model()
-    q = rest_state(model.chain) + 0.05 * np.random.default_rng(1).normal(size=(7, model.n))
+    q = model.chain.rest() + 0.05 * np.random.default_rng(1).normal(size=(7, model.n))
     scene = make_scene(model, np.arange(7.0), q)
     *_, last = scene.lines()
     np.testing.assert_allclose(last.tip, model.tip_pose(q), atol=1e-13 * scene.reach + 1e-14)
@@ -67,7 +66,7 @@ def test_sliding_beam_has_material_behind_its_mouth() -> None:
     """The part inside the sleeve ends where the total length says."""
     robot = pliant.load("rrp")
     model = robot.model()
-    scene = make_scene(model, np.zeros(1), rest_state(model.chain)[None])
+    scene = make_scene(model, np.zeros(1), model.chain.rest()[None])
     beam = robot.link("slide").beam
     assert beam is not None
     assert beam.total_length is not None

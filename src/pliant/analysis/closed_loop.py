@@ -14,7 +14,7 @@ from pliant.control import Controller, Trajectory
 from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
-from pliant.model import Model
+from pliant.model import Model, read_state
 from pliant.robot import TipLoad
 from pliant.runs.composition import compose
 from pliant.signatures import checked
@@ -165,12 +165,10 @@ def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: 
     from scipy.linalg import eigh
 
     place = model.robot.index(link)
-    state = np.zeros(model.n) if q is None else numbers("q", q, model.n)
-    matrices: dict[int, Any] = model.__dict__.setdefault("_link_vibrations", {})
-    if place not in matrices:
-        matrices[place] = _link_matrices(model, place)
+    state = read_state(model, q)
+    matrices = model.derived("link vibrations", place, lambda: _link_matrices(model, place))
     c = state[list(model.chain.links[place].body_indices)]
-    found = matrices[place](c, model.nominal_parameters, _load(model.robot.links[place], load))
+    found = matrices(c, model.nominal_parameters, _load(model.robot.links[place], load))
     K, M = (np.array(x, dtype=float) for x in found)
     return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)))
 
@@ -178,7 +176,7 @@ def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: 
 def _link_matrices(model: Model, place: int) -> Any:
     """Stiffness and mass of one link over its own shapes, with a load (M, D, J) at its tip."""
     link = model.chain.links[place]
-    skip = 1 if link.joint_index is None and link.actuated is not None else 0  # a free length comes first
+    skip = int(link.slides)  # a free length comes first
     size = len(link.body_indices) - skip
     if size <= 0:
         raise ModelError(f"links.{link.name}: it has no shapes and does not vibrate")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arrays import Array
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
-from pliant.model import Model, StateSpace
+from pliant.model import Model, StateSpace, read_state
 from pliant.signatures import checked, shown
 
 
@@ -46,7 +46,7 @@ def frequency_response(
     Of a linear system, or of a model about `q` (rest at zero by default), with `outputs(q, qd)` as for `linearize`.
     """
     if isinstance(system, Model):
-        system = system.linearize(np.zeros(system.n) if q is None else q, outputs=outputs)
+        system = system.linearize(read_state(system, q), outputs=outputs)
     A, B, C, D = system
     w = 2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float))
     if w.ndim != 1 or not np.isfinite(w).all():
@@ -102,7 +102,7 @@ def modes(
     model: Model, q: ArrayLike | None = None, joints: str = "free", sensors: Sequence[Sensor] | None = None
 ) -> Modes:
     """Frequencies, shapes, controllability, observability and participation of the modes about `q`."""
-    state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
+    state = read_state(model, q)
     squares, Phi = model.modes(state, joints)
     M, S = model.mass_matrix(state), model.actuation
     reach = np.linalg.solve(M, S)

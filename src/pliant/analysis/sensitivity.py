@@ -20,7 +20,7 @@ from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
-from pliant.model import Model, statics
+from pliant.model import Model, read_state, statics
 from pliant.robot import Robot
 from pliant.runs.composition import Composition, compose
 from pliant.signatures import checked
@@ -57,7 +57,7 @@ class Sensitivity:
 def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str = "locked") -> Sensitivity:
     """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi."""
     _require_parameters(model)
-    state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
+    state = read_state(model, q)
     squares, Phi = model.modes(state, joints)
     x, p, v, s = ca.SX.sym("q", model.n), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")
     K = ca.hessian(potential_energy(model.chain, x), x)[0]
@@ -133,8 +133,8 @@ def run_sensitivity(
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
     x0 = composed.start(
-        np.zeros(model.n) if q0 is None else numbers("q0", q0, model.n),
-        np.zeros(model.n) if qd0 is None else numbers("qd0", qd0, model.n),
+        read_state(model, q0, "q0"),
+        read_state(model, qd0, "qd0"),
     )
     N, P = len(x0), len(model.parameters)
     S0 = np.zeros((N, P))

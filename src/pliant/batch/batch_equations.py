@@ -17,36 +17,19 @@ from pliant.kernels import Kernel
 from pliant.kernels.pack import TimeSegments
 from pliant.model import Model
 from pliant.runs.composition import TABLE_WIDTH, Composition, compose
-from pliant.runs.drives import TorqueTable, are_samples, read_samples
+from pliant.runs.drives import TorqueInput, listed, one_table, read_torque
 from pliant.signatures import checked
 
 
-@dataclass(frozen=True)
-class BatchDrive:
-    """A torque or a controller: a constant (A, m), samples, or something traced; A is 1 or the number of arms."""
-
-    traced: Any = None
-    constant: Array | None = None
-    times: Array | None = None
-    pieces: Array | None = None
-    """(A, K, 5 m): cubic of each piece of time and its start, as the composition reads them."""
-
-
-def drive(model: Model, given: Any, name: str) -> BatchDrive:
-    """Read one argument."""
-    m = model.n_joints
-    if given is None:
-        return BatchDrive()
-    if hasattr(given, "expression") or hasattr(given, "bind"):
-        return BatchDrive(traced=given)
-    if callable(given):
+def read_drive(model: Model, given: Any, name: str) -> TorqueInput:
+    """A torque or a controller of many arms; Python functions run one arm at a time."""
+    read = read_torque(model, given, name, many=True)
+    if read.function is not None:
         raise UnsupportedModel(
             f"{name}: a Python function was given; a batch is compiled whole. Give an array, samples, or an object "
             "with .expression(t, q, qd) in CasADi operations."
         )
-    if are_samples(given, (2, 3)):
-        return _samples(model, given, name)
-    return BatchDrive(constant=rows(given, m, name, model.joints))
+    return read
 
 
 def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
@@ -61,23 +44,6 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
     if not np.isfinite(array).all():
         raise ModelError(f"{name}: not finite at index {np.argwhere(~np.isfinite(array))[0].tolist()}; {expected}")
     return np.atleast_2d(array)
-
-
-def _samples(model: Model, given: tuple[Any, ...], name: str) -> BatchDrive:
-    m = model.n_joints
-    times, values, kind = read_samples(given, m, name, f"(K, {m}) or (arms, K, {m})")
-    values = values[None] if values.ndim == 2 else values
-    A, K = values.shape[:2]
-    side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
-    cubic = TorqueTable(times, side_by_side, kind).pieces().reshape(K - 1, 4, A, m)
-    hold = np.zeros((1, 4, A, m))
-    before, after = hold.copy(), hold.copy()
-    before[0, 0], after[0, 0] = values[:, 0], values[:, -1]
-    starts = np.concatenate([[-np.inf], times])  # constant beyond both ends
-    table = np.empty((A, K + 1, TABLE_WIDTH, m))
-    table[:, :, :4] = np.concatenate([before, cubic, after]).transpose(2, 0, 1, 3)
-    table[:, :, 4] = np.where(np.isfinite(starts), starts, 0.0)[None, :, None]
-    return BatchDrive(times=starts, pieces=table.reshape(A, K + 1, TABLE_WIDTH * m))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,23 +132,21 @@ def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
 @checked
 def equations(
     model: Model, torque: Any = None, controller: Any = None, motion: Mapping[str, Any] | None = None,
-    loads: Sequence[Any] = (), base: Any = None, work: bool = False,
+    loads: Sequence[Any] | Any = (), base: Any = None, work: bool = False,
 ) -> BatchEquations:  # fmt: skip
     """The equations that a batch integrates."""
-    return composed(model, drive(model, torque, "torque"), drive(model, controller, "controller"), motion or {},
-                    tuple(loads), base, work)  # fmt: skip
+    drives = (read_drive(model, torque, "torque"), read_drive(model, controller, "controller"))
+    return composed(model, *drives, motion or {}, listed(loads), base, work)
 
 
 def composed(
-    model: Model, torque: BatchDrive, controller: BatchDrive, motion: Mapping[str, Any], loads: tuple[Any, ...],
+    model: Model, torque: TorqueInput, controller: TorqueInput, motion: Mapping[str, Any], loads: tuple[Any, ...],
     base: Any, work: bool,
 ) -> BatchEquations:  # fmt: skip
     """Likewise, from drives that are read already."""
     if model.options.roots != "solved":
         raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
-    if torque.pieces is not None and controller.pieces is not None:
-        raise ModelError("torque and controller are both samples; add them up and give one")
-    has_table = torque.pieces is not None or controller.pieces is not None
+    has_table = one_table(torque, controller) is not None
     composition = compose(model, torque.traced, controller.traced, motion, loads, base, has_table)
     gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
     has_constant = torque.constant is not None or controller.constant is not None

@@ -22,7 +22,7 @@ from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.kernels.target import machine
 from pliant.model import Model
 from pliant.progress import reporter
-from pliant.runs.drives import read_breaks
+from pliant.runs.drives import listed, read_breaks
 from pliant.runs.simulation import MOST_ROWS
 from pliant.signatures import checked
 
@@ -47,41 +47,49 @@ def simulate_batch(
     p: Any = None,
     *,
     step: float | None = None,
-    method: str = "rk4",
-    rtol: float = 1e-6,
-    atol: float = 1e-9,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
     output_step: float | None = None,
     device: str = "cpu",
     precision: str = "double",
     progress: bool | Callable[[float], None] | None = None,
     store: str | os.PathLike[str] = "memory",
-    loads: Sequence[Any] = (),
+    loads: Sequence[Any] | Any = (),
     base: Any = None,
     limits: bool = True,
     work: bool = False,
     breaks: Sequence[float] = (),
+    equilibrium: bool = False,
 ) -> BatchResult:
     """Run many arms of one model from many states, under many torques, with many parameters.
+
+    Arguments mean what they mean in `simulate`, with a leading axis where arms differ. A batch is compiled whole and
+    keeps many histories, so that four things are not the same: Python functions and sampled controllers run one arm at
+    a time, events other than limits are not searched for, the methods are those of the packs ("rk4", "dopri5"), and
+    fewer rows are kept by default.
 
     Parameters
     ----------
     model : Model
     t_end : float
         Duration, seconds.
-    q0, qd0 : (B, n) or (n,); zero by default
-        Initial states. Arrays of a CUDA device are taken as they are, and the histories then stay there too.
+    q0, qd0 : optional
+        Initial states as in `simulate`, of all arms alike, or one per arm: (B, n), (B, n_joints), or a mapping from
+        names to (B,). Arrays of a CUDA device are taken as they are, and the histories then stay there too.
     torque, controller : optional
-        Constants (n_joints,) or (B, n_joints); samples `(times, values[, kind])` with values (K, n_joints) or
-        (B, K, n_joints); or anything with `.expression(t, q, qd)` or a controller of `pliant.control`, compiled into
-        the run. If the latter has `parameters` (names to CasADi symbols), they follow the model's in `p`.
+        Constants (n_joints,) or (B, n_joints), or by joint; samples `(times, values[, kind])` with values (K, n_joints)
+        or (B, K, n_joints), or by joint; or anything with `.expression(t, q, qd)` or a controller of `pliant.control`,
+        compiled into the run. If the latter has `parameters` (names to CasADi symbols), they follow the model's in `p`.
     motion, loads, base : optional
         As in `simulate`, the same for all arms.
     p : (B, P) or (P,), optional
         Values of the model's parameters, and then of the controller's; nominal by default.
     step : float
         Largest step of "rk4" (needed); steps divide the time between rows evenly. Largest step of "dopri5".
-    method : "rk4" or "dopri5"
-        Fixed steps, or an error control of its own for every arm.
+    method : "auto", "rk4" or "dopri5"
+        Fixed steps, or an error control of its own for every arm. "auto" takes "rk4" where a step is given, else
+        "dopri5".
     rtol, atol : float
         Local error of adaptive steps.
     output_step : float, optional
@@ -99,6 +107,8 @@ def simulate_batch(
         Also integrate the work done on each arm.
     breaks : sequence of float
         Further times at which steps end, as in `simulate`.
+    equilibrium : bool
+        Start at static rest, as in `simulate`.
 
     Returns
     -------
@@ -110,20 +120,26 @@ def simulate_batch(
     SimulationError
         Every arm broke down.
     """
-    given = Given.read(model, q0, qd0, torque, controller, p, device)
+    if method == "auto":
+        method = "dopri5" if step is None else "rk4"
     _check(t_end, method, step, rtol, atol, output_step, device, precision)
-    f = composed(model, given.torque, given.controller, motion or {}, tuple(loads), base, work)
+    loads = listed(loads)
+    given = Given.read(model, q0, qd0, torque, controller, p, device, equilibrium, loads)
+    f = composed(model, given.torque, given.controller, motion or {}, loads, base, work)
     given = given.with_parameters(f)
     t = output_times(t_end, output_step, step if method == "rk4" else None)
-    samples = given.torque if given.torque.times is not None else given.controller
-    stops = f.composition.breaks(t_end, read_breaks(breaks))
+    stops, starts = f.composition.breaks(t_end, read_breaks(breaks)), given.samples.starts if given.samples else None
     impulses = f.composition.impulses(stops)
-    stages = Stages(f, make_plan(t, stops, samples.times, step, method == "dopri5"), impulses)
+    stages = Stages(
+        f,
+        make_plan(t, stops, starts, step, method == "dopri5"),
+        impulses,
+    )
     begin = time.perf_counter()
     settings = (rtol, atol, step or t_end, MOST_STEPS)
     engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
     compiled = time.perf_counter() - begin
-    run = _Run(f, given, engine, t, limits, work, (tuple(loads), base))
+    run = _Run(f, given, engine, t, limits, work, (loads, base))
     stats = BatchStats(method, device, precision, 0, 0.0, compiled)
     with reporter(progress, t_end) as report:
         return run(store, stats, report, t_end)
@@ -279,9 +295,8 @@ class _Run:
         if c.n_states:
             raise UnsupportedModel("tau: the states of the controller are not kept in a batch; run the arm by simulate")
         x = np.concatenate([q[..., c.free], qd[..., c.free], np.zeros((B, N, self.f.n - 2 * len(c.free)))], axis=2)
-        starts = next((d.times for d in (self.given.torque, self.given.controller) if d.times is not None), None)
-        t = self.t[:N]
-        piece = np.zeros(N, dtype=int) if starts is None else np.searchsorted(starts, t, side="right") - 1
+        t, samples = self.t[:N], self.given.samples
+        piece = np.zeros(N, dtype=int) if samples is None else samples.piece(t)
         pieces, own = (a if len(a) == 1 else a[arms] for a in (self.given.pieces(), self.given.held(self.f)))
         tau = self.f.torque_kernel(t[:, None], np.nan_to_num(x), pieces[:, piece], own[:, None])
         tau = np.broadcast_to(tau, (B, N, c.m)).copy()

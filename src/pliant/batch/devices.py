@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,11 +52,9 @@ class Cpu:
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
         precision: str, n_rows: int,
     ) -> None:  # fmt: skip
-        kept = f.composition.__dict__.setdefault("_marches", {})
-        key = ("cpu", method, f.has_constant, f.with_work)
-        if key not in kept:
-            kept[key] = BatchIntegrator(f.function, _method(method))
-        self.march: BatchIntegrator = kept[key]
+        key = (method, f.has_constant, f.with_work)
+        make = partial(BatchIntegrator, f.function, _method(method))
+        self.march: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype = np.float64
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
         self.own, self.pieces = given.held(f), given.pieces()
@@ -84,14 +83,14 @@ class Cuda:
         precision: str, n_rows: int,
     ) -> None:  # fmt: skip
         self.module = cupy()
-        kept = f.composition.__dict__.setdefault("_marches", {})
-        key = ("cuda", method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
-        if key not in kept:
+        key = (method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
+
+        def make() -> DeviceMarch:
             pair = _method(method).table if method == "dopri5" else None
             states = f.typical_inputs(given.held(f)[0])
-            source = emit(Tape.from_function(f.function), precision, pair, None, shared_bytes(), states)
-            kept[key] = DeviceMarch(source)
-        self.march: DeviceMarch = kept[key]
+            return DeviceMarch(emit(Tape.from_function(f.function), precision, pair, None, shared_bytes(), states))
+
+        self.march: DeviceMarch = f.composition.derived("gpu", key, make)
         self.dtype = self.march.dtype
         self.stages, self.settings, self.rows = stages, settings, n_rows
         self.own, self.pieces = self.module.asarray(given.held(f)), self.module.asarray(given.pieces())

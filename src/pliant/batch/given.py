@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.batch.batch_equations import BatchDrive, BatchEquations, drive, rows
-from pliant.errors import ModelError
+from pliant.batch.batch_equations import BatchEquations, read_drive, rows
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.cuda_device import cupy, is_device_array
-from pliant.model import Model
+from pliant.model import Model, read_state
+from pliant.runs.drives import SampledTorque, TorqueInput, one_table, read_start
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,24 +24,30 @@ class Given:
     arms: int
     q0: Any
     qd0: Any
-    torque: BatchDrive
-    controller: BatchDrive
+    torque: TorqueInput
+    controller: TorqueInput
     raw_p: Any
     on_device: bool
     parameters: Array | None = None
     names: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, p: Any, device: str) -> Given:
-        states = {name: _state(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
-        drives = {"torque": drive(model, torque, "torque"), "controller": drive(model, controller, "controller")}
+    def read(
+        cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, p: Any, device: str, equilibrium: bool,
+        loads: Sequence[Any],
+    ) -> Given:  # fmt: skip
+        if is_device_array(q0) or is_device_array(qd0):
+            if equilibrium:
+                raise UnsupportedModel("equilibrium: not with arrays of a CUDA device; give q0 and qd0 as NumPy arrays")
+            states = {name: _on_device(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
+        else:
+            own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]
+            states = dict(zip(("q0", "qd0"), read_start(model, q0, qd0, equilibrium, loads, own, many=True)))
+        drives = {name: read_drive(model, x, name) for name, x in (("torque", torque), ("controller", controller))}
         sizes = {name: len(x) for name, x in states.items()}
         if p is not None:
             sizes["p"] = 1 if np.ndim(p) < 2 else len(p)
-        for name, d in drives.items():
-            for part in (d.constant, d.pieces):
-                if part is not None:
-                    sizes[name] = len(part)
+        sizes |= {name: read.arms for name, read in drives.items()}
         arms = max(sizes.values())
         wrong = {name: size for name, size in sizes.items() if size not in (1, arms)}
         if wrong:
@@ -72,20 +80,20 @@ class Given:
         parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
+    @property
+    def samples(self) -> SampledTorque | None:
+        """The samples, if there are any."""
+        return one_table(self.torque, self.controller)
+
     def pieces(self) -> Array:
         """(A, pieces, held) samples."""
-        for d in (self.torque, self.controller):
-            if d.pieces is not None:
-                return d.pieces
-        return np.zeros((1, 1, 0))
+        return self.samples.pieces if self.samples is not None else np.zeros((1, 1, 0))
 
 
-def _state(model: Model, given: Any, name: str, device: str) -> Any:
+def _on_device(model: Model, given: Any, name: str, device: str) -> Any:
     """(1 or B, n) finite numbers; arrays of a device stay there."""
-    if given is None:
-        return np.zeros((1, model.n))
     if not is_device_array(given):
-        return rows(given, model.n, name, model.coordinates)
+        return read_state(model, given, name, many=True)
     if device != "cuda":
         raise ModelError(f"{name}: an array of a CUDA device was given with device={device!r}; expected device='cuda'")
     array = cupy().asarray(given)

@@ -173,14 +173,11 @@ class BatchResult:
                 return np.full((len(q), self.model.n_joints), np.nan), nothing, None
             return self.inputs.torques(q[None], qd[None], slice(index, index + 1))[0], nothing, None
 
-        result = Result(
+        return Result(
             self.t[keep], q, qd, work, self.model.robot, asdict(self.model.options), self.parameters[index, :count],
-            stats, Readings(readings), saved.versions(),
+            stats, Readings(readings), saved.versions(), built=self.model,
+            acted=self.inputs.acting if self.inputs is not None else None,
         )  # fmt: skip
-        result.__dict__["model"] = self.model
-        if self.inputs is not None:
-            result.__dict__["_acting"] = self.inputs.acting
-        return result
 
     # ------------------------------------------------------------------------------------------ files
 

@@ -9,11 +9,10 @@ import typer
 from pydantic_core import PydanticCustomError
 
 from pliant.errors import ModelError
-from pliant.model import Model
+from pliant.model import Model, read_state
 from pliant.robot import Robot, load
 from pliant.robot.faults import suggestion
 from pliant.robot.fields import angle
-from pliant.scenario.values import reference_state
 
 RobotFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Robot file (YAML or URDF), or the name of a bundled arm.")
@@ -39,15 +38,7 @@ def robot_of(file: str, flexible: Path | None = None, tip: str | None = None) ->
 
 def state_at(model: Model, text: str | None) -> Any:
     """(n,) coordinates from the text of `--at`; motors not named follow their joints, all else is as described."""
-    q = reference_state(model)
-    given = _named(model, text) if text is not None and text.strip() else {}
-    for name, value in given.items():
-        q[model.index(name)] = value
-    for name in model.joints:
-        motor = f"{name}.motor"
-        if motor in model.coordinates and motor not in given:
-            q[model.index(motor)] = q[model.index(name)]
-    return q
+    return read_state(model, _named(model, text) if text is not None and text.strip() else None)
 
 
 def _named(model: Model, text: str) -> dict[str, float]:

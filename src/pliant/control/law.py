@@ -76,6 +76,10 @@ class Law:
         tau, rate = self._function(t, *arguments, self.model.nominal_parameters)
         return np.array(tau, dtype=float).ravel(), np.array(rate, dtype=float).ravel()
 
+    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
+        """The law on an arm under loads, on a base that moves: for sensors that feel them."""
+        return self
+
     def sampler(self) -> Sampler:
         """A fresh function of (t, q, qd) that a sampled run calls at its sample times."""
         raise NotImplementedError
@@ -141,6 +145,9 @@ class _LimitedLaw(Law):
         super().__init__(inner.model)
         self.inner, self.limit = inner, limit
         self.n_states, self.breaks = inner.n_states, inner.breaks
+
+    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
+        return _LimitedLaw(self.inner.acting(loads, base), self.limit)
 
     @property
     def initial_state(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -84,6 +84,10 @@ class Filter:
         step = np.eye(len(self.A)) - self.L @ self.C
         return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C)
 
+    def acting(self, loads: tuple[Any, ...], base: Any) -> Filter:
+        """The filter, which knows nothing of loads, with sensors that feel them."""
+        return replace(self, measurement=self.measurement.acting(loads, base))
+
     def estimate(self, y: ArrayLike, tau: ArrayLike, start: ArrayLike | None = None) -> Array:
         """States (N, 2n) from readings (N, k) and torques (N, m) at sample times: the filtered ones, y[k] used."""
         if self.period is None:
@@ -130,6 +134,10 @@ class _ContinuousFeedback(Law):
         self.design, self.filter = design, filtered
         self.n_states = 2 * model.n
 
+    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
+        """With sensors that feel them."""
+        return _ContinuousFeedback(self.model, self.design, self.filter.acting(loads, base))
+
     @property
     def initial_state(self) -> Array:
         """The observer starts at the rest configuration."""
@@ -140,18 +148,22 @@ class _ContinuousFeedback(Law):
         d, f = self.design, self.filter
         tau = ca.DM(d.u0) - ca.mtimes(ca.DM(d.G), z - ca.DM(d.x0))
         dx, du = z - ca.DM(f.x0), tau - ca.DM(f.u0)
-        surprise = f.measurement.expression(q, qd, tau) - ca.DM(f.y0)
-        surprise = surprise - ca.mtimes(ca.DM(f.C), dx) - ca.mtimes(ca.DM(f.D), du)
-        rate = ca.mtimes(ca.DM(f.A), dx) + ca.mtimes(ca.DM(f.B), du) + ca.mtimes(ca.DM(f.L), surprise)
+        innovation = f.measurement.expression(q, qd, tau, t) - ca.DM(f.y0)
+        innovation = innovation - ca.mtimes(ca.DM(f.C), dx) - ca.mtimes(ca.DM(f.D), du)
+        rate = ca.mtimes(ca.DM(f.A), dx) + ca.mtimes(ca.DM(f.B), du) + ca.mtimes(ca.DM(f.L), innovation)
         return tau, rate
 
 
 class _SampledFeedback(Law):
     def __init__(self, model: Model, design: Design, filtered: Filter, given: OutputFeedback) -> None:
         super().__init__(model)
-        self.design, self.filter, self.seed = design, filtered, given.seed
+        self.design, self.filter, self.given, self.seed = design, filtered, given, given.seed
         self.ticks, self.late = delay_ticks(positive("sample_time", given.sample_time), given.delay)
         self.sample_time = float(given.sample_time or 0.0) / self.ticks
+
+    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
+        """With sensors that feel them."""
+        return _SampledFeedback(self.model, self.design, self.filter.acting(loads, base), self.given)
 
     def sampler(self) -> Sampler:
         """A fresh filter and fresh instruments."""
@@ -161,8 +173,8 @@ class _SampledFeedback(Law):
 
         def compute(t: float, q: Array, qd: Array) -> Array:
             nonlocal xh, applied
-            surprise = read(q, qd, f.u0 + applied) - f.y0 - f.C @ xh - f.D @ applied
-            xh = xh + f.L @ surprise
+            innovation = read(t, q, qd, f.u0 + applied) - f.y0 - f.C @ xh - f.D @ applied
+            xh = xh + f.L @ innovation
             applied = -d.G @ (xh + f.x0 - d.x0)
             xh = f.A @ xh + f.B @ applied
             return np.asarray(f.u0 + applied)

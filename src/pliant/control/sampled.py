@@ -42,10 +42,14 @@ class SampledLaw(Law):
 
     def __init__(self, inner: Law, sample_time: float, delay: float) -> None:
         super().__init__(inner.model)
-        self.inner, self.period = inner, positive("sample_time", sample_time)
+        self.inner, self.period, self.delay = inner, positive("sample_time", sample_time), delay
         self.breaks = inner.breaks
         self.ticks, self.late = delay_ticks(self.period, delay)
         self.sample_time = self.period / self.ticks
+
+    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
+        """Of the law that is sampled."""
+        return SampledLaw(self.inner.acting(loads, base), self.period, self.delay)
 
     def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
         """A sampled law has no expression in time."""

@@ -1,23 +1,34 @@
 """Sensors: what an arm's controller can know. Each gives its ideal reading as an expression; noise and steps are added.
 
-A reading is h(q, qd, qdd): accelerations enter only for accelerometers.
+A reading is h(q, qd, qdd): accelerations enter for accelerometers, and with them the loads on the arm and the motion of
+its base.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.dynamics import equations
+from pliant.dynamics.denoc import outward_motion
 from pliant.dynamics.kinematics import placements
+from pliant.dynamics.stations import fraction, place_of, shape_curvature
 from pliant.errors import ModelError
 from pliant.model import Model
-from pliant.robot import beam_properties
 from pliant.signatures import checked
+
+
+class Acting(NamedTuple):
+    """What acts on an arm at the time of a reading: loads and motion of the base, objects of `pliant.loads`."""
+
+    t: Any
+    loads: tuple[Any, ...] = ()
+    base: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +44,7 @@ class Sensor:
             if not (np.isfinite(value) and value >= 0):
                 raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """(k, 1) ideal reading."""
         raise NotImplementedError
 
@@ -47,7 +58,7 @@ class Encoder(Sensor):
     side: str = "motor"
     rate: bool = False
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """rad, m, or per second."""
         if self.joint not in model.joints:
             raise ModelError(f"joint: got {self.joint!r}, expected one of {', '.join(model.joints)}")
@@ -62,28 +73,25 @@ class Encoder(Sensor):
 class StrainGauge(Sensor):
     """Curvature (1/m) of a beam at station `x` (m from its root), in the plane "bending_y" or "bending_z".
 
-    The strain at a distance d from the neutral axis is d times this.
+    That of the shapes, so that it tells of the amplitudes and of nothing else; the strain at a distance d from the
+    neutral axis is d times this. (The true moment of a section follows torques and loads at once: at the root of a link
+    without a hub it is the joint torque itself. `Result.strain` and the gauges of `pliant.identification` have it.)
     """
 
     link: str
     x: float = 0.0
     plane: str = "bending_y"
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """v'' or w''."""
-        place = model.robot.index(self.link)
-        shapes, link = model.link_shapes[place], model.chain.links[place]
-        if shapes is None or (link.joint_index is None and link.actuated is not None):
+        place = place_of(model.chain, self.link)
+        link, shapes = model.chain.links[place], model.link_shapes[place]
+        if shapes is None or link.slides:
             raise ModelError(f"links.{self.link}: a strain gauge needs a flexible beam of fixed length")
-        columns = [k for k, name in enumerate(shapes.fields) if name == self.plane]
-        if not columns:
+        if self.plane not in shapes.fields:
             raise ModelError(f"plane: links.{self.link} has no {self.plane!r}, it has {', '.join(set(shapes.fields))}")
-        L = float(beam_properties(model.robot.links[place].beam).length)
-        if not 0 <= self.x <= L:
-            raise ModelError(f"x: got {self.x!r}, expected a station between 0 and {L:g} m")
-        values = shapes.evaluate([self.x / L], 2)[0] * L ** (np.array(shapes.powers) - 2.0)
-        c = q[list(link.body_indices)]
-        return sum(values[k] * c[k] for k in columns)
+        curvature = shape_curvature(link, model.chain.body(link, q), fraction(link, self.x))
+        return curvature[2] if self.plane == "bending_y" else -curvature[1]
 
 
 @checked
@@ -93,7 +101,7 @@ class TipPosition(Sensor):
 
     axes: tuple[int, ...] = (0, 1, 2)
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """(len(axes), 1) metres."""
         if not self.axes or any(a not in (0, 1, 2) for a in self.axes):
             raise ModelError(f"axes: got {self.axes!r}, expected some of 0, 1, 2")
@@ -109,65 +117,71 @@ class Accelerometer(Sensor):
     link: str
     axis: int = 1
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """Specific force along the axis."""
         if self.axis not in (0, 1, 2):
             raise ModelError(f"axis: got {self.axis!r}, expected 0, 1 or 2")
-        index = model.robot.index(self.link)
-        Q = ca.SX.sym("q", model.n)
-        place = list(placements(model.chain, Q))[index]
-        V = ca.SX.sym("qd", model.n)
-        velocity = ca.jtimes(place.p_tip, Q, V)
-        bias = ca.jtimes(velocity, Q, V)
-        total = ca.mtimes(ca.jacobian(place.p_tip, Q), qdd) + bias - model.chain.gravity
-        felt = ca.mtimes(place.R_tip.T, total)[self.axis]
-        return ca.substitute([felt], [Q, V], [ca.SX(q), ca.SX(qd)])[0]
+        chain = model.chain.on(acting.base, acting.t)
+        return outward_motion(chain, q, qd, qdd)[place_of(chain, self.link)].a_tip[self.axis]
 
 
 @checked
 class Measurement:
-    """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta."""
+    """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta.
 
-    def __init__(self, model: Model, sensors: Sequence[Sensor]) -> None:
+    `loads` and `base` are what acts on the arm besides its torques, as in `simulate`.
+    """
+
+    def __init__(
+        self, model: Model, sensors: Sequence[Sensor], loads: Sequence[Any] = (), base: Any = None
+    ) -> None:  # fmt: skip
         if not len(sensors):
             raise ModelError("sensors: expected at least one")
         self.model, self.sensors = model, tuple(sensors)
         n = model.n
-        q, qd, qdd = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
-        parts = [ca.SX(s.expression(model, q, qd, qdd)) for s in self.sensors]
-        y = ca.densify(ca.vertcat(*parts))
-        self._ideal = ca.Function("reading", [q, qd, qdd, model.parameter_symbols], [y])
-        self.needs_acceleration = bool(ca.depends_on(y, qdd))
+        t, q, qd, qdd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("qd", n), ("qdd", n)))
+        tau, acting = ca.SX.sym("tau", model.n_joints), Acting(t, tuple(loads), base)
+        parts = [ca.SX(s.expression(model, q, qd, qdd, acting)) for s in self.sensors]
+        y = ca.vertcat(*parts)
+        if ca.depends_on(y, qdd):
+            chain = model.chain.on(base, t)
+            force = ca.mtimes(chain.actuation(), tau)
+            force += sum((load.expression(chain, t, q, qd) for load in acting.loads), ca.SX.zeros(n))
+            felt = equations(chain, model.equations.formulation).accelerations(q, qd, force, {})
+            y = ca.substitute(y, qdd, felt)
+        given = [t, q, qd, tau, model.parameter_symbols]
+        self._ideal = ca.Function("reading", given, ca.cse([ca.densify(y)]))
         sizes = [part.shape[0] for part in parts]
         self.size = int(y.shape[0])
         self.noise = np.repeat([s.noise for s in self.sensors], sizes)
         self.quantum = np.repeat([s.quantum for s in self.sensors], sizes)
 
-    def expression(self, q: Any, qd: Any, tau: Any) -> Any:
-        """(k, 1) ideal readings under torques `tau`."""
-        qdd = ca.SX.zeros(self.model.n)
-        if self.needs_acceleration:
-            qdd = self.model.equations.forward_dynamics(q, qd, tau)
-        return self._ideal(q, qd, qdd, self.model.parameter_symbols)
+    def acting(self, loads: Sequence[Any], base: Any) -> Measurement:
+        """The same sensors on an arm under loads, on a base that moves."""
+        return self if not len(loads) and base is None else Measurement(self.model, self.sensors, loads, base)
 
-    def ideal(self, q: Any, qd: Any, tau: Any = None) -> Array:
-        """Readings (..., k) without noise, at states (..., n) and torques (..., m)."""
+    def expression(self, q: Any, qd: Any, tau: Any, t: Any = 0.0) -> Any:
+        """(k, 1) ideal readings under torques `tau`."""
+        return self._ideal(t, q, qd, tau, self.model.parameter_symbols)
+
+    def ideal(self, q: Any, qd: Any, tau: Any = None, t: Any = 0.0) -> Array:
+        """Readings (..., k) without noise, at states (..., n), torques (..., m) and times (...,)."""
         q, qd = np.atleast_2d(np.asarray(q, dtype=float)), np.atleast_2d(np.asarray(qd, dtype=float))
         tau = np.zeros((len(q), self.model.n_joints)) if tau is None else np.atleast_2d(np.asarray(tau, dtype=float))
-        qdd = self.model.forward_dynamics(q, qd, tau) if self.needs_acceleration else np.zeros_like(q)
+        times = np.broadcast_to(np.asarray(t, dtype=float), (len(q),))[:, None]
         p = np.tile(self.model.nominal_parameters, (len(q), 1))
-        return np.array(self._ideal(q.T, qd.T, qdd.T, p.T), dtype=float).T
+        return np.array(self._ideal(times.T, q.T, qd.T, tau.T, p.T), dtype=float).T
 
-    def reader(self, seed: int = 0) -> Callable[[Array, Array, Array], Array]:
-        """A fresh instrument: a function of (q, qd, tau) that reads with noise (seeded) and quanta."""
+    def reader(self, seed: int = 0) -> Callable[[float, Array, Array, Array], Array]:
+        """A fresh instrument: a function of (t, q, qd, tau) that reads with noise (seeded) and quanta."""
         rng = np.random.default_rng(seed)
 
-        def read(q: Array, qd: Array, tau: Array) -> Array:
-            return self.spoil(self.ideal(q, qd, tau)[0], rng)
+        def read(t: float, q: Array, qd: Array, tau: Array) -> Array:
+            return self.add_noise(self.ideal(q, qd, tau, t)[0], rng)
 
         return read
 
-    def spoil(self, y: Array, rng: np.random.Generator) -> Array:
+    def add_noise(self, y: Array, rng: np.random.Generator) -> Array:
         """Noise added, then rounded to the quanta."""
         noisy = y + self.noise * rng.standard_normal(y.shape)
         step = np.where(self.quantum > 0, self.quantum, 1.0)

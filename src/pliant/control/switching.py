@@ -79,6 +79,9 @@ class _SwitchLaw(Law):
         self.n_clocks = sum(callable(end) for end in ends)
         self.n_states = sum(law.n_states for law in laws) + self.n_clocks
 
+    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
+        return _SwitchLaw(self.model, [law.acting(loads, base) for law in self.laws], self.ends)
+
     @property
     def initial_state(self) -> Array:
         return np.concatenate([*(law.initial_state for law in self.laws), np.zeros(self.n_clocks)])

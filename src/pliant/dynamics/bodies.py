@@ -1,23 +1,24 @@
 """A link is a map: what a body's own coordinates `c` do to its points, its tip and its strain energy.
 
-Formulations see a body only through this interface: `moments` (mass integrals and their rates), `tip` (pose of the
-distal frame and its rate), `strain_energy`, `dissipation` and `point`. Bodies whose displacement is linear in `c`
-have moments that are polynomials with constant coefficients, the modal integrals; every other map is integrated by
-quadrature inside the trace.
+The rest of the library sees a body only through the protocol `Body`. A formulation needs `moments` (mass integrals and
+their rates), `tip` (pose of the distal frame and its rate), `strain_energy`, `dissipation` and `point`; what it is made
+of (`data`, `shapes`) and where it may be (`rest`, `travel`, `length`) serves the others. Bodies whose displacement is
+linear in `c` have moments that are polynomials with constant coefficients, the modal integrals; every other map is
+integrated by quadrature inside the trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
-from pliant.shapes import ModalIntegrals
+from pliant.shapes import UNIFORM, Field, ModalIntegrals, SectionProfile
 
 Floats = Sequence[float] | np.ndarray
 ROTATIONS = {"exact": exponential, "linear": linear}
@@ -79,11 +80,35 @@ class TipMap:
 
 
 class Body(Protocol):
-    """What every formulation needs to know of a body."""
+    """Everything that anybody may ask of a body."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of its coordinates, without the link's name."""
+
+    @property
+    def rest(self) -> np.ndarray:
+        """Coordinates (k,) of the undeformed body as it is described."""
+
+    @property
+    def data(self) -> BeamData | None:
+        """Properties of its sections; None for a rigid body."""
+
+    @property
+    def shapes(self) -> ShapeFunctions | None:
+        """Shape functions of its amplitudes, those of the straight arm where they follow it; None without any."""
+
+    @property
+    def rotation(self) -> str:
+        """How the rotation vector of a section becomes a rotation: a key of `ROTATIONS`."""
+
+    @property
+    def travel(self) -> tuple[float, float] | None:
+        """Free lengths for which the model of a sliding beam holds; None for a body that does not slide."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether its shapes follow joints beyond it."""
 
     @property
     def is_linear(self) -> bool:
@@ -101,6 +126,9 @@ class Body(Protocol):
 
     def dissipation(self, c: SX, cd: SX) -> SX:
         """Generalised damping forces, positive against the motion."""
+
+    def length(self, c: SX) -> SX:
+        """Distance from root to tip along the undeformed axis."""
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         """Position of the axis and rotation vector of the section at station `eta` = x / length."""
@@ -123,6 +151,18 @@ class RigidMap:
     tip_rotation: Rotation = field(default_factory=Identity)
     names: tuple[str, ...] = ()
     is_linear: bool = True
+    data: ClassVar[None] = None
+    shapes: ClassVar[None] = None
+    rotation: ClassVar[str] = "exact"
+    travel: ClassVar[None] = None
+    follows: ClassVar[bool] = False
+
+    @property
+    def rest(self) -> np.ndarray:
+        return np.zeros(0)
+
+    def length(self, c: SX) -> SX:
+        return ca.norm_2(self.tip_position)
 
     def moments(self, c: SX, cd: SX) -> Moments:
         return self.inertia
@@ -155,6 +195,12 @@ class BeamData:
     rotary: tuple[SX, SX]
     damping: SX = 0.0
     rayleigh: tuple[SX, SX] = (0.0, 0.0)
+    profile: SectionProfile = UNIFORM
+
+    def at(self, name: str, eta: float) -> SX:
+        """A property of the section at a station: a field of this class, or `rotary_y`, `rotary_z`."""
+        value = self.rotary["yz".index(name[-1])] if name.startswith("rotary") else getattr(self, name)
+        return value * float(self.profile(name, np.array([eta]))[0])
 
     def rigidity(self, name: str) -> SX:
         """Stiffness that belongs to a field: `bending_y` goes with `EI_z`."""
@@ -180,6 +226,10 @@ class ShapeFunctions(Protocol):
     def powers(self) -> tuple[int, ...]:
         """Power of the length that makes an amplitude physical."""
 
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """The functions of each field."""
+
     def evaluate(self, eta: Any, derivative: int = 0) -> np.ndarray:
         """Shape values, or derivatives in eta, at each station."""
 
@@ -198,10 +248,19 @@ class LinearBeam:
     end_rotation: Rotation = field(default_factory=Identity)
     root_inertia: SX | None = None
     is_linear: bool = True
+    travel: ClassVar[None] = None
+    follows: ClassVar[bool] = False
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.shapes.names
+
+    @property
+    def rest(self) -> np.ndarray:
+        return np.zeros(self.size)
+
+    def length(self, c: SX) -> SX:
+        return self.data.length
 
     @property
     def size(self) -> int:

@@ -265,8 +265,9 @@ def _beam_data(link: Any) -> BeamData:
         zeta, (alpha, beta) = link.shapes.damping, (link.shapes.rayleigh[k] for k in range(2))
         beta = beta + link.shapes.kelvin_voigt  # stress E (strain + time strain rate) damps by time times stiffness
     return BeamData(
-        b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta)
-    )
+        b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta),
+        section_profile(b),
+    )  # fmt: skip
 
 
 def _beam(

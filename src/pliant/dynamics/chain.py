@@ -8,13 +8,17 @@ drives — is the same for every formulation and lives in `forces.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX, Identity, Rotation, about, compose
 from pliant.dynamics.bodies import Body, Moments
+from pliant.errors import ModelError
 
 
 @dataclass(frozen=True)
@@ -93,19 +97,22 @@ class ChainLink:
     @property
     def shaft(self) -> int | None:
         """Index of the coordinate that the joint, or the sliding of the beam, moves by; None for a fixed joint."""
-        if self.joint_index is not None or self.actuated is None:
-            return self.joint_index
-        return self.body_indices[0]
+        return self.body_indices[0] if self.slides else self.joint_index
 
     @property
     def flexible(self) -> bool:
         """Whether the body has coordinates of its own."""
         return bool(self.body_indices)
 
+    @property
+    def slides(self) -> bool:
+        """Whether the joint and the beam are one: the first coordinate of the body is the free length."""
+        return self.body.travel is not None
+
     def straight(self, c: SX) -> SX:
         """Body coordinates of the undeformed link: a sliding beam keeps its free length."""
         rest = ca.SX.zeros(c.shape)
-        if self.joint_index is None and self.actuated is not None and c.shape[0]:
+        if self.slides:
             rest[0] = c[0]
         return rest
 
@@ -144,6 +151,46 @@ class Chain:
     def n(self) -> int:
         """Number of generalised coordinates."""
         return len(self.coordinates)
+
+    def rest(self) -> np.ndarray:
+        """(n,) coordinates of the undeformed arm: zero, but for the sliding beams, which have no zero length."""
+        q = np.zeros(self.n)
+        for link in self.links:
+            q[list(link.body_indices)] = link.body.rest
+        return self.followed(q)
+
+    def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
+        """States (..., n) with the motors of elastic drives where their joints are, but those `given`."""
+        for link in self.links:
+            if link.drive is not None and link.drive.index not in given:
+                q[..., link.drive.index] = q[..., link.shaft]
+        return q
+
+    def travels(self) -> dict[int, tuple[float, float]]:
+        """Travel of each coordinate that is a free length."""
+        found = ((link.body_indices, link.body.travel) for link in self.links)
+        return {indices[0]: travel for indices, travel in found if travel is not None}
+
+    def check_travel(self, q: ArrayLike) -> None:
+        """Raises `ModelError` where a free length in `q` (..., n) has left its travel."""
+        state = np.asarray(q, dtype=float)
+        for index, (low, high) in self.travels().items():
+            l = state[..., index]
+            outside = ~((l >= low) & (l <= high))
+            if outside.any():
+                raise ModelError(
+                    f"{self.coordinates[index]}: free length {np.ravel(l)[np.ravel(outside)][0]:g} m is outside its "
+                    f"travel {low:g} to {high:g} m; stop the motion before the end, or give the beam a longer "
+                    "total_length"
+                )
+
+    def on(self, base: Any, t: SX) -> Chain:
+        """The arm on a base that moves as an object of `pliant.loads` says; on one at rest without it."""
+        if base is None:
+            return self
+        if not hasattr(base, "expression"):
+            raise ModelError(f"base: got {type(base).__name__}, expected pliant.loads.Base(...) or BasePath(...)")
+        return replace(self, base=base.expression(t, self.gravity))
 
     def joint(self, link: ChainLink, q: SX) -> SX:
         """The joint coordinate of a link in `q` (zero where it has none)."""

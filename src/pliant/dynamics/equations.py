@@ -40,19 +40,15 @@ def features(chain: Chain) -> frozenset[str]:
         found.add("flexible joints")
     if not chain.base.at_rest:
         found.add("a moving base")
-    if any(getattr(link.body, "follows", False) for link in chain.links):
+    if any(link.body.follows for link in chain.links):
         found.add("modes that follow the arm")
     if chain.stiffening == "first-order":
         found.add("first-order stiffening")
     elif any(not link.body.is_linear for link in chain.links):
-        found.add("sliding beams" if any(_slides(link) for link in chain.links) else "stiffening")
+        found.add("sliding beams" if any(link.slides for link in chain.links) else "stiffening")
         if chain.stiffening:
             found.add("stiffening")
     return frozenset(found)
-
-
-def _slides(link: object) -> bool:
-    return getattr(link, "joint_index", None) is None and getattr(link, "actuated", None) is not None
 
 
 def require(formulation: Formulation, chain: Chain, others: list[Formulation]) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -67,6 +67,10 @@ class SlidingBeam:
     rotor: SX = 0.0
     is_linear: bool = False
     carried: FollowedShapes | None = None
+    follows: ClassVar[bool] = False
+
+    def length(self, c: SX) -> SX:
+        return c[0]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from pliant.algebra.rotations import Rotation
 from pliant.dynamics.bodies import BeamData, is_zero
-from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.chain import ChainLink
 from pliant.dynamics.sliding import SlidingBeam
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import UnsupportedModel
 from pliant.shapes import LinkShapes
 
 SHORTEST = 0.05
@@ -54,33 +51,3 @@ def travel_of(link: Any) -> tuple[float, float]:
     if limits is not None and limits.lower is not None:
         wanted.append(float(limits.lower))
     return min(wanted), total
-
-
-def travels(chain: Chain) -> dict[int, tuple[float, float]]:
-    """Travel of each coordinate that is a free length."""
-    bodies = [(link.body_indices, link.body) for link in chain.links]
-    return {indices[0]: body.travel for indices, body in bodies if isinstance(body, SlidingBeam)}
-
-
-def rest_state(chain: Chain) -> np.ndarray:
-    """(n,) coordinates of the straight arm: zero, but for the sliding beams, which have no zero length."""
-    q = np.zeros(chain.n)
-    for link in chain.links:
-        if isinstance(link.body, SlidingBeam):
-            q[list(link.body_indices)] = link.body.rest
-            if link.drive is not None:
-                q[link.drive.index] = link.body.rest_length
-    return q
-
-
-def check_travel(chain: Chain, q: ArrayLike) -> None:
-    """Raises `ModelError` where a free length in `q` (..., n) has left its travel."""
-    state = np.asarray(q, dtype=float)
-    for index, (low, high) in travels(chain).items():
-        l = state[..., index]
-        outside = ~((l >= low) & (l <= high))
-        if outside.any():
-            raise ModelError(
-                f"{chain.coordinates[index]}: free length {np.ravel(l)[np.ravel(outside)][0]:g} m is outside its "
-                f"travel {low:g} to {high:g} m; stop the motion before the end, or give the beam a longer total_length"
-            )

@@ -16,7 +16,6 @@ from pliant.dynamics import denoc
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.energies import potential_energy
 from pliant.dynamics.forces import rotors
-from pliant.dynamics.sliding_links import rest_state, travels
 from pliant.dynamics.tracked import frozen
 from pliant.errors import ModelError
 
@@ -53,7 +52,7 @@ def pivots(chain: Chain, q: SX) -> tuple[SX, SX]:
 def trial_state(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """One bent configuration: joints turned by unlike angles, or moved by unlike parts of the arm's length; amplitudes
     that bend every beam by `BEND` of its own length."""
-    rest = rest_state(chain)
+    rest = chain.rest()
     lengths = _numbers([ca.norm_2(link.body.tip(*_still(link, rest)).p) for link in chain.links], p, values)
     offsets = _numbers([ca.norm_2(link.joint.origin) for link in chain.links], p, values)
     reach = float(lengths.sum() + offsets.sum()) or 1.0
@@ -70,7 +69,7 @@ def trial_state(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.
     for link in chain.links:
         if link.drive is not None:
             state[link.drive.index] = state[link.shaft]
-    sliding = list(travels(chain))
+    sliding = list(chain.travels())
     state[sliding] = rest[sliding]
     return np.asarray(state, dtype=float)
 
@@ -95,7 +94,7 @@ def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
             )
     q = ca.SX.sym("q", chain.n)
     found = ca.Function("pivots", [q, p], list(pivots(chain, q)))
-    for state in (rest_state(chain), trial_state(chain, p, values)):
+    for state in (chain.rest(), trial_state(chain, p, values)):
         d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
         lost = [k for k in range(chain.n) if k not in motors and not d[k] > SMALLEST * diagonal[k]]
         if lost:
@@ -107,7 +106,7 @@ def check_finite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
     """Raises `ModelError` where energies of the arm at rest or slightly bent are beyond all numbers."""
     q = ca.SX.sym("q", chain.n)
     V = ca.Function("potential", [q, p], [potential_energy(chain, q)])
-    for state in (rest_state(chain), trial_state(frozen(chain), p, values)):
+    for state in (chain.rest(), trial_state(frozen(chain), p, values)):
         if not np.isfinite(float(V(state, values))):
             raise ModelError(
                 "the gravity and strain energy of this arm is not finite; its masses, lengths or stiffnesses are too "

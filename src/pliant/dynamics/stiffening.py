@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics.bodies import LinearBeam, Moments, TipMap
+from pliant.dynamics.bodies import BeamData, LinearBeam, Moments, TipMap
 from pliant.dynamics.chain import Chain, ChainLink
-from pliant.shapes import LinkShapes, ModalIntegrals, SectionProfile, gauss_rule
+from pliant.shapes import Field, LinkShapes, ModalIntegrals, SectionProfile, gauss_rule
 
 
 def bending_pairs(shapes: LinkShapes, H: np.ndarray) -> list[tuple[int, int]]:
@@ -51,6 +51,10 @@ class LiftedShapes:
     @property
     def powers(self) -> tuple[int, ...]:
         return (*self.base.powers, *(self.base.powers[j] + self.base.powers[k] for j, k in self.pairs))
+
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        return self.base.parts
 
     def evaluate(self, eta: Any, derivative: int = 0) -> np.ndarray:
         """Values (or slopes) of all functions, (len(eta), m)."""
@@ -105,10 +109,27 @@ class StiffenedBeam:
     shapes: LinkShapes
     pairs: tuple[tuple[int, int], ...]
     is_linear: bool = False
+    travel: ClassVar[None] = None
+    follows: ClassVar[bool] = False
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.shapes.names
+
+    @property
+    def rest(self) -> np.ndarray:
+        return np.zeros(self.size)
+
+    @property
+    def data(self) -> BeamData:
+        return self.inner.data
+
+    @property
+    def rotation(self) -> str:
+        return self.inner.rotation
+
+    def length(self, c: SX) -> SX:
+        return self.inner.data.length
 
     @cached_property
     def size(self) -> int:

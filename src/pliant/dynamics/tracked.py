@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -51,7 +52,15 @@ class TrackedBeam:
     frozen: LinearBeam
     end_rotation: Rotation = field(default_factory=Identity)
     is_linear: bool = True  # in its amplitudes
-    follows: bool = True
+    travel: ClassVar[None] = None
+    follows: ClassVar[bool] = True
+
+    @property
+    def rest(self) -> np.ndarray:
+        return np.zeros(self.size)
+
+    def length(self, c: SX) -> SX:
+        return self.data.length
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -154,6 +154,5 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
 
 def _middle(motion: PackMotion) -> Array:
     """(m,) joint positions of the arm as it is described; a sliding beam stands in the middle of its travel."""
-    from pliant.dynamics.sliding_links import rest_state
 
-    return np.asarray(rest_state(motion.model.chain)[: motion.m])
+    return np.asarray(motion.model.chain.rest()[: motion.m])

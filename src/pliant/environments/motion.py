@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.batch.batch_equations import equations
-from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
-from pliant.model import Model
+from pliant.model import Model, read_state
 from pliant.robot import Robot
 
 RADIANS = 0.4
@@ -44,7 +43,7 @@ class PackMotion:
 
     def _substeps(self) -> int:
         """Steps in a period that the fastest mode allows."""
-        squares, _ = self.model.modes(rest_state(self.model.chain), "free")
+        squares, _ = self.model.modes(self.model.chain.rest(), "free")
         fastest = self.fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
         steps = max(1, int(np.ceil(self.period * 1.3 * fastest / RADIANS)))  # other poses are up to a third faster
         if steps > MOST_SUBSTEPS:
@@ -66,16 +65,12 @@ class PackMotion:
 
     def place(self, chosen: NDArray[np.bool_], joints: Array, rng: np.random.Generator) -> None:
         """Put the chosen arms at rest with these joint positions (k, m), with new values of what varies."""
-        rest = rest_state(self.model.chain)
-        state = np.tile(np.concatenate([rest, np.zeros(self.n)]), (int(chosen.sum()), 1))
-        state[:, : self.m] = joints
-        for k, name in enumerate(self.model.joints):
-            if f"{name}.motor" in self.model.coordinates:
-                state[:, self.model.index(f"{name}.motor")] = joints[:, k]
-        self.x[chosen] = state
+        if chosen.any():
+            q = read_state(self.model, joints, many=True)
+            self.x[chosen] = np.hstack([q, np.zeros_like(q)])
         if len(self.ranges):
             low, high = self.ranges.T
-            self.p[chosen] = rng.uniform(low, high, (len(state), len(self.ranges)))
+            self.p[chosen] = rng.uniform(low, high, (int(chosen.sum()), len(self.ranges)))
 
     def advance(self, torque: Array) -> NDArray[np.bool_]:
         """One period under torques (B, m); which arms are still finite (the others are put to zero)."""
@@ -84,7 +79,7 @@ class PackMotion:
         x = np.ascontiguousarray(self.x)
         self._march(x, self._held, own, self._plan, out, self._settings)
         sound = np.isfinite(x).all(axis=1)
-        x[~sound] = np.concatenate([rest_state(self.model.chain), np.zeros(self.n)])
+        x[~sound] = np.concatenate([self.model.chain.rest(), np.zeros(self.n)])
         self.x = x
         return np.asarray(sound)
 
@@ -96,7 +91,7 @@ class PackMotion:
     def torque_scale(self) -> Array:
         """(m,) torques that hold the arm in any pose, twice over, and turn it at 2 rad/s^2 besides."""
         rng = np.random.default_rng(0)
-        rest = rest_state(self.model.chain)
+        rest = self.model.chain.rest()
         states = np.tile(rest, (SETTLE_SAMPLES, 1))
         turning = np.array(
             [link.joint.kind == "revolute" for link in self.model.chain.links if link.actuated is not None]

@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.arrays import Array, Booleans
 from pliant.environments.motion import PackMotion
+from pliant.model import read_state
 
 
 @dataclass
@@ -62,15 +63,11 @@ class Reach(Task):
 
     def aim(self, chosen: Booleans) -> None:
         """Where the tip of the unbent arm would be at the target."""
-        m = self.motion
-        q = np.tile(m.q[:1], (int(chosen.sum()), 1))
-        q[:, m.m :] = 0.0
-        q[:, : m.m] = self.target[chosen]
-        for k, name in enumerate(m.model.joints):
-            if f"{name}.motor" in m.model.coordinates:
-                q[:, m.model.index(f"{name}.motor")] = q[:, k]
-        p = m.p[chosen] if m.p.shape[1] else None
-        self.goal[chosen] = m.model.tip_pose(q, p)[:, :3, 3]
+        if chosen.any():
+            m = self.motion
+            p = m.p[chosen] if m.p.shape[1] else None
+            q = read_state(m.model, self.target[chosen], many=True)
+            self.goal[chosen] = m.model.tip_pose(q, p)[:, :3, 3]
 
     def reward(self, action: Array) -> Array:
         """Minus the distance, less a little effort."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -17,12 +18,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError, PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, comment
 from pliant.export.contents import description, export_name, template
 from pliant.export.fmu_description import build_description, description_xml
-from pliant.export.fmu_variables import Output, Variable, curve, nominal_states, start_states, variables
+from pliant.export.fmu_variables import Output, Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free
 from pliant.kernels import Tape
 from pliant.model import Model
@@ -33,8 +35,8 @@ VERSIONS = ("3.0", "2.0")
 
 @checked
 def export_fmu(
-    model: Model, path: str | Path, *, fmi: str = "3.0", q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
-    force: bool = False,
+    model: Model, path: str | Path, *, fmi: str = "3.0", q0: ArrayLike | Mapping[str, float] | None = None,
+    qd0: ArrayLike | Mapping[str, float] | None = None, force: bool = False,
 ) -> Path:  # fmt: skip
     """Write a functional mock-up unit for model exchange and co-simulation; needs a C compiler.
 
@@ -43,8 +45,8 @@ def export_fmu(
     path : path
         The file; `.fmu` is added where it is missing.
     fmi : "3.0" or "2.0"
-    q0, qd0 : (n,), optional
-        Start values of coordinates and rates, zero by default.
+    q0, qd0 : optional
+        Start values of coordinates and rates, given as for `simulate`.
     force : bool
         Whether to replace a file that exists.
 
@@ -82,7 +84,7 @@ def find_compiler() -> str:
 
 def _write_tree(model: Model, root: Path, fmi: str, states: tuple[float, ...]) -> None:
     """Sources, description and documentation as the standard lays them out."""
-    q, outputs = curve(model)
+    q, outputs = symbols_and_outputs(model)
     name, token = export_name(model), model_token(model)
     sources, wrapper = root / "sources", "fmi3.c" if fmi == "3.0" else "fmi2.c"
     sources.mkdir()
@@ -134,18 +136,18 @@ def _header(model: Model, n_outputs: int, token: str) -> str:
 
 _PROTOTYPES = (
     "void model_accelerations(const double *q, const double *qd, const double *tau, const double *p, double *qdd)",
-    "void model_outputs(const double *q, const double *p, double *y)",
+    "void model_outputs(const double *q, const double *qd, const double *qdd, const double *p, double *y)",
 )
 
 
-def _source(model: Model, q: ca.SX, outputs: list[Output], states: tuple[float, ...]) -> str:
+def _source(model: Model, given: InternalForces, outputs: list[Output], states: tuple[float, ...]) -> str:
     """Accelerations and outputs, and the start values."""
-    qd, tau, p = ca.SX.sym("qd", model.n), ca.SX.sym("tau", model.n_joints), model.parameter_symbols
+    q, qd, tau, p = given.q, given.qd, ca.SX.sym("tau", model.n_joints), model.parameter_symbols
     qdd = ca.densify(model.equations.forward_dynamics(q, qd, tau))
     y = ca.densify(ca.vertcat(*(output.expression for output in outputs)))
     functions = [
         ca.Function("qdd", [q, qd, tau, p], [ca.cse(qdd)], ["q", "qd", "tau", "p"], ["qdd"]),
-        ca.Function("y", [q, p], [ca.cse(y)], ["q", "p"], ["y"]),
+        ca.Function("y", [q, qd, given.qdd, p], [ca.cse(y)], ["q", "qd", "qdd", "p"], ["y"]),
     ]
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
     lines += [array("const double start_states", np.array(states)), ""]

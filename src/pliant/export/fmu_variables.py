@@ -6,14 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
-import numpy as np
-from numpy.typing import ArrayLike
-
 from pliant.dynamics.kinematics import placements
+from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
 from pliant.export.contents import coordinate_units, parameter_unit, torque_units
-from pliant.model import Model
+from pliant.model import Model, read_state
 
 
 @dataclass(frozen=True)
@@ -72,27 +69,21 @@ def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) ->
     return out
 
 
-def outputs(model: Model, q: Any) -> list[Output]:
+def outputs(model: Model, forces: InternalForces) -> list[Output]:
     """Position of the tip, and strain at the root of every flexible link of fixed length."""
-    *_, last = placements(model.chain, q)
+    *_, last = placements(model.chain, forces.q)
     found = [
         Output(f"tip.{axis}", "m", f"position of the tip along {axis} of the base", last.p_tip[k])
         for k, axis in enumerate("xyz")
     ]
     for link, shapes in zip(model.chain.links, model.link_shapes, strict=True):
-        if shapes is None or (link.joint_index is None and link.actuated is not None):
+        if shapes is None or link.slides:
             continue
-        length: Any = link.body.data.length  # type: ignore[attr-defined]
+        root = forces.stretches(model.chain.links.index(link), 0.0)
+        by_field = root.by_field()
         for field in dict.fromkeys(shapes.fields):
-            order = 2 if field.startswith("bending") else 1
-            values = shapes.evaluate(np.array([0.0]), order)[0]
-            strain = sum(
-                value * length ** (power - order) * q[index]
-                for value, power, index, own in zip(values, shapes.powers, link.body_indices, shapes.fields)
-                if own == field
-            )
-            name = f"strain.{structured(link.name)}.{field}"
-            found.append(Output(name, _STRAIN_UNITS[field], f"{_STRAIN[field]} at the root of {link.name}", strain))
+            text = f"{_STRAIN[field]} at the root of {link.name}"
+            found.append(Output(f"strain.{structured(link.name)}.{field}", _STRAIN_UNITS[field], text, by_field[field]))
     return found
 
 
@@ -105,20 +96,9 @@ _STRAIN = {
 _STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "axial": "1"}
 
 
-def start_states(model: Model, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[float, ...]:
-    """Start values of q and qd, zero by default; a sliding beam starts at its own length."""
-    q = np.zeros(model.n)
-    for link in model.chain.links:
-        if link.joint_index is None and link.actuated is not None:
-            q[link.actuated] = model.robot.paths()[f"links.{link.name}.beam.length"]
-    given = {"q0": (q0, q), "qd0": (qd0, np.zeros(model.n))}
-    parts = []
-    for name, (value, default) in given.items():
-        array = default if value is None else np.asarray(value, dtype=float)
-        if array.shape != (model.n,) or not np.isfinite(array).all():
-            raise ModelError(f"{name}: got {value!r}, expected {model.n} finite numbers")
-        parts += array.tolist()
-    return tuple(parts)
+def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
+    """Start values of q and qd, read as `simulate` reads them."""
+    return (*read_state(model, q0, "q0").tolist(), *read_state(model, qd0, "qd0").tolist())
 
 
 AMPLITUDE = 0.01
@@ -161,7 +141,7 @@ def _require_unique(found: list[Variable]) -> None:
         seen.add(variable.name)
 
 
-def curve(model: Model) -> tuple[Any, list[Output]]:
-    """Symbols q and the outputs in them."""
-    q = ca.SX.sym("q", model.n)
-    return q, outputs(model, q)
+def symbols_and_outputs(model: Model) -> tuple[InternalForces, list[Output]]:
+    """Symbols of the state, and the outputs in them."""
+    forces = InternalForces(model.chain)
+    return forces, outputs(model, forces)

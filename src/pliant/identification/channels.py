@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from pliant.dynamics.kinematics import tip_pose
+from pliant.dynamics.section_forces import InternalForces, section_data
+from pliant.dynamics.stations import fraction, place_of
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording, Strain
-from pliant.loads.stations import fraction, place_of
 from pliant.model import Model
-from pliant.robot import RobotView, beam_properties
 from pliant.robot.faults import suggestion
 from pliant.runs.composition import Composition
-from pliant.runs.internal_forces import RunHistory, RunSymbols
-from pliant.shapes import section_profile
 
 AXES = ("tip.x", "tip.y", "tip.z")
 
@@ -61,31 +58,10 @@ def _scalar(channel: str, value: Any) -> Any:
 
 
 def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
-    """N/EA - y M_z/EI_z + z M_y/EI_y from the forces of the section, as `Result.strain` has it."""
-    model = composed.model
-    nothing = np.zeros((1, model.n))
-    run = RunHistory(
-        model, np.zeros(1), nothing, nothing, nothing, model.nominal_parameters, recording.loads, recording.base
-    )  # fmt: skip
-    place, eta = run.station(gauge.link, gauge.x)
-    symbols = RunSymbols(run)
-    force, moment = symbols.section(place, eta)
-    stiff = _section_stiffness(model, gauge.link, gauge.x)
-    y, z = gauge.at
-    value = -y * moment[2] / stiff["EI_z"] if y else ca.SX(0)
-    value += z * moment[1] / stiff["EI_y"] if z else 0
-    value += force[0] / stiff["EA"] if _given(stiff["EA"]) else 0
-    given = ca.vertcat(symbols.t, symbols.q, symbols.qd, symbols.qdd)
-    return ca.substitute(value, given, ca.vertcat(composed.t, composed.q, composed.qd, composed.qdd))
-
-
-def _section_stiffness(model: Model, link: str, x: float | str) -> dict[str, Any]:
-    place = place_of(model.chain, link)
-    symbols = dict(zip(model.parameters, ca.vertsplit(model.parameter_symbols) if model.parameters else []))
-    beam = beam_properties(RobotView(model.robot, symbols).links[place].beam)
-    profile, eta = section_profile(beam), fraction(model.chain.links[place], x)
-    return {name: getattr(beam, name) * float(profile(name, np.array([eta]))[0]) for name in ("EI_y", "EI_z", "EA")}
-
-
-def _given(value: Any) -> bool:
-    return isinstance(value, ca.SX) or bool(value)
+    """Strain of the fibre under a gauge, from the forces of its section."""
+    chain = composed.model.chain
+    place = place_of(chain, gauge.link)
+    section_data(chain.links[place])
+    forces = InternalForces(chain, recording.loads, recording.base)
+    value = forces.stretches(place, fraction(chain.links[place], gauge.x)).strain(*gauge.at)
+    return forces.at(value, composed.t, composed.q, composed.qd, composed.qdd)

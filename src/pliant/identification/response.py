@@ -7,7 +7,7 @@ typical size so that all columns have the size of a state.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.model.statics import rest_slope
 from pliant.runs.composition import LARGEST_JACOBIAN, compose
-from pliant.runs.drives import Inputs, listed, read_input, start_state
+from pliant.runs.drives import Inputs, listed, one_table, read_start, read_torque
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Response:
     def __init__(self, model: Model, recording: Recording, method: str, rtol: float, atol: float) -> None:
         self.model, self.recording = model, recording
         self.method, self.rtol, self.atol = method, rtol, atol
-        torque = read_input(model, recording.torque, "torque")
-        controller = read_input(model, recording.controller, "controller")
+        torque = read_torque(model, recording.torque, "torque")
+        controller = read_torque(model, recording.controller, "controller")
         self._given = [torque, controller]
         if torque.function or controller.function:
             raise UnsupportedModel(
@@ -53,7 +53,7 @@ class Response:
             )
         self.composed = compose(
             model, torque.traced, controller.traced, recording.motion, listed(recording.loads), recording.base,
-            torque.is_table or controller.is_table,
+            one_table(torque, controller) is not None,
         )  # fmt: skip
         if self.composed.sample_time is not None:
             raise UnsupportedModel(
@@ -62,7 +62,6 @@ class Response:
         self.P = len(model.parameters)
         self.free = tuple(self._start_index(name) for name in recording.free_start)
         self.N = self.composed.x.shape[0] - 1  # without the work, on which nothing depends
-        self._kept: dict[Any, Any] = self.composed.__dict__.setdefault("_responses", {})
         sensors = tuple((name, recording.sensors[name]) for name in recording.channels if name in recording.sensors)
         self._key = (recording.channels, sensors, self.K)
         self.y = self._once("y", lambda: readings(self.composed, recording))
@@ -84,10 +83,7 @@ class Response:
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
         """What is traced is kept with the composition, for the next recording with the same sensors."""
-        key = (what, self.K) if what == "problem" else (what, *self._key)
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        return self.composed.derived(f"responses: {what}", self.K if what == "problem" else self._key, make)
 
     def _directions(self) -> tuple[Any, Any, Any]:
         """State with sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
@@ -148,14 +144,16 @@ class Response:
     def _start(self, p: Array) -> tuple[Array, Array]:
         """State (N,) and its slope (N, P) by the parameters at the start."""
         r, model = self.recording, self.model
-        q, slope = start_state(model, r.q0, "q0"), np.zeros((model.n, self.P))
+        loads, slope = listed(r.loads), np.zeros((model.n, self.P))
+        try:
+            q, qd = read_start(model, r.q0, r.qd0, r.equilibrium, loads, p)
+        except PliantError as error:
+            raise SimulationError(f"recording {r.name!r}: {error}") from error
         if r.equilibrium:
-            try:
-                q = model.equilibrium(q[: model.n_joints], p=p)
-            except PliantError as error:
-                raise SimulationError(f"recording {r.name!r}: {error}") from error
-            slope = rest_slope(model, q, p)
-        x = self.composed.start(q, start_state(model, r.qd0, "qd0"))[: self.N]
+            slope = rest_slope(model, q, loads, p)
+            if isinstance(r.q0, Mapping):
+                slope[[model.index(name) for name in r.q0]] = 0.0
+        x = self.composed.start(q, qd)[: self.N]
         out = np.zeros((self.N, self.P))
         out[: len(self.composed.free)] = slope[self.composed.free]
         return x, out

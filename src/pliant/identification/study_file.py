@@ -36,16 +36,8 @@ from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
 from pliant.scenario.robots import read_robot
 from pliant.scenario.scenario import ModelOptions
-from pliant.scenario.values import TorqueSamples, filled
+from pliant.scenario.values import as_given
 from pliant.signatures import checked
-
-
-def applied_torque(scenario: Scenario) -> Any:
-    """The torque of a scenario as `simulate` takes it."""
-    joints = scenario.built.joints
-    if isinstance(scenario.torque, TorqueSamples):
-        return scenario.torque.table(joints)
-    return None if scenario.torque is None else filled(scenario.torque, joints)
 
 
 def _pair(value: Any) -> Any:
@@ -134,7 +126,7 @@ class MeasuredRun(Description):
 
     def _torque(self, scenario: Scenario, table: dict[str, Any], t: Any, inputs: dict[str, str]) -> Any:
         if not inputs:
-            return applied_torque(scenario)
+            return as_given(scenario.torque)
         joints = scenario.built.joints
         strange = [joint for joint in self.torque if joint not in joints]
         if strange:

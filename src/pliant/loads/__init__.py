@@ -6,7 +6,7 @@ in CasADi operations, so that they are compiled into the run.
 """
 
 from pliant.loads.moving_base import Base, BasePath
-from pliant.loads.stations import PointWrench
+from pliant.loads.point_wrenches import PointWrench
 from pliant.loads.wrenches import Distributed, Load, Wrench
 
 __all__ = ["Base", "BasePath", "Distributed", "Load", "PointWrench", "Wrench"]

@@ -8,7 +8,7 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics.chain import BaseMotion
-from pliant.loads.stations import Vector, vector
+from pliant.loads.point_wrenches import Vector, vector
 from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)

@@ -11,19 +11,9 @@ import numpy as np
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.stations import fixed_length, link_length, material_fraction, place_of, station_rule
 from pliant.errors import ModelError
-from pliant.loads.stations import (
-    PointWrench,
-    Vector,
-    fixed_length,
-    fraction,
-    from_axes,
-    generalised_forces,
-    link_length,
-    place_of,
-    station_rule,
-    vector,
-)
+from pliant.loads.point_wrenches import PointWrench, Stretch, Vector, from_axes, generalised_forces, vector
 from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
@@ -60,12 +50,14 @@ class Wrench:
     x: float | str = "tip"
     axes: str = "base"
 
-    def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
-        """The loaded section; with `beyond` (link, eta), only if it is not nearer to the root of that link."""
+    def points(self, chain: Chain, t: SX, q: SX, qd: SX, within: Stretch | None = None) -> list[PointWrench]:
+        """The loaded section; with `within` (link, from, to), only if it lies there."""
         place = place_of(chain, self.link)
-        eta = fraction(chain.links[place], self.x)
-        if beyond is not None and (place != beyond[0] or eta < beyond[1]):
-            return []
+        eta = material_fraction(chain.links[place], self.x)
+        if within is not None:
+            only, low, high = within
+            if place != only or eta < low or (high is not None and eta >= high):
+                return []
         f, n = vector("force", self.force, t, q, qd), vector("moment", self.moment, t, q, qd)
         R = from_axes(chain, place, eta, self.axes, q)
         return [PointWrench(place, eta, ca.mtimes(R, n), ca.mtimes(R, f))]
@@ -101,17 +93,18 @@ class Distributed:
     axes: str = "base"
     profile: Callable[[Any], Any] | None = None
 
-    def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
-        """Gauss points of the loaded stretch; with `beyond` (link, eta), of its part from that section outwards."""
+    def points(self, chain: Chain, t: SX, q: SX, qd: SX, within: Stretch | None = None) -> list[PointWrench]:
+        """Gauss points of the loaded stretch; with `within` (link, from, to), of its part there."""
         place = place_of(chain, self.link)
         link = chain.links[place]
-        low, high = fraction(link, self.start), fraction(link, self.end)
+        low, high = material_fraction(link, self.start), material_fraction(link, self.end)
         if low >= high:
             raise ModelError(f"start, end: got {self.start!r}, {self.end!r}; expected the start nearer to the root")
-        if beyond is not None:
-            if place != beyond[0] or high <= beyond[1]:
+        if within is not None:
+            only, inner, outer = within
+            low, high = max(low, inner), high if outer is None else min(high, outer)
+            if place != only or low >= high:
                 return []
-            low = max(low, beyond[1])
         length, rule = link_length(link), station_rule(link, low, high)
         weights = rule.weight * self._factor(link, rule.eta)
         f, n = vector("force", self.force, t, q, qd), vector("moment", self.moment, t, q, qd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pliant.model.model import Model, Options
 from pliant.model.recipes import EXPRESSIONS
+from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "PartitionedMatrices",
     "ScrewMatrices",
     "StateSpace",
+    "read_state",
 ]

@@ -10,26 +10,27 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.derived import Derived
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
-from pliant.dynamics.sliding_links import rest_state
 from pliant.dynamics.sliding_roots import check_roots
 from pliant.dynamics.stability import check_definite, check_finite
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import statics
 from pliant.model.recipes import EXPRESSIONS, MATRICES
+from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 from pliant.robot import Robot
 from pliant.shapes import LinkShapes
@@ -100,6 +101,7 @@ class Model:
         self._lock = threading.RLock()
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
+        self.derived = Derived()
         chain, self._p = _checked_chain(robot, rotation, stiffening, self.options.parameters)
         check_roots(chain, roots)
         self._equations: Equations = equations(chain, formulation)
@@ -165,7 +167,7 @@ class Model:
     @property
     def link_shapes(self) -> tuple[LinkShapes | None, ...]:
         """Shape functions of each link, None where it is rigid."""
-        return tuple(getattr(link.body, "shapes", None) for link in self.chain.links)
+        return tuple(cast("LinkShapes | None", link.body.shapes) for link in self.chain.links)
 
     @checked
     def index(self, coordinate: str) -> int:
@@ -261,7 +263,7 @@ class Model:
     @checked
     def frequencies(
         self,
-        q: ArrayLike | None = None,
+        q: ArrayLike | Mapping[str, float] | None = None,
         joints: str = "locked",
         loads: Sequence[Any] = (),
         p: ArrayLike | None = None,
@@ -282,14 +284,13 @@ class Model:
     @checked
     def modes(
         self,
-        q: ArrayLike | None = None,
+        q: ArrayLike | Mapping[str, float] | None = None,
         joints: str = "locked",
         loads: Sequence[Any] = (),
         p: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1."""
-        state = rest_state(self.chain) if q is None else self._one_state("q", q)
-        return statics.modes(self, state, self._free(joints == "locked"), loads, p)
+        return statics.modes(self, read_state(self, q), self._free(joints == "locked"), loads, p)
 
     @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
@@ -297,12 +298,6 @@ class Model:
         if len(loads):
             return self.stiffness(q, p=p) - statics.applied(self, loads, p)(q)[1]
         return self._call("stiffness", p, q)  # type: ignore[no-any-return]
-
-    def _one_state(self, name: str, given: ArrayLike) -> Array:
-        state = np.asarray(given, dtype=float)
-        if state.shape != (self.n,):
-            raise ModelError(f"{name}: shape {state.shape}, expected one state of {self.n} numbers")
-        return state
 
     def _free(self, locked: bool) -> list[int]:
         held = {link.actuated for link in self.chain.links} if locked else set()
@@ -327,8 +322,8 @@ class Model:
     @checked
     def linearize(
         self,
-        q: ArrayLike,
-        qd: ArrayLike | None = None,
+        q: ArrayLike | Mapping[str, float] | None = None,
+        qd: ArrayLike | Mapping[str, float] | None = None,
         tau: ArrayLike | None = None,
         outputs: Callable[[Any, Any], Any] | None = None,
         p: ArrayLike | None = None,
@@ -337,8 +332,7 @@ class Model:
 
         `outputs(q, qd)` is a function in CasADi operations; without it y = x.
         """
-        q = self._one_state("q", q)
-        qd = np.zeros(self.n) if qd is None else self._one_state("qd", qd)
+        q, qd = read_state(self, q), read_state(self, qd, "qd")
         if tau is None:
             rows = [link.actuated for link in self.chain.links if link.actuated is not None]
             tau = self.bias(q, qd, p)[rows]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array
-from pliant.dynamics.sliding_links import check_travel
+from pliant.derived import Same
 from pliant.errors import ModelError, PliantError
 from pliant.signatures import require_loads
 
@@ -30,8 +29,6 @@ SYMMETRIC = 1e-9
 """Skew part of the stiffness over its largest entry, coordinates measured by their inertia: rounding leaves 1e-15."""
 ROUNDING = 2.0**-50
 """Change of angles (radians) and of other coordinates (relative) that shows what rounding does to the stiffness."""
-_SLOPES: WeakKeyDictionary[Model, Any] = WeakKeyDictionary()
-"""Functions (q, p) -> d(force)/dq, d(force)/dp of models that were asked."""
 
 
 def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None) -> Applied:
@@ -68,7 +65,7 @@ def equilibrium(model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayL
     if given.shape != (m,) or not np.isfinite(given).all():
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
     q = np.concatenate([given, np.zeros(n - m)])
-    check_travel(model.chain, q)
+    model.chain.check_travel(q)
     for link in model.chain.links:
         if link.drive is not None:
             q[link.drive.index] = q[link.shaft]
@@ -96,13 +93,17 @@ def equilibrium(model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayL
     )
 
 
-def rest_slope(model: Model, q: ArrayLike, p: ArrayLike | None = None) -> Array:
+def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
     """(n, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp."""
-    if model not in _SLOPES:
-        x, symbols = ca.SX.sym("q", model.n), model.parameter_symbols
-        force = model.equations.bias(x, ca.SX.zeros(model.n))
-        _SLOPES[model] = ca.Function("slopes", [x, symbols], [ca.jacobian(force, x), ca.jacobian(force, symbols)])
-    K, by_p = (np.array(ca.densify(o), dtype=float) for o in _SLOPES[model](q, model.values(p)))
+
+    def slopes() -> Any:
+        x, rest, symbols = ca.SX.sym("q", model.n), ca.SX.zeros(model.n), model.parameter_symbols
+        force = model.equations.bias(x, rest)
+        force -= sum((load.expression(model.chain, ca.SX(0), x, rest) for load in loads), rest)
+        return ca.Function("slopes", [x, symbols], [ca.jacobian(force, x), ca.jacobian(force, symbols)])
+
+    function = model.derived("slopes of rest", tuple(map(Same, loads)), slopes)
+    K, by_p = (np.array(ca.densify(o), dtype=float) for o in function(q, model.values(p)))
     unknown, rows = resting(model)
     slope = np.zeros((model.n, len(model.parameters)))
     if unknown:
@@ -116,7 +117,7 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
         return np.zeros(0), np.zeros((model.n, 0))
     K, M = model.stiffness(q, loads, p), model.mass_matrix(q, p)
     if not (np.isfinite(K).all() and np.isfinite(M).all()):
-        raise PliantError("frequencies: stiffness or inertia there is beyond all numbers; check the robot's own")
+        raise PliantError("frequencies: M or K has NaN at this q, expected finite numbers; check the robot's own")
     scaled = K / np.sqrt(np.outer(np.diag(M), np.diag(M)))
     if np.abs(scaled - scaled.T).max() > SYMMETRIC * np.abs(scaled).max():
         raise ModelError(

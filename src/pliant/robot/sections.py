@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.arrays import Array
 from pliant.robot.angles import is_symbol
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, non_negative, positive, sequence
@@ -154,6 +155,13 @@ class Section(Description):
             raise clash(
                 "twice the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle"
             )
+
+    def half_sizes(self, eta: Array) -> tuple[Array, bool]:
+        """(S, 2) half width (y) and half height (z) at parts `eta` (S,) of the length, and whether it is round."""
+        names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(self.shape, ("width", "height"))
+        stations = np.asarray(self.x or (0.0, 1.0)) / (self.x or (1.0,))[-1]
+        columns = [np.broadcast_to(np.asarray(getattr(self, name), dtype=float), stations.shape) for name in names]
+        return np.column_stack([np.interp(eta, stations, column) / 2 for column in columns]), names[0] == names[1]
 
     def _columns(self) -> list[Any]:
         return [np.asarray(getattr(self, name), dtype=float) for name in _FORMULAS[self.shape][0]]

@@ -8,7 +8,7 @@ p = [held torques (m), piece of sampled torques (5 m, if any), parameters].
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,8 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.control.law import Law
+from pliant.derived import Derived, Same
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation
@@ -32,8 +34,6 @@ TABLE_WIDTH = 5
 """Numbers a sampled torque holds per joint: the cubic of the piece at hand, and the time it starts."""
 LARGEST_JACOBIAN = 400_000
 """Operations of f times states: beyond, an exact Jacobian compiles for more than about ten seconds."""
-KEPT = 16
-"""Compositions that a model keeps for the next run."""
 EDGE = 1e-12
 """Of a run: a break so near to its start or end is no break."""
 SAME = 1e-9
@@ -66,25 +66,23 @@ def compose(
 ) -> Composition:
     """The composition of these parts, from the model's last few if they are the same objects."""
     require_loads(loads if base is None else (*loads, base))
-    parts = (torque, controller, tuple(sorted(motion.items(), key=lambda item: item[0])), loads, base)
-    key = (
-        *(id(part) for part in (torque, controller, base)),
-        *((k, id(v)) for k, v in parts[2]),
-        *map(id, loads),
-        has_table,
-    )
-    kept: dict[Any, Composition] = model.__dict__.setdefault("_compositions", {})
-    if key not in kept:
-        while len(kept) >= KEPT:
-            kept.pop(next(iter(kept)))
-        kept[key] = Composition(model, torque, _bound(controller, model), dict(motion), loads, base, has_table)
-        kept[key].keep = parts  # an id is a key only while its object lives
-    return kept[key]
+    paths = tuple((name, Same(path)) for name, path in sorted(motion.items(), key=lambda item: item[0]))
+    key = (*map(Same, (torque, controller, base)), paths, tuple(map(Same, loads)), has_table)
+    return model.derived(
+        "compositions", key,
+        lambda: Composition(
+            model, torque, _bound(controller, model, loads, base), dict(motion), loads, base, has_table
+        ),
+    )  # fmt: skip
 
 
-def _bound(controller: Any, model: Model) -> Any:
-    """Controllers of the library learn their model here; anything else is used as it is."""
-    return controller.bind(model) if hasattr(controller, "bind") else controller
+def _bound(controller: Any, model: Model, loads: tuple[Any, ...], base: Any) -> Any:
+    """Controllers of the library learn their model here, and what its sensors feel besides; anything else is used as it
+    is."""
+    if not hasattr(controller, "bind"):
+        return controller
+    law = controller.bind(model)
+    return law.acting(loads, base) if isinstance(law, Law) else law
 
 
 class Composition:
@@ -93,8 +91,6 @@ class Composition:
     Expressions in the symbols `t`, `x` and `p`: all coordinates `q`, their rates `qd` and accelerations `qdd`, the
     torques `tau` that act, the `residual` of power, and the rate `xdot` of the state.
     """
-
-    keep: Any = None
 
     def __init__(
         self,
@@ -107,6 +103,7 @@ class Composition:
         has_table: bool,
     ) -> None:
         self.model, self.torque, self.controller, self.has_table = model, torque, controller, has_table
+        self.derived = Derived()
         self.n, self.m = model.n, model.n_joints
         self.t = ca.SX.sym("t")
         self.paths = {_prescribed_index(model, name): _path(name, path, self.t) for name, path in motion.items()}
@@ -124,7 +121,7 @@ class Composition:
         self.roots = (carried_roots if self.model.options.roots == "integrated" else without_states)(self.model.chain)
         still = chain = self.roots.chain
         if base is not None:
-            chain = replace(chain, base=_base_motion(base, t, chain.gravity))
+            chain = chain.on(base, t)
         eq = equations(chain, formulation)
         self.x = ca.SX.sym("x", 2 * f + self.n_states + self.roots.size + 1)
         inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if self.has_table else 1))
@@ -319,16 +316,10 @@ class Composition:
     def travel_events(self, model: Model) -> list[Event]:
         """Ends of travel of sliding beams: beyond, the model does not hold."""
         found = []
-        for link in model.chain.links:
-            travel = getattr(link.body, "travel", None)
-            if travel is not None:
-                index = link.body_indices[0]
-                found.append(
-                    Event(f"{link.name} at the inner end of its travel", _beyond(index, travel[0]), -1, True, True)
-                )
-                found.append(
-                    Event(f"{link.name} at the outer end of its travel", _beyond(index, travel[1]), +1, True, True)
-                )
+        for index, travel in model.chain.travels().items():
+            for side, value, sign in zip(("inner", "outer"), travel, (-1, +1)):
+                name = f"{model.coordinates[index]} at the {side} end of its travel"
+                found.append(Event(name, _beyond(index, value), sign, True, True))
         return found
 
     # ---------------------------------------------------------------------------------------- reading
@@ -442,12 +433,6 @@ def _load_forces(load: Any, chain: Any, t: Any, q: Any, qd: Any) -> Any:
     if value.shape != (chain.n, 1):
         raise ModelError(f"loads: {type(load).__name__}.expression has shape {value.shape}; expected {chain.n} forces")
     return value
-
-
-def _base_motion(base: Any, t: Any, gravity: Any) -> Any:
-    if not hasattr(base, "expression"):
-        raise ModelError(f"base: got {type(base).__name__}, expected pliant.loads.Base(...) or BasePath(...)")
-    return base.expression(t, gravity)
 
 
 def _column(value: Any, m: int, name: str) -> Any:

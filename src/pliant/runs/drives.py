@@ -1,5 +1,5 @@
-"""What drives a run: torques and controllers as constants, samples, functions or expressions, and the state it starts
-from.
+"""What starts and drives a run: the state it begins from, torques and controllers as constants, samples, functions or
+expressions, loads and breaks. `simulate`, `simulate_batch`, scenarios and all that build on them read these here.
 
 Constants, samples and Python functions reach the composed equations as numbers in their inputs p; expressions are part
 of the equations themselves.
@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError
 from pliant.integrate import Hold, SampledInput
-from pliant.model import Model
+from pliant.model import Model, read_state
 from pliant.runs.composition import TABLE_WIDTH, Composition
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
@@ -27,85 +26,145 @@ MOST_SAMPLES = 1e8
 KINDS = ("linear", "cubic", "hold")
 
 
+# ----------------------------------------------------------------------------------------------------------- start
+
+
+def read_start(
+    model: Model, q0: Any = None, qd0: Any = None, equilibrium: bool = False, loads: Sequence[Any] = (),
+    p: ArrayLike | None = None, many: bool = False,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Coordinates and rates at the start, (n,), or (A, n) of many arms; see `pliant.model.read_state`.
+
+    With `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the loads at t = 0.
+    """
+    q, qd = read_state(model, q0, "q0", many), read_state(model, qd0, "qd0", many)
+    if equilibrium:
+        named = [model.index(name) for name in q0] if isinstance(q0, Mapping) else []
+        values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))
+        count = max(len(np.atleast_2d(q)), len(values))
+        given = np.broadcast_to(np.atleast_2d(q), (count, model.n))
+        values = np.broadcast_to(values, (count, values.shape[1]))
+        rest = np.array([model.equilibrium(x[: model.n_joints], loads, v) for x, v in zip(given, values)])
+        rest[:, named] = given[:, named]
+        q = rest if many else rest[0]
+    return q, qd
+
+
+# --------------------------------------------------------------------------------------------------------- torques
+
+
 @dataclass(frozen=True)
-class TorqueTable:
-    """Sampled torques, and how they run between the samples."""
+class SampledTorque:
+    """Torques as cubics in time, constant before the first and after the last sample.
 
-    times: Array
-    values: Array
-    kind: str
+    `starts` (K,) of the pieces, the first of them -inf; `pieces` (A, K, 5 m) coefficients of rising powers of
+    (t - start), and start, as the composition reads them; A is 1 or the number of arms.
+    """
 
-    def pieces(self) -> Array:
-        """(K - 1, 4, m) coefficients of rising powers of (t - start)."""
-        if self.kind == "cubic":
+    starts: Array
+    pieces: Array
+
+    @classmethod
+    def of(cls, times: Array, values: Array, kind: str) -> SampledTorque:
+        """From samples (A, K, m) at times (K,), linear or cubic in between, or held."""
+        A, K, m = values.shape
+        side_by_side = values.transpose(1, 0, 2).reshape(K, A * m)
+        cubic = np.zeros((K + 1, 4, A * m))
+        cubic[0, 0], cubic[1:, 0] = side_by_side[0], side_by_side
+        if kind == "linear":
+            cubic[1:-1, 1] = np.diff(side_by_side, axis=0) / np.diff(times)[:, None]
+        elif kind == "cubic":
             from scipy.interpolate import CubicSpline
 
-            return np.asarray(np.moveaxis(CubicSpline(self.times, self.values).c[::-1], 0, 1))
-        out = np.zeros((len(self.times) - 1, 4, self.values.shape[1]))
-        out[:, 0] = self.values[:-1]
-        if self.kind == "linear":
-            out[:, 1] = np.diff(self.values, axis=0) / np.diff(self.times)[:, None]
-        return out
+            cubic[1:-1] = np.moveaxis(CubicSpline(times, side_by_side).c[::-1], 0, 1)
+        pieces = np.empty((A, K + 1, TABLE_WIDTH, m))
+        pieces[:, :, :4] = cubic.reshape(K + 1, 4, A, m).transpose(2, 0, 1, 3)
+        pieces[:, :, 4] = np.concatenate([[0.0], times])[None, :, None]
+        return cls(np.concatenate([[-np.inf], times]), pieces.reshape(A, K + 1, TABLE_WIDTH * m))
+
+    def piece(self, t: Array) -> Any:
+        """Number of the piece at each time."""
+        return np.searchsorted(self.starts, t, side="right") - 1
 
 
 @dataclass(frozen=True)
-class Input:
-    """A torque or controller as given: at most one of these is set."""
+class TorqueInput:
+    """A torque or controller as given: at most one of these is set. Constants are (A, m), A = 1 for all arms alike."""
 
     traced: Any = None
     constant: Array | None = None
-    table: TorqueTable | None = None
+    samples: SampledTorque | None = None
     function: TorqueFunction | None = None
 
     @property
-    def is_table(self) -> bool:
-        """Whether it is samples."""
-        return self.table is not None
+    def arms(self) -> int:
+        """Number of arms that it speaks of; 1 serves any number."""
+        return len(self.constant) if self.constant is not None else len(self.samples.pieces) if self.samples else 1
 
 
-def read_input(model: Model, given: Any, name: str) -> Input:
-    """One argument of `simulate`."""
-    m = model.n_joints
+def read_torque(model: Model, given: Any, name: str, many: bool = False) -> TorqueInput:
+    """One argument `torque` or `controller`, of one arm or of many."""
     if given is None:
-        return Input()
+        return TorqueInput()
     if hasattr(given, "expression") or hasattr(given, "bind"):
-        return Input(traced=given)
+        return TorqueInput(traced=given)
     if callable(given):
-        return Input(function=given)
-    if are_samples(given, (2,)):
-        return Input(table=TorqueTable(*read_samples(given, m, name, f"(K, {m})")))
+        return TorqueInput(function=given)
+    if isinstance(given, tuple) and len(given) in (2, 3) and np.ndim(given[0]) == 1 and _is_table(given[1], many):
+        return TorqueInput(samples=SampledTorque.of(*_samples(model, given, name, many)))
+    return TorqueInput(constant=np.atleast_2d(_columns(model, given, name, (1, 2) if many else (1,))))
+
+
+def one_table(*given: TorqueInput) -> SampledTorque | None:
+    """The samples among torque and controller; refuses two of them."""
+    found = [one.samples for one in given if one.samples is not None]
+    if len(found) > 1:
+        raise ModelError("torque and controller are both samples; add them up and give one")
+    return found[0] if found else None
+
+
+def _is_table(values: Any, many: bool) -> bool:
+    return isinstance(values, Mapping) or np.ndim(values) in ((2, 3) if many else (2,))
+
+
+def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Array:
+    """(..., m) finite numbers from an array, or from a mapping of joints to numbers or arrays (...,)."""
+    m = model.n_joints
+    forms = {1: f"({m},)", 2: f"(arms, {m})", 3: f"(arms, K, {m})"}
+    expected = f"finite numbers {' or '.join(forms[k] for k in axes)}, or numbers by joint: {', '.join(model.joints)}"
+    unknown = [key for key in given if key not in model.joints] if isinstance(given, Mapping) else []
+    if unknown:
+        raise ModelError(f"{name}: got {unknown[0]!r}, expected one of {', '.join(model.joints)}")
     try:
-        constant = np.asarray(given, dtype=float)
+        if isinstance(given, Mapping):
+            parts = np.broadcast_arrays(*(np.asarray(given.get(joint, 0.0), dtype=float) for joint in model.joints))
+            array = np.stack(parts, axis=-1)
+        else:
+            array = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
         raise ModelError(
-            f"{name}: got {type(given).__name__}; expected an array ({m},), samples, a function or an expression"
+            f"{name}: got {type(given).__name__}, expected {expected}; or samples, a function, an expression"
         ) from error
-    if constant.shape != (m,) or not np.isfinite(constant).all():
-        raise ModelError(f"{name}: shape {constant.shape}; expected {m} finite numbers ({', '.join(model.joints)})")
-    return Input(constant=constant)
+    if array.ndim not in axes or array.shape[-1] != m or array.size == 0 != m:
+        raise ModelError(f"{name}: got shape {array.shape}, expected {expected}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name}: not finite at {np.argwhere(~np.isfinite(array))[0].tolist()}, expected {expected}")
+    return array
 
 
-def are_samples(given: Any, axes: tuple[int, ...]) -> bool:
-    """Whether it is (times, values) or (times, values, kind), values with so many axes."""
-    if not (isinstance(given, tuple) and len(given) in (2, 3)):
-        return False
-    return np.ndim(given[0]) == 1 and np.ndim(given[1]) in axes
-
-
-def read_samples(given: tuple[Any, ...], m: int, name: str, expected: str) -> tuple[Array, Array, str]:
-    """Times (K,), values (..., K, m) and what lies in between; `expected` names the shapes that the caller takes."""
-    times, values = np.asarray(given[0], dtype=float), np.asarray(given[1], dtype=float)
-    kind = given[2] if len(given) == 3 else "linear"
-    if values.shape[-2:] != (len(times), m) or len(times) < 2 or not (np.diff(times) > 0).all():
+def _samples(model: Model, given: tuple[Any, ...], name: str, many: bool) -> tuple[Array, Array, str]:
+    """Times (K,), values (A, K, m) and what lies in between."""
+    times, kind = np.asarray(given[0], dtype=float), given[2] if len(given) == 3 else "linear"
+    values = _columns(model, given[1], name, (2, 3) if many else (2,))
+    rising = len(times) >= 2 and np.isfinite(times).all() and (np.diff(times) > 0).all()
+    if values.shape[-2] != len(times) or not rising:
         raise ModelError(
-            f"{name}: times {times.shape} and values {values.shape}; "
-            f"expected at least 2 strictly rising times (K,) and values {expected}"
+            f"{name}: got times {times.shape} and values {values.shape}, expected at least 2 finite, strictly rising "
+            "times (K,) and K values of each joint"
         )
-    if not (np.isfinite(times).all() and np.isfinite(values).all()):
-        raise ModelError(f"{name}: samples must be finite")
     if kind not in KINDS:
         raise ModelError(f"{name}: samples are {kind!r} in between, expected one of {', '.join(KINDS)}")
-    return times, values, kind
+    return times, values if values.ndim == 3 else values[None], kind
 
 
 class Inputs:
@@ -115,7 +174,7 @@ class Inputs:
         self,
         model: Model,
         composed: Composition,
-        given: list[Input],
+        given: list[TorqueInput],
         p: ArrayLike | None,
         sample_time: float | None,
         t_end: float,
@@ -123,14 +182,12 @@ class Inputs:
         m = model.n_joints
         self.model, self.composed = model, composed
         self.functions = [g.function for g in given if g.function is not None]
-        self.constant = sum((g.constant for g in given if g.constant is not None), start=np.zeros(m))
-        self.table = next((g.table for g in given if g.table is not None), None)
-        if sum(g.is_table for g in given) > 1:
-            raise ModelError("torque and controller are both samples; add them up and give one")
+        self.constant = sum((g.constant[0] for g in given if g.constant is not None), start=np.zeros(m))
+        self.table = one_table(*given)
         values = model.values(p)
         self.parameters = values
         self.p = np.concatenate([self.constant, np.zeros(TABLE_WIDTH * m if composed.has_table else 0), values])
-        self.samples = self._samples() if self.table is not None else None
+        self.samples = self._sampled() if self.table is not None else None
         self.held: list[tuple[float, Array]] = []
         self.hold, self.callback, self.n_callback = None, None, 0
         controller_time = composed.sample_time
@@ -146,20 +203,12 @@ class Inputs:
         elif self.functions:
             self.callback, self.n_callback = self._stage, m
 
-    def _samples(self) -> SampledInput:
-        """Each piece of the table as a cubic in (t - start), with its start; constant beyond the ends."""
+    def _sampled(self) -> SampledInput:
+        """The pieces of the table, each held in p from its start on."""
         assert self.table is not None
-        times, values = self.table.times, self.table.pieces()
-        m = self.model.n_joints
-        end = np.zeros((1, 4, m))
-        end[0, 0] = self.table.values[-1]
-        cubic = np.concatenate([values, end])
-        if times[0] > 0.0:
-            start = np.zeros((1, 4, m))
-            start[0, 0] = self.table.values[0]
-            times, cubic = np.concatenate([[0.0], times]), np.concatenate([start, cubic])
-        rows = np.concatenate([cubic, np.broadcast_to(times[:, None, None], (len(times), 1, m))], axis=1)
-        return SampledInput(times, rows.reshape(len(times), -1), first=m)
+        starts = self.table.starts.copy()
+        starts[0] = min(0.0, starts[1]) - 1.0  # before any run
+        return SampledInput(starts, self.table.pieces[0], first=self.model.n_joints)
 
     def torque(self, t: float, q: Array, qd: Array) -> Array:
         """Sum of the Python functions and constants."""
@@ -195,9 +244,8 @@ class Inputs:
             held = np.array([self.torque(float(a), b, c) for a, b, c in zip(t, q, qd)]).reshape(len(t), m)
         if not self.composed.has_table:
             return held
-        assert self.samples is not None
-        rows = np.clip(np.searchsorted(self.samples.times, t, side="right") - 1, 0, len(self.samples.times) - 1)
-        return np.hstack([held, self.samples.values[rows]])
+        assert self.table is not None
+        return np.hstack([held, self.table.pieces[0, self.table.piece(t)]])
 
 
 def read_breaks(given: Sequence[float]) -> list[float]:
@@ -206,22 +254,6 @@ def read_breaks(given: Sequence[float]) -> list[float]:
     if found.ndim != 1 or not np.isfinite(found).all():
         raise ModelError(f"breaks: got {given!r}, expected finite times in seconds")
     return [float(t) for t in found]
-
-
-def start_state(model: Model, given: Any, name: str) -> Array:
-    out = rest_state(model.chain) if name == "q0" else np.zeros(model.n)
-    if given is None:
-        return out
-    if isinstance(given, Mapping):
-        for key, value in given.items():
-            out[model.index(key)] = float(value)
-    else:
-        out = np.asarray(given, dtype=float)
-    if out.shape != (model.n,) or not np.isfinite(out).all():
-        raise ModelError(
-            f"{name}: shape {out.shape}; expected {model.n} finite numbers ({', '.join(model.coordinates)})"
-        )
-    return out.copy()
 
 
 def listed(loads: Any) -> tuple[Any, ...]:

@@ -17,8 +17,9 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
-from pliant.robot import Robot, beam_properties
+from pliant.robot import Robot
 from pliant.runs import saved
+from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces, station
 from pliant.signatures import checked
 from pliant.writing import atomic_write
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from pliant.integrate import Solution
-    from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,10 @@ class Result:
         Torques, power residual and accelerations, evaluated when first asked for.
     roots : (N, k), optional
         Roots of the frequency equations of sliding beams, where the run integrated them (`roots="integrated"`).
+    built : Model, optional
+        The model of the run, where there was one; a file has only its robot and options.
+    acted : (loads, base), optional
+        What acted on the arm; a file does not keep it.
     """
 
     t: Array
@@ -97,6 +101,8 @@ class Result:
     readings: Readings = field(repr=False)
     versions: dict[str, str] = field(default_factory=dict)
     roots: Array | None = None
+    built: Model | None = field(default=None, repr=False)
+    acted: tuple[tuple[Any, ...], Any] | None = field(default=None, repr=False)
 
     @classmethod
     def from_run(
@@ -116,8 +122,7 @@ class Result:
             solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, saved.versions(),
             roots,
         )  # fmt: skip
-        result.__dict__.update(model=model, _acting=(tuple(loads), base))
-        return result
+        return replace(result, built=model, acted=(tuple(loads), base))
 
     @property
     def tau(self) -> Array:
@@ -139,6 +144,8 @@ class Result:
     @cached_property
     def model(self) -> Model:
         """The model of the run, rebuilt from robot and options when the result was loaded from a file."""
+        if self.built is not None:
+            return self.built
         made = saved.model_of(self.robot, self.options)
         if self.q.shape[1] != made.n or self.tau.shape[1] != made.n_joints:
             raise ModelError(
@@ -205,15 +212,12 @@ class Result:
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
         place = self.robot.index(link)
-        eta = _fraction(self.robot.links[place], x)
-        kernels = self.model.__dict__.setdefault("_stations", {})  # runs of one model share them
-        kernel = kernels.get((place, eta))
-        if kernel is None:
-            kernel = kernels[place, eta] = _station_kernel(self.model, place, eta)
+        eta = station(self.model, place, x, self.parameters)
+        kernel = self.model.derived("stations", (place, eta), lambda: _station_kernel(self.model, place, eta))
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
         return shift, turn
 
-    # ---------------------------------------------------------------------------- what the structure feels
+    # ----------------------------------------------------------------------------------- internal forces
 
     @checked
     def internal(self, link: str | int, x: float | str = 0.0) -> SectionForces:
@@ -223,7 +227,7 @@ class Result:
         `.moment_y` (-EI_y w''), `.moment_z` (EI_z v''), each (N,). At the root it is minus the reaction of the joint,
         less the inertia of the hub.
         """
-        return self._structure().internal(link, x)
+        return self.history.internal(link, x)
 
     @checked
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
@@ -231,17 +235,17 @@ class Result:
 
         Along the axis of a joint without friction and rotor, this is its torque.
         """
-        return self._structure().reaction(joint, axes)
+        return self.history.reaction(joint, axes)
 
     @checked
     def curvature(self, link: str | int, x: float | str = 0.0) -> Array:
-        """Twist phi' and curvatures -w'', v'' (N, 3) at a station, 1/m, as the shapes have them."""
-        return self._structure().curvature(link, x)
+        """Twist phi' and curvatures -w'', v'' (N, 3) at a station, 1/m: section moments over stiffnesses."""
+        return self.history.curvature(link, x)
 
     @checked
     def strain(self, link: str | int, x: float | str = 0.0, at: tuple[float, float] | None = None) -> Array:
         """Strain (N,) along the beam of the fibre at (y, z); without `at`, the largest on the section's outline."""
-        return self._structure().strain(link, x, at)
+        return self.history.strain(link, x, at)
 
     @checked
     def stress(
@@ -252,18 +256,16 @@ class Result:
         modulus: float | None = None,
     ) -> Array:
         """Stress (N,) in Pa: `strain` times Young's modulus, that of the material by default."""
-        return self._structure().stress(link, x, at, modulus)
+        return self.history.stress(link, x, at, modulus)
 
     def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
         """The result with the loads and base motion of its run given again: a file does not keep them."""
-        again = replace(self)
-        again.__dict__["_acting"] = (tuple(loads), base)
-        return again
+        return replace(self, acted=(tuple(loads), base))
 
-    def _structure(self) -> RunHistory:
-        from pliant.runs.internal_forces import RunHistory
-
-        acting = self.__dict__.get("_acting")
+    @property
+    def history(self) -> RunHistory:
+        """States, accelerations and what acted, for section forces."""
+        acting = self.acted
         if acting is None:
             if self.stats.loads:
                 raise ModelError(
@@ -387,21 +389,6 @@ class Result:
         from pliant.view.notebook import result_html
 
         return result_html(self)
-
-
-def _fraction(link: Any, x: float | str) -> float:
-    if isinstance(x, str):
-        if x not in ("tip", "middle"):
-            raise ModelError(f"x: got {x!r}, expected a station in metres, 'tip' or 'middle'")
-        return 1.0 if x == "tip" else 0.5
-    if link.beam is not None and link.beam.slides:
-        raise ModelError(f"links.{link.name}: stations of a sliding beam are 'tip' or 'middle' of its free length")
-    length = (
-        float(beam_properties(link.beam).length) if link.beam is not None else float(np.linalg.norm(link.rigid.tip))
-    )
-    if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
-        raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.name!r}")
-    return min(float(x) / length, 1.0) if length else 0.0
 
 
 def _station_kernel(model: Model, place: int, eta: float) -> Kernel:

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.dynamics.sliding_links import check_travel
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import METHODS, Events, Jumps, Solution, solve
 from pliant.model import Model
 from pliant.progress import reporter
 from pliant.runs.composition import Composition, Event, Impulses, compose
-from pliant.runs.drives import Inputs, listed, read_breaks, read_input, start_state
+from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.runs.results import Readings, Result
 from pliant.signatures import checked
 
@@ -53,6 +52,7 @@ def simulate(
     limits: bool = True,
     p: ArrayLike | None = None,
     breaks: Sequence[float] = (),
+    equilibrium: bool = False,
 ) -> Result:
     """Run an arm from a state and return its history.
 
@@ -61,9 +61,13 @@ def simulate(
     model : Model
     t_end : float
         Duration, seconds.
-    q0, qd0 : (n,) array, or mapping from coordinate names to values; zero by default
+    q0, qd0 : optional
+        State at the start: a mapping from names of coordinates to values, the joints `(n_joints,)`, or all coordinates
+        `(n,)`. What is not given is that of the undeformed arm at rest (a sliding beam has its free length); motors of
+        elastic drives that are not given stand and turn with their joints.
     torque : optional
-        Constant `(n_joints,)`; samples `(times, values)`, linear in between (or `(times, values, "cubic")`,
+        Constant `(n_joints,)` or a mapping from joints to numbers; samples `(times, values)` with values
+        `(K, n_joints)` or a mapping from joints to `(K,)`, linear in between (or `(times, values, "cubic")`,
         `"hold"`); a function of `(t, q, qd)`, called at every stage unless
         `sample_time` is given; or anything with `.expression(t, q, qd)` in CasADi operations, which is compiled into
         the run.
@@ -97,6 +101,8 @@ def simulate(
     breaks : sequence of float
         Times at which a Python function jumps or has a kink: steps end there, and either side is seen as it is.
         Trajectories, samples and loads declare theirs; comparisons of the time in CasADi operations are found.
+    equilibrium : bool
+        Let amplitudes and motors that `q0` does not name settle first, under gravity and the loads at t = 0.
 
     Returns
     -------
@@ -109,12 +115,10 @@ def simulate(
         The run broke down: the message names time, step and coordinate, `error.result` holds what was computed.
     """
     _check_options(model, t_end, method, output_step, sample_time)
-    torque, controller = read_input(model, torque, "torque"), read_input(model, controller, "controller")
-    sampled = torque.is_table or controller.is_table
-    composed = compose(model, torque.traced, controller.traced, motion or {}, listed(loads), base, sampled)
-    q_start = start_state(model, q0, "q0")
-    check_travel(model.chain, q_start)
-    x0 = composed.start(q_start, start_state(model, qd0, "qd0"))
+    torque, controller = read_torque(model, torque, "torque"), read_torque(model, controller, "controller")
+    sampled, loads = one_table(torque, controller) is not None, listed(loads)
+    composed = compose(model, torque.traced, controller.traced, motion or {}, loads, base, sampled)
+    x0 = composed.start(*read_start(model, q0, qd0, equilibrium, loads, p))
     inputs = Inputs(model, composed, [torque, controller], p, sample_time, t_end)
     watch = _watched(model, composed, events, limits)
     stops = composed.breaks(t_end, read_breaks(breaks))

@@ -20,11 +20,12 @@ from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Positive, sequence
 from pliant.robot.files import read_document, validated
 from pliant.robot.yaml_text import write_yaml
+from pliant.runs.drives import read_start
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, TrajectoryPart, Trouble, raise_together
 from pliant.scenario.robots import RobotEntry
-from pliant.scenario.values import Torque, TorqueSamples, Values, filled, reference_state, unknown_names
+from pliant.scenario.values import Torque, TorqueSamples, Values, as_given, unknown_names
 from pliant.signatures import checked
 from pliant.view import FIGURES, FORMATS
 from pliant.writing import atomic_write
@@ -194,34 +195,17 @@ class Scenario(Document):
         return {"loads": tuple(part.make() for part in self.loads), "base": base}
 
     def start(self) -> tuple[Any, Any]:
-        """q and qd (n,) at the start; motors not named stand where their joints do."""
-        built = self.built
-        q = filled(self.initial.q, built.coordinates, reference_state(built))
-        qd = filled(self.initial.qd, built.coordinates)
-        named = self.initial.q if isinstance(self.initial.q, dict) else {}
-        if self.initial.equilibrium:
-            rest = built.equilibrium(q[: built.n_joints], self.surroundings["loads"])
-            for name, value in named.items():
-                rest[built.index(name)] = value
-            return rest, qd
-        if not isinstance(self.initial.q, tuple) or len(self.initial.q) < built.n:
-            for name in built.coordinates:
-                if name.endswith(".motor") and name not in named:
-                    q[built.index(name)] = q[built.index(name.removesuffix(".motor"))]
-        return q, qd
+        """q and qd (n,) at the start, as `simulate` reads them."""
+        initial = self.initial
+        return read_start(self.built, initial.q, initial.qd, initial.equilibrium, self.surroundings["loads"])
 
     def run(self, progress: Any = None) -> Result:
         """Simulate; see `pliant.simulate` for what it returns and raises."""
-        q0, qd0 = self.start()
-        torque = self.torque
-        if isinstance(torque, TorqueSamples):
-            applied: Any = torque.table(self.built.joints)
-        else:
-            applied = None if torque is None else filled(torque, self.built.joints)
         controller, motion = self.driving
         return simulate(
-            self.built, self.duration, q0, qd0, applied, controller, motion or None, self.method, self.rtol, self.atol,
-            self.step, self.output_step, progress, **self.surroundings, limits=self.limits, breaks=self.breaks,
+            self.built, self.duration, self.initial.q, self.initial.qd, as_given(self.torque), controller,
+            motion or None, self.method, self.rtol, self.atol, self.step, self.output_step, progress,
+            **self.surroundings, limits=self.limits, breaks=self.breaks, equilibrium=self.initial.equilibrium,
         )  # fmt: skip
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from pliant.model import Model
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import Description, angle, number, sequence
 from pliant.scenario.parts import Trouble, raise_together
@@ -65,11 +64,6 @@ class TorqueSamples(Description):
                 raise clash(f"`values.{name}` has {len(column)} numbers for {len(self.times)} times")
         return self
 
-    def table(self, joints: Sequence[str]) -> tuple[Any, Any]:
-        """(K,) times and (K, joints) torques, as `simulate` takes them; joints not named get zero."""
-        nothing = np.zeros(len(self.times))
-        return np.array(self.times), np.column_stack([self.values.get(name, nothing) for name in joints])
-
 
 def read_torque(value: Any) -> Named | Listed | TorqueSamples:
     """Constants by joint or as a list, or samples."""
@@ -78,6 +72,13 @@ def read_torque(value: Any) -> Named | Listed | TorqueSamples:
     if isinstance(value, Mapping) and ({"times", "values"} & set(value)):
         return TorqueSamples.model_validate(value)
     return read_values(value, number)
+
+
+def as_given(torque: Named | Listed | TorqueSamples | None) -> Any:
+    """A torque in the form that `simulate` takes."""
+    if isinstance(torque, TorqueSamples):
+        return np.array(torque.times), {name: np.array(column) for name, column in torque.values.items()}
+    return torque
 
 
 def unknown_names(given: Any, known: Sequence[str], what: str, counts: Sequence[int]) -> Iterator[Trouble]:
@@ -89,26 +90,6 @@ def unknown_names(given: Any, known: Sequence[str], what: str, counts: Sequence[
     elif given is not None and len(given) not in counts:
         wanted = " or ".join(str(count) for count in dict.fromkeys(counts))
         yield (), fault(f"{wanted} numbers ({', '.join(known[: max(counts)])}), not {len(given)}"), list(given)
-
-
-def filled(given: Named | Listed | None, names: Sequence[str], others: Any = None) -> Any:
-    """(len(names),) numbers; what is not given is as in `others`, or zero."""
-    out = np.zeros(len(names)) if others is None else np.array(others, dtype=float)
-    if isinstance(given, Mapping):
-        for name, value in given.items():
-            out[list(names).index(name)] = value
-    elif given is not None:
-        out[: len(given)] = given
-    return out
-
-
-def reference_state(model: Model) -> Any:
-    """(n,) coordinates of the arm as it is described: zero, but a beam that slides stands out by its `length`."""
-    q = np.zeros(model.n)
-    for link in model.robot.links:
-        if link.beam is not None and link.beam.slides:
-            q[model.index(link.name)] = link.beam.length
-    return q
 
 
 def _serialised(value: Any) -> Any:

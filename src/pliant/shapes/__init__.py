@@ -12,7 +12,7 @@ from pliant.shapes.elements import (
     stiffness_matrix,
 )
 from pliant.shapes.frequencies import FrequencyRow, frequency_table
-from pliant.shapes.integrals import Field, ModalIntegrals, SectionProfile, modal_integrals
+from pliant.shapes.integrals import UNIFORM, Field, ModalIntegrals, SectionProfile, modal_integrals
 from pliant.shapes.link_shapes import LinkShapes, section_profile
 from pliant.shapes.load import LoadRatios
 from pliant.shapes.modes import BendingModes, bending_modes
@@ -34,6 +34,7 @@ from pliant.shapes.roots import (
 __all__ = [
     "CLAMPED",
     "PINNED",
+    "UNIFORM",
     "BendingModes",
     "Elements",
     "Field",

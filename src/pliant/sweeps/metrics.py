@@ -41,7 +41,7 @@ class Histories:
     def _read(self) -> tuple[Array, Array]:
         """Position of the tip (B, N, 3), and the squared deflection of each flexible link's tip (B, N, links)."""
         p = np.broadcast_to(self.p[:, None], (*self.q.shape[:2], self.p.shape[1]))
-        tip, squares = _reader(self.model)(self.q, p)
+        tip, squares = self.model.derived("metrics", (), lambda: _reader(self.model))(self.q, p)
         return tip, squares
 
     @property
@@ -56,18 +56,15 @@ class Histories:
 
 
 def _reader(model: Model) -> Kernel:
-    """(q, p) -> what the metrics read, in one pass; kept with the model."""
-    kept: dict[str, Kernel] = model.__dict__.setdefault("_readers", {})
-    if "sweep" not in kept:
-        q = ca.SX.sym("q", model.n)
-        bends = [ca.SX(0, 1)]
-        for link in model.chain.links:
-            if link.flexible:
-                c = model.chain.body(link, q)
-                bends.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(link.straight(c), 1.0)[0]))
-        outputs = ca.cse([ca.densify(tip_pose(model.chain, q)[:3, 3]), ca.densify(ca.vertcat(*bends))])
-        kept["sweep"] = Kernel(ca.Function("readings", [q, model.parameter_symbols], outputs))
-    return kept["sweep"]
+    """(q, p) -> what the metrics read, in one pass."""
+    q = ca.SX.sym("q", model.n)
+    bends = [ca.SX(0, 1)]
+    for link in model.chain.links:
+        if link.flexible:
+            c = model.chain.body(link, q)
+            bends.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(link.straight(c), 1.0)[0]))
+    outputs = ca.cse([ca.densify(tip_pose(model.chain, q)[:3, 3]), ca.densify(ca.vertcat(*bends))])
+    return Kernel(ca.Function("readings", [q, model.parameter_symbols], outputs))
 
 
 def peak_deflection(h: Histories) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -12,11 +12,12 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, UnsupportedModel
-from pliant.identification.study_file import applied_torque
-from pliant.model import Model
+from pliant.model import Model, read_state
+from pliant.runs.drives import read_torque
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.scenario import Scenario
+from pliant.scenario.values import as_given
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.sweep_file import SweepStudy, changed
 
@@ -94,33 +95,31 @@ class Points:
         """q0, qd0, torque and p of points of a shared model, each with one row a point."""
         s, model = self.study.scenario, self.shared
         assert model is not None
-        start_q, start_qd = s.start()
-        q, qd = (np.tile(x, (len(rows), 1)) for x in (start_q, start_qd))
-        torque: Any = applied_torque(s)
-        if any(path.startswith("torque.") for path in self.paths):
-            torque = np.tile(torque, (len(rows), 1))
+        torque: Any = as_given(s.torque)
+        given = {
+            "initial.q.": _named(s.initial.q, model.coordinates),
+            "initial.qd.": _named(s.initial.qd, model.coordinates),
+            "torque.": _named(torque, model.joints) if any(path.startswith("torque.") for path in self.paths) else {},
+        }
         columns = dict(zip(self.paths, rows.T))
-        targets = {"initial.qd.": qd, "initial.q.": q, "torque.": torque}
         for path, column in columns.items():
-            head = next((head for head in targets if path.startswith(head)), None)
-            if head is None:
-                continue
-            name = path.removeprefix(head)
-            names = list(model.joints if head == "torque." else model.coordinates)
-            targets[head][:, int(name) if name.isdigit() else names.index(name)] = column
-            motor = f"{name}.motor"
-            if head == "initial.q." and motor in names and f"{path}.motor" not in columns and not self._given(motor):
-                q[:, names.index(motor)] = column
+            for head, values in given.items():
+                if path.startswith(head):
+                    name, names = path.removeprefix(head), model.joints if head == "torque." else model.coordinates
+                    values[names[int(name)] if name.isdigit() else name] = column
+        q, qd = (
+            np.broadcast_to(read_state(model, given[head], name, many=True), (len(rows), model.n))
+            for head, name in (("initial.q.", "q0"), ("initial.qd.", "qd0"))
+        )
+        applied = read_torque(model, given["torque."] or torque, "torque", many=True).constant
+        if applied is not None:
+            torque = np.broadcast_to(applied, (len(rows), model.n_joints))
         p = (
             np.column_stack([columns[path] for path in self.robot_paths])
             if self.robot_paths
             else np.zeros((len(rows), 0))
         )
         return q, qd, torque, p
-
-    def _given(self, name: str) -> bool:
-        q = self.study.scenario.initial.q
-        return isinstance(q, dict) and name in q
 
     # -------------------------------------------------------------------------------------------- running
 
@@ -159,6 +158,11 @@ class Points:
             model, s.duration, q[0], qd[0], applied, controller, motion or None, s.method, s.rtol, s.atol, s.step,
             s.output_step, False, **s.surroundings, limits=s.limits, p=p[0], breaks=s.breaks,
         )  # fmt: skip
+
+
+def _named(given: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Values by name, from a mapping or from a list in order."""
+    return dict(zip(names, given)) if isinstance(given, tuple) else dict(given or {})
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
@@ -67,13 +66,4 @@ def frequency_map(
 
 def _frequencies(model: Model, joint: str, positions: Array, at: Mapping[str, float], joints: str) -> Array:
     """(K, modes) Hz."""
-    q = rest_state(model.chain)
-    for name, value in at.items():
-        q[model.index(name)] = value
-    rows = []
-    for value in positions:
-        q[model.index(joint)] = value
-        if f"{joint}.motor" in model.coordinates:
-            q[model.index(f"{joint}.motor")] = value
-        rows.append(model.frequencies(q, joints))
-    return np.array(rows)
+    return np.array([model.frequencies({**at, joint: float(value)}, joints) for value in positions])

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.dynamics.sliding_links import rest_state
 from pliant.model import Model
 from pliant.robot import Robot
 from pliant.runs.results import Result
@@ -30,7 +29,7 @@ def robot_html(robot: Robot) -> str:
         bends = ", ".join(name for name in FIELDS if link.shapes and getattr(link.shapes, name))
         rows.append((link.name, f"{link.joint.type}{', elastic drive' if elastic else ''}", body, bends or "–"))
     model = robot.model()
-    scene = make_scene(model, np.zeros(1), rest_state(model.chain)[None])
+    scene = make_scene(model, np.zeros(1), model.chain.rest()[None])
     return _block(robot.name, ("link", "joint", "body", "bends in"), rows, picture(scene, 0))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -21,6 +20,7 @@ from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.robot import Link
+from pliant.runs.internal_forces import RunHistory
 from pliant.runs.results import Result
 
 STATIONS = 25
@@ -142,7 +142,11 @@ def scene_of(result: Result, frames: int | None = None) -> Scene:
     if not len(result):
         raise ModelError("the result has no rows; nothing can be drawn")
     rows = frame_rows(result.t, frames)
-    return make_scene(result.model, result.t[rows], result.q[rows], result.parameters)
+    try:
+        history = result.history.at(rows)
+    except ModelError:  # a file does not keep its loads
+        history = None
+    return make_scene(result.model, result.t[rows], result.q[rows], result.parameters, history)
 
 
 def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
@@ -154,15 +158,15 @@ def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
     return np.unique(np.where(wanted - t[after - 1] < t[after] - wanted, after - 1, after))
 
 
-def make_scene(model: Model, t: Array, q: Array, p: Array | None = None) -> Scene:
-    """The scene of states `q` (F, n) at times `t`."""
+def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history: RunHistory | None = None) -> Scene:
+    """The scene of states `q` (F, n) at times `t`, with strains from the section forces of a run where it is given."""
     values = model.nominal_parameters if p is None else np.asarray(p, dtype=float)
     deformed = _deformation(model, np.atleast_2d(q), values)
     length = [float(np.linalg.norm(part.straight[0, -1] - part.straight[0, 0])) for part in deformed]
     offsets = [float(np.linalg.norm(part.origin[:3, 3])) for part in deformed]
     reach = sum(length) + sum(offsets) or 1.0
     links = [
-        _link(model, k, part, np.atleast_2d(q), reach)
+        _link(model, k, part, np.atleast_2d(q), reach, history)
         for k, part in enumerate(deformed)
     ]  # fmt: skip
     gravity = np.asarray(model.robot.gravity, dtype=float)
@@ -184,12 +188,10 @@ class _Deformed:
     turn: Array
 
 
-_KERNELS: WeakKeyDictionary[Model, tuple[Kernel, Any]] = WeakKeyDictionary()
-
-
 def _kernels(model: Model) -> tuple[Kernel, Any]:
     """Displacements, rotations and straight stations of all links as one kernel, and what does not move; made once."""
-    if model not in _KERNELS:
+
+    def make() -> tuple[Kernel, Any]:
         q, moving, fixed = ca.SX.sym("q", model.n), [], []
         for link in model.chain.links:
             c = model.chain.body(link, q)
@@ -203,11 +205,9 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
             fixed += [link.joint.origin_rotation.matrix, link.joint.origin, tip.R.matrix]
         p = model.parameter_symbols
         function = ca.Function("scene", [q, p], [ca.densify(ca.SX(x)) for x in moving])
-        _KERNELS[model] = (
-            Kernel(function, "vm"),
-            ca.Function("fixed", [q, p], [ca.densify(ca.SX(x)) for x in fixed]),
-        )
-    return _KERNELS[model]
+        return Kernel(function, "vm"), ca.Function("fixed", [q, p], [ca.densify(ca.SX(x)) for x in fixed])
+
+    return model.derived("scene", (), make)
 
 
 def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
@@ -224,7 +224,7 @@ def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
     return found
 
 
-def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float) -> SceneLink:
+def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None) -> SceneLink:
     chain_link, link = model.chain.links[place], model.robot.links[place]
     index = chain_link.joint_index
     joint = q[:, index] if index is not None else np.zeros(len(q))
@@ -235,7 +235,11 @@ def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float) -> 
     eta = np.linspace(0.0, 1.0, straight.shape[1])
     true, is_round = _true_half(link, eta)
     half = drawn_half(true, reach)
-    strain = _strain(straight, turn, true if true.max() > 0 else half)
+    size = true if true.max() > 0 else half
+    if history is not None and chain_link.body.data is not None and not chain_link.slides:
+        strain = history.largest_strains(place, eta.tolist(), size, is_round, points=3)
+    else:
+        strain = _drawn_strain(straight, turn, size, is_round)
     if link.beam is not None and link.beam.slides and link.beam.total_length is not None:
         behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
         straight, shift, turn, strain, half = behind
@@ -262,13 +266,7 @@ def _true_half(link: Link, eta: Array) -> tuple[Array, bool]:
     if section is None:
         return np.zeros((len(eta), 2)), True
 
-    def size(name: str) -> Array:
-        value = getattr(section, name)
-        column = np.interp(eta, section.x or (), value) if isinstance(value, tuple) else np.full(len(eta), float(value))
-        return np.asarray(column) / 2
-
-    names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(section.shape, ("width", "height"))
-    return np.column_stack([size(name) for name in names]), section.shape in ("rod", "tube")
+    return section.half_sizes(eta)
 
 
 def drawn_half(true: Array, reach: float) -> Array:
@@ -279,15 +277,17 @@ def drawn_half(true: Array, reach: float) -> Array:
     return np.asarray(true * max(1.0, least / widest))
 
 
-def _strain(straight: Array, turn: Array, half: Array) -> Array:
-    """Largest bending strain |v''| y + |w''| z of each section, from the slopes by differences along the axis."""
+def _drawn_strain(straight: Array, turn: Array, half: Array, is_round: bool) -> Array:
+    """Largest bending strain of each section of the drawn shape, by differences along the axis: of sliding beams, whose
+    section forces are not followed, and of arms of which only a state is known."""
     if turn.shape[1] < 3:
         return np.zeros(turn.shape[:2])
     x = straight[..., 0]
     eta = np.linspace(0.0, 1.0, turn.shape[1])
     length = (x[:, -1] - x[:, 0])[:, None, None]
     bent = np.gradient(turn, eta, axis=1, edge_order=2)[..., 1:] / length
-    return np.asarray(np.hypot(bent[..., 1] * half[:, 0], bent[..., 0] * half[:, 1]))
+    y, z = np.abs(bent[..., 0]), np.abs(bent[..., 1])
+    return np.asarray(half[:, 0] * np.hypot(y, z) if is_round else half[:, 0] * z + half[:, 1] * y)
 
 
 def _moved(link: SceneLink, value: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.control import natural_gains
 from pliant.dynamics.build import shapes_that_change
-from pliant.model import Model
+from pliant.model import Model, read_state
 from pliant.robot import Robot
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
@@ -146,11 +146,7 @@ def _start(model: Model, choices: Choices, p: Array) -> Array:
     """Released from the straight arm; every other manoeuvre begins at static rest."""
     if choices.manoeuvre != "release":
         return model.equilibrium(choices.start, p=p)
-    q = np.concatenate([choices.start, np.zeros(model.n - model.n_joints)])
-    for k, name in enumerate(model.joints):
-        if f"{name}.motor" in model.coordinates:
-            q[model.index(f"{name}.motor")] = choices.start[k]
-    return q
+    return read_state(model, choices.start)
 
 
 def scenario(choices: Choices) -> Scenario:

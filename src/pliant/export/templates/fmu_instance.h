@@ -54,7 +54,7 @@ static void update(Instance *s)
     double *v = s->values;
     if (s->stale) {
         model_accelerations(v + Q, v + Q + N, v + INPUTS, v + PARAMETERS, v + ACCELERATIONS);
-        model_outputs(v + Q, v + PARAMETERS, v + OUTPUTS);
+        model_outputs(v + Q, v + Q + N, v + ACCELERATIONS, v + PARAMETERS, v + OUTPUTS);
         s->stale = 0;
     }
 }

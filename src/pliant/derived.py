@@ -1,0 +1,56 @@
+"""What is derived from an object and worth keeping with it: a cache that belongs to its owner and has a bound."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+MOST = 32
+"""Entries of one kind."""
+
+
+class Same:
+    """An object as a key: equal only to itself, and alive as long as the key is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+
+class Derived:
+    """Things made from the owner, by kind and key; of each kind those that were asked for last.
+
+    Examples
+    --------
+    >>> derived = Derived()
+    >>> derived("squares", 3, lambda: 9)
+    9
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._kinds: dict[str, dict[Hashable, Any]] = {}
+        self._lock = threading.RLock()
+
+    def __call__(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gave for this key, or gives now."""
+        with self._lock:
+            kept = self._kinds.setdefault(kind, {})
+            value: T = kept.pop(key) if key in kept else make()
+            kept[key] = value  # the last one asked for goes last
+            while len(kept) > self._most:
+                kept.pop(next(iter(kept)))
+            return value
+
+    def count(self, kind: str) -> int:
+        """How many things of a kind are kept."""
+        return len(self._kinds.get(kind, ()))

@@ -1,0 +1,126 @@
+"""Stations of a link: where a section is, how it moves with the coordinates, and how users name it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.rotations import SX
+from pliant.dynamics.bodies import ROTATIONS
+from pliant.dynamics.chain import Chain, ChainLink
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.shapes import gauss_rule
+from pliant.shapes.quadrature import Rule
+
+NAMED = {"tip": 1.0, "middle": 0.5}
+
+
+def place_of(chain: Chain, link: str | int) -> int:
+    """Number of a link from its name or number."""
+    names = [known.name for known in chain.links]
+    if isinstance(link, str):
+        if link not in names:
+            raise ModelError(f"link: got {link!r}, expected one of {', '.join(names)}")
+        return names.index(link)
+    if not -len(names) <= link < len(names):
+        raise ModelError(f"link: got {link}, expected a number below {len(names)}, or one of {', '.join(names)}")
+    return range(len(names))[link]
+
+
+def link_length(link: ChainLink) -> SX:
+    """Length of a link that does not slide: a number, or an expression of the parameters."""
+    return link.body.length(ca.SX.zeros(len(link.body_indices)))
+
+
+def fixed_length(link: ChainLink) -> float:
+    """Length of a link; refuses one that is a parameter of the model."""
+    length = ca.SX(link_length(link))
+    if not length.is_constant():
+        raise ModelError(
+            f"link {link.name!r}: its length is a parameter of the model, so that a station in metres is not a fixed "
+            "part of it; use 'tip' or 'middle'"
+        )
+    return float(length)
+
+
+def fraction(link: ChainLink, x: float | str, length: float | None = None) -> float:
+    """Station as a part of the length, from metres or a name; `length` where it is a parameter of known value."""
+    if isinstance(x, str):
+        if x not in NAMED:
+            raise ModelError(f"x: got {x!r}, expected a station in metres, 'tip' or 'middle'")
+        return NAMED[x]
+    if link.slides:
+        raise ModelError(f"links.{link.name}: stations of a sliding beam are 'tip' or 'middle' of its free length")
+    if x == 0.0:
+        return 0.0
+    length = fixed_length(link) if length is None else length
+    if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
+        raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.name!r}")
+    return min(float(x) / length, 1.0)
+
+
+def material_fraction(link: ChainLink, x: float | str) -> float:
+    """Likewise, for what is fixed to the material: a sliding beam has no such station but its tip."""
+    if link.slides and x != "tip":
+        raise UnsupportedModel(f"link {link.name!r} slides: its material passes every station but the tip; use 'tip'")
+    return fraction(link, x)
+
+
+def section_map(link: ChainLink, c: SX, eta: float) -> tuple[SX, SX, SX]:
+    """Position r of a section in link axes, and its angular and linear velocity (3, k) per rate of the amplitudes."""
+    if eta == 1.0:
+        tip = link.body.tip(c, ca.SX.zeros(c.shape))
+        return tip.p, tip.W, tip.J
+    own = ca.SX.sym("c", c.shape[0])
+    r, theta = link.body.point(own, eta)
+    J, slope = ca.jacobian(r, own), ca.jacobian(theta, own)
+    W = ca.mtimes(ROTATIONS[link.body.rotation](theta)[1], slope)
+    r, W, J = ca.substitute([ca.densify(r), ca.densify(W), ca.densify(J)], [own], [c])
+    return r, W, J
+
+
+def section_axes(link: ChainLink, c: SX, eta: float) -> SX:
+    """(3, 3) rotation from the axes of a section itself, without a frame fixed beyond it, to those of its link."""
+    return ROTATIONS[link.body.rotation](link.body.point(c, eta)[1])[0].matrix
+
+
+def section_rotation(link: ChainLink, c: SX, eta: float) -> SX:
+    """(3, 3) rotation from the axes of a section to those of its link; at the tip, from the tip frame."""
+    return link.body.tip(c, ca.SX.zeros(c.shape)).R.matrix if eta == 1.0 else section_axes(link, c, eta)
+
+
+def shape_curvature(link: ChainLink, c: SX, eta: float) -> SX:
+    """(phi', -w'', v'') of the shapes at a station: a function of the amplitudes alone.
+
+    For what observers know of a bent link. Few modes miss near the root and at loaded sections; what a section really
+    carries is in `section_forces`.
+    """
+    shapes, data = link.body.shapes, link.body.data
+    if shapes is None or data is None or link.slides or link.body.follows:
+        raise UnsupportedModel(f"link {link.name!r}: it has no shapes of its own on a fixed length")
+    first, second = (shapes.evaluate(np.array([eta]), order)[0].tolist() for order in (1, 2))
+    out = ca.SX.zeros(3)
+    for j, (field, power) in enumerate(zip(shapes.fields, shapes.powers)):
+        if field == "torsion":
+            out[0] += first[j] * data.length ** (power - 1) * c[j]
+        elif field == "bending_y":
+            out[2] += second[j] * data.length ** (power - 2) * c[j]
+        elif field == "bending_z":
+            out[1] -= second[j] * data.length ** (power - 2) * c[j]
+    return out
+
+
+def station_rule(link: ChainLink, low: float, high: float, points: int | None = None) -> Any:
+    """Gauss rule between two stations that is exact for the shapes of the link, or of some points."""
+    if low >= high:
+        return Rule(np.zeros(0), np.zeros(0))
+    if points is not None:
+        x, w = np.polynomial.legendre.leggauss(points)
+        return Rule(low + (high - low) * (1 + x) / 2, (high - low) * w / 2)
+    parts = [part.shapes for part in link.body.shapes.parts] if link.body.shapes is not None else []
+    breaks = np.concatenate([[low, high], *(part.breaks for part in parts)])
+    return gauss_rule(
+        np.unique(breaks[(breaks >= low) & (breaks <= high)]), max((p.wavenumber for p in parts), default=0)
+    )
