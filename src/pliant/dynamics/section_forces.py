@@ -2,8 +2,8 @@
 
 Wrenches follow from the balance of everything beyond a section: inertia, weight and loads, summed inwards. This holds
 whatever the number of shapes, where the stiffness times the curvature of a few modes misses near the root and at
-loaded sections (by 4 % at the root under a tip force with two modes, 14 % with one). Curvature and strain are these forces over
-the stiffness of the section: the one rule of the library for both.
+loaded sections (by 4 % at the root under a tip force with two modes, 14 % with one). Curvature and strain are these
+forces over the stiffness of the section.
 """
 
 from __future__ import annotations
