@@ -56,7 +56,7 @@ def of_the_shapes(run: Result, x: float) -> Any:
 
 
 def test_curvature_follows_from_the_forces_and_not_from_a_few_modes() -> None:
-    """A force at the tip: EI v'' = F (L - x). Modes give F L sum -(-1)^i 4 / beta_i^2 at the root, 4 % less with two."""
+    """A force at the tip: EI v'' = F (L - x). Modes give F L sum +-4 / beta_i^2 at the root, 4 % off with two."""
     exact = 1e-3 * LENGTH / EI_Z
     run = at_rest(cantilever(modes(2)), [Wrench(force=(0, 1e-3, 0))])
     assert run.curvature("arm", 0.0)[-1, 2] == pytest.approx(exact, rel=1e-5)
