@@ -26,6 +26,7 @@ from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.dynamics.sliding_modes import Jet, LengthModes, MovingModes
 from pliant.shapes import BendingModes, LinkShapes, gauss_rule
+from pliant.shapes.quadrature import gauss
 
 ORDERS = (0, 1, 2)
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2))  # products of derivatives that occur
@@ -197,8 +198,7 @@ class FollowedShapes:
     def _integrals(self) -> ca.Function:
         """l -> A, X and the grams, by Gauss quadrature: traced once, since they depend on nothing else."""
         l = ca.SX.sym("l")
-        points, weights = np.polynomial.legendre.leggauss(self.points)
-        eta, w = ((1 + points) / 2).tolist(), (weights / 2).tolist()
+        eta, w = (x.tolist() for x in gauss(self.points))
         planes = self._at(l)
         jets = [_gathered([plane.values(x) for plane in planes]) for x in eta]
         A = [l * sum(wk * jet[a] for wk, jet in zip(w, jets)) for a in ORDERS]

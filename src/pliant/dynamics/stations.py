@@ -12,7 +12,7 @@ from pliant.dynamics.bodies import ROTATIONS
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.shapes import gauss_rule
-from pliant.shapes.quadrature import Rule
+from pliant.shapes.quadrature import Rule, gauss
 
 NAMED = {"tip": 1.0, "middle": 0.5}
 
@@ -117,8 +117,8 @@ def station_rule(link: ChainLink, low: float, high: float, points: int | None = 
     if low >= high:
         return Rule(np.zeros(0), np.zeros(0))
     if points is not None:
-        x, w = np.polynomial.legendre.leggauss(points)
-        return Rule(low + (high - low) * (1 + x) / 2, (high - low) * w / 2)
+        x, w = gauss(points)
+        return Rule(low + (high - low) * x, (high - low) * w)
     parts = [part.shapes for part in link.body.shapes.parts] if link.body.shapes is not None else []
     breaks = np.concatenate([[low, high], *(part.breaks for part in parts)])
     return gauss_rule(

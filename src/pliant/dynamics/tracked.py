@@ -22,6 +22,7 @@ from pliant.dynamics.bodies import ROTATIONS, BeamData, LinearBeam, Moments, Tip
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.tracked_modes import LoadedModes, TrackedModes
 from pliant.shapes import LinkShapes
+from pliant.shapes.quadrature import gauss
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,7 @@ class TrackedBeam:
         s, D, eps, gram, P = zero(3), zero(3, 3), zero(3, k), zero(k, k), zero(3, 3)
         H, N = [zero(3, 3) for _ in range(k)], [zero(3, 3) for _ in range(k)]
         f_beta, X_beta, b_beta = zero(3), zero(3, 3), zero(k)
-        nodes, weights = np.polynomial.legendre.leggauss(self.points)
-        for eta, w in zip(((1 + nodes) / 2).tolist(), (weights / 2).tolist()):
+        for eta, w in zip(*(x.tolist() for x in gauss(self.points))):
             r, m = self._at(modes, c, eta)[0], w
             phi = ca.jacobian(r, c)
             rd = ca.mtimes(phi, cd)

@@ -52,7 +52,8 @@ class Rule(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _gauss(points: int) -> tuple[Array, Array]:
+def gauss(points: int) -> tuple[Array, Array]:
+    """Points and weights of Gauss and Legendre on [0, 1]."""
     x, w = np.polynomial.legendre.leggauss(points)
     return 0.5 * (1 + x), 0.5 * w
 
@@ -65,7 +66,7 @@ def gauss_rule(breaks: ArrayLike, wavenumber: float = 0.0) -> Rule:
     """
     edges = np.unique(np.asarray(breaks, dtype=float))
     lengths = np.diff(edges)
-    local = [_gauss(16 + ceil(wavenumber * h)) for h in lengths]
+    local = [gauss(16 + ceil(wavenumber * h)) for h in lengths]
     eta = np.concatenate([left + h * x for left, h, (x, _) in zip(edges[:-1], lengths, local)])
     return Rule(eta, np.concatenate([h * w for h, (_, w) in zip(lengths, local)]))
 
