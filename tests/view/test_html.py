@@ -107,7 +107,7 @@ def test_plots_seek_and_zoom_together(opened: Tab) -> None:
     page.wait_for_timeout(100)
     shown = "[...document.querySelectorAll('.cursor')].filter((e) => e.offsetParent)"
     lefts = page.evaluate(f"{shown}.map((e) => parseFloat(e.style.left) / e.parentElement.clientWidth)")
-    assert len(lefts) == 3
+    assert len(lefts) == 4  # joint angles, the tip, and two links
     np.testing.assert_allclose(lefts, 0.6, atol=0.03)  # 0.8 s in the new stretch from 0.5 to 1.0 s
     assert opened.troubles == []
 

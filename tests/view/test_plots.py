@@ -13,7 +13,8 @@ import pliant
 from pliant.errors import ModelError, PliantError
 from pliant.runs.results import Result
 from pliant.view import FIGURES, compare, mode_shapes, plot
-from pliant.view.spectrum import amplitudes, tip_deflection
+from pliant.view.run_panels import tip_shift
+from pliant.view.spectrum import amplitudes
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_a_spectrum_has_the_height_of_a_sine() -> None:
 
 
 def test_the_spectrum_peaks_where_the_arm_vibrates_and_marks_it(result: Result) -> None:
-    f, height = amplitudes(result.t, tip_deflection(result))
+    f, height = amplitudes(result.t, tip_shift(result))
     own = result.model.frequencies(result.q[-1], "free")
     above = f > 10.0  # the pendulum motions are slower
     peak = f[above][np.argmax(height[above])]
@@ -121,7 +122,7 @@ def test_tip_deflection_of_a_bent_link() -> None:
     own = run.deflection("arm", "tip")
     c, s = np.cos(run["arm"]), np.sin(run["arm"])
     turned = np.column_stack([-s * own[:, 1], c * own[:, 1]])
-    assert np.allclose(tip_deflection(run)[:, :2], turned, atol=1e-14)
+    assert np.allclose(tip_shift(run)[:, :2], turned, atol=1e-14)
 
 
 def test_mistakes(result: Result, tmp_path: Path) -> None:
