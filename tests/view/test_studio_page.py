@@ -67,13 +67,13 @@ class Visitor:
         self.page.mouse.click(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
 
     def numbers(self) -> tuple[int, float, float]:
-        """Of the page: the run, the tip's distance at the end, and the lowest frequency (Hz)."""
+        """Of the page: the run, the tip's distance at the end (mm), and the lowest frequency (Hz)."""
         text = self.text()
         run = re.search(r"run (\d+): tip", text)
-        tip = re.search(r"([\d.e+-]+) m?m at the end", text)
+        tip = re.search(r"([\d.e+-]+) (m|mm|µm) at the end", text)
         frequency = re.search(r"frequencies: ([\d.e+-]+)", text)
         assert None not in (run, tip, frequency), text[:600]
-        return int(run[1]), float(tip[1]), float(frequency[1])
+        return int(run[1]), float(tip[1]) * {"m": 1e3, "mm": 1.0, "µm": 1e-3}[tip[2]], float(frequency[1])
 
     def after(self, action: Any, seconds: float = 90.0) -> tuple[int, float, float]:
         """Do it, wait for the page to show a later run, and read its numbers."""

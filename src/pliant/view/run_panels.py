@@ -47,7 +47,10 @@ def _of_joints(
         unit, scale = position_unit(result.robot, name)
         curve = Curve(name, result.t, scale * series if positions else series, result.joints.index(name))
         found.setdefault(unit, []).append(curve)
-    return [Panel(*words[unit], tuple(curves), span=span) for unit, curves in found.items()]
+    return [
+        Panel(*words[unit], tuple(curves), of=curves[0].label if len(curves) == 1 else "", span=span)
+        for unit, curves in found.items()
+    ]
 
 
 # -------------------------------------------------------------------------------------------------------- deflections

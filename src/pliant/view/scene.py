@@ -170,7 +170,8 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None) -> Scen
     up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])
     sizes = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in model.robot.links if link.beam is not None]
     slim = any(size < SLIMMEST * reach for size in sizes)
-    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(model.robot.payload.mass))
+    payload = dict(zip(model.parameters, values)).get("payload.mass", model.robot.payload.mass)
+    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload))
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Stage:
         with self.lock:
             if self.scene is None:
                 return
-            frame = int(np.clip(np.searchsorted(self.scene.t, self.clock.value), 0, len(self.scene) - 1))
+            frame = int(np.abs(self.scene.t - self.clock.value).argmin())
             placed = self._arms["/arm"].placed
             with self.server.atomic():
                 for arm in self._arms.values():

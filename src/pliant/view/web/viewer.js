@@ -224,7 +224,7 @@
   function look(name) {
     if (!stage) return;
     const { camera, controls } = stage, { centre, radius } = data.camera;
-    const distance = 0.98 * radius / Math.sin(Math.PI * camera.fov / 360) / Math.min(1, camera.aspect);
+    const distance = 1.06 * radius / Math.sin(Math.PI * camera.fov / 360) / Math.min(1, camera.aspect);
     controls.target.set(...centre);
     camera.position.set(...add(centre, times(distance, unit(CAMERAS[name]()))));
     controls.update();
