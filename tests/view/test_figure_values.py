@@ -11,7 +11,7 @@ import pytest
 import pliant
 from pliant.runs.results import Result
 from pliant.view import compare, frequency_map, mode_shapes, plot
-from pliant.view.figure_data import energy_unit, length_unit
+from pliant.view.figure_data import energy_unit, length_unit, strain_text
 from pliant.view.spectrum import amplitudes
 
 from .crooked import crooked_robot
@@ -181,6 +181,12 @@ def test_units_and_factors_belong_together(size: float) -> None:
         assert factor * SI[unit] == pytest.approx(1.0, rel=1e-15)
     assert length_unit(values)[0] == ("m" if size >= 0.5 else "mm" if size >= 2e-5 or size == 0 else "µm")
     assert energy_unit(values)[0] == ("kJ" if size >= 1e4 else "J" if size >= 1e-2 or size == 0 else "mJ")
+
+
+def test_strain_in_words() -> None:
+    assert strain_text(0.01234) == "1.23 %"
+    assert strain_text(0.00567) == "5670 µε"
+    assert strain_text(4.5e-5) == "45 µε"
 
 
 # ----------------------------------------------------------------------------------------------------------- spectrum

@@ -13,6 +13,7 @@ import pliant
 from pliant.errors import ModelError, PliantError
 from pliant.runs.results import Result
 from pliant.view import FIGURES, compare, mode_shapes, plot
+from pliant.view.html import page
 from pliant.view.run_panels import tip_shift
 from pliant.view.spectrum import amplitudes
 
@@ -151,6 +152,17 @@ def test_rigid_arms_have_no_deflections() -> None:
     assert texts == ["no link of this arm bends"]
     for name in FIGURES:
         plot(run, name)
+
+
+def test_arms_without_joints_can_be_drawn() -> None:
+    """A beam on a wall vibrates; nothing turns."""
+    beam = pliant.Beam(length=0.7, mass_per_length=1.3, EI_y=20.0, EI_z=50.0)
+    link = pliant.Link(name="boom", joint=pliant.Joint(type="fixed"), beam=beam, shapes=pliant.Shapes(bending_y=1))
+    run = pliant.simulate(pliant.Robot(name="wall", links=(link,)).model(), 0.05, {"boom.bending_y.1": 0.01})
+    for name in FIGURES:
+        plot(run, name)
+    assert plot(run, "torques").axes[0].texts[0].get_text() == "no joint of this arm moves"
+    page(run)
 
 
 def test_comparison(result: Result) -> None:

@@ -64,17 +64,11 @@ def _apart(result: Result, other: Result) -> Panel:
 
 
 def _labels(result: Result, other: Result) -> tuple[str, str]:
-    for one, two in (
-        (result.robot.name, other.robot.name),
-        (result.options["formulation"], other.options["formulation"]),
-        (f"rotation {result.options['rotation']}", f"rotation {other.options['rotation']}"),
-        (_stiffening(result), _stiffening(other)),
-        (result.stats.method, other.stats.method),
-    ):
-        if one != two:
-            return str(one), str(two)
-    return "first", "second"
+    """The first words that tell the runs apart."""
+    return next((pair for pair in zip(_words(result), _words(other)) if pair[0] != pair[1]), ("first", "second"))
 
 
-def _stiffening(result: Result) -> str:
-    return "with stiffening" if result.options["stiffening"] else "without stiffening"
+def _words(run: Result) -> tuple[str, ...]:
+    o = run.options
+    stiffening = "with stiffening" if o["stiffening"] else "without stiffening"
+    return run.robot.name, str(o["formulation"]), f"rotation {o['rotation']}", stiffening, run.stats.method

@@ -112,7 +112,7 @@ def length_unit(*values: Array) -> tuple[str, float]:
 
 def strain_text(strain: float) -> str:
     """A strain as it is read easily."""
-    return f"{100 * strain:.3g} %" if strain >= 0.01 else f"{1e6 * strain:.3g} µε"
+    return f"{100 * strain:.3g} %" if strain >= 0.01 else f"{float(f'{1e6 * strain:.3g}'):g} µε"
 
 
 def _largest(values: tuple[Array, ...]) -> float:

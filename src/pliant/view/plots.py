@@ -11,7 +11,7 @@ from pliant.robot.faults import suggestion
 from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.view import run_panels, spectrum
-from pliant.view.figure_data import Panel
+from pliant.view.figure_data import Panel, Quantity
 from pliant.view.panel_drawing import draw_panels, panels_figure, panels_height
 from pliant.view.style import WIDTH, Paths, figure
 
@@ -32,6 +32,8 @@ class Drawing:
 
 def _apart(panels: list[Panel]) -> list[Panel]:
     """A panel for each joint, in the order of the arm, if they are few."""
+    if not panels:
+        return [Panel("joints", Quantity("position", "deg"), note="no joint of this arm moves")]
     single = [one for panel in panels for one in panel.split()]
     return panels if len(single) > FEW else sorted(single, key=lambda one: int(one.curves[0].role))
 

@@ -65,7 +65,7 @@ class Stage:
             if new:
                 self.server.flush()
                 time.sleep(FRAME)  # a browser that turns the scene after the camera would turn both
-                self._camera(scene, outlook(scene, self._arms["/arm"].placed))
+                self._camera(outlook(scene, self._arms["/arm"].placed), tuple(scene.up))
 
     def _exchange(self, scene: Scene, kept: tuple[Scene, ...], keep_time: bool, new: bool) -> None:
         self.scene, self.kept = scene, kept
@@ -137,15 +137,15 @@ class Stage:
             ),
         ]  # fmt: skip
 
-    def _camera(self, scene: Scene, seen: Outlook) -> None:
+    def _camera(self, seen: Outlook, up: Any) -> None:
         """Everything that the arm touches fills the picture."""
-        centre, eye = seen.centre, seen.centre + 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards
+        eye = tuple(seen.centre + 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards)
         first = self.server.initial_camera
-        first.position, first.look_at, first.up, first.fov = tuple(eye), tuple(centre), tuple(scene.up), FIELD_OF_VIEW
+        first.position, first.look_at, first.up, first.fov = eye, tuple(seen.centre), up, FIELD_OF_VIEW
         for client in self.server.get_clients().values():
             camera = client.camera
-            camera.up_direction, camera.fov = tuple(scene.up), FIELD_OF_VIEW
-            camera.position, camera.look_at = tuple(eye), tuple(centre)
+            camera.up_direction, camera.fov = up, FIELD_OF_VIEW
+            camera.position, camera.look_at = eye, tuple(seen.centre)
 
     def draw(self) -> None:
         """The arm at the time of the clock."""

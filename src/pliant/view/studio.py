@@ -135,7 +135,8 @@ class Studio:
             with self.joints_place:
                 self.joint_folder = self.server.gui.add_folder(c.robot.name)
             with self.joint_folder:
-                self.joints = [self._joint(link, k) for k, link in enumerate(_moving(c.robot))]
+                moving = [link for link in c.robot.links if link.joint.moves]
+                self.joints = [self._joint(link, k) for k, link in enumerate(moving)]
         finally:
             self.refreshing = False
 
@@ -266,10 +267,6 @@ class Studio:
         """Stop the server."""
         self.stage.close()
         self.server.stop()
-
-
-def _moving(robot: Robot) -> list[Any]:
-    return [link for link in robot.links if link.joint.moves]
 
 
 def _scene(run: StudioRun) -> Scene:
