@@ -79,7 +79,7 @@ def made_up_run(links: int = 5, rows: int = 150) -> Result:
             q[:, model.index(f"{name}.motor")] += q[:, model.index(name)]
     qd = size * rate * np.cos(rate * t[:, None] + phase[0])
     tau = 20 * np.sin(3 * t[:, None] + phase[1, : model.n_joints]) + 7 * np.arange(model.n_joints)
-    stats = RunStats("finished", "", "dop853", "", 1, 0, 1, 0, 0, 0.1, False, (), ())
+    stats = RunStats("event", "tip stopped", "rodas5p", "stiff", 321, 12, 4567, 89, 45, 0.678, False, ((0.4, "stop"),))
     run = Result(
         t, q, qd, 3 * np.cos(9 * t), robot, asdict(model.options), np.array([]), stats,
         Readings.of(tau, np.zeros(rows), np.zeros_like(q)), {},

@@ -260,10 +260,10 @@ def test_comparison_by_label(short_crooked: Result) -> None:
 
 @pytest.mark.parametrize(("joint", "unit"), [("upper", "deg"), ("rail", "m")])
 def test_frequency_map_by_mode(joint: str, unit: str) -> None:
-    """Hz over the joint's position; the motor goes with it."""
+    """Hz over the joint's position while another stands where it is told; the motor goes with its joint."""
     model = crooked_robot(3).model()
     values = np.array([-0.4, 0.1, 0.7])
-    at = {"base": 0.2, "base.motor": 0.2}
+    at = {"rail": 0.3, "rail.motor": 0.3} if joint == "upper" else {"upper": 0.4}
     (axes,) = frequency_map(model, joint, values, at=at, count=3).axes
     assert axes.get_xlabel() == f"{joint} ({unit})"
     assert axes.get_ylabel() == "frequency, joints locked (Hz)"

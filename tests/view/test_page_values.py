@@ -150,3 +150,53 @@ def test_camera_of_the_page_is_that_of_movies(held: dict[str, Any], crooked: Res
     for name, value in vars(seen).items():
         np.testing.assert_allclose(held["camera"][name], value, err_msg=name)
     np.testing.assert_allclose(held["up"], -np.array([1.5, -2.5, -9.0]) / np.linalg.norm([1.5, -2.5, -9.0]))
+
+
+# ---------------------------------------------------------------------------------------------- tables in words
+
+
+def test_facts_of_the_run(held: dict[str, Any], crooked: Result) -> None:
+    """Each number of the statistics in its row; the arm's numbers by their paths."""
+    tables = {title: dict(rows) for title, rows in held["facts"]}
+    assert tables["Run"] == {
+        "status": "event: tip stopped",
+        "duration": f"{crooked.t[-1]:g} s, {len(crooked)} rows",
+        "method": "rodas5p (stiff)",
+        "steps": "321 (12 rejected)",
+        "evaluations": "4567, 89 Jacobians",
+        "wall time": "0.678 s",
+        "energy balance": f"within {np.abs(crooked.energy_balance).max():.2g} J",
+        "event at 0.4 s": "stop",
+    }
+    assert tables["Model"]["formulation"] == "denoc"
+    assert tables["Model"]["coordinates"] == ", ".join(crooked.coordinates)
+    robot = next(rows for title, rows in tables.items() if title.startswith("Robot"))
+    assert float(robot["links.upper.beam.length"]) == 0.73
+    assert float(robot["links.base.joint.drive.gear_ratio"]) == 60.0
+    assert float(robot["payload.mass"]) == 0.25
+    assert held["title"] == "crooked"
+    assert held["subtitle"] == f"{crooked.t[-1]:g} s by denoc and rodas5p, event"
+    assert held["payload"] == 0.25
+
+
+def test_notebook_tables(crooked: Result) -> None:
+    """A row for each link: its joint, its body, and the directions in which it bends."""
+
+    def rows(text: str) -> list[list[str]]:
+        return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
+
+    assert rows(crooked.robot._repr_html_())[1:] == [
+        ["base", "revolute, elastic drive", "rigid", "–"],
+        ["rail", "prismatic, elastic drive", "rigid", "–"],
+        ["upper", "revolute", "beam, 0.73 m", "bending_y, bending_z, torsion"],
+        ["fore", "revolute, elastic drive", "beam, 0.46 m", "bending_y, bending_z"],
+        ["tool", "prismatic", "rigid", "–"],
+    ]
+    told = dict(rows(crooked._repr_html_()))
+    assert told["status"] == "event: tip stopped"
+    assert told["steps"] == "321 (12 rejected)"
+    assert told["energy balance"] == f"within {np.abs(crooked.energy_balance).max():.2g} J"
+    model = dict(rows(crooked.model._repr_html_()))
+    assert model["coordinates"] == ", ".join(crooked.coordinates)
+    shown = [float(f) for f in model["frequencies, joints locked (Hz)"].split(", ")]
+    np.testing.assert_allclose(shown, crooked.model.frequencies()[:6], rtol=1e-3)
