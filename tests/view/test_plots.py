@@ -45,7 +45,7 @@ def test_every_figure_is_drawn_with_units(result: Result, driven: Result, name: 
     assert both[0].read_bytes()[:4] == b"\x89PNG"
 
 
-def test_png_has_200_dots_an_inch(result: Result, tmp_path: Path) -> None:
+def test_png_has_200_dots_per_inch(result: Result, tmp_path: Path) -> None:
     from PIL import Image
 
     figure = plot(result, "energy", path=tmp_path / "energy.png")

@@ -24,7 +24,7 @@ _LABELS = {"bending_y": "along y", "bending_z": "along z", "torsion": "twist", "
 
 @checked
 def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = None) -> Figure:
-    """The first shape functions of a link over its length, one axes a field, with their frequencies.
+    """The first shape functions of a link over its length, one axes per field, with their frequencies.
 
     Frequencies are those of the link by itself under its own boundary load. Of finite elements the natural modes are
     drawn, which they stand for.

@@ -16,7 +16,7 @@ from pliant.studies.korayem_shafei.runs import Runs
 from pliant.studies.study import Figure, Table
 from pliant.view.style import time_axis
 
-LABELS = ("modes (one a link, Gibbs-Appell)", "finite elements (converged)")
+LABELS = ("modes (one per link, Gibbs-Appell)", "finite elements (converged)")
 Quantity = Callable[[Result], Any]
 
 
