@@ -128,18 +128,13 @@ def _link(link: SceneLink, result: Result) -> dict[str, Any]:
         "stations": link.straight.shape[1],
         "joint": _floats(link.joint),
         "motor": _floats(link.motor),
-        "straight": _scaled(_thrifty(link.straight)),
+        "straight": _scaled(link.straight),
         "shift": _scaled(link.shift),
         "turn": _scaled(link.turn),
         "strain": _scaled(link.strain),
         "half": link.half.ravel().tolist(),
         "round": link.round,
     }
-
-
-def _thrifty(values: Array) -> Array:
-    """One frame where all are alike."""
-    return values[:1] if (values == values[:1]).all() else values
 
 
 def _plot(tab: str, panel: Panel) -> dict[str, Any]:
@@ -163,7 +158,8 @@ def _floats(values: Array) -> str:
 
 
 def _scaled(values: Array) -> dict[str, Any]:
-    """int16 with one scale: 3e-5 of the largest, far below what can be seen."""
+    """int16 with one scale: 3e-5 of the largest, far below what can be seen; one frame where all are alike."""
+    values = values[:1] if (values == values[:1]).all() else values
     scale = float(np.abs(values).max(initial=0.0)) / 32767 or 1.0
     return {"scale": scale, "data": base64.b64encode(np.round(values / scale).astype("<i2").tobytes()).decode()}
 
