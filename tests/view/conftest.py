@@ -13,6 +13,8 @@ import pytest
 
 import pliant
 
+from .crooked import made_up_run
+
 SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 FLAGS = ["--no-sandbox", "--disable-extensions", *SOFTWARE_GL]
 
@@ -69,3 +71,15 @@ def swing() -> pliant.Result:
     """Two seconds of the two-link arm, falling from the horizontal: it bends by centimetres."""
     robot = pliant.load("two-link").replace({"links.upper.beam.EI_z": 60.0, "links.fore.beam.EI_z": 20.0})
     return pliant.simulate(robot.model(), 2.0)
+
+
+@pytest.fixture(scope="session")
+def crooked() -> pliant.Result:
+    """A made-up run of an asymmetric arm of five joints."""
+    return made_up_run()
+
+
+@pytest.fixture(scope="session")
+def short_crooked() -> pliant.Result:
+    """Of its first three joints: so few have axes of their own."""
+    return made_up_run(3)

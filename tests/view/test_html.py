@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pliant
 from pliant.view.html import facts, page, to_html
+from pliant.view.scene import scene_of
 
 from .conftest import Tab
+from .test_figure_values import rigid_tip
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +111,7 @@ def test_plots_seek_and_zoom_together(opened: Tab) -> None:
     page.wait_for_timeout(100)
     shown = "[...document.querySelectorAll('.cursor')].filter((e) => e.offsetParent)"
     lefts = page.evaluate(f"{shown}.map((e) => parseFloat(e.style.left) / e.parentElement.clientWidth)")
-    assert len(lefts) == 3
+    assert len(lefts) == 4  # joint angles, the tip, and two links
     np.testing.assert_allclose(lefts, 0.6, atol=0.03)  # 0.8 s in the new stretch from 0.5 to 1.0 s
     assert opened.troubles == []
 
@@ -149,3 +153,42 @@ def test_folder_that_cannot_be_written(swing: pliant.Result, tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(pliant.PliantError, match="could not be written"):
         swing.to_html(tmp_path / "file" / "run.html")
+
+
+@pytest.mark.parametrize("row", [3, 70, 149])
+def test_asymmetric_arm_and_its_ghost(crooked_tab: Tab, crooked: pliant.Result, row: int) -> None:
+    """The tip stands where the model has it, that of the ghost where motors would put a rigid arm; plots read degrees.
+
+    Rows are frames here, so that nothing is interpolated; 16 bits leave some micrometres.
+    """
+    page = crooked_tab.page
+    page.evaluate(f"pliantView.seek({float(crooked.t[row])!r})")
+    np.testing.assert_allclose(page.evaluate("pliantView.tip(1)"), crooked.tip[row], atol=1e-4)
+    np.testing.assert_allclose(page.evaluate("pliantView.tip(0)"), rigid_tip(crooked)[row], atol=1e-4)
+    read = page.evaluate(
+        "[...document.querySelectorAll('#plots .u-legend')].map((e) => [...e.querySelectorAll('.u-series')]"
+        ".map((r) => [r.querySelector('.u-label').textContent, r.querySelector('.u-value').textContent]))"
+    )
+    angles = {label.rstrip(": "): float(value) for label, value in read[0]}
+    assert angles["time (s)"] == pytest.approx(crooked.t[row], rel=1e-3)
+    for name in ("base", "upper", "fore"):
+        assert angles[name] == pytest.approx(np.degrees(crooked[name][row]), rel=1e-3, abs=1e-3)
+    assert crooked_tab.troubles == []
+
+
+def test_scale_of_the_strain_stands_in_the_page(crooked_tab: Tab, crooked: pliant.Result) -> None:
+    largest = max(float(link.strain.max()) for link in scene_of(crooked).links)
+    number, unit = crooked_tab.page.inner_text("#barmax").split()
+    assert float(number) * {"%": 1e-2, "µε": 1e-6}[unit] == pytest.approx(largest, rel=5e-3)
+    assert crooked_tab.page.is_visible("#legend")
+
+
+@pytest.fixture(scope="module")
+def crooked_tab(chromium: Any, crooked: pliant.Result, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    path = crooked.to_html(tmp_path_factory.mktemp("crooked") / "run.html")
+    page = chromium.new_page(viewport={"width": 960, "height": 640})
+    tab = Tab(page)
+    page.goto(path.as_uri())
+    tab.until("globalThis.pliantView && pliantView.ready")
+    yield tab
+    page.close()

@@ -13,7 +13,9 @@ import pliant
 from pliant.errors import ModelError, PliantError
 from pliant.runs.results import Result
 from pliant.view import FIGURES, compare, mode_shapes, plot
-from pliant.view.spectrum import amplitudes, tip_deflection
+from pliant.view.html import page
+from pliant.view.run_panels import tip_shift
+from pliant.view.spectrum import amplitudes
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_every_figure_is_drawn_with_units(result: Result, driven: Result, name: 
     assert both[0].read_bytes()[:4] == b"\x89PNG"
 
 
-def test_png_has_200_dots_an_inch(result: Result, tmp_path: Path) -> None:
+def test_png_has_200_dots_per_inch(result: Result, tmp_path: Path) -> None:
     from PIL import Image
 
     figure = plot(result, "energy", path=tmp_path / "energy.png")
@@ -105,7 +107,7 @@ def test_a_spectrum_has_the_height_of_a_sine() -> None:
 
 
 def test_the_spectrum_peaks_where_the_arm_vibrates_and_marks_it(result: Result) -> None:
-    f, height = amplitudes(result.t, tip_deflection(result))
+    f, height = amplitudes(result.t, tip_shift(result))
     own = result.model.frequencies(result.q[-1], "free")
     above = f > 10.0  # the pendulum motions are slower
     peak = f[above][np.argmax(height[above])]
@@ -121,7 +123,7 @@ def test_tip_deflection_of_a_bent_link() -> None:
     own = run.deflection("arm", "tip")
     c, s = np.cos(run["arm"]), np.sin(run["arm"])
     turned = np.column_stack([-s * own[:, 1], c * own[:, 1]])
-    assert np.allclose(tip_deflection(run)[:, :2], turned, atol=1e-14)
+    assert np.allclose(tip_shift(run)[:, :2], turned, atol=1e-14)
 
 
 def test_mistakes(result: Result, tmp_path: Path) -> None:
@@ -150,6 +152,17 @@ def test_rigid_arms_have_no_deflections() -> None:
     assert texts == ["no link of this arm bends"]
     for name in FIGURES:
         plot(run, name)
+
+
+def test_arms_without_joints_can_be_drawn() -> None:
+    """A beam on a wall vibrates; nothing turns."""
+    beam = pliant.Beam(length=0.7, mass_per_length=1.3, EI_y=20.0, EI_z=50.0)
+    link = pliant.Link(name="boom", joint=pliant.Joint(type="fixed"), beam=beam, shapes=pliant.Shapes(bending_y=1))
+    run = pliant.simulate(pliant.Robot(name="wall", links=(link,)).model(), 0.05, {"boom.bending_y.1": 0.01})
+    for name in FIGURES:
+        plot(run, name)
+    assert plot(run, "torques").axes[0].texts[0].get_text() == "no joint of this arm moves"
+    page(run)
 
 
 def test_comparison(result: Result) -> None:

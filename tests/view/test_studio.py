@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
+from pliant.view.stage import KEPT
 from pliant.view.studio_choices import Choices
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_run import Workshop, scenario, tip_error
@@ -234,3 +235,79 @@ def test_page_runs_keeps_and_saves(studio) -> None:
     loaded = pliant.Scenario.load(studio.shelf.folder / "saved.yaml")
     assert loaded.duration == 5.0
     studio._safely(studio._forget_runs)
+
+
+def settled(studio, **choices: float) -> None:
+    """Run with these sliders, and stop the clock."""
+    studio.stage.play.value = False
+    for name, value in choices.items():
+        studio.sliders[name].value = value
+    studio._safely(studio._collect_and_run)
+    assert "done" in studio.status.content, studio.status.content
+
+
+def distance(result: pliant.Result) -> np.ndarray:
+    """Of the tip from that of the two-link arm without deflections, m."""
+    q = np.array(result.q)
+    q[:, 2:] = 0.0
+    return np.linalg.norm(result.tip - result.model.tip_pose(q, result.parameters)[:, :3, 3], axis=1)
+
+
+def test_plot_is_the_tip_error_in_millimetres(studio) -> None:
+    """Of this run and of kept ones, each by its label and in the colour of its shadow on the stage."""
+    settled(studio, stiffness=0.4)
+    studio._safely(studio._keep_run)
+    settled(studio, stiffness=1.0)
+    t, now, kept = studio.chart.data
+    for run, column in ((studio.run, now), (studio.kept[-1], kept)):
+        expected = 1e3 * np.interp(t, run.result.t, distance(run.result))
+        np.testing.assert_allclose(column, expected, rtol=1e-9, atol=1e-9)
+    assert np.abs(now - kept).max() > 1.0
+    assert [series["label"] for series in studio.chart.series] == ["time (s)", "now", "kept 1"]
+    red, green, blue = KEPT[0]
+    assert studio.chart.series[2]["stroke"].lower() == f"#{red:02x}{green:02x}{blue:02x}"
+    assert "(mm)" in studio.charts.label
+    studio._safely(studio._forget_runs)
+
+
+def test_joint_sliders_are_degrees(studio) -> None:
+    _, start, goal = studio.joints[1]
+    start.value, goal.value = 30.0, -60.0
+    settled(studio)
+    assert studio.choices.start == pytest.approx((0.0, np.pi / 6))
+    assert studio.choices.goal[1] == pytest.approx(-np.pi / 3)
+    assert studio.run.result.q[0, 1] == pytest.approx(np.pi / 6)
+    start.value = 0.0
+
+
+def test_stage_shows_the_arm_at_the_time_of_its_clock(studio) -> None:
+    """Payload at the tip, second joint at the elbow, first at the base."""
+    settled(studio, payload=0.3)
+    result, stage = studio.run.result, studio.stage
+    stage.magnify.value = 1.0
+    for wanted in (0.0, 0.8, 5.0):
+        stage.clock.value = wanted
+        stage.draw()
+        away = np.linalg.norm(result.tip - stage.load.mesh.vertices.mean(axis=0), axis=1)
+        assert away.min() < 1e-5
+        assert result.t[away.argmin()] == pytest.approx(wanted, abs=0.014)  # frames are 25 ms apart
+        np.testing.assert_allclose(stage.joints[0].mesh.vertices.mean(axis=0), 0.0, atol=1e-6)
+        elbow = stage.joints[1].mesh.vertices.mean(axis=0)
+        assert np.linalg.norm(elbow) == pytest.approx(1.0, abs=0.02)
+    assert stage.load.mesh.visible
+    assert stage.clock.max == 5.0
+
+
+def test_numbers_in_words(studio) -> None:
+    """Largest and last distance, frequencies and energies, as the run has them."""
+    settled(studio, stiffness=0.7)
+    run = studio.run
+    largest, last = 1e3 * distance(run.result).max(), 1e3 * distance(run.result)[-1]
+    text = studio.short.content
+    assert f"**{last:.3g} mm** at the end, {largest:.3g} mm at most" in text
+    assert f"**{', '.join(f'{f:.4g}' for f in run.frequencies[:4])} Hz** at the start" in text
+    assert f"strain energy at most: {run.result.energy.strain.max():.3g} J" in text
+    table = studio.readout.content
+    assert f"| largest strain energy | {run.result.energy.strain.max():.3g} J |" in table
+    assert f"| largest kinetic energy | {run.result.energy.kinetic.max():.3g} J |" in table
+    assert f"| energy balance | {np.abs(run.result.energy_balance).max():.1g} J |" in table

@@ -67,13 +67,13 @@ class Visitor:
         self.page.mouse.click(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
 
     def numbers(self) -> tuple[int, float, float]:
-        """Of the page: the run, the tip's distance at the end, and the lowest frequency (Hz)."""
+        """Of the page: the run, the tip's distance at the end (mm), and the lowest frequency (Hz)."""
         text = self.text()
         run = re.search(r"run (\d+): tip", text)
-        tip = re.search(r"([\d.e+-]+) m?m at the end", text)
+        tip = re.search(r"([\d.e+-]+) (m|mm|µm) at the end", text)
         frequency = re.search(r"frequencies: ([\d.e+-]+)", text)
         assert None not in (run, tip, frequency), text[:600]
-        return int(run[1]), float(tip[1]), float(frequency[1])
+        return int(run[1]), float(tip[1]) * {"m": 1e3, "mm": 1.0, "µm": 1e-3}[tip[2]], float(frequency[1])
 
     def after(self, action: Any, seconds: float = 90.0) -> tuple[int, float, float]:
         """Do it, wait for the page to show a later run, and read its numbers."""
@@ -144,12 +144,12 @@ def test_a_controlled_move(visitor: Visitor) -> None:
     visitor.tab_of("manoeuvre")
     visitor.choose("controller", "pd")
     visitor.choose("manoeuvre", "move")
-    visitor.type("duration (s)", "3")
+    visitor.type("duration (s)", "8")
     visitor.after(lambda: visitor.press("run"))
     assert "from the goal" in visitor.text()
     result = visitor.studio.run.result
-    assert result.t[-1] == 3.0
-    # The goal that the sliders start with; gains made for the bare arm carry 5 kg, and it still swings a little.
+    assert result.t[-1] == 8.0
+    # The goal that the sliders start with; gains made for the bare arm carry 5 kg, and it swings for a while.
     assert result.q[-1, :2] == pytest.approx(np.radians([30, 30]), abs=0.1)
 
 

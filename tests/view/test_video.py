@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pliant
+from pliant.view import video_drawing
+from pliant.view.scene_camera import Outlook
 from pliant.view.video import SIZE, pictures
+
+from .test_figure_values import SI, rigid_tip, unit_of
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +91,124 @@ def test_rotated_camera_sees_every_point(short: pliant.Result) -> None:
     assert flat[:, 0].max() < right
     assert low < flat[:, 1].min()
     assert flat[:, 1].max() < high
+
+
+class Film:
+    """What was drawn into each picture of a movie: the frame of the scene, the clock, the cursor of the plot."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from matplotlib.figure import Figure
+
+        self.frames: list[int] = []
+        self.clocks: list[float] = []
+        self.cursors: list[float] = []
+        self.drawing: video_drawing.FrameDrawing | None = None
+        self.figure: Figure | None = None
+        show, draw_artist = video_drawing.FrameDrawing.show, Figure.draw_artist
+
+        def shown(drawing: video_drawing.FrameDrawing, frame: int) -> None:
+            self.drawing = drawing
+            self.frames.append(frame)
+            show(drawing, frame)
+
+        def drawn(figure: Figure, artist: Any) -> None:
+            self.figure = figure
+            if hasattr(artist, "get_text"):
+                self.clocks.append(float(artist.get_text().removesuffix(" s")))
+            elif artist.axes is figure.axes[1]:
+                assert len(set(artist.get_xdata())) == 1
+                self.cursors.append(float(artist.get_xdata()[0]))
+            draw_artist(figure, artist)
+
+        monkeypatch.setattr(video_drawing.FrameDrawing, "show", shown)
+        monkeypatch.setattr(Figure, "draw_artist", drawn)
+
+
+@pytest.mark.parametrize(("fps", "speed"), [(40, 1.0), (25, 0.3)])
+def test_frame_k_shows_time_k_by_fps(
+    crooked: pliant.Result, monkeypatch: pytest.MonkeyPatch, fps: int, speed: float
+) -> None:
+    """Clock, cursor and arm all stand at t0 + k speed / fps; between rows the states are interpolated."""
+    film = Film(monkeypatch)
+    count = sum(1 for _ in pictures(crooked, fps, speed, 1.0))
+    times = crooked.t[0] + np.arange(count) * speed / fps
+    assert times[-1] <= crooked.t[-1] < times[-1] + speed / fps
+    assert film.frames == list(range(count))
+    np.testing.assert_allclose(film.clocks, times, atol=0.0051)
+    np.testing.assert_allclose(film.cursors, times, rtol=1e-12)
+    assert film.drawing is not None
+    np.testing.assert_allclose(film.drawing.scene.t, times, rtol=1e-12)
+    for link in film.drawing.scene.links:
+        np.testing.assert_allclose(link.joint, np.interp(times, crooked.t, crooked[link.name]), rtol=1e-12)
+    q = np.column_stack([np.interp(times, crooked.t, column) for column in crooked.q.T])
+    np.testing.assert_allclose(film.drawing.arm[-1].tip, crooked.model.tip_pose(q), atol=1e-12)
+
+
+def test_the_plot_beside_the_arm(crooked: pliant.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tip less that of the rigid arm, by axis, in the unit of the label; and the scale of the strain's colours."""
+    film = Film(monkeypatch)
+    next(iter(pictures(crooked, 10, 1.0, 2.0)))
+    assert film.figure is not None
+    axes = film.figure.axes[1]
+    away = SI[unit_of(axes.get_ylabel())] ** -1 * (crooked.tip - rigid_tip(crooked))
+    lines = {str(line.get_label()): line for line in axes.lines}
+    for k, name in enumerate("xyz"):
+        np.testing.assert_array_equal(lines[name].get_xdata(), crooked.t)
+        np.testing.assert_allclose(lines[name].get_ydata(), away[:, k], rtol=1e-9, atol=1e-9)
+    assert axes.get_xlabel() == "time (s)"
+    texts = [text.get_text() for text in film.figure.texts]
+    assert "crooked, deflections × 2" in texts
+    (scale,) = (text for text in texts if text.startswith("bending strain, 0 to "))
+    number, unit = scale.removeprefix("bending strain, 0 to ").split()
+    assert film.drawing is not None
+    largest = max(link.strain.max() for link in film.drawing.scene.links)
+    assert float(number) * {"%": 1e-2, "µε": 1e-6}[unit] == pytest.approx(largest, rel=5e-3)
+
+
+def test_painted_arm_and_ghost(crooked: pliant.Result) -> None:
+    """Joints, path and payload are projected from where the model has them; the ghost is the rigid arm's."""
+    from matplotlib.figure import Figure
+
+    from pliant.view.scene import scene_of
+
+    drawing = video_drawing.FrameDrawing(Figure(figsize=(4, 3)).add_axes((0, 0, 1, 1)), scene_of(crooked), 1.0)
+    drawing.show(70)
+    flat, _ = drawing.camera.project(crooked.tip)
+    np.testing.assert_allclose(np.column_stack(drawing.path.get_data()), flat[:71], atol=1e-12)
+    np.testing.assert_allclose(np.column_stack(drawing.load.get_data()), flat[70:71], atol=1e-12)
+    roots = np.array([part.joint[70, :3, 3] for part in drawing.arm])
+    np.testing.assert_allclose(np.column_stack(drawing.joints.get_data()), drawing.camera.project(roots)[0])
+    np.testing.assert_allclose(drawing.rigid[-1].tip[:, :3, 3], rigid_tip(crooked), atol=1e-12)
+    opaque = drawing.shapes.get_facecolor()[:, 3]
+    ghosts = int((opaque < 1).sum())
+    assert 0 < ghosts < len(opaque)
+    assert (opaque[:ghosts] < 1).all()  # painted first, so that it hides no strain
+
+
+def test_colours_of_the_arm_are_its_strain(crooked: pliant.Result) -> None:
+    """Along the upper link, the colour of a painted face, but for its shade, is that of the strain over the largest."""
+    from pliant.view.scene import scene_of
+    from pliant.view.scene_camera import outlook
+    from pliant.view.scene_tubes import strain_colours
+
+    scene = scene_of(crooked)
+    placed = [part for part in scene.lines() if part.link.name == "upper"]
+    camera = video_drawing.Camera.at(outlook(scene, placed), scene.up)
+    _, colours = video_drawing.faces(placed, 70, scene.largest_strain, camera)
+    hue = colours[:, :3] / colours[:, :3].sum(1, keepdims=True)
+    part = np.linspace(*(f(placed[0].link.strain[70]) / scene.largest_strain for f in (np.min, np.max)), 2000)
+    possible = strain_colours(part)
+    possible /= possible.sum(1, keepdims=True)
+    assert max(np.abs(possible - one).sum(1).min() for one in hue) < 5e-3
+    assert np.ptp(hue, axis=0).max() > 0.02  # they do differ along the link
+
+
+def test_camera_projects_in_perspective() -> None:
+    """The centre stays in the middle, up is up, right is right, and what is nearer is larger."""
+    seen = Outlook(np.array([1.0, 2.0, 3.0]), 0.5, np.array([0.0, -1.0, 0.0]), np.eye(3)[:2], 0.0, False)
+    camera = video_drawing.Camera.at(seen, np.array([0.0, 0.0, 1.0]))
+    points = seen.centre + np.array([[0, 0, 0], [0, 0, 0.1], [0.1, 0, 0], [0.1, -1.0, 0]])
+    flat, depth = camera.project(points)
+    np.testing.assert_allclose(flat[:3], [[0, 0], [0, 0.1], [0.1, 0]], atol=1e-12)
+    np.testing.assert_allclose(flat[3], [0.2, 0.0], atol=1e-12)  # half as far
+    np.testing.assert_allclose(depth, [2.0, 2.0, 2.0, 1.0])

@@ -1,4 +1,4 @@
-"""The work-precision plot: error against time per simulated second, one curve an engine."""
+"""The work-precision plot: error against time per simulated second, one curve per engine."""
 
 from __future__ import annotations
 

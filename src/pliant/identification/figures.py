@@ -30,6 +30,8 @@ def residuals(found: Identification, path: Paths = None) -> Figure:
 def _draw(left: Any, right: Any, channel: Channel) -> None:
     left.plot(channel.t, channel.measured, ".", color="0.6", markersize=2)
     left.plot(channel.t, channel.fitted, color=COLOURS[0])
+    left.set_ylabel("reading (SI units)")
+    right.set_ylabel("residual (SI units)")
     left.set_title(f"{channel.recording}: {channel.name} (dots measured, line fitted)")
     right.axhspan(-2 * channel.noise, 2 * channel.noise, color="0.92", zorder=0)
     zero_line(right)

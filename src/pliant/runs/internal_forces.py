@@ -76,9 +76,10 @@ class RunHistory:
     loads: Sequence[Any] = ()
     base: Any = None
 
-    def at(self, rows: Any) -> RunHistory:
-        """Some rows of it."""
-        return replace(self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], qdd=self.qdd[rows])
+    def between(self, t: Array) -> RunHistory:
+        """At other times, linear between rows."""
+        q, qd, qdd = (interpolated(t, self.t, values) for values in (self.q, self.qd, self.qdd))
+        return replace(self, t=t, q=q, qd=qd, qdd=qdd)
 
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
         """What the link receives through its joint, drive and friction included; in link or base axes."""
@@ -166,6 +167,11 @@ class RunHistory:
         p = np.tile(self.parameters, (len(self.t), 1))
         found = kernel(self.t[:, None], self.q, self.qd, self.qdd, p)
         return [np.asarray(o).reshape(len(self.t), -1) for o in (found if isinstance(found, tuple | list) else [found])]
+
+
+def interpolated(t: Array, rows: Array, values: Array) -> Array:
+    """Columns of a history at other times, linear in between."""
+    return np.column_stack([np.interp(t, rows, column) for column in values.T])
 
 
 def station(model: Model, place: int, x: float | str, parameters: Array) -> float:

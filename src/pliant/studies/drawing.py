@@ -5,10 +5,12 @@ The model under study is a broad solid line; what it is held against is thin, bl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from pliant.view.style import COLOURS, DASHES, time_axis, zero_line
+import numpy as np
+
+from pliant.view.scene import make_scene
+from pliant.view.style import COLOURS, DASHES, time_axis
 
 FIRST: dict[str, Any] = {"color": "#56A5D8", "linestyle": "-", "linewidth": 2.2}
 SECOND: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 0.9}
@@ -25,27 +27,10 @@ MANY: tuple[dict[str, Any], ...] = tuple(
 """Up to four lines in one axes: they differ in width, dashes and darkness."""
 
 
-def history(axes: Any, times: Any, lines: Sequence[tuple[Any, str, dict[str, Any]]], ylabel: str) -> None:
-    """Lines (values, label, style) over a common time, or each over its own where `times` is a list of them."""
-    for k, (values, label, style) in enumerate(lines):
-        axes.plot(times[k] if isinstance(times, list) else times, values, label=label, **style)
-    axes.set_ylabel(ylabel)
-
-
 def legend(axes: Any, entries: int) -> None:
     """One legend for the page, on top and outside, if there is more than one line to tell apart."""
     if entries > 1:
         shared_legend(axes.get_figure(), axes)
-
-
-def finish(rows: Any, entries: int, zero: bool = False) -> None:
-    """Legend above the first axes, time below the last, labels aligned."""
-    axes = list(rows.flat) if hasattr(rows, "flat") else [rows]
-    legend(axes[0], entries)
-    for one in axes:
-        if zero:
-            zero_line(one)
-    time_axis(axes[-1])
 
 
 def grid(page: Any, rows: int, columns: int, **options: Any) -> Any:
@@ -72,15 +57,8 @@ def shared_legend(page: Any, *panels: Any) -> None:
 
 def skeleton(model: Any, q: Any, p: Any = None) -> Any:
     """(N, points, 3) corners of the arm in the base: where each link begins and ends."""
-    import casadi as ca
-    import numpy as np
-
-    from pliant.dynamics.kinematics import placements
-
-    state, values = ca.SX.sym("q", model.n), model.nominal_parameters if p is None else p
-    corners = [x for place in placements(model.chain, state) for x in (place.p, place.p_tip)]
-    function = ca.Function("corners", [state, model.parameter_symbols], [ca.densify(ca.horzcat(*corners))])
-    return np.array([np.array(function(row, values)).T for row in q])
+    parts = make_scene(model, np.zeros(len(q)), q, p).lines()
+    return np.stack([pose[:, :3, 3] for part in parts for pose in (part.joint, part.tip)], axis=1)
 
 
 def plainly(draw: Any) -> Any:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.errors import ModelError
 from pliant.runs.results import Result
 from pliant.signatures import checked
-from pliant.view.style import WIDTH, Paths, figure, legend, length_unit, time_axis
+from pliant.view.figure_data import Curve, Panel, Quantity, length_unit, position_unit
+from pliant.view.panel_drawing import panels_figure
+from pliant.view.style import Paths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_LINES: tuple[dict[str, Any], ...] = (
-    {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6},
-    {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.0},
-)
 
 
 @checked
@@ -40,48 +37,38 @@ def compare(result: Result, other: Result, labels: tuple[str, str] | None = None
         )
     names = labels or _labels(result, other)
 
-    def draw(page: Any) -> None:
-        rows = page.subplots(len(joints) + 1, 1, sharex=True)
-        for axes, joint in zip(rows, joints):
-            turning = result.robot.link(joint).joint.type == "revolute"
-            for run, label, style in zip((result, other), names, _LINES):
-                axes.plot(run.t, run[joint] * (180 / np.pi if turning else 1.0), label=label, **style)
-            axes.set_ylabel(f"{joint} ({'deg' if turning else 'm'})")
-        legend(rows[0], 2)
-        apart = _distance(result, other)
-        unit, scale = length_unit(float(apart.max()))
-        rows[-1].plot(_shared_times(result, other), scale * apart, color="black", linewidth=0.9)
-        rows[-1].set_ylabel(f"tips apart ({unit})")
-        rows[-1].set_ylim(bottom=0.0)
-        time_axis(rows[-1])
-        page.align_ylabels(rows)
-
-    return figure(draw, WIDTH, 0.5 + 1.4 * (len(joints) + 1), path)
+    panels = [_joint(joint, result, other, names) for joint in joints]
+    return panels_figure([*panels, _apart(result, other)], path)
 
 
-def _shared_times(result: Result, other: Result) -> Any:
-    last = min(result.t[-1], other.t[-1])
-    return result.t[result.t <= last]
+def _joint(joint: str, result: Result, other: Result, labels: tuple[str, str]) -> Panel:
+    unit, scale = position_unit(result.robot, joint)
+    curves = tuple(
+        Curve(label, run.t, scale * run[joint], role)
+        for run, label, role in zip((result, other), labels, ("first", "second"))
+    )
+    return Panel("joint positions", Quantity("angle" if unit == "deg" else "travel", unit), curves, of=joint)
 
 
-def _distance(result: Result, other: Result) -> Any:
-    times = _shared_times(result, other)
-    there = np.column_stack([np.interp(times, other.t, column) for column in other.tip.T])
-    return np.linalg.norm(result.tip[: len(times)] - there, axis=1)
+def _apart(result: Result, other: Result) -> Panel:
+    """Distance between the tips at the times that both runs have; cubics, so that rows apart do not look like it."""
+    from scipy.interpolate import make_interp_spline
+
+    t = result.t[result.t <= min(result.t[-1], other.t[-1])]
+    rows = np.unique(other.t, return_index=True)[1]
+    there = make_interp_spline(other.t[rows], other.tip[rows], min(3, len(rows) - 1))(t)
+    apart = np.linalg.norm(result.tip[: len(t)] - there, axis=1)
+    unit, scale = length_unit(apart)
+    curve = Curve("distance", t, scale * apart, "balance")
+    return Panel("distance between the tips", Quantity("tips apart", unit), (curve,), span="from zero")
 
 
 def _labels(result: Result, other: Result) -> tuple[str, str]:
-    for one, two in (
-        (result.robot.name, other.robot.name),
-        (result.options["formulation"], other.options["formulation"]),
-        (f"rotation {result.options['rotation']}", f"rotation {other.options['rotation']}"),
-        (_stiffening(result), _stiffening(other)),
-        (result.stats.method, other.stats.method),
-    ):
-        if one != two:
-            return str(one), str(two)
-    return "first", "second"
+    """The first words that tell the runs apart."""
+    return next((pair for pair in zip(_words(result), _words(other)) if pair[0] != pair[1]), ("first", "second"))
 
 
-def _stiffening(result: Result) -> str:
-    return "with stiffening" if result.options["stiffening"] else "without stiffening"
+def _words(run: Result) -> tuple[str, ...]:
+    o = run.options
+    stiffening = "with stiffening" if o["stiffening"] else "without stiffening"
+    return run.robot.name, str(o["formulation"]), f"rotation {o['rotation']}", stiffening, run.stats.method

@@ -16,14 +16,25 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.runs.results import Result
 from pliant.signatures import checked
+from pliant.view import run_panels
+from pliant.view.figure_data import Panel, strain_text
 from pliant.view.scene import Scene, SceneLink, frame_rows, scene_of
-from pliant.view.series import Panel, panels
+from pliant.view.scene_camera import outlook
+from pliant.view.scene_tubes import RIGID, STOPS
+from pliant.view.style import line
 from pliant.writing import atomic_write
 
 FRAMES = 600
 """Frames of the moving arm at most; the page interpolates between them."""
 ROWS = 1500
 """Points of a line of a plot at most."""
+TABS = {
+    "motion": (run_panels.joints, run_panels.wind_up, run_panels.tip_deflection, run_panels.deflections),
+    "tip": (run_panels.tip,),
+    "energy": (run_panels.energy,),
+    "torques": (run_panels.torques,),
+}
+"""Panels that stand together."""
 
 
 @checked
@@ -71,7 +82,7 @@ def _embedded(data: dict[str, Any]) -> str:
 def page_data(result: Result, title: str) -> dict[str, Any]:
     """Everything that the page shows, as plain data; arrays are base64 of float32, or of int16 with a scale."""
     scene = scene_of(result, FRAMES)
-    o = result.options
+    seen, o = outlook(scene, list(scene.lines())), result.options
     return {
         "title": title,
         "subtitle": f"{result.t[-1]:g} s by {o['formulation']} and {result.stats.method}, {result.stats.status}",
@@ -79,10 +90,19 @@ def page_data(result: Result, title: str) -> dict[str, Any]:
         "t": _floats(scene.t),
         "up": scene.up.tolist(),
         "reach": scene.reach,
+        "camera": {name: np.asarray(value).tolist() for name, value in vars(seen).items()},
+        "colours": {"strain": STOPS.tolist(), "rigid": RIGID.tolist()},
         "strain": scene.largest_strain,
+        "strain_text": strain_text(scene.largest_strain),
         "payload": scene.payload,
         "links": [_link(link, result) for link in scene.links],
-        "plots": [_plot(panel, result) for panel in panels(result)],
+        "plots": [
+            _plot(tab, panel)
+            for tab, quantities in TABS.items()
+            for quantity in quantities
+            for panel in quantity(result)
+            if panel.curves
+        ],
         "facts": facts(result),
     }
 
@@ -108,7 +128,7 @@ def _link(link: SceneLink, result: Result) -> dict[str, Any]:
         "stations": link.straight.shape[1],
         "joint": _floats(link.joint),
         "motor": _floats(link.motor),
-        "straight": _scaled(_thrifty(link.straight)),
+        "straight": _scaled(link.straight),
         "shift": _scaled(link.shift),
         "turn": _scaled(link.turn),
         "strain": _scaled(link.strain),
@@ -117,19 +137,19 @@ def _link(link: SceneLink, result: Result) -> dict[str, Any]:
     }
 
 
-def _thrifty(values: Array) -> Array:
-    """One frame where all are alike."""
-    return values[:1] if (values == values[:1]).all() else values
-
-
-def _plot(panel: Panel, result: Result) -> dict[str, Any]:
-    rows = frame_rows(result.t, ROWS)
+def _plot(tab: str, panel: Panel) -> dict[str, Any]:
+    t = panel.curves[0].x
+    rows = frame_rows(t, ROWS)
     return {
-        "tab": panel.tab,
-        "title": panel.title,
-        "unit": panel.unit,
-        "t": _floats(result.t[rows]),
-        "series": [{"name": name, "y": _floats(values[rows])} for name, values in panel.series.items()],
+        "tab": tab,
+        "title": f"{panel.of}: {panel.title}" if panel.of else panel.title,
+        "unit": panel.y.unit,
+        "x": str(panel.x),
+        "t": _floats(t[rows]),
+        "series": [
+            {"name": curve.label, "colour": line(curve.role)["color"], "y": _floats(curve.y[rows])}
+            for curve in panel.curves
+        ],
     }
 
 
@@ -138,7 +158,8 @@ def _floats(values: Array) -> str:
 
 
 def _scaled(values: Array) -> dict[str, Any]:
-    """int16 with one scale: 3e-5 of the largest, far below what can be seen."""
+    """int16 with one scale: 3e-5 of the largest, far below what can be seen; one frame where all are alike."""
+    values = values[:1] if (values == values[:1]).all() else values
     scale = float(np.abs(values).max(initial=0.0)) / 32767 or 1.0
     return {"scale": scale, "data": base64.b64encode(np.round(values / scale).astype("<i2").tobytes()).decode()}
 

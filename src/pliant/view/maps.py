@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,9 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
-from pliant.view.style import WIDTH, Paths, figure, line
+from pliant.view.figure_data import Curve, Panel, Quantity, position_unit
+from pliant.view.panel_drawing import panels_figure
+from pliant.view.style import Paths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,18 +52,13 @@ def frequency_map(
     if positions.ndim != 1 or len(positions) < 2 or not np.isfinite(positions).all():
         raise ModelError(f"values: shape {positions.shape}; expected at least two finite positions (K,)")
     curves = _frequencies(model, joint, positions, at or {}, joints)[:, :count]
-    turns = model.robot.link(joint).joint.type == "revolute"
-
-    def draw(page: Any) -> None:
-        axes = page.subplots()
-        for k in range(curves.shape[1]):
-            axes.plot(np.degrees(positions) if turns else positions, curves[:, k], label=f"{k + 1}", **line(k))
-        axes.set_xlabel(f"{joint} ({'deg' if turns else 'm'})")
-        axes.set_ylabel(f"frequency (Hz), joints {joints}")
-        axes.set_ylim(bottom=min(0.0, float(curves.min())))
-        axes.legend(title="mode", loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-    return figure(draw, WIDTH, 2.8, path)
+    unit, scale = position_unit(model.robot, joint)
+    panel = Panel(
+        "frequencies of the arm", Quantity(f"frequency, joints {joints}", "Hz"),
+        tuple(Curve(f"mode {k + 1}", scale * positions, curve, k) for k, curve in enumerate(curves.T)),
+        x=Quantity(joint, unit), span="from zero",
+    )  # fmt: skip
+    return panels_figure([panel], path)
 
 
 def _frequencies(model: Model, joint: str, positions: Array, at: Mapping[str, float], joints: str) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from pliant.model import Model
 from pliant.robot import Robot
 from pliant.runs.results import Result
+from pliant.view.html import facts
 from pliant.view.scene import Scene, make_scene, scene_of
 from pliant.view.video_drawing import FrameDrawing
 
@@ -47,13 +48,9 @@ def model_html(model: Model) -> str:
 
 def result_html(result: Result) -> str:
     """How the run went, with the arm at a few times over each other."""
-    s = result.stats
-    rows = [
-        ("status", s.status), ("duration", f"{result.t[-1]:g} s, {len(result)} rows"),
-        ("method", f"{s.method}, {s.steps} steps in {s.wall:.3g} s"),
-        ("energy balance", f"within {np.abs(result.energy_balance).max(initial=0.0):.2g} J"),
-        ("look further", "result.plot(), result.to_html('run.html'), result.to_video('run.mp4')"),
-    ]  # fmt: skip
+    wanted = ("status", "duration", "method", "steps", "wall time", "energy balance")
+    rows = [row for row in facts(result)[0][1] if row[0] in wanted]
+    rows.append(("look further", "result.plot(), result.to_html('run.html'), result.to_video('run.mp4')"))
     scene = scene_of(result, FRAMES)
     return _block(f"run of {result.robot.name}", None, rows, picture(scene, len(scene) - 1))
 

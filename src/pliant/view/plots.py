@@ -10,40 +10,48 @@ from pliant.errors import ModelError
 from pliant.robot.faults import suggestion
 from pliant.runs.results import Result
 from pliant.signatures import checked
-from pliant.view import histories, spectrum
+from pliant.view import run_panels, spectrum
+from pliant.view.figure_data import Panel, Quantity
+from pliant.view.panel_drawing import draw_panels, panels_figure, panels_height
 from pliant.view.style import WIDTH, Paths, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FEW = 4
+"""So many joints get axes of their own."""
+
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of a run: what fills it, how high it is in inches, and what it shows."""
+    """A figure of a run: its panels, and what it shows in words."""
 
-    draw: Callable[[Any, Result], None]
-    height: Callable[[Result], float]
+    panels: Callable[[Result], list[Panel]]
     text: str
 
 
+def _apart(panels: list[Panel]) -> list[Panel]:
+    """A panel for each joint, in the order of the arm, if they are few."""
+    if not panels:
+        return [Panel("joints", Quantity("position", "deg"), note="no joint of this arm moves")]
+    single = [one for panel in panels for one in panel.split()]
+    return panels if len(single) > FEW else sorted(single, key=lambda one: int(one.curves[0].role))
+
+
 FIGURES: dict[str, Drawing] = {
-    "joints": Drawing(histories.joints, histories.joints_height, "joint positions over time"),
-    "deflections": Drawing(
-        histories.deflections,
-        lambda r: 0.4 + 1.6 * max(1, len(histories.bending_links(r))),
-        "deflection of the middle and the end of each flexible link",
+    "joints": Drawing(
+        lambda r: _apart(run_panels.joints(r)) + run_panels.wind_up(r), "joint positions over time, wind-up of drives"
     ),
-    "path": Drawing(histories.path, lambda r: 3.4, "path of the tip in space"),
-    "tip": Drawing(histories.tip, lambda r: 4.6, "position of the tip over time"),
-    "energy": Drawing(histories.energy, lambda r: 3.8, "energies, and the balance of the run"),
-    "torques": Drawing(histories.torques, histories.torques_height, "joint torques over time"),
-    "spectrum": Drawing(
-        spectrum.spectrum, lambda r: 2.8, "spectrum of the tip's deflection, and the arm's frequencies"
+    "deflections": Drawing(run_panels.deflections, "deflection of the middle and the end of each flexible link"),
+    "path": Drawing(run_panels.path, "path of the tip in space"),
+    "tip": Drawing(lambda r: run_panels.tip(r)[0].split(), "position of the tip over time"),
+    "energy": Drawing(run_panels.energy, "energies, and the balance of the run"),
+    "torques": Drawing(lambda r: _apart(run_panels.torques(r)), "joint torques over time"),
+    "spectrum": Drawing(spectrum.spectrum, "spectrum of the tip's deflection, and the arm's frequencies"),
+    "spectrogram": Drawing(spectrum.spectrogram, "that spectrum over time, and the frequencies on the way"),
+    "error": Drawing(
+        lambda r: run_panels.tip_error({"tip": r}), "distance of the tip from where the rigid arm's would be"
     ),
-    "spectrogram": Drawing(
-        spectrum.spectrogram, lambda r: 3.0, "that spectrum over time, and the frequencies on the way"
-    ),
-    "error": Drawing(spectrum.tip_error, lambda r: 2.8, "distance of the tip from where the rigid arm's would be"),
 }
 """Figures of a run by name."""
 
@@ -59,8 +67,7 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     result : Result
     *what : str
         Names from `FIGURES`: joints, deflections, path, tip, error, energy, torques, spectrum, spectrogram. Several
-        stand on one page;
-        none gives an overview.
+        stand on one page; none gives an overview.
     path : str, path or list of them, optional
         Where to write it: .png (200 dpi), .svg or .pdf.
 
@@ -75,16 +82,16 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     if len(result) < 1:
         raise ModelError("the result has no rows; nothing can be drawn")
     names = what or OVERVIEW
+    panels = {name: FIGURES[name].panels(result) for name in names}
     if len(names) == 1:
-        only = FIGURES[names[0]]
-        return figure(lambda page: only.draw(page, result), WIDTH, only.height(result), path)
+        return panels_figure(panels[names[0]], path)
     rows = [names[k : k + 2] for k in range(0, len(names), 2)]
-    heights = [max(FIGURES[name].height(result) for name in row) for row in rows]
+    heights = [max(panels_height(panels[name]) for name in row) for row in rows]
 
     def draw(page: Any) -> None:
         for strip, row in zip(_split(page, len(rows), 1, height_ratios=heights), rows):
             for part, name in zip(_split(strip, 1, len(row)), row):
-                FIGURES[name].draw(part, result)
+                draw_panels(part, panels[name])
 
     return figure(draw, 1.75 * WIDTH, sum(heights), path)
 

@@ -20,7 +20,7 @@ from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.robot import Link
-from pliant.runs.internal_forces import RunHistory
+from pliant.runs.internal_forces import RunHistory, interpolated
 from pliant.runs.results import Result
 
 STATIONS = 25
@@ -137,16 +137,16 @@ class Scene:
         return max((float(link.strain.max()) for link in self.links if link.strain.size), default=0.0)
 
 
-def scene_of(result: Result, frames: int | None = None) -> Scene:
-    """The scene of a run, at `frames` of its rows evenly spaced in time, or at all of them."""
+def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
+    """The scene of a run: at so many of its rows evenly spaced in time, at given times, or at all rows."""
     if not len(result):
         raise ModelError("the result has no rows; nothing can be drawn")
-    rows = frame_rows(result.t, frames)
+    t = frames if isinstance(frames, np.ndarray) else result.t[frame_rows(result.t, frames)]
     try:
-        history = result.history.at(rows)
+        history = result.history.between(t)
     except ModelError:  # a file does not keep its loads
         history = None
-    return make_scene(result.model, result.t[rows], result.q[rows], result.parameters, history)
+    return make_scene(result.model, t, interpolated(t, result.t, result.q), result.parameters, history)
 
 
 def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
@@ -174,7 +174,8 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history
     up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])
     sizes = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in model.robot.links if link.beam is not None]
     slim = any(size < SLIMMEST * reach for size in sizes)
-    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(model.robot.payload.mass))
+    payload = dict(zip(model.parameters, values)).get("payload.mass", model.robot.payload.mass)
+    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from pliant.errors import ModelError
 from pliant.robot import Robot, beam_properties
 from pliant.shapes import LinkShapes
 from pliant.signatures import checked
-from pliant.view.style import WIDTH, Paths, figure, line, zero_line
+from pliant.view.figure_data import Curve, Panel, Quantity
+from pliant.view.panel_drawing import panels_figure
+from pliant.view.style import Paths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +24,7 @@ _LABELS = {"bending_y": "along y", "bending_z": "along z", "torsion": "twist", "
 
 @checked
 def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = None) -> Figure:
-    """The first shape functions of a link over its length, one axes a field, with their frequencies.
+    """The first shape functions of a link over its length, one axes per field, with their frequencies.
 
     Frequencies are those of the link by itself under its own boundary load. Of finite elements the natural modes are
     drawn, which they stand for.
@@ -35,23 +37,17 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     length = float(beam_properties(chosen.beam).length)
     frequencies = shapes.frequencies(beam_properties(chosen.beam)) / (2 * np.pi)
     eta = np.linspace(0.0, 1.0, 201)
-
-    def draw(page: Any) -> None:
-        fields = list(dict.fromkeys(shapes.fields))
-        rows = page.subplots(len(fields), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, field in zip(rows, fields):
-            columns = [k for k, name in enumerate(shapes.fields) if name == field]
-            curves = _natural(shapes, field, columns, eta, length)
-            for k in range(min(count, curves.shape[1])):
-                label = f"{k + 1}: {frequencies[columns[k]]:.4g} Hz"
-                axes.plot(eta * length, curves[:, k], label=label, **line(k))
-            axes.set_ylabel(f"{field}\n({_LABELS[field]})")
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-            zero_line(axes)
-        rows[-1].set_xlabel("distance from the root (m)")
-        page.align_ylabels(rows)
-
-    return figure(draw, WIDTH, 0.5 + 1.7 * len(set(shapes.fields)), path)
+    panels = []
+    for field in dict.fromkeys(shapes.fields):
+        columns = [k for k, name in enumerate(shapes.fields) if name == field]
+        natural = _natural(shapes, field, columns, eta, length)[:, :count]
+        curves = tuple(
+            Curve(f"{k + 1}: {frequencies[columns[k]]:.4g} Hz", length * eta, curve, k)
+            for k, curve in enumerate(natural.T)
+        )
+        along = Quantity("distance from the root", "m")
+        panels.append(Panel("mode shapes", Quantity(_LABELS[field], "–"), curves, along, field, "around zero"))
+    return panels_figure(panels, path)
 
 
 def _natural(shapes: LinkShapes, field: str, columns: list[int], eta: Array, length: float) -> Array:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.runs.results import Result
-from pliant.view.style import length_unit, line, time_axis
+from pliant.view.figure_data import TIME, ColourMap, Curve, Panel, Quantity, length_unit
+from pliant.view.run_panels import tip_shift
 
-STYLES = {"free": (0, (5, 2)), "locked": (0, (1, 1.5))}
-"""How the arm's own frequencies are marked."""
-
-
-def tip_deflection(result: Result) -> Array:
-    """(N, 3) tip less the tip of the rigid arm whose joints stand where the motors (or joints) do, in base axes."""
-    names = result.coordinates
-    rigid = np.array(result.q)
-    rigid[:, len(result.joints) :] = 0.0
-    for k, name in enumerate(result.joints):
-        if f"{name}.motor" in names:
-            rigid[:, k] = rigid[:, names.index(f"{name}.motor")] = result[f"{name}.motor"]
-    parameters = result.parameters if len(result.parameters) else None
-    return np.asarray(result.tip - result.model.tip_pose(rigid, parameters)[:, :3, 3])
+FREQUENCY = Quantity("frequency", "Hz")
+OWN = {"free": "arm, joints free", "locked": "arm, joints locked"}
+"""Labels of the arm's own frequencies."""
+WINDOWS = 8
+"""Stretches of the run that a spectrogram resolves, each half covered by the next."""
 
 
 def amplitudes(t: Array, values: Array) -> tuple[Array, Array]:
@@ -41,87 +33,52 @@ def amplitudes(t: Array, values: Array) -> tuple[Array, Array]:
     return np.fft.rfftfreq(count, even[1] - even[0]), np.sqrt((lines**2).sum(axis=1))
 
 
-def spectrum(page: Any, result: Result) -> None:
-    """Amplitude against frequency; marked are the arm's own at the last state, joints free and joints locked."""
-    axes = page.subplots()
-    if len(result) < 16:
-        axes.set_axis_off()
-        axes.text(0.5, 0.5, "too few rows for a spectrum", ha="center", color="0.4", transform=axes.transAxes)
-        return
-    f, height = amplitudes(result.t, tip_deflection(result))
-    unit, scale = length_unit(float(height.max()))
-    marks = {name: _model_frequencies(result, name) for name in ("free", "locked")}
-    top = _upper_end(f, marks)
-    shown = f <= top
-    axes.semilogy(f[shown], np.maximum(scale * height[shown], 1e-300), **line(0), label="tip deflection")
-    peak = scale * float(height[shown].max())
-    if peak > 0:
-        axes.set_ylim(max(peak * 1e-6, scale * float(height[shown].min()) * 0.3), peak * 4)
-    for name, values in marks.items():
-        inside = values[(values > 0) & (values <= top)]
-        for k, value in enumerate(inside):
-            label = f"arm, joints {name}" if k == 0 else None
-            axes.axvline(value, color="0.35", linewidth=0.9, linestyle=STYLES[name], label=label, zorder=0)
-    axes.set_xlim(0.0, top)
-    axes.set_xlabel("frequency (Hz)")
-    axes.set_ylabel(f"amplitude ({unit})")
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=3)
+def spectrum(result: Result) -> list[Panel]:
+    """Amplitude over frequency; marked are the arm's own at the last state, joints free and joints locked."""
+    title, away = "spectrum of the tip's deflection", tip_shift(result)
+    if note := _nothing(len(result), away):
+        return [Panel(title, Quantity("amplitude", "mm"), note=note)]
+    f, height = amplitudes(result.t, away)
+    unit, scale = length_unit(height)
+    own = {label: _model_frequencies(result, name) for name, label in OWN.items()}
+    shown = _shown(f, own)
+    curve = Curve("tip deflection", f[shown], scale * height[shown])
+    marks = {label: values[(values > 0) & (values <= curve.x[-1])] for label, values in own.items()}
+    return [Panel(title, Quantity("amplitude", unit), (curve,), FREQUENCY, span="log", marks=marks)]
 
 
-def tip_error(page: Any, result: Result) -> None:
-    """Distance of the tip from that of the rigid arm with the same motors (or joints): what bending costs."""
-    axes = page.subplots()
-    distance = np.linalg.norm(tip_deflection(result), axis=1)
-    unit, scale = length_unit(float(distance.max()))
-    axes.plot(result.t, scale * distance, **line(0))
-    axes.set_ylabel(f"tip error ({unit})")
-    axes.set_ylim(bottom=0.0)
-    time_axis(axes)
-
-
-WINDOWS = 8
-"""Stretches of the run that a spectrogram resolves, each half covered by the next."""
-
-
-def spectrogram(page: Any, result: Result) -> None:
-    """Amplitude of the tip's deflection over time and frequency, and the arm's own frequencies on the way.
-
-    Dashed with joints free, dotted with joints locked.
-    """
-    axes = page.subplots()
-    count, deflection = 2 * (len(result) // (WINDOWS + 1)), tip_deflection(result)
-    if count < 16 or not np.abs(deflection).max() > 0:
-        axes.set_axis_off()
-        reason = "too few rows for a spectrogram" if count < 16 else "the tip does not deflect"
-        axes.text(0.5, 0.5, reason, ha="center", color="0.4", transform=axes.transAxes)
-        return
+def spectrogram(result: Result) -> list[Panel]:
+    """Amplitude of the tip's deflection over time and frequency, and the arm's own frequencies on the way."""
+    title = "spectrogram of the tip's deflection"
+    count, away = 2 * (len(result) // (WINDOWS + 1)), tip_shift(result)
+    if note := _nothing(count, away):
+        return [Panel(title, FREQUENCY, note=note)]
     starts = np.arange(0, len(result) - count + 1, max(count // 8, 1))
-    found = [amplitudes(result.t[k : k + count], deflection[k : k + count]) for k in starts]
-    middle = np.array([result.t[k + count // 2] for k in starts])
-    f = found[0][0]
-    rows = [int(k) + count // 2 for k in starts]
-    own = {name: np.array([_model_frequencies(result, name, row) for row in rows]) for name in STYLES}
-    top = _upper_end(f, {name: values[0] for name, values in own.items()})
-    heights = np.column_stack([height[f <= top] for _, height in found])
-    unit, scale = length_unit(float(heights.max()))
-    peak = scale * float(heights.max())
-    level = np.log10(np.maximum(scale * heights, peak * 1e-4))
-    image = axes.pcolormesh(middle, f[f <= top], level, cmap="viridis", shading="nearest", rasterized=True)
-    for name, values in own.items():
-        for curve in values.T:
-            if 0 < curve[0] <= top:
-                axes.plot(middle, curve, color="w", linewidth=1.0, linestyle=STYLES[name])
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("frequency (Hz)")
-    axes.set_ylim(0.0, top)
-    page.colorbar(image, ax=axes, label=f"log10 of amplitude ({unit})")
+    found = [amplitudes(result.t[k : k + count], away[k : k + count]) for k in starts]
+    rows, f = [int(k) + count // 2 for k in starts], found[0][0]
+    own = {label: np.array([_model_frequencies(result, name, row) for row in rows]) for name, label in OWN.items()}
+    shown = _shown(f, {label: values[0] for label, values in own.items()})
+    heights = np.column_stack([height[shown] for _, height in found])
+    unit, scale = length_unit(heights)
+    image = ColourMap(result.t[rows], f[shown], scale * heights, Quantity("amplitude", unit))
+    curves = (
+        Curve(label, result.t[rows], curve, label)
+        for label, values in own.items()
+        for curve in values.T
+        if 0 < curve[0] <= image.y[-1]
+    )
+    return [Panel(title, FREQUENCY, tuple(curves), TIME, map=image)]
+
+
+def _nothing(rows: int, away: Array) -> str:
+    return "too few rows for a spectrum" if rows < 16 else "" if np.any(away) else "the tip does not deflect"
 
 
 def _model_frequencies(result: Result, joints: str, row: int = -1) -> Array:
     return result.model.frequencies(result.q[row], joints, p=result.parameters)
 
 
-def _upper_end(f: Array, marks: dict[str, Array]) -> float:
-    """Up to 1.3 times the third frequency of the arm, as far as the rows of the result reach."""
-    known = np.sort(np.concatenate([values[values > 0] for values in marks.values()]))
-    return float(min(f[-1], 1.3 * known[: max(6, 1)][-1])) if len(known) else float(f[-1])
+def _shown(f: Array, own: Mapping[str, Array]) -> slice:
+    """Lines up to 1.3 times the sixth of the arm's own frequencies (free and locked together)."""
+    known = np.sort(np.concatenate([values[values > 0] for values in own.values()]))
+    return slice(int(np.searchsorted(f, 1.3 * known[:6][-1])) + 1 if len(known) else len(f))

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
-from pliant.view.scene import PlacedLink, Scene
+from pliant.view.scene import Scene
+from pliant.view.scene_camera import Outlook, outlook
 from pliant.view.stage_meshes import ArmMeshes, Ball, layout
+from pliant.view.style import COLOURS
 
 FRAME = 1 / 25
 """Seconds between pictures."""
 GHOST = (127, 143, 160)
 STEEL = (58, 70, 83)
-KEPT = ((213, 94, 0), (0, 158, 115), (204, 121, 167))
-"""Colours of kept runs, in the scene and in the plots."""
+KEPT = tuple(tuple(bytes.fromhex(colour[1:])) for colour in COLOURS[1:4])
+"""Colours of kept runs, those of their lines in the plot."""
 FIELD_OF_VIEW = np.radians(35)
 
 
@@ -65,7 +65,7 @@ class Stage:
             if new:
                 self.server.flush()
                 time.sleep(FRAME)  # a browser that turns the scene after the camera would turn both
-                self._camera(scene)
+                self._camera(outlook(scene, self._arms["/arm"].placed), tuple(scene.up))
 
     def _exchange(self, scene: Scene, kept: tuple[Scene, ...], keep_time: bool, new: bool) -> None:
         self.scene, self.kept = scene, kept
@@ -121,10 +121,8 @@ class Stage:
         here = f"/room{self._rooms}"  # a browser would give a thing of the same name the place of the last
         api, size, placed = self.server.scene, scene.reach, self._arms["/arm"].placed
         api.set_up_direction(tuple(float(v) for v in scene.up))
-        low, high = _extent(placed)
+        seen = outlook(scene, placed)
         turn, sizes = _turn_to(scene.up), [max(0.014 * size, 1.25 * float(p.link.half.max())) for p in placed]
-        hangs = float((low + high) @ scene.up) / 2 < -0.15 * size
-        floor = min(float(np.minimum(low * scene.up, high * scene.up).sum()), 0.0) - 0.06 * size
         foot = sizes[0] + 0.01 * size
         self.load = Ball(self.server, f"{here}/payload", 0.024 * size, (217, 130, 43))
         self.joints = [Ball(self.server, f"{here}/joint/{p.link.name}", r, STEEL) for p, r in zip(placed, sizes)]
@@ -132,31 +130,29 @@ class Stage:
             self.load.mesh,
             *(joint.mesh for joint in self.joints),
             api.add_cylinder(f"{here}/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
-                             position=tuple((foot if hangs else -foot) * scene.up)),
+                             position=tuple((foot if seen.hangs else -foot) * scene.up)),
             api.add_grid(
                 f"{here}/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
-                section_color=(200, 208, 216), position=tuple(floor * scene.up), wxyz=turn, shadow_opacity=0.0,
+                section_color=(200, 208, 216), position=tuple(seen.floor * scene.up), wxyz=turn, shadow_opacity=0.0,
             ),
         ]  # fmt: skip
 
-    def _camera(self, scene: Scene) -> None:
-        """Everything that the arm touches fills the picture; a flat motion is seen from its side."""
-        low, high = _extent(self._arms["/arm"].placed)
-        centre, radius = (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 0.3 * scene.reach)
-        eye = centre + 1.06 * radius / np.sin(FIELD_OF_VIEW / 2) * _direction(high - low, scene)
+    def _camera(self, seen: Outlook, up: Any) -> None:
+        """Everything that the arm touches fills the picture."""
+        eye = tuple(seen.centre + 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards)
         first = self.server.initial_camera
-        first.position, first.look_at, first.up, first.fov = tuple(eye), tuple(centre), tuple(scene.up), FIELD_OF_VIEW
+        first.position, first.look_at, first.up, first.fov = eye, tuple(seen.centre), up, FIELD_OF_VIEW
         for client in self.server.get_clients().values():
             camera = client.camera
-            camera.up_direction, camera.fov = tuple(scene.up), FIELD_OF_VIEW
-            camera.position, camera.look_at = tuple(eye), tuple(centre)
+            camera.up_direction, camera.fov = up, FIELD_OF_VIEW
+            camera.position, camera.look_at = eye, tuple(seen.centre)
 
     def draw(self) -> None:
         """The arm at the time of the clock."""
         with self.lock:
             if self.scene is None:
                 return
-            frame = int(np.clip(np.searchsorted(self.scene.t, self.clock.value), 0, len(self.scene) - 1))
+            frame = int(np.abs(self.scene.t - self.clock.value).argmin())
             placed = self._arms["/arm"].placed
             with self.server.atomic():
                 for arm in self._arms.values():
@@ -184,26 +180,6 @@ def _alike(one: Scene, two: Scene) -> bool:
     """Whether the same furniture and camera serve both."""
     names = [[link.name for link in scene.links] for scene in (one, two)]
     return names[0] == names[1] and one.reach == two.reach and bool((one.up == two.up).all())
-
-
-def _extent(placed: Sequence[PlacedLink]) -> tuple[Array, Array]:
-    """Lowest and highest corner of all that the arm touches, the base included."""
-    points = np.concatenate([p.points.reshape(-1, 3) for p in placed])
-    return np.minimum(points.min(0), 0.0), np.maximum(points.max(0), 0.0)
-
-
-def _direction(span: Array, scene: Scene) -> Array:
-    """From the middle of the arm to the camera."""
-    up, thin = scene.up, int(np.argmin(span))
-    across = np.eye(3)[thin]
-    other = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    a = other - (other @ up) * up
-    a /= np.linalg.norm(a)
-    wanted = 0.5 * up + 0.75 * a - np.cross(up, a)
-    if span[thin] < 0.04 * scene.reach:
-        flat = 1.1 * up - 0.9 * np.cross(up, a)
-        wanted = flat if abs(across @ up) > 0.5 else across + 0.18 * up + 0.22 * np.cross(up, across)
-    return np.asarray(wanted / np.linalg.norm(wanted))
 
 
 def _turn_to(up: Any) -> tuple[float, float, float, float]:

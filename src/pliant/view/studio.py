@@ -12,16 +12,17 @@ import numpy as np
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import PliantError
 from pliant.robot import Robot
+from pliant.view.figure_data import position_unit
+from pliant.view.run_panels import tip_error
 from pliant.view.scene import Scene, scene_of
-from pliant.view.spectrum import tip_deflection
 from pliant.view.stage import KEPT, Stage
 from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, heaviest_payload, with_robot
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_run import StudioRun, Workshop, scenario
 from pliant.view.studio_texts import quoted, readout, summary
+from pliant.view.style import COLOURS
 from pliant.view.viewer import address, start_server, viser
 
-COLOURS = ("#0072B2", *(f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in KEPT))
 MOST_KEPT = len(KEPT)
 FRAMES_PER_SECOND = 40
 
@@ -134,15 +135,15 @@ class Studio:
             with self.joints_place:
                 self.joint_folder = self.server.gui.add_folder(c.robot.name)
             with self.joint_folder:
-                self.joints = [self._joint(link, k) for k, link in enumerate(_moving(c.robot))]
+                moving = [link for link in c.robot.links if link.joint.moves]
+                self.joints = [self._joint(link, k) for k, link in enumerate(moving)]
         finally:
             self.refreshing = False
 
     def _joint(self, link: Any, k: int) -> tuple[float, Any, Any]:
-        turns = link.joint.type == "revolute"
-        scale = 180 / np.pi if turns else 1.0
+        unit, scale = position_unit(self.choices.robot, link.name)
         longest = float(link.beam.total_length) if link.beam and link.beam.slides else 2.0
-        low, high, step = (-180.0, 180.0, 1.0) if turns else (0.0, longest, 0.01)
+        low, high, step = (-180.0, 180.0, 1.0) if unit == "deg" else (0.0, longest, 0.01)
         gui, c = self.server.gui, self.choices
         start = gui.add_slider(f"{link.name} start", low, high, step, round(scale * c.start[k], 6))
         goal = gui.add_slider(f"{link.name} goal", low, high, step, round(scale * c.goal[k], 6))
@@ -244,21 +245,20 @@ class Studio:
         self._say("done", f"{how} in {run.seconds:.2f} s ({stats.method}, {stats.steps} steps)")
 
     def _plot(self) -> None:
-        results = [run.result for run in (self.run, *self.kept) if run is not None]
-        t = np.linspace(0.0, max(float(result.t[-1]) for result in results), 600)
-        away = [1e3 * np.linalg.norm(tip_deflection(result), axis=1) for result in results]
-        columns = tuple(np.interp(t, result.t, values, right=np.nan) for result, values in zip(results, away))
+        runs = {"now": self.run, **{f"kept {k + 1}": run for k, run in enumerate(self.kept)}}
+        (panel,) = tip_error({name: run.result for name, run in runs.items() if run is not None}, "mm")
+        t = np.linspace(0.0, max(float(curve.x[-1]) for curve in panel.curves), 600)
+        columns = tuple(np.interp(t, curve.x, curve.y, right=np.nan) for curve in panel.curves)
         if self.chart is not None and len(self.chart.data) == 1 + len(columns):
             self.chart.data = (t, *columns)
             return
         uplot = viser().uplot
-        names = ["now", *(f"kept {k + 1}" for k in range(len(self.kept)))]
-        lines = [uplot.Series(label=name, stroke=colour, width=1.5) for name, colour in zip(names, COLOURS)]
+        lines = [uplot.Series(label=c.label, stroke=colour, width=1.5) for c, colour in zip(panel.curves, COLOURS)]
         if self.chart is not None:
             self.chart.remove()
         with self.charts:
             self.chart = self.server.gui.add_uplot(
-                (t, *columns), (uplot.Series(label="t (s)"), *lines),
+                (t, *columns), (uplot.Series(label=str(panel.x)), *lines),
                 scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
                 aspect=1.6, legend=uplot.Legend(show=True),
             )  # fmt: skip
@@ -267,10 +267,6 @@ class Studio:
         """Stop the server."""
         self.stage.close()
         self.server.stop()
-
-
-def _moving(robot: Robot) -> list[Any]:
-    return [link for link in robot.links if link.joint.moves]
 
 
 def _scene(run: StudioRun) -> Scene:

@@ -179,11 +179,11 @@ def tip_error(run: StudioRun) -> tuple[float, float]:
 
     Of a move, the largest after the time that the move takes.
     """
-    from pliant.view.spectrum import tip_deflection
+    from pliant.view.run_panels import tip_shift
 
     result, choices = run.result, run.choices
     if choices.manoeuvre == "release":
-        away = np.linalg.norm(tip_deflection(result), axis=1)
+        away = np.linalg.norm(tip_shift(result), axis=1)
     else:
         goal = choices.goal if choices.manoeuvre.startswith("move") else choices.start
         q = np.zeros(result.model.n)

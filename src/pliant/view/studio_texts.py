@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.view.figure_data import length_unit
 from pliant.view.studio_run import StudioRun, tip_error
 
 
@@ -18,7 +19,8 @@ def _measured(run: StudioRun) -> tuple[str, str, str]:
 
 
 def _length(metres: float) -> str:
-    return f"{metres:.3g} m" if metres >= 1 else f"{1e3 * metres:.3g} mm"
+    unit, scale = length_unit(np.array(metres))
+    return f"{scale * metres:.3g} {unit}"
 
 
 def summary(run: StudioRun, count: int) -> str:

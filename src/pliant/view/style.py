@@ -116,9 +116,29 @@ def _save(made: Figure, target: Path) -> None:
         made.savefig(partial, format=kind, dpi=DPI, metadata=metadata)
 
 
-def line(index: int) -> dict[str, Any]:
-    """Colour and dashes of the line of that number; 28 differ."""
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
+ROLES: dict[str, dict[str, Any]] = {
+    "total": {"color": "black", "linestyle": "-"},
+    "kinetic": {"color": COLOURS[0], "linestyle": DASHES[1]},
+    "gravity": {"color": COLOURS[1], "linestyle": DASHES[2]},
+    "strain": {"color": COLOURS[2], "linestyle": DASHES[3], "linewidth": 1.5},
+    "work done": {"color": COLOURS[3], "linestyle": (0, (10, 3))},
+    "balance": {"color": "black", "linestyle": "-", "linewidth": 0.9},
+    "first": {"color": COLOURS[0], "linestyle": "-", "linewidth": 1.6},
+    "second": {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.0},
+    "path": {"color": COLOURS[0], "linestyle": "-"},
+    "start": {"linestyle": "", "marker": "o", "markersize": 5, "color": "black", "markerfacecolor": "white"},
+    "end": {"linestyle": "", "marker": "s", "markersize": 4.5, "color": "black"},
+    "arm, joints free": {"color": "0.35", "linestyle": (0, (5, 2)), "linewidth": 0.9},
+    "arm, joints locked": {"color": "0.35", "linestyle": (0, (1, 1.5)), "linewidth": 0.9},
+}
+"""Lines that look the same in all figures."""
+
+
+def line(role: int | str) -> dict[str, Any]:
+    """How a line is drawn: one of `ROLES`, or the one of that number; 28 of these differ in colour or dashes."""
+    if isinstance(role, str):
+        return ROLES[role]
+    return {"color": COLOURS[role % len(COLOURS)], "linestyle": DASHES[role % len(DASHES)]}
 
 
 def time_axis(axes: Axes) -> None:
@@ -131,27 +151,11 @@ def zero_line(axes: Axes) -> None:
     axes.axhline(0.0, color="0.75", linewidth=0.6, zorder=0)
 
 
-def legend(axes: Axes, entries: int) -> None:
+def legend(axes: Axes) -> None:
     """Above the axes, in as many columns as fit the width, so that it never hides a line."""
-    if entries > 1:
-        widest = max(len(text) for text in axes.get_legend_handles_labels()[1])
-        page: Any = axes.get_figure()
-        room = page.bbox.width / page.figure.dpi - 0.8
-        columns = max(1, min(entries, int(room / (0.55 + 0.068 * widest))))
-        columns = -(-entries // -(-entries // columns))  # rows of equal length
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-        axes.legend(ncols=columns, columnspacing=1.4, **place)
-
-
-def energy_unit(largest: float) -> tuple[str, float]:
-    """Unit and factor in which an energy of so many joules is read easily."""
-    if largest >= 1e4:
-        return "kJ", 1e-3
-    return ("J", 1.0) if largest >= 1e-2 or largest == 0.0 else ("mJ", 1e3)
-
-
-def length_unit(largest: float) -> tuple[str, float]:
-    """Unit and factor in which a deflection of so many metres is read easily."""
-    if largest >= 0.5:
-        return "m", 1.0
-    return ("mm", 1e3) if largest >= 2e-5 or largest == 0.0 else ("µm", 1e6)
+    texts = axes.get_legend_handles_labels()[1]
+    page: Any = axes.get_figure()
+    room = page.bbox.width / page.figure.dpi - 0.8
+    columns = max(1, min(len(texts), int(room / (0.55 + 0.068 * max(map(len, texts))))))
+    columns = -(-len(texts) // -(-len(texts) // columns))  # rows of equal length
+    axes.legend(ncols=columns, columnspacing=1.4, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)

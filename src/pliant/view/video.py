@@ -14,9 +14,12 @@ import numpy as np
 from pliant.errors import ModelError, PliantError
 from pliant.runs.results import Result
 from pliant.signatures import checked
-from pliant.view.scene import make_scene
-from pliant.view.spectrum import tip_deflection
-from pliant.view.style import STYLE, length_unit
+from pliant.view.figure_data import strain_text
+from pliant.view.panel_drawing import draw_panel
+from pliant.view.run_panels import tip_deflection
+from pliant.view.scene import scene_of
+from pliant.view.scene_tubes import strain_colours
+from pliant.view.style import STYLE
 from pliant.view.video_drawing import FrameDrawing
 
 SIZE = (960, 480)
@@ -64,8 +67,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
     from matplotlib.figure import Figure
 
     t = np.arange(result.t[0], result.t[-1] + 1e-9, speed / fps)
-    q = np.column_stack([np.interp(t, result.t, column) for column in result.q.T])
-    scene = make_scene(result.model, t, q, result.parameters)
+    scene = scene_of(result, t)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
         canvas: Any = FigureCanvasAgg(figure)
@@ -73,6 +75,8 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
         cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
         figure.text(0.02, 0.945, f"{result.robot.name}{note}", fontsize=10, weight="bold")
+        if drawing.largest > 0:
+            _strain_scale(figure, drawing.largest)
         clock = figure.text(0.54, 0.945, "", fontsize=10, ha="right")
         moving = (*drawing.moving, cursor, clock)
         for artist in moving:
@@ -90,14 +94,17 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
 
 
 def _side_plot(axes: Any, result: Result) -> Any:
-    away = tip_deflection(result)
-    unit, scale = length_unit(float(np.abs(away).max(initial=0.0)))
-    for k, name in enumerate("xyz"):
-        axes.plot(result.t, scale * away[:, k], label=name, linewidth=1.0)
-    axes.set_xlabel("time (s)")
-    axes.set_title(f"tip from where the rigid arm's would be ({unit})", fontsize=8.5)
-    axes.legend(loc="upper right", ncols=3)
+    (panel,) = tip_deflection(result)
+    draw_panel(axes, panel)
+    axes.set_xlabel(str(panel.x))
     return axes.axvline(result.t[0], color="#D55E00", linewidth=1.2)
+
+
+def _strain_scale(figure: Any, largest: float) -> None:
+    bar = figure.add_axes((0.02, 0.04, 0.14, 0.02))
+    bar.imshow(strain_colours(np.linspace(0.0, 1.0, 64))[None], aspect="auto")
+    bar.set_axis_off()
+    figure.text(0.17, 0.037, f"bending strain, 0 to {strain_text(largest)}", fontsize=8)
 
 
 def _write_gif(target: Path, fps: int, frames: Iterator[Any]) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.view.scene import PlacedLink, Scene
-from pliant.view.scene_tubes import RIGID, rings, strain_colours
+from pliant.view.scene_camera import Outlook, outlook
+from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
 
 LIGHT = np.array([0.35, -0.45, 0.82])
 
@@ -23,23 +24,12 @@ class Camera:
     axes: Array
 
     @classmethod
-    def around(cls, scene: Scene, points: Array) -> Camera:
-        """Sees all points, a planar arm from the side it moves in."""
-        low, high = np.minimum(points.min(0), 0.0), np.maximum(points.max(0), 0.0)
-        span, up = high - low, scene.up
-        thin = np.eye(3)[int(np.argmin(span))]
-        side = thin + 0.2 * np.cross(up, thin)
-        if span.min() > 0.04 * scene.reach or abs(float(thin @ up)) > 0.5:
-            first = np.array([1.0, 0, 0]) if abs(up[0]) < 0.9 else np.array([0, 0, 1.0])
-            first = first - (first @ up) * up
-            side = 0.75 * first - np.cross(up, first)
-        towards = side / np.linalg.norm(side) + 0.35 * up
-        towards = towards / np.linalg.norm(towards)
-        right = np.cross(up, towards)
+    def at(cls, seen: Outlook, up: Array) -> Camera:
+        """Four radii from the arm."""
+        right = np.cross(up, seen.towards)
         right = right / np.linalg.norm(right)
-        radius = max(float(np.linalg.norm(span)) / 2, 0.3 * scene.reach)
-        centre = (low + high) / 2
-        return cls(centre + 4.0 * radius * towards, centre, np.stack([right, np.cross(towards, right), towards]))
+        axes = np.stack([right, np.cross(seen.towards, right), seen.towards])
+        return cls(seen.centre + 4.0 * seen.radius * seen.towards, seen.centre, axes)
 
     def project(self, points: Array) -> tuple[Array, Array]:
         """(..., 2) places on the picture and (...) depths, larger behind."""
@@ -51,27 +41,27 @@ class Camera:
 
 def faces(
     placed: list[PlacedLink], frame: int, largest: float, camera: Camera, ghost: bool = False
-) -> tuple[Any, Any, Any]:
-    """Quadrilaterals (K, 4, 2), colours (K, 4) and depths (K,) of an arm at a frame."""
+) -> tuple[Array, Array]:
+    """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front."""
     corners, colours = [], []
     for part in placed:
         surface = rings(part, frame)
-        around = np.roll(surface, -1, axis=1)
-        quads = np.stack([surface[:-1], around[:-1], around[1:], surface[1:]], axis=2).reshape(-1, 4, 3)
+        triangles = tube_faces(*surface.shape[:2])
         strain = part.link.strain[min(frame, len(part.link.strain) - 1)]
-        middle = (strain[:-1] + strain[1:]) / 2
         plain = not (part.link.flexible and largest > 0)
-        own = np.broadcast_to(RIGID, (len(middle), 3)) if plain else strain_colours(middle / largest)
-        corners.append(quads)
-        colours.append(np.repeat(own, surface.shape[1], axis=0))
-    quads, own = np.concatenate(corners), np.concatenate(colours)
-    normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
-    normal = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
-    light = LIGHT @ camera.axes
-    shade = 0.62 + 0.38 * np.abs(normal @ light)
-    rgba = np.column_stack([np.clip(own * shade[:, None], 0, 1), np.full(len(own), 0.12 if ghost else 1.0)])
-    flat, depth = camera.project(quads)
-    return flat, rgba, depth.mean(1)
+        own = strain_colours(strain[triangles // surface.shape[1]].mean(1) / (largest or 1.0))
+        corners.append(surface.reshape(-1, 3)[triangles])
+        colours.append(np.broadcast_to(RIGID, own.shape) if plain else own)
+    solid, own = np.concatenate(corners), np.concatenate(colours)
+    normal = np.cross(solid[:, 1] - solid[:, 0], solid[:, 2] - solid[:, 0])
+    seen = ((camera.eye - solid[:, 0]) * normal).sum(1) > 0
+    solid, own, normal = solid[seen], own[seen], normal[seen]
+    normal = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    shade = 0.62 + 0.38 * np.abs(normal @ (LIGHT @ camera.axes))
+    rgba = np.column_stack([np.clip(own * shade[:, None], 0, 1), np.full(len(own), 0.24 if ghost else 1.0)])
+    flat, depth = camera.project(solid)
+    order = np.argsort(-depth.mean(1))
+    return flat[order], rgba[order]
 
 
 class FrameDrawing:
@@ -83,8 +73,9 @@ class FrameDrawing:
         self.scene, self.axes, self.largest = scene, axes, scene.largest_strain
         self.arm, self.rigid = list(scene.lines(magnification)), list(scene.lines(0.0)) if ghost else []
         points = np.concatenate([part.points.reshape(-1, 3) for part in self.arm])
-        self.camera = Camera.around(scene, points)
-        self._floor(points)
+        seen = outlook(scene, self.arm)
+        self.camera = Camera.at(seen, scene.up)
+        self._floor(seen)
         tip, _ = self.camera.project(self.arm[-1].tip[:, :3, 3])
         self.tip = tip
         (self.path,) = axes.plot([], [], color="#D55E00", linewidth=0.9, zorder=2)
@@ -96,16 +87,12 @@ class FrameDrawing:
         self.moving = (self.path, self.shapes, self.joints, self.load)
         self._frame(points)
 
-    def _floor(self, points: Array) -> None:
-        scene, up = self.scene, self.scene.up
-        first = np.array([1.0, 0, 0]) if abs(up[0]) < 0.9 else np.array([0, 0, 1.0])
-        first = first - (first @ up) * up
-        second = np.cross(up, first)
-        level = min(float((points @ up).min()), 0.0) - 0.04 * scene.reach
+    def _floor(self, seen: Outlook) -> None:
+        scene, (first, second) = self.scene, seen.level
         steps = np.linspace(-1.5, 1.5, 13) * scene.reach
         for a, b in ((first, second), (second, first)):
             for s in steps:
-                ends = level * up + s * a + np.array([steps[0], steps[-1]])[:, None] * b
+                ends = seen.floor * scene.up + s * a + np.array([steps[0], steps[-1]])[:, None] * b
                 flat, _ = self.camera.project(ends)
                 self.axes.plot(*flat.T, color="#d3dbe3", linewidth=0.5, zorder=0)
 
@@ -122,13 +109,11 @@ class FrameDrawing:
 
     def show(self, frame: int) -> None:
         """Move everything to a frame."""
-        parts = [faces(self.arm, frame, self.largest, self.camera)]
-        if self.rigid:
-            parts.append(faces(self.rigid, frame, 0.0, self.camera, ghost=True))
-        quads, colours, depth = (np.concatenate(columns) for columns in zip(*parts))
-        order = np.argsort(-depth)
-        self.shapes.set_verts(quads[order])
-        self.shapes.set_facecolor(colours[order])
+        parts = [faces(self.rigid, frame, 0.0, self.camera, ghost=True)] if self.rigid else []
+        parts.append(faces(self.arm, frame, self.largest, self.camera))
+        triangles, colours = (np.concatenate(columns) for columns in zip(*parts))
+        self.shapes.set_verts(triangles)
+        self.shapes.set_facecolor(colours)
         self.path.set_data(*self.tip[: frame + 1].T)
         self.load.set_data(*self.tip[frame : frame + 1].T)
         roots = np.array([part.joint[frame, :3, 3] for part in self.arm])

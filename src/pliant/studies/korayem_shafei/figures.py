@@ -9,14 +9,14 @@ import numpy as np
 
 from pliant.dynamics.published import korayem_shafei as published
 from pliant.runs.results import Result
-from pliant.studies.drawing import FIRST, MANY, SECOND, finish, history, legend, letter
+from pliant.studies.drawing import FIRST, MANY, SECOND, legend, letter
 from pliant.studies.korayem_shafei.arms import LINKS
 from pliant.studies.korayem_shafei.measures import RANGE, SHORT, peak
 from pliant.studies.korayem_shafei.runs import Runs
 from pliant.studies.study import Figure, Table
 from pliant.view.style import time_axis
 
-LABELS = ("modes (one a link, Gibbs-Appell)", "finite elements (converged)")
+LABELS = ("modes (one per link, Gibbs-Appell)", "finite elements (converged)")
 Quantity = Callable[[Result], Any]
 
 
@@ -62,7 +62,8 @@ def _draw(runs: Runs, label: str, quantity: Quantity, until: float) -> Callable[
             rows = run.t <= until
             axes.plot(run.t[rows], quantity(run)[rows], label=text, **style)
         axes.set_ylabel(label)
-        finish(axes, 2)
+        legend(axes, 2)
+        time_axis(axes)
 
     return draw
 
@@ -100,7 +101,8 @@ def _stiffening(runs: Runs) -> Figure:
             for (name, label), style in zip(lines, MANY):
                 run = runs.histories[name]
                 some = (run.t >= 1.5) & (run.t <= 2.0)
-                history(axes, run.t[some], [(1e3 * run.deflection(link)[some, 1], label, style)], f"{link} (mm)")
+                axes.plot(run.t[some], 1e3 * run.deflection(link)[some, 1], label=label, **style)
+            axes.set_ylabel(f"{link} (mm)")
         legend(rows[0], len(lines))
         time_axis(rows[-1])
 

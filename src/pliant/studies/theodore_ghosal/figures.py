@@ -212,7 +212,7 @@ def _elbow(runs: Runs) -> Figure:
         upper, lower = grid(page, 2, 1)[:, 0]
         true = runs.elbows["elements"]
         deflection = 1e3 * true.deflection("link1")[:, 1]
-        upper.plot(true.t, deflection, label="four elements a link", **MANY[0])
+        upper.plot(true.t, deflection, label="four elements per link", **MANY[0])
         zero_line(upper)
         upper.set_ylabel("deflection (mm)")
         for (name, run), style in zip([(n, r) for n, r in runs.elbows.items() if n != "elements"], MANY[1:]):
@@ -223,7 +223,7 @@ def _elbow(runs: Runs) -> Figure:
         shared_legend(page, upper)
 
     caption = (
-        "Tip of link 1 of a planar arm that folds at its elbow within 0.7 s and rings afterwards: two modes a link "
+        "Tip of link 1 of a planar arm that folds at its elbow within 0.7 s and rings afterwards: two modes per link "
         "whose shapes know the mass beyond alone, the whole load of the straight arm, or the load of the moment; "
         "below, the largest difference from the elements so far."
     )

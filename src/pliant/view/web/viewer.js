@@ -81,15 +81,14 @@
 
   // ------------------------------------------------------------------------------------------------------- colours
 
-  const STOPS = [[0.36, 0.49, 0.62], [0.20, 0.60, 0.66], [0.55, 0.75, 0.35], [0.96, 0.78, 0.20], [0.84, 0.24, 0.12]];
+  const STOPS = data.colours.strain;
   function colour(part) {
     const x = Math.min(Math.max(part, 0), 1) * (STOPS.length - 1), k = Math.min(Math.floor(x), STOPS.length - 2);
     return STOPS[k].map((v, i) => v + (STOPS[k + 1][i] - v) * (x - k));
   }
   const css = (c) => `rgb(${c.map((v) => Math.round(255 * v)).join(",")})`;
   $("bar").style.background = `linear-gradient(90deg, ${STOPS.map(css).join(",")})`;
-  const strainText = (s) => s >= 0.01 ? `${(100 * s).toPrecision(3)} %` : `${+(1e6 * s).toPrecision(3)} µε`;
-  $("barmax").textContent = data.strain > 0 ? strainText(data.strain) : "";
+  $("barmax").textContent = data.strain_text;
   $("legend").hidden = !(data.strain > 0);
 
   // --------------------------------------------------------------------------------------------------------- tubes
@@ -136,7 +135,7 @@
         if (Math.abs(dot(y, x)) > 0.9) y = [R[2], R[5], R[8]];
         y = unit(minus(y, times(dot(x, y), x)));
         const z = cross(x, y), [hy, hz] = [this.link.half[2 * s], this.link.half[2 * s + 1]];
-        const shown = data.strain > 0 && this.link.bends ? colour(strain[s] / data.strain) : [0.70, 0.74, 0.78];
+        const shown = data.strain > 0 && this.link.bends ? colour(strain[s] / data.strain) : data.colours.rigid;
         const c = shown.map((v) => v ** 2.2); // the renderer wants linear light
         this.ring.forEach(({ y: a, z: b, ny, nz }, k) => {
           const at = add(points[s], add(times(a * hy, y), times(b * hz, z)));
@@ -154,13 +153,6 @@
   const state = { place: 0, playing: false, magnification: 1, speed: 1 };
   let stage = null;
 
-  /** Two directions square to `up`. */
-  function level(up) {
-    const other = Math.abs(up[2]) > 0.9 ? [1, 0, 0] : Math.abs(up[1]) > 0.9 ? [1, 0, 0] : [0, 0, 1];
-    const a = unit(minus(other, times(dot(other, up), up)));
-    return [a, cross(up, a)];
-  }
-
   function makeStage() {
     const { Scene, PerspectiveCamera, WebGLRenderer, OrbitControls, Mesh, MeshStandardMaterial, Vector3 } = VENDOR;
     const canvas = $("view");
@@ -171,7 +163,7 @@
     const controls = new OrbitControls(camera, canvas);
     controls.addEventListener("change", draw);
     const sun = new VENDOR.DirectionalLight(0xffffff, 2.2), fill = new VENDOR.DirectionalLight(0xffffff, 0.9);
-    const [a, b] = level(data.up);
+    const [a, b] = data.camera.level;
     sun.position.set(...add(times(2.2, data.up), add(times(1.2, a), times(-1, b))));
     fill.position.set(...add(times(0.4, data.up), add(times(-1.5, a), times(1, b))));
     scene.add(new VENDOR.HemisphereLight(0xffffff, 0xc8d2dc, 2.3), sun, fill);
@@ -209,15 +201,7 @@
     triad.renderOrder = 2;
     scene.add(triad);
 
-    // Everything that the arm touches, for the floor and the cameras.
-    let low = [0, 0, 0], high = [0, 0, 0];
-    for (let f = 0; f < frames; f += Math.max(1, Math.floor(frames / 60)))
-      for (const placed of pose(f, 1)) for (const point of placed.points) {
-        low = low.map((v, d) => Math.min(v, point[d]));
-        high = high.map((v, d) => Math.max(v, point[d]));
-      }
-    const centre = times(0.5, add(low, high)), radius = Math.max(0.5 * Math.hypot(...minus(high, low)), 0.3 * data.reach);
-    const hangs = dot(centre, data.up) < -0.15 * data.reach;
+    const { hangs } = data.camera;
     foot.quaternion.copy(upright);
     if (hangs) foot.rotateX(Math.PI);
     foot.position.set(...times(hangs ? plate : -plate, data.up));
@@ -225,30 +209,22 @@
     floor.material.transparent = true;
     floor.material.opacity = 0.55;
     floor.quaternion.copy(upright);
-    const deepest = Math.min(...[low, high].flatMap((v) => [0, 1, 2].map((d) => data.up[d] * v[d] * (Math.abs(data.up[d]) > 0.5 ? 1 : 0))));
-    floor.position.set(...times(Math.min(deepest - 0.03 * data.reach, -plate - 0.0125 * data.reach), data.up));
+    floor.position.set(...times(data.camera.floor, data.up));
     scene.add(floor);
-    return { renderer, scene, camera, controls, tubes, ghosts, ghost, joints, load, path, triad, floor, centre, radius, span: minus(high, low) };
+    return { renderer, scene, camera, controls, tubes, ghosts, ghost, joints, load, path, triad, floor };
   }
 
   const CAMERAS = {
-    home() {
-      const span = stage.span, thin = span.indexOf(Math.min(...span)), up = data.up, [a, b] = level(up);
-      const flat = span[thin] < 0.04 * data.reach;
-      const across = [0, 1, 2].map((d) => (d === thin ? 1 : 0));
-      if (flat && Math.abs(dot(across, up)) < 0.5) return add(across, add(times(0.18, up), times(0.22, cross(up, across))));
-      if (flat) return add(times(1.1, up), times(-0.9, b));
-      return add(times(0.55, up), add(times(0.75, a), times(-1, b)));
-    },
-    front: () => times(-1, level(data.up)[1]),
-    side: () => level(data.up)[0],
-    top: () => add(data.up, times(-0.001, level(data.up)[1])),
+    home: () => data.camera.towards,
+    front: () => times(-1, data.camera.level[1]),
+    side: () => data.camera.level[0],
+    top: () => add(data.up, times(-0.001, data.camera.level[1])),
   };
 
   function look(name) {
     if (!stage) return;
-    const { camera, controls, centre, radius } = stage;
-    const distance = 0.98 * radius / Math.sin(Math.PI * camera.fov / 360) / Math.min(1, camera.aspect);
+    const { camera, controls } = stage, { centre, radius } = data.camera;
+    const distance = 1.06 * radius / Math.sin(Math.PI * camera.fov / 360) / Math.min(1, camera.aspect);
     controls.target.set(...centre);
     camera.position.set(...add(centre, times(distance, unit(CAMERAS[name]()))));
     controls.update();
@@ -300,7 +276,6 @@
 
   // --------------------------------------------------------------------------------------------------------- plots
 
-  const INKS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#666666"];
   const charts = [];
   const readable = (v) => (v == null ? "–" : Math.abs(v) >= 1e5 || (v !== 0 && Math.abs(v) < 1e-3) ? v.toExponential(2) : v.toPrecision(4));
 
@@ -326,8 +301,8 @@
       cursor: { sync: { key: sync.key, setSeries: false }, drag: { x: true, y: false }, points: { size: 5 } },
       legend: { live: true },
       axes: [{ ...axis, size: 26 }, { ...axis, size: 58, space: 24, values: (u, v) => v.map((w) => (w === 0 ? "0" : Math.abs(w) >= 1e5 || Math.abs(w) < 1e-3 ? w.toExponential(0) : String(+w.toPrecision(4)))) }],
-      series: [{ label: "t (s)", value: (u, v) => readable(v) }, ...plot.series.map((s, k) => ({
-        label: s.name, stroke: INKS[k % INKS.length], width: 1.3, value: (u, v) => readable(v), points: { show: false },
+      series: [{ label: plot.x, value: (u, v) => readable(v) }, ...plot.series.map((s) => ({
+        label: s.name, stroke: s.colour === "black" ? style.getPropertyValue("--ink") : s.colour, width: 1.3, value: (u, v) => readable(v), points: { show: false },
       }))],
       hooks: { setScale: [(u, key) => { if (key === "x") { zoom(u); mark(); } }] },
     }, [x, ...plot.series.map((s) => Array.from(floats(s.y)))], box);

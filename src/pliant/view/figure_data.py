@@ -1,0 +1,119 @@
+"""What a figure shows, as plain data: quantities with units, curves with labels, panels.
+
+Figures of Matplotlib, the page, the movie and the studio draw from panels. What is shown, in which unit and order and
+under which label, is decided where a panel is made; those who draw convert nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.robot import Robot
+
+Span = Literal["free", "around zero", "from zero", "log", "equal"]
+"""Range of the y axis: that of the curves, with a line at zero, beginning at zero, logarithmic, of x's scale."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What an axis shows, and its unit."""
+
+    label: str
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.unit})"
+
+
+TIME = Quantity("time", "s")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values `y` over `x`, (N,) each, in the units of the panel; `role` says how it is drawn: see `style.line`."""
+
+    label: str
+    x: Array
+    y: Array
+    role: int | str = 0
+
+
+@dataclass(frozen=True)
+class ColourMap:
+    """Values (len(y), len(x)) of a quantity over the plane, coloured by their logarithm."""
+
+    x: Array
+    y: Array
+    values: Array
+    quantity: Quantity
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes
+    ----------
+    title : str
+    y : Quantity
+    curves : tuple of Curve
+    x : Quantity
+    of : str
+        Link, joint or direction that the panel is about, if there are several such panels.
+    span : Span
+    marks : mapping
+        Places on the x axis by the label of their lines.
+    map : ColourMap, optional
+        Behind the curves.
+    note : str
+        Why there are no curves.
+    """
+
+    title: str
+    y: Quantity
+    curves: tuple[Curve, ...] = ()
+    x: Quantity = TIME
+    of: str = ""
+    span: Span = "free"
+    marks: Mapping[str, Array] = field(default_factory=dict)
+    map: ColourMap | None = None
+    note: str = ""
+
+    def split(self) -> list[Panel]:
+        """A panel for each curve."""
+        return [replace(self, curves=(curve,), of=curve.label) for curve in self.curves]
+
+
+def position_unit(robot: Robot, joint: str) -> tuple[str, float]:
+    """Unit of a joint's position where a user reads it, and the factor from radians or metres."""
+    return ("deg", 180 / np.pi) if robot.link(joint).joint.type == "revolute" else ("m", 1.0)
+
+
+def energy_unit(*values: Array) -> tuple[str, float]:
+    """Unit in which these energies are read easily, and the factor from joules."""
+    largest = _largest(values)
+    if largest >= 1e4:
+        return "kJ", 1e-3
+    return ("J", 1.0) if largest >= 1e-2 or largest == 0.0 else ("mJ", 1e3)
+
+
+def length_unit(*values: Array) -> tuple[str, float]:
+    """Unit in which these deflections are read easily, and the factor from metres."""
+    largest = _largest(values)
+    if largest >= 0.5:
+        return "m", 1.0
+    return ("mm", 1e3) if largest >= 2e-5 or largest == 0.0 else ("µm", 1e6)
+
+
+def strain_text(strain: float) -> str:
+    """A strain as it is read easily."""
+    return f"{100 * strain:.3g} %" if strain >= 0.01 else f"{float(f'{1e6 * strain:.3g}'):g} µε"
+
+
+def _largest(values: tuple[Array, ...]) -> float:
+    return max(float(np.abs(series).max(initial=0.0)) for series in values)

@@ -1,0 +1,63 @@
+"""From where an arm is looked at, and the floor below it: the same on the page, on the stage and in movies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.view.scene import PlacedLink, Scene
+
+FLAT = 0.04
+"""A motion is flat that is thinner than this part of the reach."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Where a camera stands that sees all that an arm touches, and where the floor lies.
+
+    Attributes
+    ----------
+    centre : (3,)
+    radius : float
+        Of a ball around it that holds everything.
+    towards : (3,)
+        Unit vector from the centre to the camera.
+    level : (2, 3)
+        Two horizontal unit vectors; with `up` they are right-handed.
+    floor : float
+        Height of the floor, along `up`.
+    hangs : bool
+        Whether the arm moves below its base.
+    """
+
+    centre: Array
+    radius: float
+    towards: Array
+    level: Array
+    floor: float
+    hangs: bool
+
+
+def outlook(scene: Scene, placed: Sequence[PlacedLink]) -> Outlook:
+    """Of a scene whose links stand where `placed` says; a flat motion is seen from its side."""
+    up, points = scene.up, np.concatenate([np.zeros((1, 3)), *(part.points.reshape(-1, 3) for part in placed)])
+    low, high = points.min(0), points.max(0)
+    centre, span = (low + high) / 2, high - low
+    first = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    first = first - (first @ up) * up
+    first /= np.linalg.norm(first)
+    second = np.cross(up, first)
+    towards = 0.5 * up + 0.75 * first - second
+    if span.min() < FLAT * scene.reach:
+        across = np.eye(3)[int(np.argmin(span))]
+        lying = abs(across @ up) > 0.5
+        towards = 1.1 * up - 0.9 * second if lying else across + 0.18 * up + 0.22 * np.cross(up, across)
+    foot = float(placed[0].link.half.max())
+    return Outlook(
+        centre, max(float(np.linalg.norm(span)) / 2, 0.3 * scene.reach), towards / np.linalg.norm(towards),
+        np.stack([first, second]), min(float((points @ up).min()), -foot) - 0.06 * scene.reach,
+        float(centre @ up) < -0.15 * scene.reach,
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Meshes of the stage, on a server that only keeps what it is given."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.view.scene import scene_of
+from pliant.view.scene_tubes import RIGID, rings, strain_colours
+from pliant.view.stage_meshes import ArmMeshes, Ball
+
+from .test_figure_values import rigid_tip
+
+
+class Server:
+    """Keeps meshes by name."""
+
+    def __init__(self) -> None:
+        self.meshes: dict[str, SimpleNamespace] = {}
+        self.scene = self
+
+    def add_mesh_simple(self, name: str, vertices: Any, faces: Any, **options: Any) -> SimpleNamespace:
+        self.meshes[name] = SimpleNamespace(vertices=vertices, faces=faces, **options)
+        return self.meshes[name]
+
+
+def pieces(server: Server, link: str) -> list[SimpleNamespace]:
+    return [mesh for name, mesh in server.meshes.items() if name.split("/")[2] == link]
+
+
+def test_meshes_bend_with_the_run(crooked: pliant.Result) -> None:
+    """At a frame, pieces together are the rings of the link, and their colours those of their mean strain."""
+    scene, server = scene_of(crooked, 40), Server()
+    placed = list(scene.lines())
+    arm = ArmMeshes(server, "/arm", placed, None, None)
+    arm.largest = scene.largest_strain
+    arm.draw(23)
+    for part in placed:
+        shown, surface = pieces(server, part.link.name), rings(part, min(23, len(part.points) - 1))
+        assert len(shown) == (8 if part.link.flexible else 1)
+        begin, count = 0, surface.shape[1]
+        for mesh in shown:
+            stations = len(mesh.vertices) // count
+            expected = surface[begin : begin + stations].reshape(-1, 3)
+            np.testing.assert_allclose(mesh.vertices, expected, atol=1e-6)
+            if part.link.flexible:
+                strain = part.link.strain[23, begin : begin + stations].mean() / scene.largest_strain
+                np.testing.assert_allclose(mesh.color, 255 * strain_colours(strain), atol=4)  # steps of eight
+            else:
+                np.testing.assert_allclose(mesh.color, 255 * RIGID, atol=1)
+            begin += stations - 1  # pieces share a ring
+        assert begin == len(surface) - 1
+
+
+def test_ghost_and_kept_runs_have_one_colour(crooked: pliant.Result) -> None:
+    """Whatever they are strained; the end of the ghost is the rigid arm's."""
+    scene, server = scene_of(crooked), Server()
+    arm = ArmMeshes(server, "/ghost", list(scene.lines(0.0)), (127, 143, 160), 0.3)
+    arm.largest = scene.largest_strain
+    arm.draw(101)
+    assert {mesh.color for mesh in server.meshes.values()} == {(127, 143, 160)}
+    assert {mesh.opacity for mesh in server.meshes.values()} == {0.3}
+    (tool,) = pieces(server, "tool")
+    end = tool.vertices.reshape(2, -1, 3)[-1].mean(axis=0)
+    np.testing.assert_allclose(end, rigid_tip(crooked)[101], atol=1e-6)
+
+
+def test_ball_stands_where_it_is_put() -> None:
+    server = Server()
+    ball = Ball(server, "/joint", 0.03, (1, 2, 3))
+    ball.put(np.array([0.4, -0.2, 0.9]))
+    away = np.linalg.norm(ball.mesh.vertices - np.array([0.4, -0.2, 0.9]), axis=1)
+    np.testing.assert_allclose(away, 0.03, rtol=1e-5)
+
+
+def test_arm_is_removed_whole(crooked: pliant.Result) -> None:
+    server, gone = Server(), []
+    arm = ArmMeshes(server, "/arm", list(scene_of(crooked, 5).lines()), None, None)
+    for name, mesh in server.meshes.items():
+        mesh.remove = lambda name=name: gone.append(name)
+    arm.remove()
+    assert sorted(gone) == sorted(server.meshes)
+
+
+@pytest.mark.parametrize("other", ["half", "round"])
+def test_layout_tells_other_sections_apart(crooked: pliant.Result, other: str) -> None:
+    from dataclasses import replace
+
+    from pliant.view.stage_meshes import layout
+
+    placed = list(scene_of(crooked, 5).lines())
+    changes: dict[str, Any] = {"half": {"half": 2 * placed[2].link.half}, "round": {"round": True}}
+    changed = [*placed[:2], replace(placed[2], link=replace(placed[2].link, **changes[other])), *placed[3:]]
+    assert layout(changed) != layout(placed)
+    assert layout(list(scene_of(crooked, 9).lines())) == layout(placed)
