@@ -69,12 +69,13 @@ def compile_function(f: ca.Function, kind: str) -> Code:
         return _cached(key, name, lambda: source(Tape.from_function(f), kind, target), target, opt)
 
 
-def compile_text(text: str, name: str) -> Code:
-    """Machine code of the function `name` of a module in LLVM IR, likewise cached."""
+def compile_text(text: str, name: str, optimised: bool = False) -> Code:
+    """Machine code of the function `name` of a module in LLVM IR, likewise cached; `optimised`: by all of LLVM's passes
+    first, as loops need and tapes do not."""
     with lock:
         target = machine()
-        key = _key(target, name, 2, hashlib.sha256(text.encode()).hexdigest())
-        return _cached(key, name, lambda: text, target, 2)
+        key = _key(target, f"{name} {optimised}", 2, hashlib.sha256(text.encode()).hexdigest())
+        return _cached(key, name, lambda: text, target, 2, optimised)
 
 
 def is_cached(f: ca.Function, kind: str = "single") -> bool:
@@ -97,22 +98,27 @@ def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
     return hashlib.sha256(repr((target, target.code_model, versions, kind, opt, digest)).encode()).hexdigest()
 
 
-def _cached(key: str, name: str, text: Callable[[], str], target: Machine, opt: int) -> Code:
+def _cached(key: str, name: str, text: Callable[[], str], target: Machine, opt: int, optimised: bool = False) -> Code:
     data = cache.read(key)
     if data is None:
-        data = object_code(text(), target, opt)
+        data = object_code(text(), target, opt, optimised)
         cache.write(key, data)
     return _load(data, name, target)
 
 
-def object_code(text: str, target: Machine, opt: int = 2) -> bytes:
-    """Compile LLVM IR; no pass runs over it, since the tape arrives without dead or repeated code."""
+def object_code(text: str, target: Machine, opt: int = 2, optimised: bool = False) -> bytes:
+    """Compile LLVM IR; no pass runs over a tape, which arrives without dead or repeated code."""
     import llvmlite.binding as binding
 
     target_machine = target.target_machine(opt)
     module = binding.parse_assembly(text, binding.create_context())
     module.triple = target.triple
     module.data_layout = str(target_machine.target_data)
+    if optimised:
+        options = binding.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = True
+        builder = binding.create_pass_builder(target_machine, options)
+        builder.getModulePassManager().run(module, builder)
     data: bytes = target_machine.emit_object(module)
     return data
 

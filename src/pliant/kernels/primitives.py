@@ -1,0 +1,118 @@
+"""What translated functions may use beyond Python's own words (`kernels.translate`).
+
+Each primitive has a plain Python meaning as well, so that a translated function also runs as it stands: pointers are
+those of ctypes, and a pack has one lane.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+
+class Doubles(Protocol):
+    """Pointer to doubles."""
+
+    def __getitem__(self, k: int, /) -> float: ...
+    def __setitem__(self, k: int, x: float, /) -> None: ...
+
+
+class Integers(Protocol):
+    """Pointer to integers of 64 bits."""
+
+    def __getitem__(self, k: int, /) -> int: ...
+    def __setitem__(self, k: int, x: int, /) -> None: ...
+
+
+Packs: TypeAlias = Doubles
+"""Pointer to packs, each one double per lane."""
+Lane: TypeAlias = float
+"""One double per lane. A function of lanes reads as for one of them: `a if c else b` takes each lane's own choice."""
+
+FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+"""``void f(const double *source, double *sink)``."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Item = TypeVar("Item")
+
+
+def doubles(address: int) -> Doubles:
+    """The doubles at an address."""
+    return ctypes.cast(address, ctypes.POINTER(ctypes.c_double))
+
+
+def integers(address: int) -> Integers:
+    """The integers at an address."""
+    return ctypes.cast(address, ctypes.POINTER(ctypes.c_int64))
+
+
+def packs(pointer: Doubles) -> Packs:
+    """The packs that begin at a pointer to doubles."""
+    return pointer
+
+
+def shift(pointer: Any, offset: int) -> Any:
+    """The pointer to pointer[offset]."""
+    return ctypes.cast(ctypes.byref(pointer.contents, 8 * offset), type(pointer))
+
+
+def call(address: int, source: Doubles, sink: Doubles) -> None:
+    """Call the flat function at an address."""
+    FLAT(address)(source, sink)
+
+
+def unpack(table: Integers, *records: Any) -> Any:
+    """Records, one behind the other: a field is a number, or the address of an array, as its annotation says."""
+    return tuple(fields(table, records, {"int": int, "Doubles": doubles, "Integers": integers}))
+
+
+def fields(table: Any, records: Iterable[Any], readers: dict[str, Callable[[Any], Any]]) -> Iterator[Any]:
+    """Each record filled from the table by the readers of its fields."""
+    at = 0
+    for record in records:
+        kinds = [kind.__forward_arg__ for kind in record.__annotations__.values()]
+        yield record(*(readers[kind](table[at + k]) for k, kind in enumerate(kinds)))
+        at += len(kinds)
+
+
+def unrolled(items: Iterable[Item]) -> Iterable[Item]:
+    """In a `for`: the loop is written out when translated, its items are known there."""
+    return items
+
+
+def any_lane(mask: bool) -> bool:
+    """Whether a condition holds in any lane."""
+    return mask
+
+
+def fma(x: float, y: float, z: float) -> float:
+    """x y + z, with one rounding where the processor can."""
+    return x * y + z
+
+
+def floor(x: float) -> float:
+    """The largest whole number <= x."""
+    return float(math.floor(x))
+
+
+def exponent(x: float) -> float:
+    """The largest whole number e with 2^e <= x, for an ordinary x > 0."""
+    return float(math.frexp(x)[1] - 1)
+
+
+def significand(x: float) -> float:
+    """x over 2^exponent(x)."""
+    return 2.0 * math.frexp(x)[0]
+
+
+def power_of_two(e: float) -> float:
+    """2^e for a whole number e within +-1000."""
+    return math.ldexp(1.0, int(e))
+
+
+def reassociated(function: Function) -> Function:
+    """Mark a function whose sums may be added in any order."""
+    function.reassociated = True  # type: ignore[attr-defined]
+    return function
