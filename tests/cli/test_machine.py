@@ -81,7 +81,7 @@ IMPLICIT = {  # what is broken, how, and the parts that must be named; every par
     "pliant.cli.self_test.FORMULATIONS": (1e-30, ("formulations",)),
     "pliant.kernels.vm.VirtualMachine.__call__": (_raises("no virtual machine"), ("virtual machine",)),
     "pliant.kernels.cache.read": (lambda key: None, ("cache",)),
-    "pliant.kernels.pack.BatchIntegrator.__call__": (_raises("no march"), RUNS),
+    "pliant.kernels.pack.BatchIntegrator.__call__": (_raises("no loop"), RUNS),
     **{f"pliant.export.EXPORTS:{kind}": (_raises(f"no {kind}"), (f"export to {kind}",)) for kind in EXPORTS},
 }  # fmt: skip
 EXPLICIT = {

@@ -23,7 +23,7 @@ def unfused(loop, watch):
     """Machine code with no freedom in its arithmetic, for the machine has no other word for x y + z than Python."""
     module = Module(flags="")
     module.entry("loop", loop, watch=watch)
-    code = llvm.compile_text(module.text(), "loop", optimised=True)
+    code = llvm.compile_text("", "loop", module.text())
     found = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 3)(code.address)
     found.code = code
     return found

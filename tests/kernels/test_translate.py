@@ -36,7 +36,7 @@ def machine_code(function, width=1, **known):
     """The function compiled with no freedom in its arithmetic."""
     module = Module(Lanes(width), flags="")
     module.entry("entry", function, **known)
-    code = llvm.compile_text(module.text(), "entry", optimised=True)
+    code = llvm.compile_text("", "entry", module.text())
     found = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 4)(code.address)
     found.code = code
     return found

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import equations
 from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
+from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.model import Model
 from pliant.robot import Robot
 
@@ -32,7 +33,7 @@ class PackMotion:
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints
         f = equations(self.model, torque=np.zeros(self.m))
-        self._march = BatchIntegrator(f.function, Method("rk4"))
+        self._integrator = BatchIntegrator(f.function, rk4())
         self.substeps = self._substeps()
         self._plan = TimeSegments(
             np.zeros(1), np.full(1, period / self.substeps), np.full(1, self.substeps), np.zeros(1, dtype=np.int64),
@@ -82,7 +83,7 @@ class PackMotion:
         out = np.empty((self.count, 1, 2 * self.n))
         own = np.ascontiguousarray(np.hstack([torque, self.p]))
         x = np.ascontiguousarray(self.x)
-        self._march(x, self._held, own, self._plan, out, self._settings)
+        self._integrator(x, self._held, own, self._plan, out, self._settings)
         sound = np.isfinite(x).all(axis=1)
         x[~sound] = np.concatenate([rest_state(self.model.chain), np.zeros(self.n)])
         self.x = x

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from pliant.algebra.runge_kutta import dop853, dopri5
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.integrate.loop_state import Clock, LoopStatus, Tally
 from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
-from pliant.integrate.runge_kutta import dop853, dopri5
 from pliant.integrate.settings import Settings, prepare
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
 from pliant.integrate.state import Rows, State

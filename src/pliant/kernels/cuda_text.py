@@ -6,6 +6,7 @@ Memory is read through macros that each kernel defines: `XS(j)` the state, `HELD
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pliant.errors import UnsupportedModel
@@ -75,6 +76,15 @@ class Precision:
 
 
 DOUBLE = Precision("double")
+
+
+def by_stage(values: Sequence[float], factor: str = "") -> str:
+    """C that chooses a double by `stage`, times a factor; the value of the most stages needs no test."""
+    times = f"{factor} * " if factor else ""
+    names = {v: factor if factor and v == 1 else times + DOUBLE.number(v) for v in values}
+    *others, common = sorted(names, key=lambda v: (list(values).count(v), -v))
+    tests = [" || ".join(f"stage == {k}" for k, v in enumerate(values) if v == other) for other in others]
+    return "".join(f"{test} ? {names[v]} : " for test, v in zip(tests, others)) + names[common]
 
 
 def expression(precision: Precision, name: str, x: str, y: str = "") -> str:

@@ -11,6 +11,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Doubles(Protocol):
     """Pointer to doubles."""
@@ -53,6 +56,16 @@ def packs(pointer: Doubles) -> Packs:
     return pointer
 
 
+def numbers(pointer: Packs) -> Doubles:
+    """The doubles of packs, one lane behind the other."""
+    return pointer
+
+
+def in_lanes(x: float) -> Lane:
+    """The same number in every lane."""
+    return x
+
+
 def shift(pointer: Any, offset: int) -> Any:
     """The pointer to pointer[offset]."""
     return ctypes.cast(ctypes.byref(pointer.contents, 8 * offset), type(pointer))
@@ -66,6 +79,12 @@ def call(address: int, source: Doubles, sink: Doubles) -> None:
 def unpack(table: Integers, *records: Any) -> Any:
     """Records, one behind the other: a field is a number, or the address of an array, as its annotation says."""
     return tuple(fields(table, records, {"int": int, "Doubles": doubles, "Integers": integers}))
+
+
+def table(*records: tuple[Any, ...]) -> NDArray[np.int64]:
+    """What `unpack` reads: numbers as they are, arrays by address; the caller keeps the arrays alive."""
+    entries = [entry for record in records for entry in record]
+    return np.array([e.ctypes.data if isinstance(e, np.ndarray) else int(e) for e in entries], dtype=np.int64)
 
 
 def fields(table: Any, records: Iterable[Any], readers: dict[str, Callable[[Any], Any]]) -> Iterator[Any]:

@@ -91,10 +91,10 @@ class Module:
         self.declared: dict[str, None] = {}
         self._instances: dict[Any, _Instance] = {}
 
-    def entry(self, name: str, function: FunctionType, **known: Any) -> None:
+    def entry(self, name: str, function: Callable[..., Any], **known: Any) -> None:
         """Translate `function` under a name of its own; arguments that are not `known` have the kinds annotated."""
         arguments: list[Any] = []
-        for argument in _definition(function).args.args:
+        for argument in definition(function).args.args:
             if argument.arg in known:
                 arguments.append(known[argument.arg])
             else:
@@ -114,7 +114,7 @@ class Module:
         lanes = {"lane": self.lanes.type, "mask": self.lanes.bool_type, "bits": self.lanes.int_type}
         return lanes.get(kind) or {"int": "i64", "float": "double", "bool": "i1"}.get(kind, "ptr")
 
-    def instance(self, function: FunctionType, arguments: list[Any], name: str = "") -> _Instance:
+    def instance(self, function: Callable[..., Any], arguments: list[Any], name: str = "") -> _Instance:
         """The translation of a function for arguments of these kinds."""
         key = (function, *map(_description, arguments))
         if key not in self._instances:
@@ -132,11 +132,10 @@ def compiled(function: Callable[..., int], **known: Any) -> Callable[..., int]:
     """Machine code of a function of integers that gives one, cached as kernels are; it runs without Python's lock."""
     from pliant.kernels.llvm import compile_text
 
-    assert isinstance(function, FunctionType)
     module, name = Module(), f"pliant_{function.__name__}"
     module.entry(name, function, **known)
-    code = compile_text(module.text(), name, optimised=True)
-    given = len(_definition(function).args.args) - len(known)
+    code = compile_text("", name, module.text())
+    given = len(definition(function).args.args) - len(known)
     found = ctypes.CFUNCTYPE(*[ctypes.c_int64] * (given + 1))(code.address)
     found.code = code  # type: ignore[attr-defined]  # lives as long as the function
     return found
@@ -148,7 +147,8 @@ def _definitions(module: str) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def _definition(function: FunctionType) -> ast.FunctionDef:
+def definition(function: Callable[..., Any]) -> ast.FunctionDef:
+    """The source of a function."""
     found = _definitions(function.__module__).get(function.__name__)
     if found is None:
         raise Untranslatable(f"{function.__qualname__}: expected a function at the top level of its file")
@@ -177,8 +177,8 @@ def _description(x: Any) -> Any:
 class _Writer:
     """One function under translation. Local variables live in memory, which LLVM turns into registers."""
 
-    def __init__(self, module: Module, function: FunctionType, arguments: list[Any]) -> None:
-        self.module, self.function, self.tree = module, function, _definition(function)
+    def __init__(self, module: Module, function: Callable[..., Any], arguments: list[Any]) -> None:
+        self.module, self.function, self.tree = module, function, definition(function)
         self.flags = module.flags
         if module.flags and getattr(function, "reassociated", False):
             self.flags += " reassoc"
@@ -417,9 +417,8 @@ class _Writer:
         if not isinstance(source, ast.Call) or node.orelse:
             raise self._refusal(node, "expected `for name in range(...)`")
         if self._of(source.func) is primitives.unrolled:
-            names = [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
             for item in self._of(source.args[0]):
-                self._known.update(zip(names, item if isinstance(target, ast.Tuple) else (item,), strict=True))
+                self._known.update(_named(target, item))
                 self._statements(node.body)
             return
         if self._of(source.func) is not range or len(source.args) > 2:
@@ -604,19 +603,17 @@ class _Writer:
         ]
         if node.keywords:
             raise self._refusal(node, "arguments are given by their places")
-        if function in _CALLS and not all(map(_is_known, arguments)):
+        if function in _CALLS and (function is primitives.in_lanes or not all(map(_is_known, arguments))):
             return _CALLS[function](self, *arguments)
-        if isinstance(function, FunctionType) and function not in _CALLS and function not in self.module.external:
-            found = self.module.instance(function, arguments)
-            return self._result(found.name, found.result, [v for a in arguments for v in self._flat(a)])
         if function in self.module.external:
             values = [v for a in arguments for v in self._flat(a)]
             self.module.declared[f"declare void @{function.__name__}({', '.join(['ptr'] * len(values))})"] = None
             return self._result(function.__name__, None, values)
-        if isinstance(function, type) and issubclass(function, tuple):
-            return function(*arguments)
-        if all(map(_is_known, arguments)):
+        if all(map(_is_known, arguments)) or (isinstance(function, type) and issubclass(function, tuple)):
             return _plain(function(*arguments))
+        if isinstance(function, FunctionType):
+            found = self.module.instance(function, arguments)
+            return self._result(found.name, found.result, [v for a in arguments for v in self._flat(a)])
         raise self._refusal(node, f"{ast.unparse(node.func)} is not in the subset")
 
     def _result(self, name: str, kind: Any, values: list[Value]) -> Any:
@@ -725,6 +722,13 @@ class _Elements:
         return self.writer.element(self.table, k)
 
 
+def _named(target: ast.expr, item: Any) -> dict[str, Any]:
+    """Names of a target, nested or not, with their parts of an item."""
+    if isinstance(target, ast.Tuple):
+        return {name: x for t, i in zip(target.elts, item, strict=True) for name, x in _named(t, i).items()}
+    return {ast.unparse(target): item}
+
+
 def _rebuilt(record: Any, items: Iterable[Any]) -> Any:
     """A tuple of the same type."""
     return type(record)(*items) if hasattr(record, "_fields") else tuple(items)
@@ -747,6 +751,8 @@ _CALLS: dict[Any, Callable[..., Any]] = {
     primitives.doubles: lambda writer, address: writer._pointer("doubles", address),
     primitives.integers: lambda writer, address: writer._pointer("integers", address),
     primitives.packs: lambda writer, pointer: Value("packs", pointer.name),
+    primitives.numbers: lambda writer, pointer: Value("doubles", pointer.name),
+    primitives.in_lanes: lambda writer, x: writer._value(x, "lane"),
     primitives.shift: lambda writer, pointer, offset: writer._element(pointer, offset, writer.tree),
     primitives.call: _Writer._flat_call,
     primitives.unpack: _Writer._unpacked,
