@@ -1,4 +1,4 @@
-"""CUDA source of a model: device functions, kernels that march many arms, an example, and a loader for CuPy."""
+"""CUDA source of a model: device functions, kernels that step many arms, an example, and a loader for CuPy."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _pass_p(model: Model) -> str:
 
 
 def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
-    """The kernel that marches, held in one piece however long the equations are."""
+    """The kernel that steps, held in one piece however long the equations are."""
     n = model.n
     x, tau, p = ca.SX.sym("x", 2 * n), ca.SX.sym("tau", model.n_joints), model.parameter_symbols
     qdd = model.equations.forward_dynamics(x[:n], x[n:], tau)
@@ -172,7 +172,7 @@ _GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own
 def kernels(model: Model, source: Source) -> str:
     """One precision: the emitted kernel under a name of its own, one for accelerations, and their launches."""
     name, precision = export_name(model), source.precision.name
-    text = source.text.replace(" march(", f" {name}_march_{precision}(", 1)
+    text = source.text.replace(" steps(", f" {name}_march_{precision}(", 1)
     macros = sorted(set(re.findall(r"#define (\w+)", text)))
     held = "values in registers" if source.choice.strategy == "registers" else "values in registers and shared memory"
     space, line = (f"{PRECISIONS[precision]} p[{name}::n_parameters];", _GATHER) if model.parameters else ("", "")

@@ -6,16 +6,7 @@ import math
 
 from pliant.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.integrate.evaluation import evaluate, place
-from pliant.integrate.loop_state import (
-    Clock,
-    Explicit,
-    LoopPlan,
-    LoopStatus,
-    Ode,
-    Record,
-    StepState,
-    Tally,
-)
+from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, LoopStatus, Ode, Record, StepState, Tally
 from pliant.integrate.step_loop import error_norm, finish_step, judge, lacks_room, lost, next_time
 from pliant.kernels.primitives import integers, shift, unpack
 

@@ -6,17 +6,7 @@ import math
 
 from pliant.integrate.dense_output import event_values, polynomial, wants_dense
 from pliant.integrate.evaluation import evaluate, jacobian
-from pliant.integrate.loop_state import (
-    Clock,
-    LoopPlan,
-    LoopStatus,
-    Newton,
-    Ode,
-    Record,
-    Rosenbrock,
-    StepState,
-    Tally,
-)
+from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Newton, Ode, Record, Rosenbrock, StepState, Tally
 from pliant.integrate.newton_solve import back_substitute, factor
 from pliant.integrate.step_loop import error_norm, finish_step, judge, lacks_room, next_time
 from pliant.kernels.primitives import integers, shift, unpack

@@ -88,7 +88,7 @@ def choose(nodes: Nodes, n: int, precision: Precision) -> CudaForm:
 def emit_evaluation(
     tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES, states: Array | None = None
 ) -> Source:
-    """Source of one evaluation of f for every arm: `march` writes xdot to its `out` and leaves the state alone."""
+    """Source of one evaluation of f for every arm: `steps` writes xdot to its `out` and leaves the state alone."""
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
     operations = CudaOperations(_nodes(tape, numbers, states), numbers, (n, held, own))
@@ -97,7 +97,7 @@ def emit_evaluation(
     writer = cuda_steps.CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
     shared = writer.shared_values * BLOCK * numbers.size
     return Source(writer.evaluate(), replace(chosen, strategy="shared" if slots else "registers"), numbers,
-                  (n, held, own), False, shared, ("march",))  # fmt: skip
+                  (n, held, own), False, shared, ("steps",))  # fmt: skip
 
 
 def emit(
@@ -142,7 +142,7 @@ def emit(
     writer = cuda_steps.CudaKernel(operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks)
     text = writer.adaptive(method) if method.adaptive else writer.fixed(method, chosen.unroll)
     return Source(text, chosen, numbers, (n, held, own), method.adaptive,
-                  writer.shared_values * BLOCK * numbers.size, ("march",))  # fmt: skip
+                  writer.shared_values * BLOCK * numbers.size, ("steps",))  # fmt: skip
 
 
 def _nodes(tape: Tape, precision: Precision, states: Array | None) -> Nodes:

@@ -121,7 +121,7 @@ class CudaKernel:
 
     def evaluate(self) -> str:
         """The slopes at t0, written to `out`."""
-        lines = self._head("march", "double h, long long count") + self._memory()
+        lines = self._head("steps", "double h, long long count") + self._memory()
         lines += ["#pragma unroll 1", "for (int j = 0; j < N; ++j) XS(j) = STATE(j);"]
         lines += [_now(self.T, "t0"), "#define KS(j) out[(j) * arms + i]"]
         lines += [*self.body(), *self._copies(always=True), "}"]
@@ -133,7 +133,7 @@ class CudaKernel:
         """`count` steps of size h from t0."""
         T, (clock, weight, ahead) = self.T, zip(*method.low_storage)
         last = len(clock) - 1
-        lines = self._head("march", "double h, long long count") + self._memory()
+        lines = self._head("steps", "double h, long long count") + self._memory()
         if self.shared:
             lines += [
                 f"{T} run_memory[3 * N];",
@@ -196,7 +196,7 @@ class CudaKernel:
             return f"__constant__ {T} {name}[{values.size}] = {{{flat}}};"
 
         extra = f"double end, double rtol, double atol, double largest, double most, {T}* __restrict__ control"
-        lines = self._head("march", extra)
+        lines = self._head("steps", extra)
         tables = [table("TABLE", method.A), table("CLOCK", method.c), table("ERROR", method.error)]
         lines[1:1] = [*tables, controller(self.operations.precision)]
         lines += self._memory()

@@ -13,34 +13,9 @@ import numpy as np
 
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
-from pliant.kernels.primitives import (
-    Doubles,
-    Integers,
-    Lane,
-    Packs,
-    any_lane,
-    doubles,
-    fma,
-    in_lanes,
-    integers,
-    numbers,
-    packs,
-    shift,
-    unpack,
-    unrolled,
-)  # fmt: skip
-from pliant.kernels.step_control import (
-    FIRST_ERROR,
-    LEAST_FIRST,
-    LEAST_MEMORY,
-    REACH,
-    TINY,
-    exponents,
-    first_step,
-    next_step,
-    scaled,
-    step_ratio,
-)  # fmt: skip
+from pliant.kernels import primitives
+from pliant.kernels import step_control as control
+from pliant.kernels.primitives import Doubles, Integers, Lane, Packs, fma, in_lanes, numbers, shift, unrolled
 
 
 class Job(NamedTuple):
@@ -117,8 +92,8 @@ def body(inp: Packs, out: Packs, work: Packs) -> None:
 
 def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackForm) -> int:
     """The runs of rows start ... stop - 1, pack by pack; lanes beyond the end repeat the last row."""
-    (job,) = unpack(integers(job_address), Job)
-    memory, starts, n = packs(doubles(scratch)), form.starts, form.n
+    (job,) = primitives.unpack(primitives.integers(job_address), Job)
+    memory, starts, n = primitives.packs(primitives.doubles(scratch)), form.starts, form.n
     pack = Pack(
         memory, shift(memory, starts[1]), shift(memory, starts[2]), shift(memory, starts[3]), shift(memory, starts[4])
     )
@@ -128,7 +103,7 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
         gather(form, job.x, n, 0, n, shift(pack.inp, 1), first, stop)
         gather(form, job.p, job.p_stride, 0, form.own, shift(pack.inp, 1 + n + form.held), first, stop)
         for row in unrolled(range(Own.SIZE)):
-            pack.own[row] = FIRST_ERROR if row == Own.ERR else 0.0
+            pack.own[row] = control.FIRST_ERROR if row == Own.ERR else 0.0
         for s in range(job.segments):
             gather(form, job.w, job.w_stride, job.piece[s] * form.held, form.held, shift(pack.inp, 1 + n), first, stop)
             if form.method.adaptive:
@@ -204,10 +179,10 @@ def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: fl
     slope = in_lanes(0.0)
     for j in range(form.n):
         x = pack.x[j]
-        a, b = scaled(x, x, x, rtol, atol), scaled(pack.k[j], x, x, rtol, atol)
+        a, b = control.scaled(x, x, x, rtol, atol), control.scaled(pack.k[j], x, x, rtol, atol)
         state += a * a
         slope += b * b
-    guess = max(first_step(math.sqrt(state / form.n), math.sqrt(slope / form.n)), LEAST_FIRST)
+    guess = max(control.first_step(math.sqrt(state / form.n), math.sqrt(slope / form.n)), control.LEAST_FIRST)
     h = pack.own[Own.H]
     pack.own[Own.H] = h if h > 0.0 else min(guess, largest)
 
@@ -224,9 +199,9 @@ def adaptive_steps(
     pack.own[Own.T] = t
     slopes(pack, form, in_lanes(t), early, late, pack.k)
     start_step(pack, form, rtol, atol, largest)
-    while any_lane(pack.own[Own.T] < end):
+    while primitives.any_lane(pack.own[Own.T] < end):
         now, planned = pack.own[Own.T], pack.own[Own.H]
-        last = now + REACH * planned >= end
+        last = now + control.REACH * planned >= end
         step = end - now if last else planned
         for stage in unrolled(range(1, stages)):
             for j in range(n):
@@ -235,7 +210,7 @@ def adaptive_steps(
         total = in_lanes(0.0)
         for j in range(n):
             defect = step * combination(pack.k, n, j, nonzero(form.method.error))
-            e = scaled(defect, pack.x[j], state[j], rtol, atol)
+            e = control.scaled(defect, pack.x[j], state[j], rtol, atol)
             total += e * e
         judge_lanes(pack, form, math.sqrt(total / n), now, step, last, end, largest, most)
 
@@ -248,16 +223,16 @@ def judge_lanes(
     active = now < end
     good = error <= 1.0
     taken = good and active
-    alpha, beta = exponents(form.method.order)
-    ratio = step_ratio(error, own[Own.ERR], own[Own.AGAIN] > 0.0, alpha, beta)
-    following = min(next_step(step, own[Own.H], ratio), largest)
+    alpha, beta = control.exponents(form.method.order)
+    ratio = control.step_ratio(error, own[Own.ERR], own[Own.AGAIN] > 0.0, alpha, beta)
+    following = min(control.next_step(step, own[Own.H], ratio), largest)
     time = (end if last else now + step) if taken else now
     own[Own.TAKEN] += 1.0 if taken else 0.0
     own[Own.REFUSED] += 1.0 if active and not good else 0.0
-    own[Own.ERR] = max(error, LEAST_MEMORY) if taken else own[Own.ERR]
+    own[Own.ERR] = max(error, control.LEAST_MEMORY) if taken else own[Own.ERR]
     own[Own.AGAIN] = 0.0 if good else 1.0
     own[Own.H] = following if active else own[Own.H]
-    broken = time < end and (following < TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
+    broken = time < end and (following < control.TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
     own[Own.T] = end if broken else time
     for j in range(n):
         x = shift(pack.inp, 1)[j] if taken else pack.x[j]

@@ -7,8 +7,9 @@ those of ctypes, and a pack has one lane.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -78,22 +79,21 @@ def call(address: int, source: Doubles, sink: Doubles) -> None:
 
 def unpack(table: Integers, *records: Any) -> Any:
     """Records, one behind the other: a field is a number, or the address of an array, as its annotation says."""
-    return tuple(fields(table, records, {"int": int, "Doubles": doubles, "Integers": integers}))
+    readers: dict[str, Callable[[int], Any]] = {"int": int, "Doubles": doubles, "Integers": integers}
+    return filled(records, lambda k, kind: readers[kind](table[k]))
+
+
+def filled(records: Sequence[Any], read: Callable[[int, str], Any]) -> Any:
+    """Each record with what `read(place, kind)` gives for its fields."""
+    places = itertools.count()
+    kinds = [[kind.__forward_arg__ for kind in record.__annotations__.values()] for record in records]
+    return tuple(record(*(read(next(places), kind) for kind in own)) for record, own in zip(records, kinds))
 
 
 def table(*records: tuple[Any, ...]) -> NDArray[np.int64]:
     """What `unpack` reads: numbers as they are, arrays by address; the caller keeps the arrays alive."""
     entries = [entry for record in records for entry in record]
     return np.array([e.ctypes.data if isinstance(e, np.ndarray) else int(e) for e in entries], dtype=np.int64)
-
-
-def fields(table: Any, records: Iterable[Any], readers: dict[str, Callable[[Any], Any]]) -> Iterator[Any]:
-    """Each record filled from the table by the readers of its fields."""
-    at = 0
-    for record in records:
-        kinds = [kind.__forward_arg__ for kind in record.__annotations__.values()]
-        yield record(*(readers[kind](table[at + k]) for k, kind in enumerate(kinds)))
-        at += len(kinds)
 
 
 def unrolled(items: Iterable[Item]) -> Iterable[Item]:

@@ -53,18 +53,6 @@ class Value:
     name: str
 
 
-@dataclass(frozen=True)
-class _Instance:
-    name: str
-    result: Any
-
-
-@dataclass
-class _Loop:
-    again: str
-    out: str
-
-
 class Module:
     """LLVM IR of an entry function and of all that it calls, each once per kinds of its arguments.
 
@@ -89,7 +77,7 @@ class Module:
         self.external = set(external)
         self.texts: list[str] = []
         self.declared: dict[str, None] = {}
-        self._instances: dict[Any, _Instance] = {}
+        self._instances: dict[Any, tuple[str, Any]] = {}
 
     def entry(self, name: str, function: Callable[..., Any], **known: Any) -> None:
         """Translate `function` under a name of its own; arguments that are not `known` have the kinds annotated."""
@@ -114,8 +102,8 @@ class Module:
         lanes = {"lane": self.lanes.type, "mask": self.lanes.bool_type, "bits": self.lanes.int_type}
         return lanes.get(kind) or {"int": "i64", "float": "double", "bool": "i1"}.get(kind, "ptr")
 
-    def instance(self, function: Callable[..., Any], arguments: list[Any], name: str = "") -> _Instance:
-        """The translation of a function for arguments of these kinds."""
+    def instance(self, function: Callable[..., Any], arguments: list[Any], name: str = "") -> tuple[str, Any]:
+        """Name and kind of the result of a function translated for arguments of these kinds."""
         key = (function, *map(_description, arguments))
         if key not in self._instances:
             writer = _Writer(self, function, arguments)
@@ -123,7 +111,7 @@ class Module:
             result = writer.body()
             head = f"define {'' if name else 'internal '}{self.type(result)} @{own}({', '.join(writer.parameters)})"
             self.texts.append("\n".join([f"{head} #0 {{", "entry:", *writer.rooms, *writer.lines, "}"]))
-            self._instances[key] = _Instance(own, result)
+            self._instances[key] = own, result
         return self._instances[key]
 
 
@@ -188,7 +176,7 @@ class _Writer:
         self.result: Any = ()
         self._numbers = itertools.count()
         self._block, self._closed = "entry", False
-        self._loops: list[_Loop] = []
+        self._loops: list[tuple[str, str]] = []
         self._variables: dict[str, Value] = {}
         names = [argument.arg for argument in self.tree.args.args]
         if len(names) != len(arguments) or self.tree.args.vararg or self.tree.args.kwonlyargs:
@@ -199,7 +187,7 @@ class _Writer:
 
     def body(self) -> Any:
         """Translate it all, and say the kind of the result."""
-        for name in self._often & self._known.keys():  # arguments that are assigned to become variables
+        for name in sorted(self._often & self._known.keys()):  # arguments that are assigned to become variables
             self._bind(name, self._known.pop(name))
         self._statements(self.tree.body)
         self.result = None if self.result == () else self.result
@@ -304,9 +292,6 @@ class _Writer:
                 raise self._refusal(statement, f"{type(statement).__name__} is not in the subset")
             handler(statement)
 
-    def _pass(self, node: ast.Pass) -> None:
-        pass
-
     def _expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
             self._of(node.value)
@@ -325,10 +310,6 @@ class _Writer:
             self._variables[target] = Value(value.kind, f"%{self._new('room')}")
             self.rooms.append(f"{self._variables[target].name} = alloca {self.module.type(value.kind)}")
         self._do(f"store {self.module.type(value.kind)} {value.name}, ptr {self._variables[target].name}")
-
-    def _annassign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self._store(node.target, self._of(node.value))
 
     def _store(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -403,14 +384,14 @@ class _Writer:
         self._label(test)
         self._branch(self._value(self._of(node.test), "bool"), body, out)
         self._label(body)
-        self._repeat(node.body, _Loop(test, out))
+        self._repeat(node.body, (test, out))
         self._label(out)
 
-    def _repeat(self, statements: list[ast.stmt], loop: _Loop) -> None:
+    def _repeat(self, statements: list[ast.stmt], loop: tuple[str, str]) -> None:
         self._loops.append(loop)
         self._statements(statements)
         self._loops.pop()
-        self._go(loop.again)
+        self._go(loop[0])
 
     def _for(self, node: ast.For) -> None:
         source, target = node.iter, node.target
@@ -435,48 +416,44 @@ class _Writer:
         self._branch(self._let("bool", f"icmp slt i64 {at.name}, {stop}"), body, out)
         self._label(body)
         self._store(target, at)
-        self._repeat(node.body, _Loop(again, out))
+        self._repeat(node.body, (again, out))
         self._label(again)
         self._do(f"store i64 {self._let('int', f'add nsw i64 {at.name}, 1').name}, ptr {counter}")
         self._go(test)
         self._label(out)
 
     def _break(self, node: ast.Break) -> None:
-        self._go(self._loops[-1].out)
+        self._go(self._loops[-1][1])
 
     def _continue(self, node: ast.Continue) -> None:
-        self._go(self._loops[-1].again)
+        self._go(self._loops[-1][0])
 
     # -------------------------------------------------------------------------- expressions
 
     def _of(self, node: ast.expr) -> Any:
         """What an expression gives: something known, or a value."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return self._name(node)
-        if isinstance(node, ast.Attribute):
-            return getattr(self._of(node.value), node.attr)
-        if isinstance(node, ast.Tuple):
-            return tuple(map(self._of, node.elts))
-        if isinstance(node, ast.Subscript):
-            base, index = self._of(node.value), self._of(node.slice)
-            if not isinstance(base, Value) and _is_known(index):
-                return _plain(base[index])
-            return self._get(self._element(base, index, node))
-        if isinstance(node, ast.BinOp):
-            return self._operation(node.op, self._of(node.left), self._of(node.right), node)
-        if isinstance(node, ast.UnaryOp):
-            return self._unary(node)
-        if isinstance(node, ast.Compare):
-            return self._compare(node)
-        if isinstance(node, ast.BoolOp):
-            return self._logic(isinstance(node.op, ast.And), node.values)
-        if isinstance(node, ast.IfExp):
-            return self._choice(node)
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        raise self._refusal(node, f"{ast.unparse(node)} is not in the subset")
+        handler = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if handler is None or not isinstance(node, ast.expr):
+            raise self._refusal(node, f"{ast.unparse(node)} is not in the subset")
+        return handler(node)
+
+    def _constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        return getattr(self._of(node.value), node.attr)
+
+    def _tuple(self, node: ast.Tuple) -> Any:
+        return tuple(map(self._of, node.elts))
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        base, index = self._of(node.value), self._of(node.slice)
+        if not isinstance(base, Value) and _is_known(index):
+            return _plain(base[index])
+        return self._get(self._element(base, index, node))
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        return self._operation(node.op, self._of(node.left), self._of(node.right), node)
 
     def _name(self, node: ast.Name) -> Any:
         if node.id in self._known:
@@ -508,7 +485,7 @@ class _Writer:
             return self._let("int", f"srem i64 {rest.name}, {y.name}")
         return self._let(x.kind, f"{name} nsw {T} {x.name}, {y.name}")
 
-    def _unary(self, node: ast.UnaryOp) -> Any:
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
         x = self._of(node.operand)
         if _is_known(x):
             return PYTHON[type(node.op)](x)
@@ -542,6 +519,9 @@ class _Writer:
         x, y = self._common(x, y)
         return self._let(x.kind, f"{name} {self.module.type(x.kind)} {x.name}, {y.name}")
 
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        return self._logic(isinstance(node.op, ast.And), node.values)
+
     def _logic(self, conjunction: bool, nodes: list[ast.expr]) -> Any:
         """`and`, `or`: what stands on the right is looked at only where it matters; lanes look at all."""
         left = self._of(nodes[0])
@@ -561,7 +541,7 @@ class _Writer:
         otherwise = "false" if conjunction else "true"
         return self._let("bool", f"phi i1 [{otherwise}, %{before}], [{right.name}, %{after}]")
 
-    def _choice(self, node: ast.IfExp) -> Any:
+    def _ifexp(self, node: ast.IfExp) -> Any:
         condition = self._of(node.test)
         if _is_known(condition):
             return self._of(node.body if condition else node.orelse)
@@ -598,22 +578,19 @@ class _Writer:
 
     def _call(self, node: ast.Call) -> Any:
         function = self._of(node.func)
-        arguments = [
-            part for a in node.args for part in (self._of(a.value) if isinstance(a, ast.Starred) else [self._of(a)])
-        ]
+        arguments = [self._of(argument) for argument in node.args]
         if node.keywords:
             raise self._refusal(node, "arguments are given by their places")
         if function in _CALLS and (function is primitives.in_lanes or not all(map(_is_known, arguments))):
             return _CALLS[function](self, *arguments)
+        values = [value for argument in arguments for value in self._flat(argument)]
         if function in self.module.external:
-            values = [v for a in arguments for v in self._flat(a)]
             self.module.declared[f"declare void @{function.__name__}({', '.join(['ptr'] * len(values))})"] = None
             return self._result(function.__name__, None, values)
         if all(map(_is_known, arguments)) or (isinstance(function, type) and issubclass(function, tuple)):
             return _plain(function(*arguments))
         if isinstance(function, FunctionType):
-            found = self.module.instance(function, arguments)
-            return self._result(found.name, found.result, [v for a in arguments for v in self._flat(a)])
+            return self._result(*self.module.instance(function, arguments), values)
         raise self._refusal(node, f"{ast.unparse(node.func)} is not in the subset")
 
     def _result(self, name: str, kind: Any, values: list[Value]) -> Any:
@@ -692,10 +669,6 @@ class _Writer:
         bits = self._let(kind, f"shl {lanes.int_type} {raised.name}, {lanes.int_constant(52)}")
         return self._let(x.kind, f"bitcast {lanes.int_type} {bits.name} to {lanes.type}")
 
-    def element(self, table: Value, k: int) -> Value:
-        """table[k]."""
-        return self._get(self._element(table, k, self.tree))
-
     def _pointer(self, kind: str, address: Value) -> Value:
         return self._let(kind, f"inttoptr i64 {address.name} to ptr")
 
@@ -704,22 +677,11 @@ class _Writer:
         self._do(f"call void {function.name}(ptr {source.name}, ptr {sink.name})")
 
     def _unpacked(self, table: Value, *records: Any) -> Any:
-        readers: dict[str, Callable[[Any], Any]] = {
-            "int": lambda place: place,
-            "Doubles": functools.partial(self._pointer, "doubles"),
-            "Integers": functools.partial(self._pointer, "integers"),
-        }
-        return tuple(primitives.fields(_Elements(self, table), records, readers))
+        def read(k: int, kind: str) -> Value:
+            entry = self._get(self._element(table, k, self.tree))
+            return entry if kind == "int" else self._pointer(kind.lower(), entry)
 
-
-class _Elements:
-    """table[k] as a value."""
-
-    def __init__(self, writer: _Writer, table: Value) -> None:
-        self.writer, self.table = writer, table
-
-    def __getitem__(self, k: int) -> Value:
-        return self.writer.element(self.table, k)
+        return primitives.filled(records, read)
 
 
 def _named(target: ast.expr, item: Any) -> dict[str, Any]:
