@@ -101,17 +101,12 @@ def halved(sizes: Sizes, by: float) -> float:
     return sizes.source[sizes.count - 1] / by
 
 
-def several(x: float) -> tuple[float, bool]:
-    return 2.0 * x, x > 0.0
-
-
 def records(table: int, out: int, n: int) -> int:
     sizes, more = unpack(integers(table), Sizes, Sizes)
     y = shift(doubles(out), 1)
     y[0] = halved(sizes, 2.0) + halved(more, 4.0)
-    twice, positive = several(sizes.source[0])
-    if positive:
-        y[1] = twice
+    if sizes.source[0] > 0.0:
+        y[1] = 2.0 * sizes.source[0]
     more.counters[0] += 7
     return sizes.counters[1] + n
 

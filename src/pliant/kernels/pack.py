@@ -86,7 +86,7 @@ class BatchIntegrator:
         self.form = PackForm(method, self.n, self.n_held, self.n_own, program.work_size, self.lanes.width, reads_time)
         loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body,))
         loops.entry(ENTRY, run_packs, form=self.form)
-        text = emit.body(program, self.lanes, target.fma, 1).replace("define internal void @body", "define void @body")
+        text = emit.body(program, self.lanes, target.fma, 1, "external")
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
         self._function = _TYPE(self._code.address)
 

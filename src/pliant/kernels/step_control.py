@@ -58,7 +58,7 @@ def scaled(error: float, before: float, after: float, rtol: float, atol: float) 
 
 def step_ratio(error: float, previous: float, again: bool, alpha: float, beta: float) -> float:
     """Next step over this one; the step was refused where its error is above 1, and does not grow behind a refusal."""
-    bounded = min(max(error, LEAST_ERROR), 1e10)
+    bounded = min(max(LEAST_ERROR, error), 1e10)  # a number, even where the error is none
     factor = SAFETY * power(bounded, -alpha)
     refused = max(SHRINK, factor) if math.isfinite(error) else BROKEN
     grown = min(1.0 if again else GROW, max(SHRINK, factor * power(previous, beta)))

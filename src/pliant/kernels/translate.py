@@ -31,9 +31,8 @@ PLAIN = 'nounwind "no-builtins"'
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Mod: "rem"}
 PYTHON: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Lt: operator.lt,
-    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
-    ast.USub: operator.neg, ast.Not: operator.not_, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.Mod: operator.mod, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.USub: operator.neg, ast.Not: operator.not_,
 }  # fmt: skip
 COMPARISON = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 POINTERS = {"doubles": "float", "integers": "int", "packs": "lane"}
@@ -77,7 +76,7 @@ class Module:
         self.external = set(external)
         self.texts: list[str] = []
         self.declared: dict[str, None] = {}
-        self._instances: dict[Any, tuple[str, Any]] = {}
+        self._instances: dict[Any, tuple[str, str | None]] = {}
 
     def entry(self, name: str, function: Callable[..., Any], **known: Any) -> None:
         """Translate `function` under a name of its own; arguments that are not `known` have the kinds annotated."""
@@ -93,16 +92,12 @@ class Module:
         """The whole module."""
         return "\n".join([*self.declared, *self.texts, f"attributes #0 = {{ {self.attributes} }}", ""])
 
-    def type(self, kind: Any) -> str:
-        """LLVM's name of a kind; a tuple of kinds is a structure, None is nothing."""
-        if kind is None:
-            return "void"
-        if isinstance(kind, tuple):
-            return "{" + ", ".join(map(self.type, kind)) + "}"
-        lanes = {"lane": self.lanes.type, "mask": self.lanes.bool_type, "bits": self.lanes.int_type}
-        return lanes.get(kind) or {"int": "i64", "float": "double", "bool": "i1"}.get(kind, "ptr")
+    def type(self, kind: str | None) -> str:
+        """LLVM's name of a kind; None is nothing."""
+        lanes: dict[str | None, str] = {None: "void", "lane": self.lanes.type, "mask": self.lanes.bool_type}
+        return {**lanes, "int": "i64", "float": "double", "bool": "i1"}.get(kind, "ptr")
 
-    def instance(self, function: Callable[..., Any], arguments: list[Any], name: str = "") -> tuple[str, Any]:
+    def instance(self, function: Callable[..., Any], arguments: list[Any], name: str = "") -> tuple[str, str | None]:
         """Name and kind of the result of a function translated for arguments of these kinds."""
         key = (function, *map(_description, arguments))
         if key not in self._instances:
@@ -173,7 +168,7 @@ class _Writer:
         self.lines: list[str] = []
         self.rooms: list[str] = []
         self.parameters: list[str] = []
-        self.result: Any = ()
+        self.result: str | None = None
         self._numbers = itertools.count()
         self._block, self._closed = "entry", False
         self._loops: list[tuple[str, str]] = []
@@ -185,12 +180,11 @@ class _Writer:
         stores = [n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         self._often = {name for name in stores if stores.count(name) > 1 or name in names}
 
-    def body(self) -> Any:
+    def body(self) -> str | None:
         """Translate it all, and say the kind of the result."""
         for name in sorted(self._often & self._known.keys()):  # arguments that are assigned to become variables
             self._bind(name, self._known.pop(name))
         self._statements(self.tree.body)
-        self.result = None if self.result == () else self.result
         if not self._closed:
             self._do("ret void" if self.result is None else "unreachable")
         return self.result
@@ -209,7 +203,7 @@ class _Writer:
     def _new(self, hint: str = "v") -> str:
         return f"{hint}{next(self._numbers)}"
 
-    def _let(self, kind: Any, instruction: str) -> Value:
+    def _let(self, kind: str, instruction: str) -> Value:
         name = f"%{self._new()}"
         self._do(f"{name} = {instruction}")
         return Value(kind, name)
@@ -346,24 +340,12 @@ class _Writer:
             self._store(node.target, self._operation(node.op, old, self._of(node.value), node))
 
     def _return(self, node: ast.Return) -> None:
-        value = None if node.value is None else self._of(node.value)
-        values = [self._value(item) for item in value] if isinstance(value, tuple) else []
-        if value is None:
-            kind: Any = None
-        elif isinstance(value, tuple):
-            kind = tuple(item.kind for item in values)
-        else:
-            value = self._value(value, self.result if isinstance(self.result, str) else None)
-            kind = value.kind
-        if self.result not in ((), kind):
-            raise self._refusal(node, f"returns {kind}, and {self.result} before")
-        self.result, T = kind, self.module.type(kind)
-        if isinstance(value, tuple):
-            whole = "undef"
-            for k, item in enumerate(values):
-                whole = self._let(kind, f"insertvalue {T} {whole}, {self.module.type(item.kind)} {item.name}, {k}").name
-            value = Value(kind, whole)
-        self._jump("ret void" if value is None else f"ret {T} {value.name}")
+        if node.value is None:
+            self._jump("ret void")
+            return
+        value = self._value(self._of(node.value), self.result)
+        self.result = value.kind
+        self._jump(f"ret {self.module.type(value.kind)} {value.name}")
 
     def _if(self, node: ast.If) -> None:
         condition = self._of(node.test)
@@ -471,10 +453,10 @@ class _Writer:
     def _operation(self, op: ast.operator, x: Any, y: Any, node: ast.AST) -> Any:
         if _is_known(x) and _is_known(y):
             return _plain(PYTHON[type(op)](x, y))
-        if type(op) not in ARITHMETIC:
+        name = ARITHMETIC.get(type(op))
+        if name is None:
             raise self._refusal(node, f"{type(op).__name__} is not in the subset")
         x, y = self._common(x, y)
-        name = ARITHMETIC[type(op)]
         if name == "div" and x.kind == "int":
             x, y = self._value(x, "float"), self._value(y, "float")
         T = self.module.type(x.kind)
@@ -489,11 +471,9 @@ class _Writer:
         x = self._of(node.operand)
         if _is_known(x):
             return PYTHON[type(node.op)](x)
-        if isinstance(node.op, ast.Not):
-            return self._let(x.kind, f"xor {self.module.type(x.kind)} {x.name}, {self._value(True, x.kind).name}")
-        if not isinstance(node.op, ast.USub):
-            raise self._refusal(node, f"{ast.unparse(node)} is not in the subset")
         T = self.module.type(x.kind)
+        if isinstance(node.op, ast.Not):
+            return self._let(x.kind, f"xor {T} {x.name}, {self._value(True, x.kind).name}")
         return self._let(x.kind, f"sub nsw {T} 0, {x.name}" if x.kind == "int" else f"fneg {T} {x.name}")
 
     def _compare(self, node: ast.Compare) -> Any:
@@ -570,9 +550,8 @@ class _Writer:
             kind = "lane" if x.kind == "float" else "mask"
             x, y = self._value(x, kind), self._value(y, kind)
         T = self.module.type(x.kind)
-        return self._let(
-            x.kind, f"select {self.module.type(condition.kind)} {condition.name}, {T} {x.name}, {T} {y.name}"
-        )
+        mask = f"{self.module.type(condition.kind)} {condition.name}"
+        return self._let(x.kind, f"select {mask}, {T} {x.name}, {T} {y.name}")
 
     # -------------------------------------------------------------------------------- calls
 
@@ -593,17 +572,13 @@ class _Writer:
             return self._result(*self.module.instance(function, arguments), values)
         raise self._refusal(node, f"{ast.unparse(node.func)} is not in the subset")
 
-    def _result(self, name: str, kind: Any, values: list[Value]) -> Any:
+    def _result(self, name: str, kind: str | None, values: list[Value]) -> Value | None:
         given = ", ".join(f"{self.module.type(value.kind)} {value.name}" for value in values)
         text = f"call {self.module.type(kind)} @{name}({given})"
-        if kind is None:
-            self._do(text)
-            return None
-        whole = self._let(kind, text)
-        if not isinstance(kind, tuple):
-            return whole
-        T = self.module.type(kind)
-        return tuple(self._let(part, f"extractvalue {T} {whole.name}, {k}") for k, part in enumerate(kind))
+        if kind is not None:
+            return self._let(kind, text)
+        self._do(text)
+        return None
 
     def _intrinsic(self, name: str, *arguments: Any) -> Value:
         values = self._common(*arguments)
@@ -620,11 +595,6 @@ class _Writer:
         for other in others:
             best = self._select(self._comparison(op, other, best), other, best)
         return best
-
-    def _absolute(self, x: Value) -> Value:
-        if x.kind == "int":
-            raise self._refusal(self.tree, "abs of an integer is not in the subset")
-        return self._intrinsic("fabs", x)
 
     def _finite(self, x: Value) -> Value:
         return self._comparison(ast.Lt(), self._intrinsic("fabs", x), math.inf)  # type: ignore[no-any-return]
@@ -646,28 +616,13 @@ class _Writer:
         self.module.declared[f"declare i1 @llvm.vector.reduce.or.v{lanes.width}i1({lanes.bool_type})"] = None
         return self._let("bool", f"call i1 @llvm.vector.reduce.or.v{lanes.width}i1({lanes.bool_type} {mask.name})")
 
-    def _bits(self, x: Value, operation: str, number: int) -> Value:
-        """An operation of every lane's bits with a number."""
-        lanes = ONE if x.kind in ("float", "int") else self.module.lanes
-        if x.kind in ("float", "lane"):
-            kind = "int" if x.kind == "float" else "bits"
-            x = self._let(kind, f"bitcast {lanes.type} {x.name} to {lanes.int_type}")
-        return self._let(x.kind, f"{operation} {lanes.int_type} {x.name}, {lanes.int_constant(number)}")
-
-    def _exponent(self, x: Value) -> Value:
-        bits = self._bits(self._bits(x, "lshr", 52), "sub", 1023)
-        return self._let(x.kind, f"sitofp {self.module.type(bits.kind)} {bits.name} to {self.module.type(x.kind)}")
-
-    def _significand(self, x: Value) -> Value:
-        bits = self._bits(self._bits(x, "and", (1 << 52) - 1), "or", 1023 << 52)
-        return self._let(x.kind, f"bitcast {self.module.type(bits.kind)} {bits.name} to {self.module.type(x.kind)}")
-
-    def _power_of_two(self, x: Value) -> Value:
-        lanes, kind = (ONE, "int") if x.kind == "float" else (self.module.lanes, "bits")
-        whole = self._let(kind, f"fptosi {lanes.type} {x.name} to {lanes.int_type}")
-        raised = self._let(kind, f"add {lanes.int_type} {whole.name}, {lanes.int_constant(1023)}")
-        bits = self._let(kind, f"shl {lanes.int_type} {raised.name}, {lanes.int_constant(52)}")
-        return self._let(x.kind, f"bitcast {lanes.int_type} {bits.name} to {lanes.type}")
+    def _bits(self, x: Value, *operations: tuple[str, int], source: str = "bitcast", sink: str = "bitcast") -> Value:
+        """x as an integer of 64 bits, operations of it with numbers, and back; of every lane."""
+        lanes = self.module.lanes if x.kind == "lane" else ONE
+        name = self._let("int", f"{source} {lanes.type} {x.name} to {lanes.int_type}").name
+        for operation, number in operations:
+            name = self._let("int", f"{operation} {lanes.int_type} {name}, {lanes.int_constant(number)}").name
+        return self._let(x.kind, f"{sink} {lanes.int_type} {name} to {lanes.type}")
 
     def _pointer(self, kind: str, address: Value) -> Value:
         return self._let(kind, f"inttoptr i64 {address.name} to ptr")
@@ -702,7 +657,7 @@ def _plain(x: Any) -> Any:
 
 
 _CALLS: dict[Any, Callable[..., Any]] = {
-    abs: _Writer._absolute,
+    abs: lambda writer, x: writer._intrinsic("fabs", x),
     min: lambda writer, *items: writer._extreme(ast.Lt(), *items),
     max: lambda writer, *items: writer._extreme(ast.Gt(), *items),
     int: _Writer._integer,
@@ -721,7 +676,7 @@ _CALLS: dict[Any, Callable[..., Any]] = {
     primitives.any_lane: _Writer._anywhere,
     primitives.fma: _Writer._fused,
     primitives.floor: lambda writer, x: writer._intrinsic("floor", x),
-    primitives.exponent: _Writer._exponent,
-    primitives.significand: _Writer._significand,
-    primitives.power_of_two: _Writer._power_of_two,
+    primitives.exponent: lambda writer, x: writer._bits(x, ("lshr", 52), ("sub", 1023), sink="sitofp"),
+    primitives.significand: lambda writer, x: writer._bits(x, ("and", (1 << 52) - 1), ("or", 1023 << 52)),
+    primitives.power_of_two: lambda writer, x: writer._bits(x, ("add", 1023), ("shl", 52), source="fptosi"),
 }
