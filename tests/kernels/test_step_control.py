@@ -7,14 +7,20 @@ import math
 import subprocess
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
-from cuda_shim import COMPILER, SHIM
-from pliant.kernels import step_control
+from cuda_shim import COMPILER, SHIM, FakeCupy
+from pliant.algebra.runge_kutta import dopri5
+from pliant.integrate import Problem, solve
+from pliant.kernels import Kernel, cuda_device, step_control
 from pliant.kernels.c_functions import controller
+from pliant.kernels.cuda import emit
 from pliant.kernels.cuda_text import Precision
+from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.kernels.step_control import exponents, first_step, next_step, scaled, step_ratio
+from pliant.kernels.tape import Tape
 
 ALPHA, BETA = exponents(5)
 
@@ -35,6 +41,7 @@ def test_a_step_that_was_cut_short_keeps_the_plan() -> None:
     assert next_step(0.1, 1.0, 2.0) == 1.0
     assert next_step(0.6, 1.0, 2.0) == 1.2
     assert next_step(1.0, 1.0, 0.5) == 0.5
+    assert next_step(1.0, 1.0, 0.995) == 0.995  # not cut
     assert next_step(0.1, 1.0, 0.5) == 0.05  # refused all the same
 
 
@@ -65,3 +72,26 @@ def test_what_is_written_for_cuda_computes_the_same(tmp_path: Path) -> None:
         for which, value in enumerate(expected):
             given = (a, b, c - 0.01 if which == 0 else c)
             assert found(which, *given) == pytest.approx(value, rel=1e-6, nan_ok=True)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
+@pytest.mark.parametrize("stiffness", [100.0, 1000.0])
+def test_single_runs_packs_and_threads_of_a_gpu_take_the_same_steps(monkeypatch, stiffness) -> None:
+    """A mass that swings against a stiff wall: every contact is a refusal, and a new choice. Their first steps differ,
+    so that contacts fall elsewhere into a step: 8 % of the refusals. One rule less in one of them is a third or more.
+    """
+    monkeypatch.setattr(cuda_device, "cupy", lambda: FakeCupy())
+    t, x, none = ca.SX.sym("t"), ca.SX.sym("x", 2), (ca.SX.sym("w", 0), ca.SX.sym("p", 0))
+    rate = ca.vertcat(x[1], -x[0] - stiffness * ca.fmax(x[0] - 0.5, 0))
+    start, zero, held = np.array([[2.0, 0.0]]), np.zeros(1, int), (np.zeros((1, 1, 0)), np.zeros((1, 0)))
+    plan, settings = TimeSegments(np.zeros(1), np.array([40.0]), zero, zero, zero), (1e-5, 1e-7, 40.0, 1e6)
+    f, kernel = ca.Function("f", [t, x, *none], [rate]), Kernel(ca.Function("g", [t, x, none[1]], [rate]))
+    problem = Problem(kernel.address, 2, 0, owner=kernel)
+    run = solve(problem, (0.0, 40.0), start[0], method="dopri5", rtol=1e-5, atol=1e-7)
+    packs = BatchIntegrator(f, dopri5())(start.copy(), *held, plan, np.zeros((1, 1, 2)), np.array(settings))
+    device = cuda_device.DeviceIntegrator(emit(Tape.from_function(f), dopri5()))
+    _, threads = device(device.states(start), *held, plan, 1, settings)
+    single = np.array([run.stats.steps, run.stats.rejected])
+    assert single.min() > 50
+    np.testing.assert_allclose(packs[0], single, rtol=0.15)
+    np.testing.assert_allclose(threads[:, 0], packs[0], rtol=0.05)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -223,6 +226,19 @@ def test_a_change_of_a_number_that_stands_elsewhere_is_noticed(monkeypatch) -> N
         module.entry("entry", in_lanes)
         texts.append(module.text())
     assert texts[0] != texts[1]
+
+
+def test_a_translation_is_the_same_in_every_process() -> None:
+    """Python shuffles its sets anew in each, and a loop that is not found in the cache is compiled again."""
+    code = (
+        "from pliant.integrate.explicit_loop import run_explicit; from pliant.kernels.translate import Module\n"
+        "module = Module(); module.entry('loop', run_explicit, watch=True); print(module.text())"
+    )
+    texts = [
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True)
+        for seed in ("1", "2")  # the two put the same set in different orders
+    ]
+    assert texts[0].stdout == texts[1].stdout != b""
 
 
 def test_one_function_is_compiled_once() -> None:
