@@ -225,7 +225,8 @@ def _update(operations: CudaOperations, stages: tuple[tuple[float, float, float]
 
     _, weight, ahead = zip(*stages)
     last = len(stages) - 1
-    lines = [f"const {T} weight = {by_stage(weight, 'h')}, ahead = {by_stage(ahead, 'h')};"]
+    part = "h * {}".format
+    lines = [f"const {T} weight = {by_stage(weight, part)}, ahead = {by_stage(ahead, part)};"]
     for place in range(n):
         if slope(place, place // UPDATE * UPDATE) == "copied":
             lines.append(f"push(g + (3 * N + {place}) * BLK, ({T}){operations.input(nodes.outputs[place])});")

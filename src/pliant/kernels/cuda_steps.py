@@ -12,7 +12,7 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.kernels.c_functions import controller
 from pliant.kernels.cuda_allocate import Allocation, allocate
-from pliant.kernels.cuda_text import PROLOGUE, CudaOperations, by_stage
+from pliant.kernels.cuda_text import DOUBLE, PROLOGUE, CudaOperations, by_stage
 from pliant.kernels.step_control import LEAST_FIRST, LEAST_MEMORY, REACH, TINY, exponents
 
 UPDATE = 12
@@ -133,7 +133,9 @@ class CudaKernel:
         """`count` steps of size h from t0."""
         T, (clock, weight, ahead) = self.T, zip(*method.low_storage)
         last = len(clock) - 1
+        parts = {v: f"h{k}" for k, v in enumerate(dict.fromkeys((*weight, *ahead)))}
         lines = self._head("steps", "double h, long long count") + self._memory()
+        lines += [f"const {T} {', '.join(f'{name} = h * {DOUBLE.number(v)}' for v, name in parts.items())};"]
         if self.shared:
             lines += [
                 f"{T} run_memory[3 * N];",
@@ -148,10 +150,10 @@ class CudaKernel:
             "for (long long step = 0; step < count; ++step) {",
             f"#pragma unroll {unroll}",
             f"for (int stage = 0; stage <= {last}; ++stage) {{",
-            f"const {T} weight = {by_stage(weight, 'h')}, ahead = {by_stage(ahead, 'h')};",
+            f"const {T} weight = {by_stage(weight, parts.__getitem__)}, ahead = {by_stage(ahead, parts.__getitem__)};",
         ]
         if self.operations.reads_time:
-            lines.append(_now(T, f"t0 + (step + ({by_stage(clock)})) * h"))
+            lines.append(_now(T, f"t0 + (step + ({by_stage(clock, DOUBLE.number)})) * h"))
         lines += ["{", *self.body(), "}"]
         lines += self._update_shared(last) if self.shared else self._update_registers(last)
         lines += ["}", "}"]

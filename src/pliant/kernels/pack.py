@@ -90,9 +90,7 @@ class BatchIntegrator:
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
         self._function = _TYPE(self._code.address)
 
-    def __call__(
-        self, x: Array, w: Array, p: Array, plan: TimeSegments, out: Array, settings: Array, h0: float = 0.0
-    ) -> Array:
+    def __call__(self, x: Array, w: Array, p: Array, plan: TimeSegments, out: Array, settings: Array) -> Array:
         """Run every row of `x` (B, n), which ends as the final state, and fill `out` (B, rows, n).
 
         `w` is (B or 1, pieces, held), `p` is (B or 1, own); gives the numbers of steps taken and refused, (B, 2).
