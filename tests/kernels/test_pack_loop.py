@@ -52,7 +52,7 @@ def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
     f = oscillator()
     expected = by_python(monkeypatch, f, method, plan, x, w, p)
     monkeypatch.setattr(pack, "machine", lambda: replace(machine(), fma=False))
-    for width in (1, 2, 4, 8):
+    for width in (1, 4):
         end, out = x.copy(), np.zeros((11, 1, 2))
         counts = BatchIntegrator(f, method, width)(end, w, p, plan, out, SETTINGS)
         for found, own in zip((end, out, counts), expected):

@@ -75,7 +75,7 @@ def test_what_is_written_for_cuda_computes_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
-@pytest.mark.parametrize("stiffness", [100.0, 1000.0])
+@pytest.mark.parametrize("stiffness", [100.0, pytest.param(1000.0, marks=pytest.mark.full)])
 def test_single_runs_packs_and_threads_of_a_gpu_take_the_same_steps(monkeypatch, stiffness) -> None:
     """A mass that swings against a stiff wall: every contact is a refusal, and a new choice. Their first steps differ,
     so that contacts fall elsewhere into a step: 8 % of the refusals. One rule less in one of them is a third or more.

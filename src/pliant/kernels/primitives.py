@@ -112,7 +112,7 @@ def fma(x: float, y: float, z: float) -> float:
 
 
 def floor(x: float) -> float:
-    """The largest whole number <= x."""
+    """The largest whole number <= x, within +-2^62."""
     return float(math.floor(x))
 
 

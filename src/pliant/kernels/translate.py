@@ -624,6 +624,12 @@ class _Writer:
             name = self._let("int", f"{operation} {lanes.int_type} {name}, {lanes.int_constant(number)}").name
         return self._let(x.kind, f"{sink} {lanes.int_type} {name} to {lanes.type}")
 
+    def _whole(self, x: Value, up: bool) -> Value:
+        """The whole number beside x, above or below; LLVM's own calls the C library where the processor has none."""
+        cut = self._bits(x, source="fptosi", sink="sitofp")
+        beside = self._operation(ast.Add() if up else ast.Sub(), cut, 1.0, self.tree)
+        return self._select(self._comparison(ast.Lt() if up else ast.Gt(), cut, x), beside, cut)
+
     def _pointer(self, kind: str, address: Value) -> Value:
         return self._let(kind, f"inttoptr i64 {address.name} to ptr")
 
@@ -663,7 +669,7 @@ _CALLS: dict[Any, Callable[..., Any]] = {
     int: _Writer._integer,
     float: lambda writer, x: writer._value(x, "float"),
     math.sqrt: lambda writer, x: writer._intrinsic("sqrt", x),
-    math.ceil: lambda writer, x: writer._integer(writer._intrinsic("ceil", x)),
+    math.ceil: lambda writer, x: writer._integer(writer._whole(x, up=True)),
     math.isfinite: _Writer._finite,
     primitives.doubles: lambda writer, address: writer._pointer("doubles", address),
     primitives.integers: lambda writer, address: writer._pointer("integers", address),
@@ -675,7 +681,7 @@ _CALLS: dict[Any, Callable[..., Any]] = {
     primitives.unpack: _Writer._unpacked,
     primitives.any_lane: _Writer._anywhere,
     primitives.fma: _Writer._fused,
-    primitives.floor: lambda writer, x: writer._intrinsic("floor", x),
+    primitives.floor: lambda writer, x: writer._whole(x, up=False),
     primitives.exponent: lambda writer, x: writer._bits(x, ("lshr", 52), ("sub", 1023), sink="sitofp"),
     primitives.significand: lambda writer, x: writer._bits(x, ("and", (1 << 52) - 1), ("or", 1023 << 52)),
     primitives.power_of_two: lambda writer, x: writer._bits(x, ("add", 1023), ("shl", 52), source="fptosi"),
