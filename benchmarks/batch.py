@@ -19,9 +19,10 @@ import numpy as np
 
 import pliant
 from benchmarks.gpu import chain
+from pliant.algebra.runge_kutta import rk4
 from pliant.batch import equations, simulate_batch
 from pliant.kernels import set_threads
-from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
+from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.timing import best
 
 ARMS = {"2-link": (2, 1, 0, False), "rigid 6R": (6, 0, 0, True), "flexible 6 x 3": (6, 2, 1, True)}
@@ -33,16 +34,16 @@ def loops(name: str, seconds: float) -> dict[str, Any]:
     model = chain(*ARMS[name]).model()
     f = equations(model).function
     start = time.perf_counter()
-    march = BatchIntegrator(f, Method("rk4"))
+    integrator = BatchIntegrator(f, rk4())
     row: dict[str, Any] = {"arm": name, "instructions": f.n_instructions(), "compile s": time.perf_counter() - start}
     arms = max(64, 400_000 // f.n_instructions() // 16 * 16)
     zero = np.zeros(1, dtype=int)
     plan = TimeSegments(np.zeros(1), np.full(1, 1e-5), np.full(1, STEPS), zero, zero)
-    x = np.random.default_rng(0).normal(size=(arms, march.n)) * 0.02
-    out = np.empty((arms, 1, march.n))
+    x = np.random.default_rng(0).normal(size=(arms, integrator.n)) * 0.02
+    out = np.empty((arms, 1, integrator.n))
     for threads in (1, 2):
         set_threads(threads)
-        run = lambda: march(x.copy(), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, out, np.zeros(4))  # noqa: E731
+        run = lambda: integrator(x.copy(), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, out, np.zeros(4))  # noqa: E731
         row[f"evaluations/s, {threads} thr"] = 4 * STEPS * arms / best(run, seconds)
     set_threads(None)
     return row

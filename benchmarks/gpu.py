@@ -71,10 +71,10 @@ def prepare(folder: Path, only: str) -> None:
     """Write sources, launch data and references."""
     sys.path.insert(0, str(SOURCE.parent.parent / "tests"))
     sys.modules["tests_arms"] = importlib.import_module("arms")
+    from pliant.algebra.runge_kutta import dopri5, rk4
     from pliant.batch import equations
-    from pliant.integrate.runge_kutta import dopri5
     from pliant.kernels.cuda import emit, emit_evaluation
-    from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
+    from pliant.kernels.pack import BatchIntegrator, TimeSegments
     from pliant.kernels.tape import Tape
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def prepare(folder: Path, only: str) -> None:
         reference = x.copy()
         plan = TimeSegments(np.zeros(1), np.full(1, h), np.full(1, 2), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
         nothing = np.zeros((1, 1, 0)), np.zeros((1, 0))
-        BatchIntegrator(f, Method("rk4"))(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
+        BatchIntegrator(f, rk4())(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
         t, s, w, p = (np.zeros((257, 1)), x, np.zeros((257, 0)), np.zeros((257, 0)))
         from pliant.kernels import Kernel
 
@@ -103,17 +103,17 @@ def prepare(folder: Path, only: str) -> None:
         operations = tape.count()
         variants: list[tuple[str, str, Any]] = []
         for precision in ("double", "single"):
-            variants.append((precision, "rk4", emit(tape, precision, states=states)))
+            variants.append((precision, "rk4", emit(tape, rk4(), precision, states=states)))
             variants.append((precision, "evaluate", emit_evaluation(tape, precision, states=states)))
         if name in ("2-link", "random 1", "random 5"):
-            pair = dopri5()
-            variants.append(("double", "dopri5", emit(tape, "double", (pair.A, pair.c, pair.error))))
+            variants.append(("double", "dopri5", emit(tape, dopri5())))
         for k, (precision, kind, source) in enumerate(variants):
             (folder / f"{stem}.{k}.cu").write_text(source.text)
             index.append({
                 "name": name, "file": f"{stem}.{k}.cu", "data": f"{stem}.npz", "precision": precision, "kind": kind,
                 "choice": vars(source.choice), "sizes": source.sizes, "adaptive": source.adaptive,
                 "shared_bytes": source.shared_bytes, "kernels": source.kernels, "slots": source.slots,
+                "clock": source.clock,
                 "block": source.block, "operations": operations, "length": len(tape),
             })  # fmt: skip
         print(name, len(tape), operations, flush=True)
@@ -123,8 +123,8 @@ def prepare(folder: Path, only: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- run
 
 
-def device_march() -> Any:
-    """`DeviceMarch` without the rest of the library, which needs packages that a GPU machine may lack."""
+def device_integrator() -> Any:
+    """`DeviceIntegrator` without the rest of the library, which needs packages that a GPU machine may lack."""
     for name, folder in (("pliant", SOURCE), ("pliant.kernels", SOURCE / "kernels")):
         module = types.ModuleType(name)
         module.__path__ = [str(folder)]  # type: ignore[attr-defined]
@@ -133,7 +133,7 @@ def device_march() -> Any:
 
 
 def source_of(entry: dict[str, Any], folder: Path) -> SimpleNamespace:
-    fields = {key: entry[key] for key in ("adaptive", "shared_bytes", "kernels", "slots", "block")}
+    fields = {key: entry[key] for key in ("adaptive", "shared_bytes", "kernels", "slots", "clock", "block")}
     choice, precision = SimpleNamespace(**entry["choice"]), SimpleNamespace(name=entry["precision"])
     return SimpleNamespace(text=(folder / entry["file"]).read_text(), choice=choice, precision=precision, **fields)
 
@@ -151,15 +151,15 @@ def measure(entry: dict[str, Any], folder: Path, module: Any, quick: bool) -> di
     import cupy as cp
 
     begin = time.perf_counter()
-    march = module.DeviceMarch(source_of(entry, folder))
+    integrator = module.DeviceIntegrator(source_of(entry, folder))
     compiled = time.perf_counter() - begin
     data = np.load(folder / entry["data"])
     nothing = np.zeros((1, 1, 0)), np.zeros((1, 0))
     x, h = data["x"], float(data["h"])
     settings = (1e-9, 1e-12, 1e-2, 1e5)
-    X = march.states(x)
+    X = integrator.states(x)
     two = plan(h, 2, 2 * h if entry["adaptive"] else None)
-    out, _ = march(X, *nothing, two, 1, settings)
+    out, _ = integrator(X, *nothing, two, 1, settings)
     got = cp.asnumpy(out[0]).T.astype(float)
     if entry["kind"] == "evaluate":
         expected, scale = data["slopes"], np.abs(data["slopes"]).max(axis=1, keepdims=True)
@@ -167,20 +167,20 @@ def measure(entry: dict[str, Any], folder: Path, module: Any, quick: bool) -> di
         expected, scale = data["reference"], np.abs(data["reference"] - x).max(axis=1, keepdims=True)
     row = {
         **{k: entry[k] for k in ("name", "precision", "kind", "length", "choice")}, "compile_s": round(compiled, 2),
-        "registers": max(k.num_regs for k in march.kernels), "local_bytes": march.local_bytes,
+        "registers": max(k.num_regs for k in integrator.kernels), "local_bytes": integrator.local_bytes,
         "error": float((np.abs(got - expected) / scale).max()),
     }  # fmt: skip
     if entry["kind"] != "rk4" or entry["name"].startswith(("random", "elements")):
         return row
     properties = cp.cuda.Device().attributes["MultiProcessorCount"]
     arms = properties * entry["block"] * (64 if entry["length"] < 2000 else 16)
-    X = march.states(np.tile(x, (-(-arms // len(x)), 1))[:arms] * (1 if entry["length"] < 2000 else 0.1))
+    X = integrator.states(np.tile(x, (-(-arms // len(x)), 1))[:arms] * (1 if entry["length"] < 2000 else 0.1))
     count = 2 if entry["slots"] else max(4, int(6e7 / entry["length"] / 100))
     times = []
     for _ in range(3 if quick else 7):
         start, stop = cp.cuda.Event(), cp.cuda.Event()
         start.record()
-        march(X, *nothing, plan(1e-6, count), 1)
+        integrator(X, *nothing, plan(1e-6, count), 1)
         stop.record()
         stop.synchronize()
         times.append(cp.cuda.get_elapsed_time(start, stop) / 1e3)
@@ -241,7 +241,7 @@ def run(folder: Path, only: str, quick: bool, out: Path | None) -> None:
     import cupy as cp
 
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    module = device_march()
+    module = device_integrator()
     peaks = ceilings()
     print(
         f"measured: {peaks['double']:.3g} and {peaks['single']:.3g} flop/s, copy {peaks['bytes']:.3g} B/s", flush=True

@@ -10,7 +10,6 @@ bodies, written without any of pliant's own dynamics.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import os
 import sys
 import tempfile
@@ -22,7 +21,9 @@ import numpy as np
 
 os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
 
+from pliant.bench.compiled_call import repeat
 from pliant.kernels import Kernel, cache, set_threads
+from pliant.kernels.translate import compiled
 from pliant.timing import best
 
 JOINTS = (3, 6, 22, 192)  # about 250, 1,000, 6,500 and 65,000 instructions
@@ -82,20 +83,8 @@ def processor_time(run: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def loop() -> Callable[..., None]:
-    """A compiled loop over the flat interface: the kernel itself, without Python."""
-    from numba import njit
-
-    @njit  # type: ignore[untyped-decorator]
-    def repeat(kernel, source, target, count):  # type: ignore[no-untyped-def]
-        for _ in range(count):
-            kernel(source, target)
-
-    return repeat  # type: ignore[no-any-return]
-
-
-def measure(n: int, repeat: Callable[..., None], seconds: float) -> dict[str, float]:
-    f = arm(n)
+def measure(n: int, seconds: float) -> dict[str, float]:
+    f, loop = arm(n), compiled(repeat)
     rng = np.random.default_rng(n)
     q, qd, tau = rng.normal(size=(3, n))
     batch = [rng.normal(size=(STATES, n)) for _ in range(3)]
@@ -108,12 +97,11 @@ def measure(n: int, repeat: Callable[..., None], seconds: float) -> dict[str, fl
     np.testing.assert_allclose(single(q, qd, tau), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
     row["instructions"] = len(single.tape)
 
-    kernel = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(single.address)
     given, found = np.concatenate([q, qd, tau]), np.empty(n)
     count = max(1, 3_000_000 // len(single.tape) // 10)
     places = given.ctypes.data, found.ctypes.data
-    repeat(kernel, *places, 1)
-    row["kernel ns"] = 1e9 / count * best(lambda: repeat(kernel, *places, count), seconds)
+    loop(single.address, *places, 1)
+    row["kernel ns"] = 1e9 / count * best(lambda: loop(single.address, *places, count), seconds)
 
     def calls(function: Callable[..., object]) -> float:
         def run() -> None:
@@ -137,8 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the two small tapes, few repeats")
     quick = parser.parse_args().quick
-    repeat = loop()
-    rows = [measure(n, repeat, 0.1 if quick else 0.5) for n in (JOINTS[:2] if quick else JOINTS)]
+    rows = [measure(n, 0.1 if quick else 0.5) for n in (JOINTS[:2] if quick else JOINTS)]
     for name in rows[0]:
         print(f"{name:24}" + "".join(f"{row[name]:>12.4g}" for row in rows))
     cache.clear()

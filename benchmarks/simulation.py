@@ -54,7 +54,7 @@ def stiff(t_end: float) -> tuple[float, float, float]:
 
 def first_result(cache: str) -> float:
     """Seconds of a fresh process from import to a finished run."""
-    env = {**os.environ, "PLIANT_CACHE_DIR": cache, "NUMBA_CACHE_DIR": cache}
+    env = {**os.environ, "PLIANT_CACHE_DIR": cache}
     begin = time.perf_counter()
     subprocess.run([sys.executable, "-c", FIRST], check=True, env=env)
     return time.perf_counter() - begin

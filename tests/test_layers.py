@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
-    "arrays", "errors", "signatures", "writing", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics",
-    "model", "control", "loads", "progress", "timing", "runs", "batch", "analysis", "export", "view", "scenario",
+    "arrays", "errors", "derived", "signatures", "writing", "algebra", "kernels", "integrate", "robot", "shapes",
+    "dynamics", "model", "control", "loads", "progress", "timing", "runs", "batch", "analysis", "export", "view", "scenario",
     "identification", "sweeps", "environments", "studies", "bench", "cli",
 )  # fmt: skip
 TWICE = {"RestToRest"}  # a motion of `control`, and the task of an environment that asks for one; both public
@@ -100,9 +100,18 @@ def test_a_name_means_one_thing() -> None:
     assert not twice, f"give one of each pair another name: {twice}"
 
 
+def test_a_run_is_light() -> None:
+    """What a run itself needs: none of the libraries for linear algebra, figures and files."""
+    heavy = ("numba", "scipy.linalg", "scipy.integrate", "xarray", "matplotlib")
+    run = "import sys, pliant; pliant.simulate(pliant.load('two-link').model(), 0.01)"
+    code = f"{run}; print(*[m for m in {heavy!r} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert found == []
+
+
 def test_import_is_light() -> None:
     """`import pliant` loads none of the libraries that cost half a second each."""
-    heavy = ("numba", "xarray", "matplotlib", "scipy.integrate", "llvmlite")
+    heavy = ("xarray", "matplotlib", "scipy.integrate", "llvmlite")
     code = f"import sys, pliant; print(*[m for m in {heavy!r} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert found == []

@@ -15,7 +15,7 @@ from pliant.bench.arms import arm
 from pliant.control.joint_controllers import PD, PID
 from pliant.kernels import Kernel, set_threads
 from pliant.kernels.cuda import emit_evaluation
-from pliant.kernels.cuda_device import DeviceMarch
+from pliant.kernels.cuda_device import DeviceIntegrator
 from pliant.kernels.pack import TimeSegments
 from pliant.kernels.tape import Tape
 
@@ -70,11 +70,13 @@ def single_error(model: pliant.Model, helped: bool, controller: PD | None = None
     f = equations(model, controller=controller)
     x = f.start(*(np.float32(a) for a in typical(model, 64)), np)
     tape = Tape.from_function(f.function)
-    march = DeviceMarch(emit_evaluation(tape, "single", states=f.typical_inputs(np.zeros(0)) if helped else None))
+    integrator = DeviceIntegrator(
+        emit_evaluation(tape, "single", states=f.typical_inputs(np.zeros(0)) if helped else None)
+    )
     plan = TimeSegments(
         np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
     )
-    out, _ = march(march.states(x), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, 1)
+    out, _ = integrator(integrator.states(x), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, 1)
     exact = Kernel(f.function)(np.zeros(1), x, np.zeros(0), np.zeros(0))
     return float((np.abs(out[0].T - exact) / np.abs(exact).max(axis=1, keepdims=True)).max())
 

@@ -124,7 +124,7 @@ def test_a_long_arm_keeps_to_the_shared_memory_it_may_use(precision: str, limit:
     source = stepping(pliant.load("lab-arm").model(), precision, 99 * 1024)
     assert source.choice.strategy == "shared"
     assert 0 < source.shared_bytes <= limit * 1024
-    assert source.kernels == ("march",)
+    assert source.kernels == ("steps",)
 
 
 @needs_compiler

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from cuda_shim import COMPILER, FakeCupy
+from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.errors import PliantError, UnsupportedModel
-from pliant.integrate.runge_kutta import dopri5
 from pliant.kernels import Kernel, cuda, cuda_device
 from pliant.kernels.cuda import CudaForm, choose, emit, emit_evaluation
 from pliant.kernels.cuda_allocate import Compute, Reload, Store, allocate
 from pliant.kernels.cuda_chunks import crossing, cuts, recompute
 from pliant.kernels.cuda_program import Nodes, nodes_of
 from pliant.kernels.cuda_text import Precision
-from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
+from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.kernels.tape import Tape
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on this machine")
@@ -91,11 +91,11 @@ def reference(x: np.ndarray, w: np.ndarray, p: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("precision", "tolerance"), [("double", DOUBLE), ("single", SINGLE)])
 def test_every_strategy_steps_as_the_kernel_does(device, tape, choice, precision, tolerance) -> None:
     x, w, p = batch(np.random.default_rng(1))
-    march = cuda_device.DeviceMarch(emit(tape, precision, choice=choice))
+    integrator = cuda_device.DeviceIntegrator(emit(tape, rk4(), precision, choice=choice))
     if choice.strategy == "chunks":
-        march.tile = 1  # several tiles
-    X = march.states(x)
-    out, _ = march(X, w, p, PLAN, 2)
+        integrator.tile = 1  # several tiles
+    X = integrator.states(x)
+    out, _ = integrator(X, w, p, PLAN, 2)
     expected = reference(x, w, p)
     np.testing.assert_allclose(out.transpose(2, 0, 1), expected, rtol=0, atol=tolerance * np.abs(expected).max())
     np.testing.assert_array_equal(X.T, out[1].T)
@@ -117,7 +117,7 @@ def test_wide_values_keep_their_digits_wherever_they_are_stored(device, choice, 
         np.zeros(1), np.full(1, 0.1), np.ones(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
     )
     expected = np.empty((40, 1, n))
-    BatchIntegrator(f, Method("rk4"))(arms.astype(float), *nothing, plan, expected, np.zeros(4))
+    BatchIntegrator(f, rk4())(arms.astype(float), *nothing, plan, expected, np.zeros(4))
 
     def error(chosen: Callable[[int], bool]) -> float:
         def some(nodes: Nodes, states: np.ndarray) -> Nodes:
@@ -126,8 +126,10 @@ def test_wide_values_keep_their_digits_wherever_they_are_stored(device, choice, 
             )
 
         monkeypatch.setattr(cuda, "widened", some)
-        march = cuda_device.DeviceMarch(emit(tape, "single", choice=choice, states=np.zeros((1, n + 1))))
-        return float(np.abs(march(march.states(arms), *nothing, plan, 1)[0][0].T - expected[:, 0]).max())
+        integrator = cuda_device.DeviceIntegrator(
+            emit(tape, rk4(), "single", choice=choice, states=np.zeros((1, n + 1)))
+        )
+        return float(np.abs(integrator(integrator.states(arms), *nothing, plan, 1)[0][0].T - expected[:, 0]).max())
 
     assert error(lambda k: True) < 1e-6
     assert error(lambda k: k % 3 > 0) > 1e-5
@@ -137,8 +139,8 @@ def test_wide_values_keep_their_digits_wherever_they_are_stored(device, choice, 
 @needs_compiler
 def test_inputs_shared_by_all_arms(device, tape) -> None:
     x, w, p = batch(np.random.default_rng(2), 5)
-    march = cuda_device.DeviceMarch(emit(tape))
-    out, _ = march(march.states(x), w[:1], p[:1], PLAN, 2)
+    integrator = cuda_device.DeviceIntegrator(emit(tape, rk4()))
+    out, _ = integrator(integrator.states(x), w[:1], p[:1], PLAN, 2)
     expected = reference(x, np.repeat(w[:1], 5, axis=0), np.repeat(p[:1], 5, axis=0))
     np.testing.assert_allclose(out.transpose(2, 0, 1), expected, rtol=0, atol=DOUBLE * np.abs(expected).max())
 
@@ -157,12 +159,10 @@ def test_adaptive_steps_take_the_decisions_of_the_packs(device, choice) -> None:
     )
     settings = (1e-8, 1e-10, 0.5, 1e5)
     f = oscillators(smooth=True)
-    march = cuda_device.DeviceMarch(emit(Tape.from_function(f), table=(pair.A, pair.c, pair.error), choice=choice))
-    out, counts = march(march.states(x), w, p, plan, 2, settings)
+    integrator = cuda_device.DeviceIntegrator(emit(Tape.from_function(f), pair, choice=choice))
+    out, counts = integrator(integrator.states(x), w, p, plan, 2, settings)
     host = np.empty((20, 2, 8))
-    host_counts = BatchIntegrator(f, Method("dopri5", pair.A, pair.c, pair.error))(
-        x.copy(), w, p, plan, host, np.array(settings)
-    )
+    host_counts = BatchIntegrator(f, pair)(x.copy(), w, p, plan, host, np.array(settings))
     assert np.abs(counts.T - host_counts).max() <= 2
     assert host_counts[:, 0].min() >= 10
     # Global error of some tens of steps at a local tolerance of 1e-8; a step of another size changes it by as much.
@@ -179,12 +179,10 @@ def test_an_arm_that_breaks_down_ends_in_nan_and_the_others_go_on(device) -> Non
         np.array([0.0, 0.5]), np.array([0.5, 1.5]), np.zeros(2, dtype=int), np.arange(2), np.zeros(2, dtype=int)
     )
     settings, start = (1e-8, 1e-10, 1.0, 1e4), np.array([[1.0], [-1.0], [0.1]])
-    march = cuda_device.DeviceMarch(emit(Tape.from_function(f), table=(pair.A, pair.c, pair.error)))
-    device_out = march(march.states(start), *nothing, plan, 2, settings)[0].transpose(2, 0, 1)
+    integrator = cuda_device.DeviceIntegrator(emit(Tape.from_function(f), pair))
+    device_out = integrator(integrator.states(start), *nothing, plan, 2, settings)[0].transpose(2, 0, 1)
     host_out = np.empty((3, 2, 1))
-    BatchIntegrator(f, Method("dopri5", pair.A, pair.c, pair.error))(
-        start.copy(), *nothing, plan, host_out, np.array(settings)
-    )
+    BatchIntegrator(f, pair)(start.copy(), *nothing, plan, host_out, np.array(settings))
     for out in (device_out, host_out):
         assert np.isnan(out[0, 1, 0])
         expected = 1 / (1 / start[:, 0] - 0.5)
@@ -196,11 +194,11 @@ def test_an_arm_that_breaks_down_ends_in_nan_and_the_others_go_on(device) -> Non
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_one_evaluation(device, tape, precision) -> None:
     x, w, p = batch(np.random.default_rng(4))
-    march = cuda_device.DeviceMarch(emit_evaluation(tape, precision))
+    integrator = cuda_device.DeviceIntegrator(emit_evaluation(tape, precision))
     plan = TimeSegments(
         np.array([0.3]), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
     )
-    out, _ = march(march.states(x), w, p, plan, 1)
+    out, _ = integrator(integrator.states(x), w, p, plan, 1)
     expected = Kernel(oscillators())(np.array([0.3]), x, w[:, 0], p)
     tolerance = DOUBLE if precision == "double" else SINGLE
     np.testing.assert_allclose(out[0].T, expected, rtol=0, atol=tolerance * np.abs(expected).max())
@@ -222,11 +220,11 @@ def test_every_operation(device) -> None:
     start = np.full((1, len(UNARY) + 10), 0.4)
     start[0, UNARY.index("acosh")] = 1.7
     start[0, -2:] = 1.3, 0.7
-    march = cuda_device.DeviceMarch(emit_evaluation(Tape.from_function(f)))
+    integrator = cuda_device.DeviceIntegrator(emit_evaluation(Tape.from_function(f)))
     plan = TimeSegments(
         np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
     )
-    out, _ = march(march.states(start), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, 1)
+    out, _ = integrator(integrator.states(start), np.zeros((1, 1, 0)), np.zeros((1, 0)), plan, 1)
     expected = np.array(f(0, start[0], [], [])).ravel()
     np.testing.assert_allclose(out[0, :, 0], expected, rtol=1e-14)  # two C libraries, each within a unit or two
 
@@ -235,13 +233,13 @@ def test_an_operation_without_gpu_code_is_refused() -> None:
     x = ca.SX.sym("x")
     f = ca.Function("f", [ca.SX.sym("t"), x, ca.SX.sym("w", 0), ca.SX.sym("p", 0)], [ca.erfinv(x)])
     with pytest.raises(UnsupportedModel, match="erfinv"):
-        emit(Tape.from_function(f))
+        emit(Tape.from_function(f), rk4())
 
 
 def test_adaptive_steps_of_a_tape_in_chunks_are_refused(tape) -> None:
     pair = dopri5()
     with pytest.raises(UnsupportedModel, match="rk4"):
-        emit(tape, table=(pair.A, pair.c, pair.error), choice=CudaForm("chunks", 1, 20))
+        emit(tape, pair, choice=CudaForm("chunks", 1, 20))
 
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch) -> None:

@@ -10,10 +10,12 @@ import llvmlite.binding as binding
 import pytest
 
 import pliant
+from pliant.integrate.explicit_loop import run_explicit
 from pliant.kernels import fastcall, llvm
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.kernels.tape import Tape
 from pliant.kernels.target import Machine, Processor, described
+from pliant.kernels.translate import Module
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()
@@ -120,6 +122,16 @@ def test_object_code(tapes: dict[str, Tape], triple: str, cpu: str) -> None:
 def test_the_fast_call_asks_nothing(triple: str) -> None:
     """It finds Python and NumPy by the addresses of its table."""
     data = llvm.object_code(fastcall.SOURCE, target(triple))
+    assert undefined(data) <= (WINDOWS if "windows" in triple else set())
+
+
+@pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc", "arm64-apple-macosx11.0"])
+def test_stepping_loops_ask_nothing(triple: str) -> None:
+    """Neither to copy and clear memory nor for a power: the same bits with every C library."""
+    module = Module()
+    module.entry("loop", run_explicit, watch=False)
+    data = llvm.object_code("", target(triple), 2, module.text())
+    assert kind(data)[0] == TRIPLES[triple]
     assert undefined(data) <= (WINDOWS if "windows" in triple else set())
 
 

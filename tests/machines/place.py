@@ -76,7 +76,7 @@ def caches(folder: Path, inside: Callable[[Path], str] = str) -> dict[str, str]:
     """Compiled code of a variant is its own, and compiled anew."""
     fresh(folder / "cache")
     cache = inside(folder / "cache")
-    return {"PLIANT_CACHE_DIR": f"{cache}/kernels", "NUMBA_CACHE_DIR": f"{cache}/numba"}
+    return {"PLIANT_CACHE_DIR": f"{cache}/kernels"}
 
 
 def last(text: str) -> str:

@@ -37,7 +37,7 @@ def features() -> list[str]:
 
 def versions() -> dict[str, str]:
     found = {"Python": platform.python_version()}
-    for name in ("numpy", "scipy", "casadi", "llvmlite", "numba"):
+    for name in ("numpy", "scipy", "casadi", "llvmlite"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.batch.batch_equations import BatchEquations
 from pliant.batch.given import Given
-from pliant.integrate.runge_kutta import dopri5
 from pliant.kernels.cuda import emit
-from pliant.kernels.cuda_device import DeviceMarch, cupy, shared_bytes
-from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
+from pliant.kernels.cuda_device import DeviceIntegrator, cupy, shared_bytes
+from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.kernels.tape import Tape
 from pliant.runs.composition import Impulses
 
@@ -22,9 +22,7 @@ DEVICE_SHARE = 0.4
 """Part of the free device memory that histories may take at once."""
 
 
-def _method(name: str) -> Method:
-    pair = dopri5()
-    return Method("rk4") if name == "rk4" else Method("dopri5", pair.A, pair.c, pair.error)
+METHODS = {"rk4": rk4, "dopri5": dopri5}
 
 
 class Stages:
@@ -53,8 +51,8 @@ class Cpu:
         precision: str, n_rows: int,
     ) -> None:  # fmt: skip
         key = (method, f.has_constant, f.with_work)
-        make = partial(BatchIntegrator, f.function, _method(method))
-        self.march: BatchIntegrator = f.composition.derived("packs", key, make)
+        make = partial(BatchIntegrator, f.function, METHODS[method]())
+        self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype = np.float64
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
         self.own, self.pieces = given.held(f), given.pieces()
@@ -63,7 +61,7 @@ class Cpu:
     def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
         """Histories (b, rows - 1, n) behind the start, and step counts (b, 2), of arms first, first + 1, ..."""
         b = len(x)
-        out = np.empty((b, self.rows - 1, self.march.n))
+        out = np.empty((b, self.rows - 1, self.integrator.n))
         own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
         pieces, own = np.ascontiguousarray(pieces), np.ascontiguousarray(own)
         counts = np.zeros((b, 2))
@@ -71,7 +69,7 @@ class Cpu:
             if k:
                 x = np.ascontiguousarray(self.stages.between(k - 1, x, pieces, own))
                 _amend(out, self.stages.plans[k - 1], x)
-            counts += self.march(x, pieces, own, plan, out, self.settings)
+            counts += self.integrator(x, pieces, own, plan, out, self.settings)
         return out, counts
 
 
@@ -85,13 +83,12 @@ class Cuda:
         self.module = cupy()
         key = (method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
 
-        def make() -> DeviceMarch:
-            pair = _method(method).table if method == "dopri5" else None
-            states = f.typical_inputs(given.held(f)[0])
-            return DeviceMarch(emit(Tape.from_function(f.function), precision, pair, None, shared_bytes(), states))
+        def make() -> DeviceIntegrator:
+            states, tape = f.typical_inputs(given.held(f)[0]), Tape.from_function(f.function)
+            return DeviceIntegrator(emit(tape, METHODS[method](), precision, None, shared_bytes(), states))
 
-        self.march: DeviceMarch = f.composition.derived("gpu", key, make)
-        self.dtype = self.march.dtype
+        self.integrator: DeviceIntegrator = f.composition.derived("gpu", key, make)
+        self.dtype = self.integrator.dtype
         self.stages, self.settings, self.rows = stages, settings, n_rows
         self.own, self.pieces = self.module.asarray(given.held(f)), self.module.asarray(given.pieces())
         self.slice_bytes = DEVICE_SHARE * self.module.cuda.Device().mem_info[0]
@@ -100,14 +97,14 @@ class Cuda:
         """Likewise, on the device."""
         cp, b = self.module, len(x)
         own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
-        X, rows, settings = self.march.states(x), self.rows - 1, self.settings
+        X, rows, settings = self.integrator.states(x), self.rows - 1, self.settings
         first_plan, *others = self.stages.plans
-        out, counts = self.march(X, pieces, own, first_plan, rows, settings)  # type: ignore[arg-type]
+        out, counts = self.integrator(X, pieces, own, first_plan, rows, settings)  # type: ignore[arg-type]
         for k, plan in enumerate(others):
             host = [np.asarray(cp.asnumpy(a), dtype=float) for a in (X.T, pieces, own)]
-            X = self.march.states(self.stages.between(k, *host))
+            X = self.integrator.states(self.stages.between(k, *host))
             _amend(out.transpose(2, 0, 1), self.stages.plans[k], X.T)
-            more, further = self.march(X, pieces, own, plan, rows, settings)  # type: ignore[arg-type]
+            more, further = self.integrator(X, pieces, own, plan, rows, settings)  # type: ignore[arg-type]
             filled = plan.row[plan.row >= 0]
             out[filled], counts = more[filled], counts + further
         return cp.ascontiguousarray(out.transpose(2, 0, 1)), cp.ascontiguousarray(counts.T)

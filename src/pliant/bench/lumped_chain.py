@@ -165,7 +165,7 @@ def pinocchio_run(
 
 
 def _rk4(model: Any, data: Any, k: Array, q: Array, v: Array, h: float) -> tuple[Array, Array]:
-    from pinocchio import aba
+    from pinocchio import aba  # steps written out: a peer is timed at its best, without our code
 
     a1 = aba(model, data, q, v, -k * q).copy()
     q2, v2 = q + h / 2 * v, v + h / 2 * a1

@@ -168,7 +168,7 @@ class Runs:
 
         def run() -> Array:
             x, found = np.concatenate([self.q, self.qd]), [self.q]
-            for k in range(1, round(T_END / STEP) + 1):
+            for k in range(1, round(T_END / STEP) + 1):  # written out: a peer is timed at its best, without our code
                 k1 = slope(x)
                 k2 = slope(x + STEP / 2 * k1)
                 k3 = slope(x + STEP / 2 * k2)

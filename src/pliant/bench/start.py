@@ -77,7 +77,7 @@ def _process(case: _Case, folder: Path) -> dict[str, Any]:
 
 
 def _run(case: _Case, folder: Path, cache: str) -> dict[str, Any]:
-    env = {**os.environ, "PLIANT_CACHE_DIR": cache, "NUMBA_CACHE_DIR": cache}
+    env = {**os.environ, "PLIANT_CACHE_DIR": cache}
     command = [sys.executable, "-P", first_result.__file__, case.engine, str(folder / case.arm)]
     begin = time.perf_counter()
     try:

@@ -19,7 +19,7 @@ from pliant.cli.self_test import run_checks
 from pliant.errors import PliantError
 from pliant.kernels import cache
 
-PACKAGES = ("pliant", "numpy", "scipy", "casadi", "llvmlite", "numba", "pydantic", "xarray", "h5netcdf", "matplotlib")
+PACKAGES = ("pliant", "numpy", "scipy", "casadi", "llvmlite", "pydantic", "xarray", "h5netcdf", "matplotlib")
 COMPILERS = ("cc", "gcc", "clang", "cl")
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import equations
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.kernels.pack import BatchIntegrator, Method, TimeSegments
+from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.model import Model, read_state
 from pliant.robot import Robot
 
@@ -31,7 +32,7 @@ class PackMotion:
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints
         f = equations(self.model, torque=np.zeros(self.m))
-        self._march = BatchIntegrator(f.function, Method("rk4"))
+        self._integrator = BatchIntegrator(f.function, rk4())
         self.substeps = self._substeps()
         self._plan = TimeSegments(
             np.zeros(1), np.full(1, period / self.substeps), np.full(1, self.substeps), np.zeros(1, dtype=np.int64),
@@ -77,7 +78,7 @@ class PackMotion:
         out = np.empty((self.count, 1, 2 * self.n))
         own = np.ascontiguousarray(np.hstack([torque, self.p]))
         x = np.ascontiguousarray(self.x)
-        self._march(x, self._held, own, self._plan, out, self._settings)
+        self._integrator(x, self._held, own, self._plan, out, self._settings)
         sound = np.isfinite(x).all(axis=1)
         x[~sound] = np.concatenate([self.model.chain.rest(), np.zeros(self.n)])
         self.x = x

@@ -1,4 +1,4 @@
-"""CUDA source of a model: device functions, kernels that march many arms, an example, and a loader for CuPy."""
+"""CUDA source of a model: device functions, kernels that step many arms, an example, and a loader for CuPy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import typical
 from pliant.errors import ModelError
@@ -102,10 +103,12 @@ def header(model: Model, tapes: Mapping[str, Tape]) -> str:
     declared = "\n".join(_DECLARATIONS.replace("real", real) for real in PRECISIONS.values())
     parts = [_nominal(model)] if model.parameters else []
     parts += [_function(model, f, tape) for f, tape in tapes.items()]
+    clock, weight, _ = zip(*rk4().low_storage)
     return template("cuda.cuh.in").substitute(
         comment=comment(description(model)), name=name, upper=name.upper(), guard=f"{name.upper()}_CUH",
         digest=model.robot.digest(), n=model.n, n_joints=model.n_joints, n_parameters=len(model.parameters),
-        functions="\n\n".join(parts), declarations=declared, pass_p=_pass_p(model),
+        functions="\n\n".join(parts),
+        ahead=_shares(clock), weight=_shares(weight), stages=len(clock), declarations=declared, pass_p=_pass_p(model),
         given_p=" const Real *p," if model.parameters else "",
     )  # fmt: skip
 
@@ -129,6 +132,11 @@ def _function(model: Model, name: str, tape: Tape) -> str:
     ])  # fmt: skip
 
 
+def _shares(values: Sequence[float]) -> str:
+    """Parts of h, one per stage."""
+    return ", ".join(f"h * Real({c_constant(value)})" for value in values)
+
+
 def _nominal(model: Model) -> str:
     lines = [f"    p[{k}] = Real({c_constant(x)});" for k, x in enumerate(model.nominal_parameters.tolist())]
     head = f"template <typename Real>\n{export_name(model).upper()}_FUNCTION void nominal(Real *p)"
@@ -143,7 +151,7 @@ def _pass_p(model: Model) -> str:
 
 
 def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
-    """The kernel that marches, held in one piece however long the equations are."""
+    """The kernel that steps, held in one piece however long the equations are."""
     n = model.n
     x, tau, p = ca.SX.sym("x", 2 * n), ca.SX.sym("tau", model.n_joints), model.parameter_symbols
     qdd = model.equations.forward_dynamics(x[:n], x[n:], tau)
@@ -155,7 +163,7 @@ def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
     q, qd = typical(model)
     rest = [np.zeros((len(q), model.n_joints)), np.tile(model.nominal_parameters, (len(q), 1))]
     states = np.column_stack([np.zeros(len(q)), q, qd, *rest])
-    return emit(tape, precision, choice=choice, shared_bytes=shared_bytes, states=states)
+    return emit(tape, rk4(), precision, choice=choice, shared_bytes=shared_bytes, states=states)
 
 
 _GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own_row + i * own_arm];"
@@ -164,7 +172,7 @@ _GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own
 def kernels(model: Model, source: Source) -> str:
     """One precision: the emitted kernel under a name of its own, one for accelerations, and their launches."""
     name, precision = export_name(model), source.precision.name
-    text = source.text.replace(" march(", f" {name}_march_{precision}(", 1)
+    text = source.text.replace(" steps(", f" {name}_march_{precision}(", 1)
     macros = sorted(set(re.findall(r"#define (\w+)", text)))
     held = "values in registers" if source.choice.strategy == "registers" else "values in registers and shared memory"
     space, line = (f"{PRECISIONS[precision]} p[{name}::n_parameters];", _GATHER) if model.parameters else ("", "")
@@ -196,19 +204,15 @@ def reference(model: Model, f: Any) -> dict[str, Any]:
     tau, p = given["tau"], given["p"]
     fixed = [tau, *([p] if model.parameters else [])]
 
-    def rates(x: Array) -> Array:
+    def rates(t: float, x: Array) -> Array:
         q, qd = x[:, : model.n], x[:, model.n :]
         return np.hstack([qd, reference_values(f, [q, qd, *fixed])[0]])
 
     start = np.hstack([given["q"], given["qd"]])
     h, x = _short_step(model, f, start[0], [value[0] for value in fixed]), start
     for _ in range(STEPS):
-        k1 = rates(x)
-        k2 = rates(x + h / 2 * k1)
-        k3 = rates(x + h / 2 * k2)
-        k4 = rates(x + h * k3)
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return {"x": start, "tau": tau, "p": p, "qdd": rates(start)[:, model.n :], "h": h, "steps": STEPS, "x_end": x}
+        x = rk4().step(rates, 0.0, x, h)
+    return {"x": start, "tau": tau, "p": p, "qdd": rates(0.0, start)[:, model.n :], "h": h, "steps": STEPS, "x_end": x}
 
 
 def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float:

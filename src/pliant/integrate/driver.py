@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from pliant.algebra.runge_kutta import dop853, dopri5
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.integrate.loop_state import Clock, LoopStatus, Tally
 from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
-from pliant.integrate.runge_kutta import dop853, dopri5
 from pliant.integrate.settings import Settings, prepare
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
 from pliant.integrate.state import Rows, State
 from pliant.integrate.steppers import FIXED, Stepper, error_order, make_stepper
 from pliant.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.integrate.sundials import MULTISTEP, solve_sundials
+from pliant.kernels.step_control import LEAST_FIRST, first_step
 
 CHUNK_SECONDS = 0.15
 #: A step this small a part of the span would take 1e13 like it: a breakdown, not patience.
@@ -116,9 +118,6 @@ class _Driver:
         progress: Callable[[float], None] | None,
         max_steps: int | None,
     ) -> None:
-        from pliant.integrate import compiled
-
-        self.c = compiled
         self.run, self.state, self.rows, self.hold, self.jumps = run, state, rows, hold, jumps
         self.progress, self.max_steps = progress, max_steps
         self.method = run.method
@@ -133,7 +132,7 @@ class _Driver:
 
     def _start(self) -> bool:
         """p and f at the start, the method, the first step. False: f is not finite there."""
-        c, state, run = self.c, self.state, self.run
+        state, run = self.state, self.run
         if run.plan.row_at_start >= 0:
             width = run.plan.table.shape[1]
             state.p[run.plan.first : run.plan.first + width] = run.plan.table[run.plan.row_at_start]
@@ -150,14 +149,14 @@ class _Driver:
         if not np.array_equal(slope[:m], run.x0[m : 2 * m]):
             raise ModelError(f"n_positions = {m}: the first {m} derivatives must be exactly the next {m} states")
         span = run.t1 - run.t0
-        state.clock[c.H_MIN] = max(4 * np.spacing(max(abs(run.t0), abs(run.t1))), HOPELESS * span)
-        state.clock[c.H_MAX] = run.step or np.inf
-        state.tally[c.CHECK_AT] = NEVER
+        state.clock[Clock.H_MIN] = max(4 * np.spacing(max(abs(run.t0), abs(run.t1))), HOPELESS * span)
+        state.clock[Clock.H_MAX] = run.step or np.inf
+        state.tally[Tally.CHECK_AT] = NEVER
         if self.method == "auto":
             self.method, self.reason = self._decide()
-            state.tally[c.CHECK_AT] = 0
+            state.tally[Tally.CHECK_AT] = 0
         fixed = self.method in FIXED
-        state.clock[c.H] = run.step if fixed else self._first_step(slope)
+        state.clock[Clock.H] = run.step if fixed else self._first_step(slope)
         return True
 
     def _first_step(self, slope: Array) -> float:
@@ -176,20 +175,19 @@ class _Driver:
             return float(largest * np.sqrt(np.mean((scaled / largest) ** 2)))
 
         d0, d1 = norm(run.x0), norm(slope)
-        h0 = 1e-6 if min(d0, d1) < 1e-5 else 0.01 * d0 / d1
-        h0 = min(h0, run.t1 - run.t0)
+        h0 = min(first_step(d0, d1), run.t1 - run.t0)
         if h0 == 0.0:
             return 1.0
         bend = norm(self.state.evaluate(run.t0 + h0, run.x0 + h0 * slope) - slope) / h0
         largest = max(d1, bend)
-        h1 = max(1e-6, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / k)
+        h1 = max(LEAST_FIRST, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / k)
         return float(min(100 * h0, h1, run.t1 - run.t0)) if np.isfinite(h1) else h0
 
     # ------------------------------------------------------------ auto
 
     def _measure(self, explicit: str, span: float, noise: float = 1.0) -> Stiffness:
         state, run = self.state, self.run
-        t, x = float(state.clock[self.c.T]), state.x.copy()
+        t, x = float(state.clock[Clock.T]), state.x.copy()
         tableau = dopri5() if explicit == "dopri5" else dop853()
         return measure(
             difference_jacobian(lambda z: state.evaluate(t, z), x),
@@ -205,18 +203,18 @@ class _Driver:
         )
 
     def _decide(self, noise: float = 1.0) -> tuple[str, str]:
-        self.stiffness = self._measure(self.explicit, self.run.t1 - float(self.state.clock[self.c.T]), noise)
+        self.stiffness = self._measure(self.explicit, self.run.t1 - float(self.state.clock[Clock.T]), noise)
         return choose(self.stiffness, self.explicit)
 
     def _recheck(self) -> bool:
         """Look again when an explicit run crawls; true if the method changed."""
-        c, state = self.c, self.state
+        state = self.state
         method, reason = self._decide(CRAWL_NOISE)
-        state.tally[c.CHECK_AT] = 2 * state.tally[c.STEPS] + 1000
+        state.tally[Tally.CHECK_AT] = 2 * state.tally[Tally.STEPS] + 1000
         if method == self.method:
             return False
-        self.method, self.reason = method, f"changed at t = {state.clock[c.T]:.6g}: {reason}"
-        state.tally[c.FRESH] = 1
+        self.method, self.reason = method, f"changed at t = {state.clock[Clock.T]:.6g}: {reason}"
+        state.tally[Tally.FRESH] = 1
         return True
 
     # ------------------------------------------------------------ the run
@@ -230,29 +228,29 @@ class _Driver:
                 return self._finish("finished", "nothing to integrate")
             return self._loop()
         except KeyboardInterrupt:
-            return self._finish("interrupted", f"interrupted at t = {self.state.clock[self.c.T]:.6g}")
+            return self._finish("interrupted", f"interrupted at t = {self.state.clock[Clock.T]:.6g}")
 
     def _loop(self) -> Status:
-        c, state = self.c, self.state
+        state = self.state
         stepper = self._stepper()
         budget = 32
         while True:
-            attempts = int(state.tally[c.STEPS] + state.tally[c.REJECTED])
+            attempts = int(state.tally[Tally.STEPS] + state.tally[Tally.REJECTED])
             allowed = budget if self.max_steps is None else min(budget, self.max_steps - attempts)
             if allowed <= 0:
-                self._fail("step limit", -1, float(state.clock[c.TRIED]), f"gave up after {attempts} steps")
+                self._fail("step limit", -1, float(state.clock[Clock.TRIED]), f"gave up after {attempts} steps")
                 return "failed"
             begin = time.perf_counter()
             status = stepper.advance(allowed)
             end = time.perf_counter()
-            if status == c.RUNNING:
+            if status == LoopStatus.RUNNING:
                 budget = int(budget * min(8.0, max(0.25, CHUNK_SECONDS / (end - begin)))) + 1
-            elif status == c.ROOM:
+            elif status == LoopStatus.ROOM:
                 self.rows.grow()
                 stepper.refresh()
-            elif status == c.HOLD:
+            elif status == LoopStatus.HOLD:
                 self._at_break()
-            elif status == c.STIFF:
+            elif status == LoopStatus.STIFF:
                 stepper = self._stepper() if self._recheck() else stepper
             else:
                 return self._end(status)
@@ -263,7 +261,7 @@ class _Driver:
     def _at_break(self) -> None:
         """What Python does at the break that was just crossed: a jump of the state, then a held function."""
         state, plan = self.state, self.run.plan
-        at = int(state.tally[self.c.BREAK]) - 1
+        at = int(state.tally[Tally.BREAK]) - 1
         if self.jumps is not None and plan.jumps[at] >= 0:
             state.x[:] = self.jumps.function(int(plan.jumps[at]), state.x.copy(), state.p)
             self.rows.amend(state)
@@ -275,27 +273,27 @@ class _Driver:
 
     def _report(self) -> None:
         if self.progress:
-            self.progress(float(self.state.clock[self.c.T]))
+            self.progress(float(self.state.clock[Clock.T]))
 
     def _end(self, status: int) -> Status:
-        c, clock = self.c, self.state.clock
-        worst, tried = int(self.state.tally[c.WORST]), float(clock[c.TRIED])
-        if status == c.DONE:
+        clock = self.state.clock
+        worst, tried = int(self.state.tally[Tally.WORST]), float(clock[Clock.TRIED])
+        if status == LoopStatus.DONE:
             return self._finish("finished", "")
-        if status == c.EVENT:
-            return self._finish("event", f"stopped by an event at t = {clock[c.T]:.6g}")
-        if status == c.CALLBACK:
+        if status == LoopStatus.EVENT:
+            return self._finish("event", f"stopped by an event at t = {clock[Clock.T]:.6g}")
+        if status == LoopStatus.CALLBACK:
             self.state.raise_again()
-        if status == c.NONFINITE:
+        if status == LoopStatus.NONFINITE:
             self._fail("non-finite", worst, tried, "the state stopped being finite")
-        elif status == c.UNDERFLOW:
+        elif status == LoopStatus.UNDERFLOW:
             self._fail("step underflow", worst, tried, "the step became too small to advance")
         else:
             self._fail("no convergence", worst, tried, "Newton's iteration did not converge; take a smaller step")
         return "failed"
 
     def _fail(self, kind: str, index: int, step: float, message: str) -> None:
-        t = float(self.state.clock[self.c.T])
+        t = float(self.state.clock[Clock.T])
         self.failure = Failure(kind, t, step, index)  # type: ignore[arg-type]
         self.message = f"{message} at t = {t:.6g}, step {step:.3g}, coordinate {index}"
 
@@ -309,31 +307,31 @@ class _Driver:
 
     def solution(self, status: Status, wall: float) -> Solution:
         """What the buffers hold."""
-        c, tally, rows = self.c, self.state.tally, self.rows
-        count, logged = int(tally[c.ROWS]), int(tally[c.LOGGED])
+        tally, rows = self.state.tally, self.rows
+        count, logged = int(tally[Tally.ROWS]), int(tally[Tally.LOGGED])
         order = np.argsort(rows.log_t[:logged], kind="stable")
         events = EventLog(rows.log_t[order], rows.log_x[order], rows.log_event[order])
         whole = count == len(rows.t)
         t, x = (rows.t, rows.x) if whole else (rows.t[:count].copy(), rows.x[:count].copy())
-        t_end, x_end = float(self.state.clock[c.T]), self.state.x.copy()
+        t_end, x_end = float(self.state.clock[Clock.T]), self.state.x.copy()
         stats = self._stats(status, wall)
         return Solution(t, x, status, self.message, stats, t_end, x_end, events, self.failure)
 
     def _stats(self, status: Status, wall: float) -> Stats:
-        c, tally = self.c, self.state.tally
+        tally = self.state.tally
         crawling = False
-        if self.method in ("dopri5", "dop853") and 15 * tally[c.CRAWL] > max(0.2 * tally[c.STEPS], 100):
+        if self.method in ("dopri5", "dop853") and 15 * tally[Tally.CRAWL] > max(0.2 * tally[Tally.STEPS], 100):
             found = self._measure(self.method, self.run.t1 - self.run.t0, CRAWL_NOISE)
             crawling = bool(found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN)
             self.stiffness = found if crawling or self.stiffness is None else self.stiffness
         return Stats(
             method=self.method,
             reason=self.reason,
-            steps=int(tally[c.STEPS]),
-            rejected=int(tally[c.REJECTED]),
-            rhs=int(tally[c.RHS]),
-            jacobians=int(tally[c.JACOBIANS]),
-            factorizations=int(tally[c.LUS]),
+            steps=int(tally[Tally.STEPS]),
+            rejected=int(tally[Tally.REJECTED]),
+            rhs=int(tally[Tally.RHS]),
+            jacobians=int(tally[Tally.JACOBIANS]),
+            factorizations=int(tally[Tally.LUS]),
             wall=wall,
             crawling=crawling,
             stiffness=self.stiffness,

@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
+from pliant.algebra.tableau import RosenbrockTableau
 from pliant.arrays import Array
-from pliant.integrate.tableau import RosenbrockTableau
 
 GAMMA = 0.21193756319429014
 A_ROWS = (

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array, Integers
+from pliant.integrate.loop_state import Clock, Tally
 from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.kernels import sides
-
-FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+from pliant.kernels.primitives import FLAT
+from pliant.kernels.step_control import FIRST_ERROR
 
 
 class Callback:
@@ -47,22 +48,21 @@ class State:
     def __init__(
         self, problem: Problem, t0: float, x0: Array, p: Array, callback: StageCallback | None, n_callback: int
     ) -> None:
-        from pliant.integrate import compiled as c
 
         n = problem.n
         self.problem = problem
         self.x = x0.copy()
         self.inp: Array = np.concatenate([[t0], x0, p])
         self.flag: Integers = np.zeros(1, np.int64)
-        self.clock: Array = np.zeros(c.CLOCK)
-        self.tally: Integers = np.zeros(c.TALLY, np.int64)
-        self.clock[[c.T, c.START, c.ERR]] = t0, t0, 1e-4
-        self.clock[[c.FROM, c.UNTIL, c.JUMP]] = sides.after(t0), np.inf, np.inf
-        self.tally[c.FRESH] = 1
+        self.clock: Array = np.zeros(Clock.SIZE)
+        self.tally: Integers = np.zeros(Tally.SIZE, np.int64)
+        self.clock[[Clock.T, Clock.START, Clock.ERR]] = t0, t0, FIRST_ERROR
+        self.clock[[Clock.FROM, Clock.UNTIL, Clock.JUMP]] = sides.after(t0), np.inf, np.inf
+        self.tally[Tally.FRESH] = 1
         self.callback = Callback(callback, self.inp, n, n_callback, self.flag) if callback else None
         self.held = self.inp[1 : 1 + n].view()
         self.held.setflags(write=False)
-        self._rhs, self._from = FLAT(problem.rhs), c.FROM
+        self._rhs = FLAT(problem.rhs)
 
     @property
     def p(self) -> Array:
@@ -76,7 +76,7 @@ class State:
 
     def evaluate(self, t: float, x: Array) -> Array:
         """f(t, x, p) from Python, for what happens once a run; at a jump, what comes after it."""
-        self.inp[0] = max(t, self.clock[self._from])
+        self.inp[0] = max(t, self.clock[Clock.FROM])
         self.inp[1 : 1 + self.problem.n] = x
         if self.callback:
             self.callback.call(0, 0)
@@ -92,12 +92,10 @@ class State:
 
     def hold(self, hold: Hold) -> None:
         """Let a sampled function set p at the present time and state."""
-        from pliant.integrate.compiled import FRESH, T
-
-        self.inp[0] = self.clock[T]
+        self.inp[0] = self.clock[Clock.T]
         self.inp[1 : 1 + self.problem.n] = self.x
-        hold.function(float(self.clock[T]), self.held, self.p)
-        self.tally[FRESH] = 1
+        hold.function(float(self.clock[Clock.T]), self.held, self.p)
+        self.tally[Tally.FRESH] = 1
 
 
 @dataclass
@@ -191,18 +189,14 @@ class Rows:
 
     def start(self, state: State, t0: float) -> None:
         """Rows that fall on the start itself."""
-        from pliant.integrate.compiled import NEXT, ROWS
-
         rows = 1 if self.times is None else int(np.searchsorted(self.times, t0, side="right"))
         self.t[:rows], self.x[:rows] = t0, state.x
-        state.tally[[ROWS, NEXT]] = rows, 0 if self.times is None else rows
+        state.tally[[Tally.ROWS, Tally.NEXT]] = rows, 0 if self.times is None else rows
 
     def amend(self, state: State) -> None:
         """The row at the present time, if there is one, takes the present state."""
-        from pliant.integrate.compiled import ROWS, T
-
-        last = int(state.tally[ROWS]) - 1
-        if last >= 0 and self.t[last] == state.clock[T]:
+        last = int(state.tally[Tally.ROWS]) - 1
+        if last >= 0 and self.t[last] == state.clock[Clock.T]:
             self.x[last] = state.x
 
 

@@ -6,12 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pliant.algebra.runge_kutta import dop853, dopri5, rk4
+from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
+from pliant.integrate.explicit_loop import run_explicit
+from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, Newton, Ode, Record, Rosenbrock, StepState
+from pliant.integrate.midpoint_loop import run_midpoint
 from pliant.integrate.rosenbrock import rodas5p
-from pliant.integrate.runge_kutta import dop853, dopri5, rk4
+from pliant.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.integrate.state import Rows, RunPlan, State
+from pliant.kernels.primitives import table
+from pliant.kernels.step_control import exponents
+from pliant.kernels.translate import compiled
 
 EXPLICIT = {"rk4": rk4, "dopri5": dopri5, "dop853": dop853}
 FIXED = ("rk4", "midpoint")
@@ -26,34 +33,27 @@ class Stepper:
     """
 
     def __init__(
-        self, loop: Callable[[int, int, int | None], int], state: State, plan: RunPlan, rows: Rows, degree: int
-    ) -> None:
-        self.loop, self.state, self.plan, self.rows = loop, state, plan, rows
-        self.atol: Array = np.empty(0)
-        self.jacobian = 0
-        self.method: tuple[Any, ...] = ()
+        self, loop: Callable[[int, int, bool], int], state: State, plan: RunPlan, rows: Rows, degree: int, atol: Array,
+        *method: Any,
+    ) -> None:  # fmt: skip
+        self.loop = compiled(loop, watch=rows.events is not None)
+        self.state, self.rows, self.atol, self.method = state, rows, atol, method
+        self.jacobian = 0 if loop is run_explicit else state.problem.jacobian_address()
+        rows_of_p, breaks = plan.table, (plan.breaks, plan.which, plan.stops)
+        self.plan = LoopPlan(len(plan.breaks), rows_of_p.shape[1], plan.first, *breaks, rows_of_p)
         n = state.problem.n
-        self.step = (degree, state.x, np.zeros(n), np.zeros(n), np.zeros(degree * n))
-        self.table: npt.NDArray[np.int64] = np.empty(0, np.int64)
-        self.address = 0
-        self.watch = 1 if rows.events else None  # None: the loop is compiled without the search for events
+        self.step = StepState(degree, state.x, np.zeros(n), np.zeros(n), np.zeros(degree * n))
+        self.refresh()
 
     def refresh(self) -> None:
         """Make the table of the loop: equations, plan, record, step, method."""
-        state, plan = self.state, self.plan
-        ode = (*state.ode(self.jacobian), state.inp, state.flag, state.clock, state.tally, self.atol)
-        breaks = (len(plan.breaks), plan.table.shape[1], plan.first, plan.breaks, plan.which, plan.stops, plan.table)
-        self.table = _table(*ode, *breaks, *self.rows.record(), *self.step, *self.method)
-        self.address = self.table.ctypes.data
+        state = self.state
+        ode = Ode(*state.ode(self.jacobian), state.inp, state.flag, state.clock, state.tally, self.atol)
+        self.table = table(ode, self.plan, Record(*self.rows.record()), self.step, *self.method)
 
     def advance(self, budget: int) -> int:
         """At most `budget` attempts."""
-        return int(self.loop(self.address, budget, self.watch))
-
-
-def _table(*entries: Any) -> npt.NDArray[np.int64]:
-    """Numbers as they are, arrays by address."""
-    return np.array([e.ctypes.data if isinstance(e, np.ndarray) else int(e) for e in entries], dtype=np.int64)
+        return self.loop(self.table.ctypes.data, budget)
 
 
 def error_order(method: str) -> int:
@@ -63,59 +63,35 @@ def error_order(method: str) -> int:
 
 def make_stepper(method: str, state: State, plan: RunPlan, rows: Rows, rtol: float, atol: Array) -> Stepper:
     """The stepper of a method, continuing from the state."""
-    from pliant.integrate import compiled as c
-
-    k = error_order(method)
-    beta = 0.2 / k
-    state.clock[[c.RTOL, c.ALPHA, c.BETA]] = rtol, 1.0 / k - 0.75 * beta, beta
+    state.clock[[Clock.RTOL, Clock.ALPHA, Clock.BETA]] = rtol, *exponents(error_order(method))
     if method in EXPLICIT:
-        stepper = _explicit(method, state, plan, rows)
-    else:
-        stepper = (_rosenbrock if method == "rodas5p" else _midpoint)(state, plan, rows)
-    stepper.atol = atol.copy()
-    if method == "rodas5p":
-        m = state.problem.n_positions
-        stepper.atol[m : 2 * m] = np.inf  # rates of damped modes are not to be followed
-    stepper.refresh()
-    return stepper
+        return _explicit(EXPLICIT[method](), state, plan, rows, atol)
+    return (_rosenbrock if method == "rodas5p" else _midpoint)(state, plan, rows, atol)
 
 
-def _explicit(method: str, state: State, plan: RunPlan, rows: Rows) -> Stepper:
-    from pliant.integrate import compiled as c
-
-    tableau = EXPLICIT[method]()
-    state.clock[c.STABILITY] = 0.8 * tableau.stability
-    stepper = Stepper(c.run_explicit, state, plan, rows, tableau.dense.shape[1])
-    K = np.zeros(len(tableau.c) * state.problem.n)
-    sizes = (method in FIXED, tableau.stages, len(tableau.c), tableau.error_low.size > 0)
-    stepper.method = (*sizes, tableau.A, tableau.c, tableau.error, tableau.error_low, tableau.dense, K)
-    return stepper
+def _explicit(pair: ExplicitTableau, state: State, plan: RunPlan, rows: Rows, atol: Array) -> Stepper:
+    state.clock[Clock.STABILITY] = 0.8 * pair.stability
+    sizes = (pair.name in FIXED, pair.stages, len(pair.c), pair.error_low.size > 0)
+    K = np.zeros(len(pair.c) * state.problem.n)
+    method = Explicit(*sizes, pair.A, pair.c, pair.error, pair.error_low, pair.dense, K)
+    return Stepper(run_explicit, state, plan, rows, pair.dense.shape[1], atol.copy(), method)
 
 
-def _rosenbrock(state: State, plan: RunPlan, rows: Rows) -> Stepper:
-    from pliant.integrate import compiled as c
-
-    tableau = rodas5p()
-    state.clock[c.GAMMA] = tableau.gamma
-    stepper = Stepper(c.run_rosenbrock, state, plan, rows, tableau.dense.shape[1])
-    stepper.jacobian = state.problem.jacobian_address()
-    weights = (tableau.A, tableau.C, tableau.c, tableau.d, tableau.b, tableau.error, tableau.dense)
-    U = np.zeros(len(tableau.c) * state.problem.n)
-    stepper.method = (len(tableau.c), *weights, U, *_newton(state))
-    return stepper
+def _rosenbrock(state: State, plan: RunPlan, rows: Rows, atol: Array) -> Stepper:
+    damped, n, m = rodas5p(), state.problem.n, state.problem.n_positions
+    state.clock[Clock.GAMMA] = damped.gamma
+    atol = atol.copy()
+    atol[m : 2 * m] = np.inf  # rates of damped modes are not to be followed
+    weights = (damped.A, damped.C, damped.c, damped.d, damped.b, damped.error, damped.dense)
+    method = Rosenbrock(len(damped.c), *weights, np.zeros(len(damped.c) * n))
+    return Stepper(run_rosenbrock, state, plan, rows, damped.dense.shape[1], atol, method, _newton(state))
 
 
-def _midpoint(state: State, plan: RunPlan, rows: Rows) -> Stepper:
-    from pliant.integrate import compiled as c
-
-    stepper = Stepper(c.run_midpoint, state, plan, rows, 3)
-    stepper.jacobian = state.problem.jacobian_address()
-    stepper.method = _newton(state)
-    return stepper
+def _midpoint(state: State, plan: RunPlan, rows: Rows, atol: Array) -> Stepper:
+    return Stepper(run_midpoint, state, plan, rows, 3, atol.copy(), _newton(state))
 
 
-def _newton(state: State) -> tuple[Any, ...]:
-    """Jacobian, factors, pivots, work, residual, slope and scale."""
+def _newton(state: State) -> Newton:
     n, m = state.problem.n, state.problem.n_positions
     matrices = (np.zeros(n * n + n), np.zeros((n - m) ** 2), np.zeros(n, np.int64))
-    return (*matrices, np.zeros(2 * n), np.zeros(n), np.zeros(n), np.abs(state.x))
+    return Newton(*matrices, np.zeros(2 * n), np.zeros(n), np.zeros(n), np.abs(state.x))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.kernels import cuda_chunks, cuda_steps
@@ -64,6 +65,8 @@ class Source:
     adaptive: bool
     shared_bytes: int
     kernels: tuple[str, ...]
+    clock: tuple[float, ...] = ()
+    """Times of the stages of chunks, in steps."""
     slots: int = 0
     """Numbers a thread keeps in global memory between chunks."""
 
@@ -85,7 +88,7 @@ def choose(nodes: Nodes, n: int, precision: Precision) -> CudaForm:
 def emit_evaluation(
     tape: Tape, precision: str = "double", shared_bytes: int = SHARED_BYTES, states: Array | None = None
 ) -> Source:
-    """Source of one evaluation of f for every arm: `march` writes xdot to its `out` and leaves the state alone."""
+    """Source of one evaluation of f for every arm: `steps` writes xdot to its `out` and leaves the state alone."""
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
     operations = CudaOperations(_nodes(tape, numbers, states), numbers, (n, held, own))
@@ -94,18 +97,18 @@ def emit_evaluation(
     writer = cuda_steps.CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
     shared = writer.shared_values * BLOCK * numbers.size
     return Source(writer.evaluate(), replace(chosen, strategy="shared" if slots else "registers"), numbers,
-                  (n, held, own), False, shared, ("march",))  # fmt: skip
+                  (n, held, own), False, shared, ("steps",))  # fmt: skip
 
 
 def emit(
     tape: Tape,
+    method: ExplicitTableau,
     precision: str = "double",
-    table: tuple[Array, Array, Array] | None = None,
     choice: CudaForm | None = None,
     shared_bytes: int = SHARED_BYTES,
     states: Array | None = None,
 ) -> Source:
-    """Source for fixed classical Runge-Kutta steps, or with an embedded pair `table` = (A, c, error) for adaptive ones.
+    """Source for steps of a method, adaptive where it has an error estimate.
 
     `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
     the typical inputs `states`, one row each, are done in double precision.
@@ -116,7 +119,7 @@ def emit(
     operations = CudaOperations(nodes, numbers, (n, held, own))
     chosen = choice or choose(nodes, n, numbers)
     if chosen.strategy == "chunks":
-        if table is not None:
+        if method.adaptive:
             raise UnsupportedModel(
                 f"These equations have {len(nodes.nodes)} operations; adaptive steps on a GPU take up to "
                 f"{LONGEST_KERNEL[precision]}. Use method='rk4', or device='cpu'."
@@ -128,17 +131,18 @@ def emit(
             BLOCK,
             chosen.blocks,
             chosen.chunk,
+            method.low_storage,
         )
         names = tuple(f"chunk{k}" for k in range(chunks.count))
         return Source(chunks.text, chosen, numbers, (n, held, own), False, chunks.shared * BLOCK * numbers.size, names,
-                      chunks.slots)  # fmt: skip
+                      tuple(clock for clock, _, _ in method.low_storage), chunks.slots)  # fmt: skip
     slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0
     writer = cuda_steps.CudaKernel(operations, chosen.strategy == "shared", chosen.values, slots, BLOCK, chosen.blocks)
-    text = writer.rk4(chosen.unroll) if table is None else writer.adaptive(*table)
-    return Source(text, chosen, numbers, (n, held, own), table is not None,
-                  writer.shared_values * BLOCK * numbers.size, ("march",))  # fmt: skip
+    text = writer.adaptive(method) if method.adaptive else writer.fixed(method, chosen.unroll)
+    return Source(text, chosen, numbers, (n, held, own), method.adaptive,
+                  writer.shared_values * BLOCK * numbers.size, ("steps",))  # fmt: skip
 
 
 def _nodes(tape: Tape, precision: Precision, states: Array | None) -> Nodes:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pliant.kernels.cuda_allocate import allocate, linear_scan
 from pliant.kernels.cuda_program import Node, Nodes
-from pliant.kernels.cuda_text import PROLOGUE, CudaOperations
+from pliant.kernels.cuda_text import PROLOGUE, CudaOperations, by_stage
 
 UPDATE = 12
 CHEAP = 32
@@ -136,7 +136,10 @@ def _cheap(nodes: Nodes, made: dict[int, int], first: int, chunk: tuple[Node, ..
     return cheap
 
 
-def source(operations: CudaOperations, values: int, fast_slots: int, block: int, blocks: int, length: int) -> Chunks:
+def source(
+    operations: CudaOperations, values: int, fast_slots: int, block: int, blocks: int, length: int,
+    stages: tuple[tuple[float, float, float], ...],
+) -> Chunks:  # fmt: skip
     """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out."""
     n, T = operations.n, operations.precision.type
     nodes, ends = recompute(operations.nodes, cuts(operations.nodes, length))
@@ -161,7 +164,7 @@ def source(operations: CudaOperations, values: int, fast_slots: int, block: int,
         lines += _head(f"chunk{chunk}", T, block, blocks, plan.slow)
         lines += [_stores(line) for line in operations.allocated(plan, cross, fast_slots)]
         if chunk == len(ends) - 2:
-            lines += _update(operations)
+            lines += _update(operations, stages)
         lines.append("}")
     return Chunks("\n".join(lines) + "\n", len(ends) - 1, slots, shared)
 
@@ -205,8 +208,8 @@ def _head(name: str, T: str, block: int, blocks: int, slow: int) -> list[str]:
     return lines + (far if slow else [])
 
 
-def _update(operations: CudaOperations) -> list[str]:
-    """x + h/6 (k1 + 2 k2 + 2 k3 + k4), stage by stage; slots are [x, xs, sum, k]."""
+def _update(operations: CudaOperations, stages: tuple[tuple[float, float, float], ...]) -> list[str]:
+    """The step, stage by stage in the short form of its method; slots are [x, xs, sum, k]."""
     nodes, n, T = operations.nodes, operations.n, operations.precision.type
     number = operations.precision.number
 
@@ -220,7 +223,10 @@ def _update(operations: CudaOperations) -> list[str]:
             return operations.input(value) if nodes.inputs[value] - 1 >= start or nodes.inputs[value] > n else "copied"
         return f"pull(g + (3 * N + {place}) * BLK)"
 
-    lines = [f"const {T} weight = stage == 0 || stage == 3 ? h / 6 : h / 3, ahead = stage < 2 ? h / 2 : h;"]
+    _, weight, ahead = zip(*stages)
+    last = len(stages) - 1
+    part = "h * {}".format
+    lines = [f"const {T} weight = {by_stage(weight, part)}, ahead = {by_stage(ahead, part)};"]
     for place in range(n):
         if slope(place, place // UPDATE * UPDATE) == "copied":
             lines.append(f"push(g + (3 * N + {place}) * BLK, ({T}){operations.input(nodes.outputs[place])});")
@@ -233,7 +239,7 @@ def _update(operations: CudaOperations) -> list[str]:
             lines.append(f"const {T} k{j} = {text}, x{j} = pull(g + {j} * BLK);")
             lines.append(f"const {T} s{j} = (stage == 0 ? x{j} : pull(g + (2 * N + {j}) * BLK)) + weight * k{j};")
         for j in rows:
-            lines.append(f"if (stage < 3) {{ push(g + (2 * N + {j}) * BLK, s{j}); "
+            lines.append(f"if (stage < {last}) {{ push(g + (2 * N + {j}) * BLK, s{j}); "
                          f"push(g + (N + {j}) * BLK, x{j} + ahead * k{j}); }}")  # fmt: skip
             lines.append(f"else {{ push(g + {j} * BLK, s{j}); push(g + (N + {j}) * BLK, s{j}); }}")
         lines.append("}")

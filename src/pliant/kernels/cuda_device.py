@@ -1,4 +1,4 @@
-"""Compiled marches on a graphics processor through CuPy: launches, and arrays that stay on the device."""
+"""Compiled runs on a graphics processor through CuPy: launches, and arrays that stay on the device."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.errors import PliantError, UnsupportedModel
+from pliant.kernels.step_control import FIRST_ERROR
 
 if TYPE_CHECKING:
     from pliant.kernels.cuda import Source
@@ -43,7 +44,7 @@ def is_device_array(array: Any) -> bool:
     return hasattr(array, "__cuda_array_interface__")
 
 
-class DeviceMarch:
+class DeviceIntegrator:
     """Runs of one `Source` on the current device."""
 
     def __init__(self, source: Source) -> None:
@@ -83,7 +84,8 @@ class DeviceMarch:
         """Run the columns of `X` (n, B), which end as final states; gives (rows, n, B) and step counts (2, B)."""
         cp, B = self.cp, X.shape[1]
         out = cp.full((rows, *X.shape), np.nan, dtype=self.dtype)
-        control = cp.zeros((3, B), dtype=self.dtype)
+        control = cp.zeros((5, B), dtype=self.dtype)  # step, last error, refused, steps taken, steps refused
+        control[1] = FIRST_ERROR
         own = self._columns(cp.asarray(p, dtype=self.dtype))
         held_by_piece = cp.asarray(w, dtype=self.dtype)
         piece, held = -1, own
@@ -106,7 +108,7 @@ class DeviceMarch:
             else:
                 arguments = (*arguments, np.int64(count))
             self._launch(self.kernels[0], B, arguments)
-        return out, control[1:]
+        return out, control[3:]
 
     def _launch(self, kernel: Any, arms: int, arguments: tuple[Any, ...]) -> None:
         block = self.source.block
@@ -125,7 +127,7 @@ class DeviceMarch:
             grid = (-(-arms // source.block),), (source.block,)
             self.ends[0](*grid, transfer)
             for step in range(count):
-                for stage, clock in enumerate((0.0, 0.5, 0.5, 1.0)):
+                for stage, clock in enumerate(source.clock):
                     now = max(min(t + (step + clock) * h, late), early)
                     moment = (np.float64(now), np.float64(h), np.int32(stage))
                     for kernel in self.kernels:

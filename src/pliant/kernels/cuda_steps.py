@@ -1,13 +1,19 @@
-"""CUDA kernels that hold the whole stepping loop: classical Runge-Kutta, or an embedded pair with a step a thread."""
+"""CUDA kernels that hold the whole stepping loop: fixed steps in the short form of a method, or an embedded pair with a
+step per thread.
+
+Numbers come from the tableau, decisions from `step_control`. The loops themselves stand here and are not translated
+from those of the packs: where state, slopes and sums live (registers, shared memory, blocks of `UPDATE` components) is
+what these kernels were tuned for on the device.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pliant.algebra.tableau import ExplicitTableau
+from pliant.arrays import Array
+from pliant.kernels.c_functions import controller
 from pliant.kernels.cuda_allocate import Allocation, allocate
-from pliant.kernels.cuda_text import PROLOGUE, CudaOperations
-from pliant.kernels.pack_steps import GROW, LEAST_STEP, SAFETY, SHRINK
+from pliant.kernels.cuda_text import DOUBLE, PROLOGUE, CudaOperations, by_stage
+from pliant.kernels.step_control import LEAST_FIRST, LEAST_MEMORY, REACH, TINY, exponents
 
 UPDATE = 12
 """Components updated together: all loads first, then all stores."""
@@ -115,7 +121,7 @@ class CudaKernel:
 
     def evaluate(self) -> str:
         """The slopes at t0, written to `out`."""
-        lines = self._head("march", "double h, long long count") + self._memory()
+        lines = self._head("steps", "double h, long long count") + self._memory()
         lines += ["#pragma unroll 1", "for (int j = 0; j < N; ++j) XS(j) = STATE(j);"]
         lines += [_now(self.T, "t0"), "#define KS(j) out[(j) * arms + i]"]
         lines += [*self.body(), *self._copies(always=True), "}"]
@@ -123,11 +129,13 @@ class CudaKernel:
 
     # --------------------------------------------------------------------------- fixed steps
 
-    def rk4(self, unroll: int) -> str:
-        """`count` classical steps of size h from t0."""
-        T = self.T
-        lines = self._head("march", "double h, long long count") + self._memory()
-        lines += [f"const {T} h2 = h / 2, h3 = h / 3, h6 = h / 6, h1 = h;"]
+    def fixed(self, method: ExplicitTableau, unroll: int) -> str:
+        """`count` steps of size h from t0."""
+        T, (clock, weight, ahead) = self.T, zip(*method.low_storage)
+        last = len(clock) - 1
+        parts = {v: f"h{k}" for k, v in enumerate(dict.fromkeys((*weight, *ahead)))}
+        lines = self._head("steps", "double h, long long count") + self._memory()
+        lines += [f"const {T} {', '.join(f'{name} = h * {DOUBLE.number(v)}' for v, name in parts.items())};"]
         if self.shared:
             lines += [
                 f"{T} run_memory[3 * N];",
@@ -141,30 +149,30 @@ class CudaKernel:
             f"for (int j = 0; j < N; ++j) {{ const {T} start = STATE(j); x[j] = start; XS(j) = start; }}",
             "for (long long step = 0; step < count; ++step) {",
             f"#pragma unroll {unroll}",
-            "for (int stage = 0; stage < 4; ++stage) {",
-            f"const {T} weight = stage == 0 || stage == 3 ? h6 : h3, ahead = stage < 2 ? h2 : h1;",
+            f"for (int stage = 0; stage <= {last}; ++stage) {{",
+            f"const {T} weight = {by_stage(weight, parts.__getitem__)}, ahead = {by_stage(ahead, parts.__getitem__)};",
         ]
         if self.operations.reads_time:
-            lines.append(_now(T, "t0 + (step + (stage == 0 ? 0.0 : stage == 3 ? 1.0 : 0.5)) * h"))
+            lines.append(_now(T, f"t0 + (step + ({by_stage(clock, DOUBLE.number)})) * h"))
         lines += ["{", *self.body(), "}"]
-        lines += self._update_shared() if self.shared else self._update_registers()
+        lines += self._update_shared(last) if self.shared else self._update_registers(last)
         lines += ["}", "}"]
         lines += [f"#pragma unroll {1 if self.shared else self.n}"]
         lines += ["for (int j = 0; j < N; ++j) {", f"const {T} last = XS(j);"]
         lines += ["STATE(j) = last;", "if (out) out[j * arms + i] = last;", "}", "}"]
         return "\n".join(lines) + "\n"
 
-    def _update_registers(self) -> list[str]:
+    def _update_registers(self, last: int) -> list[str]:
         return [
             *self._copies(always=True),
             "#pragma unroll",
             "for (int j = 0; j < N; ++j) {",
             "sum[j] = (stage == 0 ? x[j] : sum[j]) + weight * k[j];",
-            "if (stage < 3) xs[j] = x[j] + ahead * k[j]; else xs[j] = x[j] = sum[j];",
+            f"if (stage < {last}) xs[j] = x[j] + ahead * k[j]; else xs[j] = x[j] = sum[j];",
             "}",
         ]
 
-    def _update_shared(self) -> list[str]:
+    def _update_shared(self, last: int) -> list[str]:
         lines = self._copies(always=False)
         for start in range(0, self.n, UPDATE):
             rows = range(start, min(start + UPDATE, self.n))
@@ -173,43 +181,44 @@ class CudaKernel:
                 lines.append(f"const {self.T} k{j} = {self.slope(j, start)}, x{j} = x[{j}];")
                 lines.append(f"const {self.T} s{j} = (stage == 0 ? x{j} : sum[{j}]) + weight * k{j};")
             for j in rows:
-                lines.append(f"if (stage < 3) {{ sum[{j}] = s{j}; XS({j}) = x{j} + ahead * k{j}; }}")
+                lines.append(f"if (stage < {last}) {{ sum[{j}] = s{j}; XS({j}) = x{j} + ahead * k{j}; }}")
                 lines.append(f"else {{ x[{j}] = s{j}; XS({j}) = s{j}; }}")
             lines.append("}")
         return lines
 
     # ------------------------------------------------------------------------ adaptive steps
 
-    def adaptive(self, A: NDArray[np.float64], clock: NDArray[np.float64], error: NDArray[np.float64]) -> str:
-        """Every thread to time `end` by steps of its own; `control` holds step, steps taken and steps refused."""
+    def adaptive(self, method: ExplicitTableau) -> str:
+        """Every thread to time `end` by steps of its own; `control` holds what it keeps between launches: step,
+        last error, whether the last step was refused, steps taken, steps refused."""
         T, number = self.T, self.operations.precision.number
-        stages = len(clock)
 
-        def table(name: str, values: NDArray[np.float64]) -> str:
+        def table(name: str, values: Array) -> str:
             flat = ", ".join(number(float(v)) for v in values.ravel())
             return f"__constant__ {T} {name}[{values.size}] = {{{flat}}};"
 
         extra = f"double end, double rtol, double atol, double largest, double most, {T}* __restrict__ control"
-        lines = self._head("march", extra)
-        lines[1:1] = [table("TABLE", A), table("CLOCK", clock), table("ERROR", error)]
+        lines = self._head("steps", extra)
+        tables = [table("TABLE", method.A), table("CLOCK", method.c), table("ERROR", method.error)]
+        lines[1:1] = [*tables, controller(self.operations.precision)]
         lines += self._memory()
         lines += [
-            f"#define STAGES {stages}",
+            f"#define STAGES {method.stages}",
             f"{T} k[STAGES * N];",
             "#define KS(j) k[stage * N + (j)]",
-            f"double t = t0; {T} h = control[i], taken = control[arms + i], refused = control[2 * arms + i];",
+            f"double t = t0; {T} h = control[i], previous = control[arms + i], again = control[2 * arms + i];",
+            f"{T} taken = control[3 * arms + i], refused = control[4 * arms + i];",
             f"{T} step = 0; bool last = false, fresh = true; int stage = 0;",
             "for (int j = 0; j < N; ++j) XS(j) = STATE(j);",
             "while (true) {",
             _now(T, "t + CLOCK[stage] * (double)step"),
             "{", *self.body(), "}", *self._copies(always=True),
             "if (fresh) {", *self._first_step(), "fresh = false; stage = 0; }",
-            "else if (stage == STAGES - 1) {", *self._judge(), "stage = 0; }",
+            "else if (stage == STAGES - 1) {", *self._judge(*exponents(method.order)), "stage = 0; }",
             "if (stage == 0) {",
             "if (!(t < end)) break;",
-            f"const {T} left = end - t;",
-            f"last = left <= h * {number(1.001)};",
-            "step = last ? left : h;",
+            f"last = t + {number(REACH)} * h >= end;",
+            f"step = last ? ({T})(end - t) : h;",
             "}",
             "++stage;",
             "for (int j = 0; j < N; ++j) {",
@@ -219,44 +228,44 @@ class CudaKernel:
             "}",
             "}",
             "for (int j = 0; j < N; ++j) if (out) out[j * arms + i] = STATE(j);",
-            "control[i] = h; control[arms + i] = taken; control[2 * arms + i] = refused;",
+            "control[i] = h; control[arms + i] = previous; control[2 * arms + i] = again;",
+            "control[3 * arms + i] = taken; control[4 * arms + i] = refused;",
             "}",
         ]  # fmt: skip
         return "\n".join(lines) + "\n"
 
-    def _first_step(self) -> list[str]:
+    def _norms(self, **sums: tuple[str, str]) -> list[str]:
+        """Root mean squares of errors `scaled(...)`, component by component."""
         T, f = self.T, self.operations.precision.suffix
-        number = self.operations.precision.number
+        lines = [f"{T} {name} = 0;" for name in sums]
+        lines += ["for (int j = 0; j < N; ++j) {", f"const {T} x = STATE(j);"]
+        for name, (what, after) in sums.items():
+            size = f"scaled(value, x, {after}, ({T})rtol, ({T})atol)"
+            lines.append(f"{{ {what} const {T} e = {size}; {name} += e * e; }}")
+        return [*lines, "}", *(f"{name} = sqrt{f}({name} / N);" for name in sums)]
+
+    def _first_step(self) -> list[str]:
+        T, number = self.T, self.operations.precision.number
+        values = {"state": (f"const {T} value = x;", "x"), "rate": (f"const {T} value = k[j];", "x")}
         return [
-            f"if (!(h > 0)) {{ {T} states = {number(1e-10)}, slopes = {number(1e-10)};",
-            "for (int j = 0; j < N; ++j) {",
-            f"const {T} x = STATE(j), scale = ({T})atol + ({T})rtol * fabs{f}(x), a = x / scale, b = k[j] / scale;",
-            "states += a * a; slopes += b * b; }",
-            f"h = sqrt{f}(states / slopes) * {number(0.01)};",
-            f"h = h > {number(1e-6)} ? h : {number(1e-6)}; h = h < ({T})largest ? h : ({T})largest; }}",
+            "if (!(h > 0)) {",
+            *self._norms(**values),
+            f"h = smaller(larger(first_step(state, rate), {number(LEAST_FIRST)}), ({T})largest); }}",
         ]
 
-    def _judge(self) -> list[str]:
-        T, f, number = self.T, self.operations.precision.suffix, self.operations.precision.number
+    def _judge(self, alpha: float, beta: float) -> list[str]:
+        T, number = self.T, self.operations.precision.number
+        defect = f"{T} value = 0; for (int l = 0; l < STAGES; ++l) value += ERROR[l] * k[l * N + j]; value *= step;"
         return [
-            f"{T} norm = 0;",
-            "for (int j = 0; j < N; ++j) {",
-            f"{T} defect = 0; for (int l = 0; l < STAGES; ++l) defect += ERROR[l] * k[l * N + j];",
-            f"const {T} a = fabs{f}(STATE(j)), b = fabs{f}(XS(j)), size = a > b ? a : b;",
-            f"const {T} ratio = step * defect / (({T})atol + ({T})rtol * size); norm += ratio * ratio; }}",
-            f"norm = sqrt{f}(norm / N);",
-            "const bool good = norm <= 1;",
-            f"{T} factor = norm <= {number(1e-6)} ? {number(GROW)} : {number(SAFETY)} * pow{f}(norm, {number(-0.2)});",
-            f"factor = factor > {number(GROW)} ? {number(GROW)} : factor;",
-            f"if (!(factor >= {number(SHRINK)})) factor = {number(SHRINK)};",
-            f"{T} next = step * factor;",
-            "if (good && last && h > next) next = h;",
-            f"if (next > ({T})largest) next = largest;",
+            *self._norms(error=(defect, f"({T})XS(j)")),
+            "const bool good = error <= 1;",
+            f"const {T} ratio = step_ratio(error, previous, again > 0, {number(alpha)}, {number(beta)});",
+            f"h = smaller(next_step(step, h, ratio), ({T})largest);",
+            "again = good ? 0 : 1;",
             "if (good) {",
-            "t = last ? end : t + (double)step; taken += 1;",
+            f"t = last ? end : t + (double)step; taken += 1; previous = larger(error, {number(LEAST_MEMORY)});",
             "for (int j = 0; j < N; ++j) { STATE(j) = XS(j); k[j] = k[(STAGES - 1) * N + j]; }",
             "} else refused += 1;",
-            "h = next;",
-            f"if (t < end && (h < end * {number(LEAST_STEP)} || taken + refused >= most || h != h)) {{",
+            f"if (t < end && (h < end * {number(TINY)} || taken + refused >= most)) {{",
             'for (int j = 0; j < N; ++j) STATE(j) = nan(""); t = end; }',
         ]

@@ -6,6 +6,7 @@ Memory is read through macros that each kernel defines: `XS(j)` the state, `HELD
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pliant.errors import UnsupportedModel
@@ -75,6 +76,13 @@ class Precision:
 
 
 DOUBLE = Precision("double")
+
+
+def by_stage(values: Sequence[float], text: Callable[[float], str]) -> str:
+    """C that chooses among values by `stage`, each in its own text; the value of the most stages needs no test."""
+    *others, common = sorted(set(values), key=lambda v: (list(values).count(v), -v))
+    tests = [" || ".join(f"stage == {k}" for k, v in enumerate(values) if v == other) for other in others]
+    return "".join(f"{test} ? {text(v)} : " for test, v in zip(tests, others)) + text(common)
 
 
 def expression(precision: Precision, name: str, x: str, y: str = "") -> str:

@@ -179,12 +179,12 @@ class BodyWriter:
         return result if exponent > 0 else self._let(f"fdiv {T} {self.lanes.constant(1.0)}, {result}")
 
 
-def body(program: Program, lanes: Lanes, fma: bool, angle_width: int) -> str:
+def body(program: Program, lanes: Lanes, fma: bool, angle_width: int, linkage: str = "internal") -> str:
     """All parts, what they call, and `void @body(in, out, work)` that runs them in order."""
     writer = BodyWriter(program, lanes, angle_width)
     functions = [writer.function(f"part{k}", part, zeros=k == 0) for k, part in enumerate(program.parts)]
     calls = "\n".join(f"call void @part{k}(ptr %in, ptr %out, ptr %work)" for k in range(len(functions)))
-    functions.append(f"define internal void @body(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n")
+    functions.append(f"define {linkage} void @body(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n")
     return _callees(writer, fma) + "".join(functions)
 
 

@@ -69,12 +69,12 @@ def compile_function(f: ca.Function, kind: str) -> Code:
         return _cached(key, name, lambda: source(Tape.from_function(f), kind, target), target, opt)
 
 
-def compile_text(text: str, name: str) -> Code:
-    """Machine code of the function `name` of a module in LLVM IR, likewise cached."""
+def compile_text(text: str, name: str, loops: str = "") -> Code:
+    """Machine code of the function `name` of a module in LLVM IR and of translated `loops`, likewise cached."""
     with lock:
         target = machine()
-        key = _key(target, name, 2, hashlib.sha256(text.encode()).hexdigest())
-        return _cached(key, name, lambda: text, target, 2)
+        key = _key(target, name, 2, hashlib.sha256(f"{text}\n{loops}".encode()).hexdigest())
+        return _cached(key, name, lambda: text, target, 2, loops)
 
 
 def is_cached(f: ca.Function, kind: str = "single") -> bool:
@@ -97,22 +97,34 @@ def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
     return hashlib.sha256(repr((target, target.code_model, versions, kind, opt, digest)).encode()).hexdigest()
 
 
-def _cached(key: str, name: str, text: Callable[[], str], target: Machine, opt: int) -> Code:
+def _cached(key: str, name: str, text: Callable[[], str], target: Machine, opt: int, loops: str = "") -> Code:
     data = cache.read(key)
     if data is None:
-        data = object_code(text(), target, opt)
+        data = object_code(text(), target, opt, loops)
         cache.write(key, data)
     return _load(data, name, target)
 
 
-def object_code(text: str, target: Machine, opt: int = 2) -> bytes:
-    """Compile LLVM IR; no pass runs over it, since the tape arrives without dead or repeated code."""
+def object_code(text: str, target: Machine, opt: int = 2, loops: str = "") -> bytes:
+    """Compile LLVM IR. No pass runs over `text`, since a tape arrives without dead or repeated code; all of LLVM's run
+    over `loops`, which are translated word by word."""
     import llvmlite.binding as binding
 
-    target_machine = target.target_machine(opt)
-    module = binding.parse_assembly(text, binding.create_context())
-    module.triple = target.triple
-    module.data_layout = str(target_machine.target_data)
+    target_machine, context = target.target_machine(opt), binding.create_context()
+
+    def parsed(part: str) -> Any:
+        module = binding.parse_assembly(part, context)
+        module.triple, module.data_layout = target.triple, str(target_machine.target_data)
+        return module
+
+    module = parsed(text)
+    if loops:
+        alone = not text  # loops beside a kernel work on packs: vectors already
+        options = binding.create_pipeline_tuning_options(speed_level=3 if alone else 2)
+        options.loop_vectorization = options.slp_vectorization = alone
+        builder, stepping = binding.create_pass_builder(target_machine, options), parsed(loops)
+        builder.getModulePassManager().run(stepping, builder)
+        module.link_in(stepping)
     data: bytes = target_machine.emit_object(module)
     return data
 

@@ -122,10 +122,14 @@ class Machine(Processor):
         return target.create_target_machine(self.cpu, self.features, opt, codemodel=self.code_model, jit=True)
 
     @property
-    def attributes(self) -> str:
+    def wide(self) -> str:
+        """Attributes of functions that work on packs."""
         bits = 64 * self.width
-        wide = f' "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"' if bits > 256 else ""
-        return f'\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\nattributes #0 = {{ nounwind{wide} }}\n'
+        return f' "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"' if bits > 256 else ""
+
+    @property
+    def attributes(self) -> str:
+        return f'\n!0 = !{{!"branch_weights", i32 1, i32 100000}}\nattributes #0 = {{ nounwind{self.wide} }}\n'
 
 
 @functools.cache

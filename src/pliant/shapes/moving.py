@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.shapes.load import LoadRatios
 from pliant.shapes.roots import CLAMPED, clamped_mass_roots, products
@@ -82,11 +83,7 @@ def follow_beta(beta: float, rate: Callable[[float, float], float], times: Array
     for start, stop in pairwise(times):
         h = (stop - start) / substeps
         for t in start + h * np.arange(substeps):
-            k1 = rate(t, beta)
-            k2 = rate(t + h / 2, beta + h / 2 * k1)
-            k3 = rate(t + h / 2, beta + h / 2 * k2)
-            k4 = rate(t + h, beta + h * k3)
-            beta += h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            beta = rk4().step(rate, float(t), beta, float(h))
         path.append(beta)
     return np.array(path)
 

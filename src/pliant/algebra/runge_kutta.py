@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
+from pliant.algebra.tableau import ExplicitTableau, nested_dense
 from pliant.arrays import Array
-from pliant.integrate.tableau import ExplicitTableau, nested_dense
 
 NONE: Array = np.empty(0)
 

@@ -7,11 +7,12 @@ processor adds. All conditions up to the full order are proven in exact arithmet
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import factorial
+from typing import Any
 
 import numpy as np
 
@@ -101,6 +102,33 @@ class ExplicitTableau:
             for what, error in (("error estimate", self.error), ("lower error estimate", self.error_low)):
                 if error.size:
                     _check(self.name, f"{what} at order {k + 1}", error * moment)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether there is an error estimate."""
+        return self.error.size > 0
+
+    @cached_property
+    def low_storage(self) -> tuple[tuple[float, float, float], ...]:
+        """(clock, weight, ahead) of each stage, where a stage starts from the slope before it alone.
+
+        A stage is at the time clock h, and the one behind it at x + ahead h k; the step adds weight h k of each.
+        """
+        s = self.stages - 1
+        ahead = np.diag(self.A[:s, :s], -1)
+        if (self.A[:s, :s] != np.diag(ahead, -1)).any():
+            raise ValueError(f"tableau {self.name}: a stage needs more than the slope before it, expected one entry")
+        return tuple(zip(self.c[:s].tolist(), self.A[s, :s].tolist(), [*ahead.tolist(), 1.0]))
+
+    def step(self, f: Callable[[float, Any], Any], t: float, x: Any, h: float) -> Any:
+        """x after one step of xdot = f(t, x), in plain Python."""
+        s = self.stages - 1
+        k: list[Any] = []
+        for weights in self.A[: s + 1].tolist():
+            at = x + h * sum(weight * slope for weight, slope in zip(weights, k) if weight)
+            if len(k) < s:
+                k.append(f(t + float(self.c[len(k)]) * h, at))
+        return at
 
     @cached_property
     def stability(self) -> float:

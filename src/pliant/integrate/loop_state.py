@@ -1,0 +1,139 @@
+"""What a stepping loop works on: statuses, entries of its clock and counters, records of sizes and pointers.
+
+A loop takes one table of integers: sizes, and addresses of arrays that its caller keeps alive, in the order of the
+fields of these records. It advances the run by at most `budget` attempts and returns a status; all that must survive
+until the next call lives in those arrays, so that where a run is cut into chunks does not change a single bit of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pliant.kernels.primitives import Doubles, Integers
+
+
+class LoopStatus:
+    """What a loop returns: STIFF says that the last step was refused or that the run crawls."""
+
+    RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF = range(10)
+
+
+class Clock:
+    """Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step
+    tried, a = gamma h of the factors at hand, earliest and latest time of an evaluation, a jump that nobody declared
+    and the time before it; then settings: rtol, exponents of the controller, stability radius, gamma."""
+
+    T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, FROM, UNTIL, JUMP, BEFORE = range(12)
+    RTOL, ALPHA, BETA, STABILITY, GAMMA, SIZE = range(12, 18)
+
+
+class Tally:
+    """Entries of `tally`. AGAIN: the last attempt was rejected; CHECK_AT: from this step on a crawl returns to Python;
+    FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian is due)."""
+
+    STEPS, REJECTED, RHS, JACOBIANS, LUS, ROWS, NEXT, BREAK, FRESH, SEG, SEG_AT = range(11)
+    LOGGED, HITS, MISSES, CRAWL, WORST, AGAIN, CHECK_AT, SIZE = range(11, 19)
+
+
+class Ode(NamedTuple):
+    """The equations: addresses of flat functions (0: none), and their common input [t, x, p].
+
+    The first `positions` derivatives are the next `positions` states.
+    """
+
+    rhs: int
+    jacobian: int
+    callback: int
+    n: int
+    positions: int
+    inp: Doubles
+    flag: Integers
+    clock: Doubles
+    tally: Integers
+    atol: Doubles
+
+
+class LoopPlan(NamedTuple):
+    """Times a step must end on; row `which[k]` of `table` goes to p[first:] there; `stops[k]` returns to Python."""
+
+    number: int
+    width: int
+    first: int
+    breaks: Doubles
+    which: Integers
+    stops: Integers
+    table: Doubles
+
+
+class Record(NamedTuple):
+    """Where results go: rows at `times`, or at every step when `natural`; events, and their log."""
+
+    natural: int
+    requested: int
+    capacity: int
+    log_capacity: int
+    event: int
+    events: int
+    times: Doubles
+    t: Doubles
+    x: Doubles
+    g: Doubles
+    g_new: Doubles
+    g_trial: Doubles
+    root: Doubles
+    direction: Integers
+    terminal: Integers
+    log_t: Doubles
+    log_x: Doubles
+    log_event: Integers
+
+
+class StepState(NamedTuple):
+    """Start and end of the step at hand, room for a state between, dense output, and `degree` rows of it."""
+
+    degree: int
+    x: Doubles
+    y: Doubles
+    z: Doubles
+    Q: Doubles
+
+
+class Explicit(NamedTuple):
+    """An explicit tableau of `stages` (+ those for the dense output); row `stages - 1` of A is the step itself."""
+
+    fixed: int
+    stages: int
+    all_stages: int
+    low: int
+    A: Doubles
+    c: Doubles
+    error: Doubles
+    error_low: Doubles
+    dense: Doubles
+    K: Doubles
+
+
+class Rosenbrock(NamedTuple):
+    """A Rosenbrock tableau in transformed variables, and its stages U."""
+
+    stages: int
+    A: Doubles
+    C: Doubles
+    c: Doubles
+    d: Doubles
+    b: Doubles
+    error: Doubles
+    dense: Doubles
+    U: Doubles
+
+
+class Newton(NamedTuple):
+    """Jacobian, factors of I - a J, and work for 2 n numbers; slope and scale serve the midpoint rule."""
+
+    J: Doubles
+    W: Doubles
+    pivot: Integers
+    work: Doubles
+    r: Doubles
+    slope: Doubles
+    scale: Doubles

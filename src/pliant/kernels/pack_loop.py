@@ -1,0 +1,241 @@
+"""The stepping loops of packs: fixed steps, and steps with an error control lane by lane (`kernels.translate`).
+
+The state of a pack lives in scratch memory, one row per component, one lane per state.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pliant.algebra.tableau import ExplicitTableau
+from pliant.arrays import Array
+from pliant.kernels import primitives
+from pliant.kernels import step_control as control
+from pliant.kernels.primitives import Doubles, Integers, Lane, Packs, fma, in_lanes, numbers, shift, unrolled
+
+
+class Job(NamedTuple):
+    """What a loop is told: arrays, strides in elements, settings (rtol, atol, largest step, most steps)."""
+
+    x: Doubles
+    w: Doubles
+    w_stride: int
+    p: Doubles
+    p_stride: int
+    out: Doubles
+    out_stride: int
+    t: Doubles
+    h: Doubles
+    early: Doubles
+    late: Doubles
+    count: Integers  # type: ignore[assignment]
+    row: Integers
+    piece: Integers
+    segments: int
+    settings: Doubles
+    counts: Doubles
+
+
+class Pack(NamedTuple):
+    """Scratch memory: inputs [t, x, w, p] of the right-hand side, the state at the last step, slopes (one block of n
+    rows per stage), what a lane has of its own (`Own`), and room for the right-hand side."""
+
+    inp: Packs
+    x: Packs
+    k: Packs
+    own: Packs
+    work: Packs
+
+
+class Own:
+    """Rows that a lane has of its own."""
+
+    T, H, ERR, AGAIN, TAKEN, REFUSED, SIZE = range(7)
+
+
+@dataclass(frozen=True, eq=False)
+class PackForm:
+    """What is known of a loop when it is translated."""
+
+    method: ExplicitTableau
+    n: int
+    held: int
+    own: int
+    work: int
+    width: int
+    reads_time: bool
+
+    @property
+    def slopes(self) -> int:
+        return self.method.stages if self.method.adaptive else 2
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Rows at which the parts of `Pack` begin, and their end."""
+        sizes = (1 + self.n + self.held + self.own, self.n, self.n * self.slopes, Own.SIZE, self.work)
+        return tuple(sum(sizes[:k]) for k in range(len(sizes) + 1))
+
+
+def nonzero(weights: Array) -> tuple[tuple[int, float], ...]:
+    """(stage, weight) of the stages that count."""
+    return tuple((int(k), float(weights[k])) for k in np.flatnonzero(weights))
+
+
+def body(inp: Packs, out: Packs, work: Packs) -> None:
+    """The right-hand side, written from its tape."""
+    raise NotImplementedError
+
+
+def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackForm) -> int:
+    """The runs of rows start ... stop - 1, pack by pack; lanes beyond the end repeat the last row."""
+    (job,) = primitives.unpack(primitives.integers(job_address), Job)
+    memory, starts, n = primitives.packs(primitives.doubles(scratch)), form.starts, form.n
+    pack = Pack(
+        memory, shift(memory, starts[1]), shift(memory, starts[2]), shift(memory, starts[3]), shift(memory, starts[4])
+    )
+    first = start
+    while first < stop:
+        gather(form, job.x, n, 0, n, pack.x, first, stop)
+        gather(form, job.x, n, 0, n, shift(pack.inp, 1), first, stop)
+        gather(form, job.p, job.p_stride, 0, form.own, shift(pack.inp, 1 + n + form.held), first, stop)
+        for row in unrolled(range(Own.SIZE)):
+            pack.own[row] = control.FIRST_ERROR if row == Own.ERR else 0.0
+        for s in range(job.segments):
+            gather(form, job.w, job.w_stride, job.piece[s] * form.held, form.held, shift(pack.inp, 1 + n), first, stop)
+            if form.method.adaptive:
+                adaptive_steps(pack, form, job.t[s], job.h[s], job.early[s], job.late[s], job.settings)
+            else:
+                fixed_steps(pack, form, job.t[s], job.h[s], job.early[s], job.late[s], job.count[s])
+            if job.row[s] >= 0:
+                scatter(form, job.out, job.out_stride, job.row[s] * n, n, pack.x, first, stop)
+        scatter(form, job.x, n, 0, n, pack.x, first, stop)
+        scatter(form, job.counts, 2, 0, 2, shift(pack.own, Own.TAKEN), first, stop)
+        first += form.width
+    return stop
+
+
+def gather(
+    form: PackForm, source: Doubles, stride: int, place: int, size: int, target: Packs, first: int, stop: int
+) -> None:
+    """One row of memory per lane becomes one row of packs per component."""
+    for lane in unrolled(range(form.width)):
+        line = shift(source, min(first + lane, stop - 1) * stride + place)
+        for j in range(size):
+            numbers(target)[j * form.width + lane] = line[j]
+
+
+def scatter(
+    form: PackForm, target: Doubles, stride: int, place: int, size: int, source: Packs, first: int, stop: int
+) -> None:
+    """The way back."""
+    for lane in unrolled(range(form.width)):
+        line = shift(target, min(first + lane, stop - 1) * stride + place)
+        for j in range(size):
+            line[j] = numbers(source)[j * form.width + lane]
+
+
+def slopes(pack: Pack, form: PackForm, time: Lane, early: float, late: float, k: Packs) -> None:
+    """Slopes k at a time, which is kept inside the segment."""
+    if form.reads_time:
+        pack.inp[0] = max(min(time, late), early)
+    body(pack.inp, k, pack.work)
+
+
+def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, late: float, count: int) -> None:
+    """`count` steps of size h from t, in the short form of the method."""
+    n = form.n
+    state = shift(pack.inp, 1)
+    total = shift(pack.k, n)
+    stages = form.method.low_storage
+    for step in range(count):
+        for stage, (clock, weight, ahead) in unrolled(tuple(enumerate(stages))):
+            slopes(pack, form, t + (step + clock) * h, early, late, pack.k)
+            for j in range(n):
+                slope, x = pack.k[j], pack.x[j]
+                gathered = fma(h * weight, slope, x if stage == 0 else total[j])
+                if stage < len(stages) - 1:
+                    total[j] = gathered
+                    state[j] = fma(h * ahead, slope, x)
+                else:
+                    pack.x[j] = gathered
+                    state[j] = gathered
+
+
+def combination(k: Packs, n: int, j: int, weights: tuple[tuple[int, float], ...]) -> Lane:
+    """Sum of weights times slopes at row j."""
+    total = in_lanes(0.0)
+    for stage, weight in unrolled(weights):
+        total = fma(weight, k[stage * n + j], total)
+    return total
+
+
+def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: float) -> None:
+    """A first step where a lane has none yet; a second evaluation would cost as much as a step that is refused."""
+    state = in_lanes(0.0)
+    slope = in_lanes(0.0)
+    for j in range(form.n):
+        x = pack.x[j]
+        a, b = control.scaled(x, x, x, rtol, atol), control.scaled(pack.k[j], x, x, rtol, atol)
+        state += a * a
+        slope += b * b
+    guess = max(control.first_step(math.sqrt(state / form.n), math.sqrt(slope / form.n)), control.LEAST_FIRST)
+    h = pack.own[Own.H]
+    pack.own[Own.H] = h if h > 0.0 else min(guess, largest)
+
+
+def adaptive_steps(
+    pack: Pack, form: PackForm, t: float, end: float, early: float, late: float, settings: Doubles
+) -> None:
+    """Every lane to time `end` by steps of its own. One whose step vanishes or that takes too many gets NaN and is
+    through."""
+    n = form.n
+    stages = form.method.stages
+    rtol, atol, largest, most = settings[0], settings[1], settings[2], settings[3]
+    state = shift(pack.inp, 1)
+    pack.own[Own.T] = t
+    slopes(pack, form, in_lanes(t), early, late, pack.k)
+    start_step(pack, form, rtol, atol, largest)
+    while primitives.any_lane(pack.own[Own.T] < end):
+        now, planned = pack.own[Own.T], pack.own[Own.H]
+        last = now + control.REACH * planned >= end
+        step = end - now if last else planned
+        for stage in unrolled(range(1, stages)):
+            for j in range(n):
+                state[j] = fma(step, combination(pack.k, n, j, nonzero(form.method.A[stage])), pack.x[j])
+            slopes(pack, form, fma(float(form.method.c[stage]), step, now), early, late, shift(pack.k, stage * n))
+        total = in_lanes(0.0)
+        for j in range(n):
+            defect = step * combination(pack.k, n, j, nonzero(form.method.error))
+            e = control.scaled(defect, pack.x[j], state[j], rtol, atol)
+            total += e * e
+        judge_lanes(pack, form, math.sqrt(total / n), now, step, last, end, largest, most)
+
+
+def judge_lanes(
+    pack: Pack, form: PackForm, error: Lane, now: Lane, step: Lane, last: bool, end: float, largest: float, most: float
+) -> None:
+    """Take or refuse the step of each lane, and choose its next one."""
+    n, own = form.n, pack.own
+    active = now < end
+    good = error <= 1.0
+    taken = good and active
+    alpha, beta = control.exponents(form.method.order)
+    ratio = control.step_ratio(error, own[Own.ERR], own[Own.AGAIN] > 0.0, alpha, beta)
+    following = min(control.next_step(step, own[Own.H], ratio), largest)
+    time = (end if last else now + step) if taken else now
+    own[Own.TAKEN] += 1.0 if taken else 0.0
+    own[Own.REFUSED] += 1.0 if active and not good else 0.0
+    own[Own.ERR] = max(error, control.LEAST_MEMORY) if taken else own[Own.ERR]
+    own[Own.AGAIN] = 0.0 if good else 1.0
+    own[Own.H] = following if active else own[Own.H]
+    broken = time < end and (following < control.TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
+    own[Own.T] = end if broken else time
+    for j in range(n):
+        x = shift(pack.inp, 1)[j] if taken else pack.x[j]
+        pack.x[j] = math.nan if broken else x
+        pack.inp[1 + j] = pack.x[j]
+        pack.k[j] = pack.k[(form.method.stages - 1) * n + j] if taken else pack.k[j]

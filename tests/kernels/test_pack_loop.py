@@ -1,0 +1,74 @@
+"""The loops of packs as machine code against the same loops run by Python, one lane at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from pliant.algebra.runge_kutta import dopri5, rk4
+from pliant.kernels import pack, pack_loop
+from pliant.kernels.pack import BatchIntegrator, TimeSegments
+from pliant.kernels.pack_loop import Job, PackForm, run_packs
+from pliant.kernels.primitives import table
+from pliant.kernels.target import machine
+
+SETTINGS = np.array([1e-6, 1e-8, 0.3, 1e4])
+ROW, PIECE = np.array([-1, 0]), np.array([1, 0])
+FIXED = TimeSegments(np.array([0.0, 0.4]), np.array([0.1, 0.05]), np.array([4, 6]), ROW, PIECE)
+ADAPTIVE = TimeSegments(np.array([0.0, 0.4]), np.array([0.4, 1.1]), np.zeros(2, int), ROW, PIECE)
+
+
+def oscillator() -> ca.Function:
+    """Van der Pol's with a force that grows in time: sums and products alone, which have one rounding each."""
+    t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("w", 1), ca.SX.sym("p", 1)
+    return ca.Function("f", [t, x, w, p], [ca.vertcat(x[1], (p * (1 - x[0] * x[0])) * x[1] - x[0] + w * t)])
+
+
+def by_python(monkeypatch, f, method, plan, x, w, p):
+    """Final states, rows and counts."""
+
+    def body(inp, out, work):
+        values = np.array(f(inp[0], [inp[1], inp[2]], inp[3], inp[4])).ravel()
+        out[0], out[1] = float(values[0]), float(values[1])
+
+    form = PackForm(method, 2, 1, 1, 0, 1, True)
+    x, out, counts, scratch = x.copy(), np.zeros((len(x), 1, 2)), np.zeros((len(x), 2)), np.zeros(form.starts[-1] + 1)
+    early, late = plan.sides()
+    job = table(Job(x, w, 2, p, 1, out, 2, plan.t, plan.h, early, late, plan.count, plan.row, plan.piece, 2, SETTINGS,
+                    counts))  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(pack_loop, "body", body)
+        run_packs(job.ctypes.data, scratch.ctypes.data, 0, len(x), form)
+    return x, out, counts
+
+
+@pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
+def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
+    rng = np.random.default_rng(3)
+    x, w, p = rng.normal(size=(11, 2)), rng.normal(size=(11, 2, 1)), rng.uniform(0.5, 2, size=(11, 1))
+    f = oscillator()
+    expected = by_python(monkeypatch, f, method, plan, x, w, p)
+    monkeypatch.setattr(pack, "machine", lambda: replace(machine(), fma=False))
+    for width in (1, 4):
+        end, out = x.copy(), np.zeros((11, 1, 2))
+        counts = BatchIntegrator(f, method, width)(end, w, p, plan, out, SETTINGS)
+        for found, own in zip((end, out, counts), expected):
+            np.testing.assert_array_equal(found, own)
+    assert (expected[2][:, 0].min() > 5) == method.adaptive
+
+
+def test_the_short_form_of_a_method() -> None:
+    """Kutta's weights; Dormand's and Prince's stages need all slopes before them."""
+    assert rk4().low_storage == ((0.0, 1 / 6, 0.5), (0.5, 1 / 3, 0.5), (0.5, 1 / 3, 1.0), (1.0, 1 / 6, 1.0))
+    with pytest.raises(ValueError, match="tableau dopri5: a stage needs more"):
+        _ = dopri5().low_storage
+
+
+@pytest.mark.parametrize("method", [rk4(), dopri5()], ids=["rk4", "dopri5"])
+def test_a_step_in_plain_python(method) -> None:
+    """xdot = t x from x(0) = 1 is exp(t^2 / 2); one step of 0.1 is off by the power order + 1 of it."""
+    found = method.step(lambda t, x: t * x, 0.0, 1.0, 0.1)
+    assert found == pytest.approx(np.exp(0.005), abs=0.1 ** (method.order + 1))
