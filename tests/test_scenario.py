@@ -325,7 +325,7 @@ def test_faults_of_a_urdf_robot(tmp_path: Path, robot: str, said: str) -> None:
         ("base: {type: shaken, acceleration: 3}", "expected 3 finite numbers"),
         ("limits: maybe", "true or false"),
         ("outputs: {figures: [joint]}", "did you mean `joints`?"),
-        ("outputs: {formats: [jpg]}", "one of png, svg, pdf"),
+        ("outputs: {formats: [jpg]}", "expected 'png', 'svg' or 'pdf'"),
         ("outputs: {netcdf: ../x.nc}", "inside the folder of outputs"),
         ("outputs: {csv: /etc/x.csv}", "inside the folder of outputs"),
         ("format: 2", "reads format 1"),

@@ -13,6 +13,7 @@ from pliant.arrays import Array
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace
+from pliant.options import JointsName
 from pliant.signatures import checked, shown
 
 
@@ -99,7 +100,7 @@ class Modes:
 
 @checked
 def modes(
-    model: Model, q: ArrayLike | None = None, joints: str = "free", sensors: Sequence[Sensor] | None = None
+    model: Model, q: ArrayLike | None = None, joints: JointsName = "free", sensors: Sequence[Sensor] | None = None
 ) -> Modes:
     """Frequencies, shapes, controllability, observability and participation of the modes about `q`."""
     state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)

@@ -14,13 +14,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import numbers
 from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model, statics
+from pliant.options import JointsName, MethodName
+from pliant.protocols import Control, Torque
 from pliant.robot import Robot
 from pliant.runs.composition import Composition, compose
 from pliant.signatures import checked
@@ -54,7 +56,7 @@ class Sensitivity:
 
 
 @checked
-def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str = "locked") -> Sensitivity:
+def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: JointsName = "locked") -> Sensitivity:
     """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi."""
     _require_parameters(model)
     state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
@@ -86,7 +88,7 @@ def _mixing(K: Array, squares: Array, Phi: Array) -> float:
 
 
 @checked
-def rest_sensitivity(model: Model, quantity: Callable[[Any], Any], joints: ArrayLike) -> Sensitivity:
+def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression], joints: ArrayLike) -> Sensitivity:
     """`quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
 
     By the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
@@ -114,11 +116,11 @@ def run_sensitivity(
     t_end: float,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
-    torque: Any = None,
-    controller: Any = None,
+    torque: Torque | None = None,
+    controller: Control | None = None,
     motion: Mapping[str, Any] | None = None,
     q0_slope: ArrayLike | None = None,
-    method: str = "auto",
+    method: MethodName = "auto",
     rtol: float = 1e-9,
     atol: float = 1e-11,
 ) -> Sensitivity:

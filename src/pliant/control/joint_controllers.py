@@ -13,15 +13,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
-from pliant.control.law import Controller, Law, actuated, checked_limit, gain_matrix, reference_for
+from pliant.arrays import Array, Expression
+from pliant.control.law import NO_STATES, Controller, Law, actuated, checked_limit, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.dynamics.energies import gravity_energy
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import GravityName
 from pliant.signatures import checked
-
-GRAVITY = ("reference", "measured", "none")
 
 
 @checked
@@ -49,7 +48,7 @@ class PD(Controller):
     kp: ArrayLike
     kd: ArrayLike
     reference: Trajectory | ArrayLike
-    gravity: str = "reference"
+    gravity: GravityName = "reference"
     limit: ArrayLike | None = None
 
     def bind(self, model: Model) -> Law:
@@ -67,7 +66,7 @@ class PID(Controller):
     ki: ArrayLike
     kd: ArrayLike
     reference: Trajectory | ArrayLike
-    gravity: str = "reference"
+    gravity: GravityName = "reference"
     limit: ArrayLike | None = None
 
     def bind(self, model: Model) -> Law:
@@ -81,14 +80,12 @@ class _JointLaw(Law):
         m = model.n_joints
         self.kp, self.kd, self.ki = gain_matrix("kp", given.kp, m), gain_matrix("kd", given.kd, m), ki
         self.reference = reference_for(model, given.reference)
-        if given.gravity not in GRAVITY:
-            raise ModelError(f"gravity: got {given.gravity!r}, expected one of {', '.join(GRAVITY)}")
         self.gravity = given.gravity
         self.limit = None if given.limit is None else checked_limit("limit", given.limit, m)
         self.breaks = self.reference.breaks
         self.n_states = m if isinstance(given, PID) else 0
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques, and with an integral the error that it gathers."""
         r, rd, _ = self.reference.derivatives(t)
         S = self.model.chain.actuation()
@@ -105,22 +102,22 @@ class _JointLaw(Law):
         winding = ca.logic_and(clipped != tau, tau * error > 0)
         return clipped, ca.if_else(winding, 0, error)
 
-    def _weight(self, r: Any, q: Any) -> Any:
+    def _weight(self, r: Expression, q: Expression) -> Expression:
         """Gravity torque on the joints of the undeformed arm."""
         m = self.model.n_joints
         if self.gravity == "none":
             return ca.SX.zeros(m)
         return gravity_torque(self.model, r if self.gravity == "reference" else q[:m])
 
-    def _wind_up(self, weight: Any) -> Any:
+    def _wind_up(self, weight: Expression) -> Expression:
         """How far each motor stands ahead of its joint under the gravity torque."""
         links = [link for link in self.model.chain.links if link.actuated is not None]
         turns = [weight[k] / link.drive.stiffness if link.drive is not None else 0 for k, link in enumerate(links)]
-        return ca.vertcat(*turns)
+        return ca.SX(ca.vertcat(*turns))
 
 
 @checked
-def gravity_torque(model: Model, joints: Any) -> Any:
+def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
     """(m, 1) CasADi torques that carry the undeformed arm at these joint positions."""
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):

@@ -16,13 +16,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Constant, Trajectory
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
 
 Sampler = Callable[[float, Array, Array], Array]
+NO_STATES = ca.SX(0, 1)
 
 
 class Controller:
@@ -48,16 +49,16 @@ class Law:
         """(n_states,) start of the controller's own states."""
         return np.zeros(self.n_states)
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(n_joints, 1) torques; with states, torques and rates of the states."""
         raise NotImplementedError
 
-    def with_states(self, t: Any, q: Any, qd: Any, z: Any) -> tuple[Any, Any]:
+    def with_states(self, t: Expression, q: Expression, qd: Expression, z: Expression) -> tuple[Expression, Expression]:
         """Torques and rates of the states, whether there are states or not."""
         if self.n_states:
             tau, rate = self.expression(t, q, qd, z)
             return tau, rate
-        return self.expression(t, q, qd), ca.SX(0, 1)
+        return self.expression(t, q, qd), NO_STATES
 
     @cached_property
     def _function(self) -> Any:
@@ -146,7 +147,7 @@ class _LimitedLaw(Law):
     def initial_state(self) -> Array:
         return self.inner.initial_state
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         tau, rate = self.inner.with_states(t, q, qd, z)
         clipped = ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
         return (clipped, rate) if self.n_states else clipped

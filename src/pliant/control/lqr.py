@@ -10,17 +10,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Complex, Expression
 from pliant.control import riccati
 from pliant.control.decoupling import checked_estimate, decoupled
-from pliant.control.law import Controller, Law, actuated, gain_matrix
+from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix
 from pliant.control.sampled import SampledLaw
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import InnerName
 from pliant.signatures import checked
 
-INNER = ("torque", "decoupling")
 ROOM = 1e-12
 """Of a weight's largest entry: what products such as T^T W T leave of symmetry and of a zero eigenvalue, some n EPS,
 with a factor of a hundred or more in hand."""
@@ -59,9 +59,9 @@ class LQR(Controller):
     """
 
     joints: ArrayLike
-    Q: Any
-    R: Any
-    inner: str = "torque"
+    Q: ArrayLike | Mapping[str, float]
+    R: ArrayLike
+    inner: InnerName = "torque"
     sample_time: float | None = None
     delay: float = 0.0
 
@@ -72,8 +72,6 @@ class LQR(Controller):
 
     def design(self, model: Model) -> Design:
         """Configuration, linear system, gain and poles."""
-        if self.inner not in INNER:
-            raise ModelError(f"inner: got {self.inner!r}, expected one of {', '.join(INNER)}")
         x0, u0 = rest_state(model, numbers("joints", self.joints, model.n_joints))
         A, B = system(model, x0, self.inner)
         Q, R = state_weight(model, self.Q), gain_matrix("R", self.R, model.n_joints)
@@ -81,7 +79,7 @@ class LQR(Controller):
         require_stabilisable(model, A, B, x0[: model.n])
         if self.sample_time is None:
             G = regulator(A, B, Q, R)
-            poles = np.linalg.eigvals(A - B @ G)
+            poles = np.linalg.eigvals(A - B @ G).astype(complex)
         else:
             G, poles = sampled_regulator(A, B, Q, R, positive("sample_time", self.sample_time))
         return Design(x0, u0, A, B, G, poles)
@@ -99,17 +97,17 @@ class Design:
     A: Array
     B: Array
     G: Array
-    poles: Any
+    poles: Complex
 
 
 class _LQRLaw(Law):
-    def __init__(self, model: Model, inner: str, design: Design) -> None:
+    def __init__(self, model: Model, inner: InnerName, design: Design) -> None:
         super().__init__(model)
         self.design, self.inner = design, inner
         if inner == "decoupling":
             checked_estimate(model, None)
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(m, 1) torques."""
         d = self.design
         u = -ca.mtimes(ca.DM(d.G), ca.vertcat(q, qd) - ca.DM(d.x0))
@@ -122,7 +120,7 @@ def rest_state(model: Model, joints: Array) -> tuple[Array, Array]:
     return np.concatenate([q, np.zeros(model.n)]), model.holding_torque(q)
 
 
-def system(model: Model, x0: Array, inner: str = "torque") -> tuple[Array, Array]:
+def system(model: Model, x0: Array, inner: InnerName = "torque") -> tuple[Array, Array]:
     """A, B about a rest state; for "decoupling" of the loop (35), (36) whose input is the joint acceleration."""
     A, B, _, _ = model.linearize(x0[: model.n])
     if inner == "torque":

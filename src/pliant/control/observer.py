@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Complex, Expression
 from pliant.control import riccati
-from pliant.control.law import Controller, Law, Sampler
+from pliant.control.law import NO_STATES, Controller, Law, Sampler
 from pliant.control.lqr import DECAYS, LQR, UNREACHED, Design, rest_state, system
 from pliant.control.sampled import delay_ticks, delayed
 from pliant.control.sensors import Measurement, Sensor
@@ -79,10 +79,10 @@ class Filter:
     period: float | None
 
     @property
-    def poles(self) -> Any:
+    def poles(self) -> Complex:
         """Eigenvalues of the estimation error: 1/s, or of one sample."""
         step = np.eye(len(self.A)) - self.L @ self.C
-        return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C)
+        return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C).astype(complex)
 
     def estimate(self, y: ArrayLike, tau: ArrayLike, start: ArrayLike | None = None) -> Array:
         """States (N, 2n) from readings (N, k) and torques (N, m) at sample times: the filtered ones, y[k] used."""
@@ -135,7 +135,7 @@ class _ContinuousFeedback(Law):
         """The observer starts at the rest configuration."""
         return self.filter.x0
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques from the estimate z, and its rate."""
         d, f = self.design, self.filter
         tau = ca.DM(d.u0) - ca.mtimes(ca.DM(d.G), z - ca.DM(d.x0))

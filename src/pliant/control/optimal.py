@@ -22,9 +22,8 @@ from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model
+from pliant.options import ObjectiveName
 from pliant.signatures import checked
-
-OBJECTIVES = ("effort", "time")
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def rest_to_rest(
     goal: ArrayLike,
     duration: float | None = None,
     torque_limit: ArrayLike | None = None,
-    objective: str = "effort",
+    objective: ObjectiveName = "effort",
     intervals: int = 40,
     degree: int = 4,
 ) -> RestToRest:
@@ -90,8 +89,6 @@ def rest_to_rest(
     intervals, degree : int
         Grid: pieces of the motion, and collocation points in each.
     """
-    if objective not in OBJECTIVES:
-        raise ModelError(f"objective: got {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     if intervals < 4 or degree < 2:
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
     checked_estimate(model, None)  # torques must act on single coordinates

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
-from pliant.control.law import Controller, Law, Sampler
+from pliant.arrays import Array, Expression
+from pliant.control.law import NO_STATES, Controller, Law, Sampler
 from pliant.control.trajectories import positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -47,7 +47,7 @@ class SampledLaw(Law):
         self.ticks, self.late = delay_ticks(self.period, delay)
         self.sample_time = self.period / self.ticks
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """A sampled law has no expression in time."""
         raise ModelError("a sampled controller has no expression; give it to simulate whole")
 

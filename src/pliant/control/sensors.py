@@ -12,10 +12,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.dynamics.kinematics import placements
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import DriveSide, PlaneName
 from pliant.robot import beam_properties
 from pliant.signatures import checked
 
@@ -33,7 +34,7 @@ class Sensor:
             if not (np.isfinite(value) and value >= 0):
                 raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """(k, 1) ideal reading."""
         raise NotImplementedError
 
@@ -44,15 +45,13 @@ class Encoder(Sensor):
     """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed."""
 
     joint: str
-    side: str = "motor"
+    side: DriveSide = "motor"
     rate: bool = False
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """rad, m, or per second."""
         if self.joint not in model.joints:
             raise ModelError(f"joint: got {self.joint!r}, expected one of {', '.join(model.joints)}")
-        if self.side not in ("motor", "link"):
-            raise ModelError(f"side: got {self.side!r}, expected 'motor' or 'link'")
         x, k = (qd if self.rate else q), model.joints.index(self.joint)
         return ca.mtimes(model.chain.actuation().T, x)[k] if self.side == "motor" else x[k]
 
@@ -67,9 +66,9 @@ class StrainGauge(Sensor):
 
     link: str
     x: float = 0.0
-    plane: str = "bending_y"
+    plane: PlaneName = "bending_y"
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """v'' or w''."""
         place = model.robot.index(self.link)
         shapes, link = model.link_shapes[place], model.chain.links[place]
@@ -83,7 +82,7 @@ class StrainGauge(Sensor):
             raise ModelError(f"x: got {self.x!r}, expected a station between 0 and {L:g} m")
         values = shapes.evaluate([self.x / L], 2)[0] * L ** (np.array(shapes.powers) - 2.0)
         c = q[list(link.body_indices)]
-        return sum(values[k] * c[k] for k in columns)
+        return ca.SX(sum(values[k] * c[k] for k in columns))
 
 
 @checked
@@ -93,12 +92,12 @@ class TipPosition(Sensor):
 
     axes: tuple[int, ...] = (0, 1, 2)
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """(len(axes), 1) metres."""
         if not self.axes or any(a not in (0, 1, 2) for a in self.axes):
             raise ModelError(f"axes: got {self.axes!r}, expected some of 0, 1, 2")
         *_, last = placements(model.chain, q)
-        return last.p_tip[list(self.axes)]
+        return ca.SX(last.p_tip[list(self.axes)])
 
 
 @checked
@@ -109,7 +108,7 @@ class Accelerometer(Sensor):
     link: str
     axis: int = 1
 
-    def expression(self, model: Model, q: Any, qd: Any, qdd: Any) -> Any:
+    def expression(self, model: Model, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """Specific force along the axis."""
         if self.axis not in (0, 1, 2):
             raise ModelError(f"axis: got {self.axis!r}, expected 0, 1 or 2")
@@ -143,7 +142,7 @@ class Measurement:
         self.noise = np.repeat([s.noise for s in self.sensors], sizes)
         self.quantum = np.repeat([s.quantum for s in self.sensors], sizes)
 
-    def expression(self, q: Any, qd: Any, tau: Any) -> Any:
+    def expression(self, q: Expression, qd: Expression, tau: Expression) -> Expression:
         """(k, 1) ideal readings under torques `tau`."""
         qdd = ca.SX.zeros(self.model.n)
         if self.needs_acceleration:

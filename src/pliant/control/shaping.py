@@ -6,17 +6,19 @@ vibration at the design frequency and is the most robust. Several frequencies ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import ShaperName
 from pliant.signatures import checked
 
 
@@ -97,14 +99,14 @@ def ei(frequency: float, damping: float = 0.0, tolerance: float = 0.05) -> Shape
     return Shaper((0.0, half, 2 * half), tuple(float(w) for w in weights))
 
 
-SHAPERS = {"zv": zv, "zvd": zvd, "ei": ei}
+SHAPERS: dict[str, Callable[..., Shaper]] = {"zv": zv, "zvd": zvd, "ei": ei}
 
 
 @checked
 def shaper_for(
     model: Model,
     joints: ArrayLike,
-    kind: str = "zvd",
+    kind: ShaperName = "zvd",
     modes: int | Sequence[int] = 1,
     damping: float = 0.0,
     **options: Any,
@@ -133,7 +135,7 @@ class Shaped(Trajectory):
         self.trajectory, self.shaper, self.n = trajectory, shaper, trajectory.n
         self.breaks = tuple(sorted({b + late for b in trajectory.breaks for late in shaper.times}))
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         parts = zip(self.shaper.times, self.shaper.amplitudes)
-        return sum(amplitude * self.trajectory.expression(t - late) for late, amplitude in parts)
+        return ca.SX(sum(amplitude * self.trajectory.expression(t - late) for late, amplitude in parts))

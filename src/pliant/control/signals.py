@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arrays import Expression
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Trajectory, moment, numbers, positive
 from pliant.errors import ModelError
+from pliant.options import PulseName
 from pliant.signatures import checked
-
-PULSES = ("half-sine", "rectangle")
 
 
 @checked
@@ -48,7 +47,7 @@ class Sine(Trajectory):
         self.begin = moment("begin", begin)
         self.breaks = (self.begin,)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) values."""
         wave = ca.sin(2 * np.pi * self.frequency * (t - self.begin) + self.phase)
         return ca.DM(self.offset) + ca.DM(self.amplitude) * ca.if_else(t >= self.begin, wave, 0)
@@ -58,16 +57,14 @@ class Sine(Trajectory):
 class Pulse(Trajectory):
     """`height` for `duration` seconds from `begin` on, zero elsewhere: a blow ("half-sine") or a push ("rectangle")."""
 
-    def __init__(self, height: ArrayLike, duration: float, begin: float = 0.0, shape: str = "half-sine") -> None:
+    def __init__(self, height: ArrayLike, duration: float, begin: float = 0.0, shape: PulseName = "half-sine") -> None:
         self.height = numbers("height", height)
         self.n = len(self.height)
         self.duration, self.begin = positive("duration", duration), moment("begin", begin)
-        if shape not in PULSES:
-            raise ModelError(f"shape: got {shape!r}, expected one of {', '.join(PULSES)}")
         self.shape = shape
         self.breaks = (self.begin, self.begin + self.duration)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) values."""
         u = (t - self.begin) / self.duration
         form = ca.sin(np.pi * u) if self.shape == "half-sine" else ca.SX(1)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.signatures import checked
@@ -34,7 +33,7 @@ class Piecewise(Trajectory):
         self.n = self.pieces[0].coefficients.shape[1]
         self.breaks = (*(piece.start for piece in self.pieces), self.end)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
         time = ca.fmin(ca.fmax(t, self.pieces[0].start), self.end)
         start, table = ca.SX(self.pieces[0].start), ca.SX(ca.DM(self.pieces[0].coefficients))
@@ -99,7 +98,7 @@ class Phases(Trajectory):
         own = [b for part in parts for b in part.breaks]
         self.breaks = tuple(sorted({float(b) for b in (*own, *at)}))
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         value = ca.SX(self.parts[0].expression(t))
         for part, start in zip(self.parts[1:], self.times):

@@ -10,14 +10,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
-from pliant.control.law import Controller, Law
+from pliant.arrays import Array, Expression
+from pliant.control.law import NO_STATES, Controller, Law
 from pliant.control.trajectories import moment
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
 
-Condition = Callable[[Any, Any, Any], Any]
+Condition = Callable[[Expression, Expression, Expression], Expression]
 
 
 @checked
@@ -83,9 +83,8 @@ class _SwitchLaw(Law):
     def initial_state(self) -> Array:
         return np.concatenate([*(law.initial_state for law in self.laws), np.zeros(self.n_clocks)])
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques of the phase at hand; states of the others stand still."""
-        z = ca.SX(0, 1) if z is None else z
         over, clock_rates = self._ended(t, q, qd, z)
         tau, rates, first = ca.SX.zeros(self.model.n_joints), [], 0
         for k, law in enumerate(self.laws):
@@ -97,7 +96,9 @@ class _SwitchLaw(Law):
             first += law.n_states
         return (tau, ca.vertcat(*rates, *clock_rates)) if self.n_states else tau
 
-    def _ended(self, t: Any, q: Any, qd: Any, z: Any) -> tuple[list[Any], list[Any]]:
+    def _ended(
+        self, t: Expression, q: Expression, qd: Expression, z: Expression
+    ) -> tuple[list[Expression], list[Expression]]:
         """Whether each phase but the last is over, and the rates of the clocks that remember conditions."""
         over: list[Any] = []
         rates: list[Any] = []

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
@@ -28,11 +28,11 @@ class Trajectory:
     breaks: tuple[float, ...] = ()
     """Times at which a derivative jumps: integration steps end there."""
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) CasADi positions at time `t`."""
         raise NotImplementedError
 
-    def derivatives(self, t: Any) -> tuple[Any, Any, Any]:
+    def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
         """(n, 1) CasADi positions, rates and accelerations at time `t` (any expression)."""
         time = ca.SX.sym("t")
         q = ca.SX(self.expression(time))
@@ -77,7 +77,7 @@ class Component(Trajectory):
         self.whole, self.index = whole, index
         self.breaks = whole.breaks
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """The position of this coordinate."""
         return self.whole.expression(t)[self.index]
 
@@ -126,11 +126,11 @@ class _RestToRest(Trajectory):
     def _inner_breaks(self) -> Iterable[float]:
         return ()
 
-    def law(self, u: Any) -> Any:
+    def law(self, u: Expression) -> Expression:
         """s(u), from 0 to 1 as u goes from 0 to 1."""
         raise NotImplementedError
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         u = ca.fmin(ca.fmax((t - self.begin) / self.duration, 0), 1)
         return ca.DM(self.start) + ca.DM(self.goal - self.start) * self.law(u)
@@ -150,7 +150,7 @@ class Cycloidal(_RestToRest):
         Time at which the motion starts.
     """
 
-    def law(self, u: Any) -> Any:
+    def law(self, u: Expression) -> Expression:
         """u - sin(2 pi u) / (2 pi)."""
         return u - ca.sin(2 * np.pi * u) / (2 * np.pi)
 
@@ -169,7 +169,7 @@ class MohanSaha(Cycloidal):
 class Quintic(_RestToRest):
     """Fifth-order polynomial 10 u^3 - 15 u^4 + 6 u^5: zero rate and acceleration at both ends."""
 
-    def law(self, u: Any) -> Any:
+    def law(self, u: Expression) -> Expression:
         """10 u^3 - 15 u^4 + 6 u^5."""
         return u**3 * (10 + u * (6 * u - 15))
 
@@ -189,7 +189,7 @@ class Trapezoidal(_RestToRest):
     def _inner_breaks(self) -> Iterable[float]:
         return (self.ramp, 1 - self.ramp)
 
-    def law(self, u: Any) -> Any:
+    def law(self, u: Expression) -> Expression:
         """Area under the trapezium of unit area whose ramps take `ramp` each."""
         r, top = self.ramp, 1 / (1 - self.ramp)
         rising, cruising = top * u**2 / (2 * r), top * (u - r / 2)
@@ -207,7 +207,7 @@ class Step(Trajectory):
         self.n, self.time = len(self.start), moment("time", time)
         self.breaks = (self.time,)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         return ca.DM(self.start) + ca.DM(self.goal - self.start) * ca.if_else(t >= self.time, 1, 0)
 
@@ -220,6 +220,6 @@ class Constant(Trajectory):
         self.position = numbers("position", position)
         self.n = len(self.position)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         return ca.SX(ca.DM(self.position))

@@ -8,7 +8,7 @@ quadrature inside the trace.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,10 +17,11 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
+from pliant.options import RotationName
 from pliant.shapes import ModalIntegrals
 
 Floats = Sequence[float] | np.ndarray
-ROTATIONS = {"exact": exponential, "linear": linear}
+ROTATIONS: dict[RotationName, Callable[[SX], tuple[Rotation, SX]]] = {"exact": exponential, "linear": linear}
 """How the rotation vector of a section becomes a rotation: see `pliant.algebra.rotations`."""
 
 
@@ -194,7 +195,7 @@ class LinearBeam:
     data: BeamData
     shapes: ShapeFunctions
     integrals: ModalIntegrals
-    rotation: str
+    rotation: RotationName
     end_rotation: Rotation = field(default_factory=Identity)
     root_inertia: SX | None = None
     is_linear: bool = True

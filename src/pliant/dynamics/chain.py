@@ -9,12 +9,12 @@ drives — is the same for every formulation and lives in `forces.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX, Identity, Rotation, about, compose
 from pliant.dynamics.bodies import Body, Moments
+from pliant.options import JointType, RotationName
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class JointMap:
     """Frame of a link from the tip frame of its predecessor: fixed `origin`, then motion by `q` about or along
     `axis`."""
 
-    kind: Literal["revolute", "prismatic", "fixed"]
+    kind: JointType
     axis: tuple[float, float, float]
     origin_rotation: Rotation
     origin: SX
@@ -136,7 +136,7 @@ class Chain:
     gravity: SX
     coordinates: tuple[str, ...]
     n_joints: int
-    rotation: str
+    rotation: RotationName
     stiffening: bool | str
     base: BaseMotion = field(default_factory=BaseMotion)
 

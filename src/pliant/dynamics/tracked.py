@@ -20,6 +20,7 @@ from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponentia
 from pliant.dynamics.bodies import ROTATIONS, BeamData, LinearBeam, Moments, TipMap, is_zero
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.tracked_modes import LoadedModes, TrackedModes
+from pliant.options import RotationName
 from pliant.shapes import LinkShapes
 
 
@@ -47,7 +48,7 @@ class TrackedBeam:
     planes: tuple[TrackedModes, ...]
     load: ca.Function
     outer: int
-    rotation: str
+    rotation: RotationName
     frozen: LinearBeam
     end_rotation: Rotation = field(default_factory=Identity)
     is_linear: bool = True  # in its amplitudes

@@ -15,9 +15,8 @@ from pliant.arrays import Array
 from pliant.control.law import checked_limit
 from pliant.environments.motion import PackMotion
 from pliant.environments.tasks import TASKS
-from pliant.errors import ModelError
+from pliant.options import TaskName
 from pliant.robot import Robot, load
-from pliant.robot.faults import suggestion
 from pliant.signatures import checked
 
 FALL = -100.0
@@ -28,11 +27,9 @@ class _Arms:
     """What both kinds of environment share: B arms, a task, spaces."""
 
     def __init__(
-        self, robot: str | Robot, task: str, count: int, period: float, horizon: float, spread: float,
+        self, robot: str | Robot, task: TaskName, count: int, period: float, horizon: float, spread: float,
         torque_limit: Any, vary: Mapping[str, tuple[float, float]] | None,
     ) -> None:  # fmt: skip
-        if task not in TASKS:
-            raise ModelError(f"task: got {task!r}, expected one of {', '.join(TASKS)}{suggestion(task, TASKS)}")
         arm = load(robot) if isinstance(robot, str) else robot
         self.motion = PackMotion(arm, count, period, vary or {})
         self.limit = self.motion.torque_scale()
@@ -90,7 +87,7 @@ class ArmEnv(gym.Env[Array, Array]):
     metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(
-        self, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02, horizon: float = 4.0,
+        self, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02, horizon: float = 4.0,
         spread: float = 0.5, torque_limit: ArrayLike | None = None,
         vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
@@ -121,7 +118,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
-        self, num_envs: int = 64, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02,
+        self, num_envs: int = 64, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02,
         horizon: float = 4.0, spread: float = 0.5, torque_limit: ArrayLike | None = None,
         vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip

@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ModelError, PliantError
+from pliant.errors import PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, comment
 from pliant.export.contents import description, export_name, template
@@ -26,15 +26,14 @@ from pliant.export.fmu_variables import Output, Variable, curve, nominal_states,
 from pliant.export.placing import placed_file, require_free
 from pliant.kernels import Tape
 from pliant.model import Model
+from pliant.options import FmiVersion
 from pliant.signatures import checked
-
-VERSIONS = ("3.0", "2.0")
 
 
 @checked
 def export_fmu(
-    model: Model, path: str | Path, *, fmi: str = "3.0", q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
-    force: bool = False,
+    model: Model, path: str | Path, *, fmi: FmiVersion = "3.0", q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None, force: bool = False,
 ) -> Path:  # fmt: skip
     """Write a functional mock-up unit for model exchange and co-simulation; needs a C compiler.
 
@@ -54,8 +53,6 @@ def export_fmu(
     and motor positions and rates, the tip position, and the strain at the root of each flexible link. Co-simulation
     integrates with an explicit method of order 5 whose step follows the tolerance of the experiment (1e-8 by default).
     """
-    if fmi not in VERSIONS:
-        raise ModelError(f"fmi: got {fmi!r}, expected '3.0' or '2.0'")
     target = Path(path)
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")
     require_free(target, force)

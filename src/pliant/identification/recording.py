@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.loads import Load
+from pliant.protocols import Control, MovingBase, PrescribedMotion, State, Torque
 from pliant.signatures import checked
 
 LATE_START = 10.0
@@ -55,15 +57,15 @@ class Recording:
     t: ArrayLike
     readings: Mapping[str, Any]
     noise: float | Mapping[str, float] | None = None
-    q0: Any = None
-    qd0: Any = None
+    q0: State | None = None
+    qd0: State | None = None
     equilibrium: bool = False
     free_start: Sequence[str] = ()
-    torque: Any = None
-    controller: Any = None
-    motion: Mapping[str, Any] = field(default_factory=dict)
-    loads: Sequence[Any] = ()
-    base: Any = None
+    torque: Torque | None = None
+    controller: Control | None = None
+    motion: Mapping[str, PrescribedMotion] = field(default_factory=dict)
+    loads: Sequence[Load] = ()
+    base: MovingBase | None = None
     sensors: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
 

@@ -24,6 +24,7 @@ from pliant.loads.stations import (
     station_rule,
     vector,
 )
+from pliant.options import AxesName, Station
 from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
@@ -57,8 +58,8 @@ class Wrench:
     force: Vector = ZERO
     moment: Vector = ZERO
     link: str | int = -1
-    x: float | str = "tip"
-    axes: str = "base"
+    x: float | Station = "tip"
+    axes: AxesName = "base"
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
         """The loaded section; with `beyond` (link, eta), only if it is not nearer to the root of that link."""
@@ -96,9 +97,9 @@ class Distributed:
     force: Vector = ZERO
     moment: Vector = ZERO
     link: str | int = -1
-    start: float | str = 0.0
-    end: float | str = "tip"
-    axes: str = "base"
+    start: float | Station = 0.0
+    end: float | Station = "tip"
+    axes: AxesName = "base"
     profile: Callable[[Any], Any] | None = None
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:

@@ -13,13 +13,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
@@ -31,9 +31,21 @@ from pliant.kernels import Kernel
 from pliant.model import statics
 from pliant.model.recipes import EXPRESSIONS, MATRICES
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+from pliant.options import (
+    FormulationName,
+    FunctionName,
+    JointsName,
+    RootsName,
+    RotationName,
+    ShapesName,
+    StiffeningName,
+)
 from pliant.robot import Robot
 from pliant.shapes import LinkShapes
 from pliant.signatures import checked
+
+if TYPE_CHECKING:
+    from pliant.loads import Load
 
 KEPT = 32
 """Chains that are kept for the next model of the same robot."""
@@ -44,11 +56,11 @@ class Options:
     """What, besides the robot, determines a model."""
 
     formulation: str = "denoc"
-    rotation: str = "exact"
-    stiffening: bool | str = False
+    rotation: RotationName = "exact"
+    stiffening: bool | StiffeningName = False
     parameters: tuple[str, ...] = ()
-    shapes: str = "exact"
-    roots: str = "solved"
+    shapes: ShapesName = "exact"
+    roots: RootsName = "solved"
 
 
 class Model:
@@ -86,12 +98,12 @@ class Model:
     def __init__(
         self,
         robot: Robot,
-        formulation: str | Formulation = "denoc",
-        rotation: str = "exact",
-        stiffening: bool | str = False,
+        formulation: FormulationName | Formulation = "denoc",
+        rotation: RotationName = "exact",
+        stiffening: bool | StiffeningName = False,
         parameters: Sequence[str] = (),
-        shapes: str = "exact",
-        roots: str = "solved",
+        shapes: ShapesName = "exact",
+        roots: RootsName = "solved",
     ) -> None:
         self.robot = robot
         name = formulation if isinstance(formulation, str) else formulation.name
@@ -117,7 +129,7 @@ class Model:
         return self._equations
 
     @property
-    def parameter_symbols(self) -> Any:
+    def parameter_symbols(self) -> Expression:
         """(P,) CasADi symbols of `parameters`."""
         return self._p
 
@@ -262,8 +274,8 @@ class Model:
     def frequencies(
         self,
         q: ArrayLike | None = None,
-        joints: str = "locked",
-        loads: Sequence[Any] = (),
+        joints: JointsName = "locked",
+        loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
     ) -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
@@ -274,8 +286,6 @@ class Model:
         `pliant.loads`, taken at t = 0, stiffen and soften: with stiffening, a compressed beam buckles where its
         frequency vanishes.
         """
-        if joints not in ("locked", "free"):
-            raise ModelError(f"joints: got {joints!r}, expected 'locked' or 'free'")
         squares, _ = self.modes(q, joints, loads, p)
         return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
 
@@ -283,8 +293,8 @@ class Model:
     def modes(
         self,
         q: ArrayLike | None = None,
-        joints: str = "locked",
-        loads: Sequence[Any] = (),
+        joints: JointsName = "locked",
+        loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1."""
@@ -292,7 +302,7 @@ class Model:
         return statics.modes(self, state, self._free(joints == "locked"), loads, p)
 
     @checked
-    def stiffness(self, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
+    def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
         """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`."""
         if len(loads):
             return self.stiffness(q, p=p) - statics.applied(self, loads, p)(q)[1]
@@ -309,7 +319,7 @@ class Model:
         return [k for k in range(self.n) if k not in held]
 
     @checked
-    def equilibrium(self, joints: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
+    def equilibrium(self, joints: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
         """Coordinates (n,) at static rest with the joints held at the given positions.
 
         Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
@@ -318,7 +328,7 @@ class Model:
         return statics.equilibrium(self, joints, loads, p)
 
     @checked
-    def holding_torque(self, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
+    def holding_torque(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
         """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`."""
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
         force = self.bias(q, np.zeros(self.n), p)
@@ -330,7 +340,7 @@ class Model:
         q: ArrayLike,
         qd: ArrayLike | None = None,
         tau: ArrayLike | None = None,
-        outputs: Callable[[Any, Any], Any] | None = None,
+        outputs: Callable[[Expression, Expression], Expression] | None = None,
         p: ArrayLike | None = None,
     ) -> StateSpace:
         """Exact linearisation about a state; `tau` defaults to the torque that balances the actuated coordinates there.
@@ -349,7 +359,9 @@ class Model:
         C = np.eye(2 * n) if outputs is None else self._output_matrix(outputs, q, qd, p)
         return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
 
-    def _output_matrix(self, outputs: Callable[[Any, Any], Any], q: Array, qd: Array, p: ArrayLike | None) -> Array:
+    def _output_matrix(
+        self, outputs: Callable[[Expression, Expression], Expression], q: Array, qd: Array, p: ArrayLike | None
+    ) -> Array:
         x = ca.SX.sym("x", 2 * self.n)
         y = ca.vertcat(outputs(x[: self.n], x[self.n :]))
         C = ca.Function("C", [x, self._p], [ca.densify(ca.jacobian(y, x))])
@@ -358,17 +370,13 @@ class Model:
     # -------------------------------------------------------------------------------------- machinery
 
     @checked
-    def operation_count(self, function: str = "forward_dynamics") -> dict[str, int]:
+    def operation_count(self, function: FunctionName = "forward_dynamics") -> dict[str, int]:
         """Multiplications, additions, divisions, trigonometric calls on the tape of a function of this model."""
-        if function not in EXPRESSIONS:
-            raise ModelError(f"function: got {function!r}, expected one of {', '.join(EXPRESSIONS)}")
         return self._kernel(function).tape.count()
 
     @checked
-    def kernel(self, function: str) -> Kernel:
+    def kernel(self, function: FunctionName) -> Kernel:
         """The compiled function behind a method: flat ABI and address for stepping loops, tape for counts."""
-        if function not in EXPRESSIONS:
-            raise ModelError(f"function: got {function!r}, expected one of {', '.join(EXPRESSIONS)}")
         return self._kernel(function)
 
     def _kernel(self, name: str) -> Kernel:
@@ -422,8 +430,6 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
     for path in options.parameters:
         if path not in paths:
             raise ModelError(f"parameters: {path!r} is not a number of this robot; see robot.paths()")
-    if options.shapes not in ("exact", "nominal"):
-        raise ModelError(f"shapes: got {options.shapes!r}, expected 'exact' or 'nominal'")
     if options.shapes == "exact":
         for path in options.parameters:
             changed = shapes_that_change(robot, path)
@@ -437,8 +443,8 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
 
 @lru_cache(maxsize=KEPT)
 def _checked_chain(
-    robot: Robot, rotation: str, stiffening: bool | str, parameters: tuple[str, ...]
-) -> tuple[Chain, Any]:
+    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
+) -> tuple[Chain, Expression]:
     """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
     symbols = {path: ca.SX.sym(path) for path in parameters}
     p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)

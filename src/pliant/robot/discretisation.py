@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
+from pliant.options import BoundaryName, FieldName, Normalisation, ShapeMethod
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Description, NonNegative, Number, non_negative, sequence
 
-FIELDS = ("bending_y", "bending_z", "torsion", "axial")
+FIELDS = get_args(FieldName)
 MOST_MODES = 50
 MOST_ELEMENTS = 500
 
@@ -96,8 +97,8 @@ class Shapes(Description):
     the time of a material with stress E (strain + time strain rate), which works like beta.
     """
 
-    method: Literal["modes", "elements"] = "modes"
-    boundary: Literal["clamped-free", "clamped-mass", "pinned"] = "clamped-free"
+    method: ShapeMethod = "modes"
+    boundary: BoundaryName = "clamped-free"
     bending_y: Count = 0
     bending_z: Count = 0
     torsion: Count = 0
@@ -113,7 +114,7 @@ class Shapes(Description):
     reference: Positions | None = Field(
         None, description="positions of all moving joints, rad or m, at which auto looks; all zero by default"
     )
-    normalise: Literal["unit", "tip"] = "unit"
+    normalise: Normalisation = "unit"
 
     @model_validator(mode="before")
     @classmethod

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.options import DHConvention, JointType
 from pliant.robot.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Angles, Description, NonNegative, Number, Positive, Vector, number, sequence
@@ -50,7 +51,7 @@ class DH(Description):
     alpha: Angle = Field(0.0, description="rad")
     d: Number = Field(0.0, description="m")
     theta: Angle = Field(0.0, description="rad, added to the joint's position")
-    convention: Literal["modified", "standard"] = "modified"
+    convention: DHConvention = "modified"
 
 
 class Drive(Description):
@@ -96,7 +97,7 @@ class Limits(Description):
 class Joint(Description):
     """A revolute, prismatic or fixed joint: a fixed place, then a motion `q` about or along `axis`."""
 
-    type: Literal["revolute", "prismatic", "fixed"] = "revolute"
+    type: JointType = "revolute"
     axis: Axis = (0.0, 0.0, 1.0)
     origin: Origin = Origin()
     dh: DH | None = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.errors import ModelError
+from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningName
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Document, Vector, sequence
 from pliant.robot.link import Link
@@ -19,7 +20,7 @@ from pliant.robot.paths import canonical, numbers, plain, put
 from pliant.signatures import checked, shown
 
 if TYPE_CHECKING:
-    from pliant.model import Model
+    from pliant.model import Formulation, Model
 
 MOST_LINKS = 1000
 
@@ -122,11 +123,19 @@ class Robot(Document):
 
         save(self, path)
 
-    def model(self, formulation: Any = "denoc", **options: Any) -> Model:
-        """Callable dynamics of the robot; `pliant.Model` names the options."""
+    def model(
+        self,
+        formulation: FormulationName | Formulation = "denoc",
+        rotation: RotationName = "exact",
+        stiffening: bool | StiffeningName = False,
+        parameters: Sequence[str] = (),
+        shapes: ShapesName = "exact",
+        roots: RootsName = "solved",
+    ) -> Model:
+        """Callable dynamics of the robot; `pliant.Model` says what the options do."""
         from pliant.model import Model
 
-        return Model(self, formulation, **options)
+        return Model(self, formulation, rotation, stiffening, parameters, shapes, roots)
 
     def _repr_html_(self) -> str:
         from pliant.view.notebook import robot_html

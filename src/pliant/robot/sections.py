@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.options import SectionShape
 from pliant.robot.angles import is_symbol
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, non_negative, positive, sequence
@@ -122,7 +123,7 @@ class Section(Description):
     A beam keeps `x` as fractions: the taper stretches with its length.
     """
 
-    shape: Literal["rod", "tube", "rectangle", "box"]
+    shape: SectionShape
     x: Stations | None = None
     diameter: Dimension | None = None
     outer_diameter: Dimension | None = None

@@ -6,17 +6,16 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import casadi as ca
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError
-from pliant.integrate import METHODS
 from pliant.integrate.steppers import FIXED
 from pliant.model import Model
-from pliant.robot.faults import clash, fault, suggestion
+from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningName
+from pliant.robot.faults import clash, fault
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Positive, sequence
 from pliant.robot.files import read_document, validated
 from pliant.robot.yaml_text import write_yaml
@@ -26,18 +25,7 @@ from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, Trajectory
 from pliant.scenario.robots import RobotEntry
 from pliant.scenario.values import Torque, TorqueSamples, Values, filled, reference_state, unknown_names
 from pliant.signatures import checked
-from pliant.view import FIGURES, FORMATS
 from pliant.writing import atomic_write
-
-
-def _choice(names: tuple[str, ...]) -> Any:
-    def check(value: Any) -> Any:
-        if isinstance(value, str) and value in names:
-            return value
-        near = suggestion(str(value), names)
-        raise fault(f"one of {', '.join(names)}" + (near if near.endswith("?") else ""))
-
-    return BeforeValidator(check), WithJsonSchema({"enum": list(names)})
 
 
 def _file_name(value: Any) -> str:
@@ -52,10 +40,6 @@ def _names(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else sequence(value, "a list of names")
 
 
-FormulationName = Annotated[str, *_choice(tuple(FORMULATIONS))]
-MethodName = Annotated[str, *_choice(METHODS)]
-FigureName = Annotated[str, *_choice(tuple(FIGURES))]
-FormatName = Annotated[str, *_choice(FORMATS)]
 FileName = Annotated[str, BeforeValidator(_file_name)]
 
 
@@ -63,8 +47,8 @@ class ModelOptions(Description):
     """Which equations: see `pliant.Model`."""
 
     formulation: FormulationName = "denoc"
-    rotation: Literal["exact", "linear"] = "exact"
-    stiffening: bool | Literal["first-order", "second-order"] = False
+    rotation: RotationName = "exact"
+    stiffening: bool | StiffeningName = False
 
 
 class Initial(Description):
@@ -83,7 +67,7 @@ class Outputs(Description):
     netcdf: FileName | None = Field("run.nc", description="the whole result; Result.load reads it")
     csv: FileName | None = Field(None, description="a table with a header")
     figures: Annotated[tuple[FigureName, ...], BeforeValidator(_names)] = ()
-    formats: Annotated[tuple[FormatName, ...], BeforeValidator(_names)] = ("png",)
+    formats: Annotated[tuple[FigureFormat, ...], BeforeValidator(_names)] = ("png",)
 
 
 class Scenario(Document):

@@ -15,6 +15,7 @@ import numpy as np
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.loads import Base, BasePath, Distributed, Wrench
+from pliant.options import AxesName, Station
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -40,7 +41,7 @@ class _BasePath(BasePath):
 
 
 def wrench(
-    force: Any = ZERO, moment: Any = ZERO, link: str | None = None, x: float | str = "tip", axes: str = "base"
+    force: Any = ZERO, moment: Any = ZERO, link: str | None = None, x: float | Station = "tip", axes: AxesName = "base"
 ) -> Wrench:
     """Force (N) and moment (N m) on a section: see `pliant.loads.Wrench`."""
     if force is ZERO and moment is ZERO:
@@ -53,9 +54,9 @@ def distributed(
     force: Any = ZERO,
     moment: Any = ZERO,
     link: str | None = None,
-    start: float | str = 0.0,
-    end: float | str = "tip",
-    axes: str = "base",
+    start: float | Station = 0.0,
+    end: float | Station = "tip",
+    axes: AxesName = "base",
     profile: Mapping[str, Any] | None = None,
 ) -> Distributed:
     """Force (N/m) and moment (N) per length; `profile: {x: [...], factor: [...]}` varies them along the link."""

@@ -11,11 +11,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, Thr
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
+from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
 from pliant.sweeps.sweep_file import SweepStudy
@@ -26,7 +27,7 @@ CHUNK = 8192
 """Arms of a batch between two entries in the journal."""
 AHEAD = 4
 """Points in flight for each thread of a cluster."""
-BATCH_METHODS = ("rk4", "dopri5")
+BATCH_METHODS = get_args(BatchMethodName)
 
 
 # --------------------------------------------------------------------------------------------------------- batches

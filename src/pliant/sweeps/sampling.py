@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.options import SamplingName, ScaleName
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Description, angle, sequence
 
@@ -28,7 +29,7 @@ class Axis(Description):
     start: Angle | None = Field(None, alias="from")
     to: Angle | None = None
     count: int | None = Field(None, ge=1)
-    scale: Literal["linear", "log"] = "linear"
+    scale: ScaleName = "linear"
     mean: Angle | None = None
     deviation: Angle | None = None
 
@@ -73,7 +74,7 @@ class Axis(Description):
 class Sample(Description):
     """How points are chosen."""
 
-    method: Literal["grid", "random", "sobol", "latin-hypercube"] = "grid"
+    method: SamplingName = "grid"
     count: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
 

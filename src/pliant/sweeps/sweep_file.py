@@ -17,12 +17,13 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, field_validator, model_validator
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError
+from pliant.options import EngineName
 from pliant.robot.faults import clash, fault, short, suggestion
 from pliant.robot.fields import FORMAT, Document, sequence
 from pliant.robot.files import read_document, validated
@@ -59,7 +60,7 @@ class SweepStudy(Document):
     vary: Annotated[dict[str, Axis], BeforeValidator(_axes)]
     sample: Sample = Sample()
     metrics: tuple[str, ...] = ("peak_deflection", "settling_time", "residual_vibration", "energy")
-    engine: Literal["auto", "points", "batch"] = "auto"
+    engine: EngineName = "auto"
 
     @field_validator("metrics", mode="before")
     @classmethod

@@ -12,6 +12,7 @@ from pliant.arrays import Array
 from pliant.dynamics.sliding_links import rest_state
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import JointsName
 from pliant.signatures import checked
 from pliant.view.style import WIDTH, Paths, figure, line
 
@@ -26,7 +27,7 @@ def frequency_map(
     values: ArrayLike,
     at: Mapping[str, float] | None = None,
     count: int = 4,
-    joints: str = "locked",
+    joints: JointsName = "locked",
     path: Paths = None,
 ) -> Figure:
     """The first frequencies of an arm while one joint goes through `values` and the others stand.
@@ -65,7 +66,7 @@ def frequency_map(
     return figure(draw, WIDTH, 2.8, path)
 
 
-def _frequencies(model: Model, joint: str, positions: Array, at: Mapping[str, float], joints: str) -> Array:
+def _frequencies(model: Model, joint: str, positions: Array, at: Mapping[str, float], joints: JointsName) -> Array:
     """(K, modes) Hz."""
     q = rest_state(model.chain)
     for name, value in at.items():

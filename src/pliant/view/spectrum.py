@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.options import JointsName
 from pliant.runs.results import Result
 from pliant.view.style import length_unit, line, time_axis
 
-STYLES = {"free": (0, (5, 2)), "locked": (0, (1, 1.5))}
+STYLES: dict[JointsName, tuple[int, tuple[float, float]]] = {"free": (0, (5, 2)), "locked": (0, (1, 1.5))}
 """How the arm's own frequencies are marked."""
 
 
@@ -50,7 +51,7 @@ def spectrum(page: Any, result: Result) -> None:
         return
     f, height = amplitudes(result.t, tip_deflection(result))
     unit, scale = length_unit(float(height.max()))
-    marks = {name: _model_frequencies(result, name) for name in ("free", "locked")}
+    marks: dict[JointsName, Array] = {name: _model_frequencies(result, name) for name in ("free", "locked")}
     top = _upper_end(f, marks)
     shown = f <= top
     axes.semilogy(f[shown], np.maximum(scale * height[shown], 1e-300), **line(0), label="tip deflection")
@@ -117,11 +118,11 @@ def spectrogram(page: Any, result: Result) -> None:
     page.colorbar(image, ax=axes, label=f"log10 of amplitude ({unit})")
 
 
-def _model_frequencies(result: Result, joints: str, row: int = -1) -> Array:
+def _model_frequencies(result: Result, joints: JointsName, row: int = -1) -> Array:
     return result.model.frequencies(result.q[row], joints, p=result.parameters)
 
 
-def _upper_end(f: Array, marks: dict[str, Array]) -> float:
+def _upper_end(f: Array, marks: dict[JointsName, Array]) -> float:
     """Up to 1.3 times the third frequency of the arm, as far as the rows of the result reach."""
     known = np.sort(np.concatenate([values[values > 0] for values in marks.values()]))
     return float(min(f[-1], 1.3 * known[: max(6, 1)][-1])) if len(known) else float(f[-1])
