@@ -36,7 +36,19 @@ MIXED = 1e-6
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Values (k,) and their derivatives (k, P) by the parameters, whose paths are `parameters`."""
+    """Values (k,) and their derivatives (k, P) by the parameters, whose paths are `parameters`.
+
+    Attributes
+    ----------
+    values : (k,)
+        The quantities.
+    gradient : (k, P)
+        Their derivatives.
+    parameters : tuple of str
+        Paths of the numbers.
+    nominal : (P,)
+        Their values.
+    """
 
     values: Array
     gradient: Array
@@ -57,7 +69,28 @@ class Sensitivity:
 
 @checked
 def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: JointsName = "locked") -> Sensitivity:
-    """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi."""
+    """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    q : (n,) array, optional
+        Where to linearise; the rest state by default.
+    joints : "locked" or "free"
+        What is held.
+
+    Returns
+    -------
+    Sensitivity
+        Hz, and Hz per unit of each parameter.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> bool((pliant.analysis.frequency_sensitivity(model).gradient < 0).all())
+    True
+    """
     _require_parameters(model)
     state = np.zeros(model.n) if q is None else np.asarray(q, dtype=float)
     squares, Phi = model.modes(state, joints)
@@ -92,6 +125,26 @@ def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression],
     """`quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
 
     By the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    quantity : function
+        Of q, in CasADi operations.
+    joints : (m,) array
+        Positions at which the joints are held.
+
+    Returns
+    -------
+    Sensitivity
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> sag = pliant.analysis.rest_sensitivity(model, lambda q: q[2], [0.0, 0.0])
+    >>> bool(sag.gradient[0, 0] < 0)
+    True
     """
     _require_parameters(model)
     q, p, n, m = model.equilibrium(joints), model.parameter_symbols, model.n, model.n_joints
@@ -105,7 +158,25 @@ def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression],
 
 @checked
 def rest_slope(model: Model, q: ArrayLike) -> Array:
-    """(n, P) derivative of the state of static rest `q` by the parameters, joints held."""
+    """(n, P) derivative of the state of static rest `q` by the parameters, joints held.
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    q : (n,) array
+        A state of static rest.
+
+    Returns
+    -------
+    (n, P) array
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> pliant.analysis.rest_slope(model, model.equilibrium([0.0, 0.0])).shape
+    (4, 1)
+    """
     return statics.rest_slope(model, numbers("q", q, model.n))
 
 
@@ -129,6 +200,38 @@ def run_sensitivity(
     S = dx/dp is integrated beside the state, S' = (df/dx) S + df/dp, with the error control on both. `torque` and
     `controller` must be traced (or absent). `q0_slope` (n, P) says how the start depends on the parameters
     (`rest_slope` for a start at rest).
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    quantity : function
+        Of (t, q, qd), in CasADi operations.
+    t_end : float
+        Duration, s.
+    q0, qd0 : (n,) array, optional
+        Start; zero by default.
+    torque, controller : optional
+        As in `pliant.simulate`, but no Python functions.
+    motion : mapping, optional
+        Prescribed coordinates, as in `pliant.simulate`.
+    q0_slope : (n, P) array, optional
+        How the start depends on the parameters; zero by default.
+    method : str
+        As in `pliant.simulate`.
+    rtol, atol : float
+        Local error.
+
+    Returns
+    -------
+    Sensitivity
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> found = pliant.analysis.run_sensitivity(model, lambda t, q, qd: q[0], 0.05)
+    >>> found.gradient.shape
+    (1, 1)
     """
     _require_parameters(model)
     composed = compose(model, torque, controller, motion or {}, (), None, False)
@@ -193,6 +296,29 @@ def finite_difference(robot: Robot, path: str, quantity: Callable[[Robot], Array
     """Derivative of any result by a number of the robot: differences of fourth order (third, to one side, at a bound).
 
     `step` is relative to the value (absolute where the value is zero).
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    path : str
+        Of the number.
+    quantity : function
+        Of a robot, gives numbers.
+    step : float
+        Relative to the value (absolute where the value is zero).
+
+    Returns
+    -------
+    array
+        As `quantity` gives it, per unit of the number.
+
+    Examples
+    --------
+    >>> arm = pliant.load("two-link")
+    >>> slope = pliant.analysis.finite_difference(arm, "payload.mass", lambda robot: robot.model().frequencies())
+    >>> bool((slope < 0).all())
+    True
     """
     value = robot.paths().get(path)
     if value is None:

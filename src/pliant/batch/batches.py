@@ -109,6 +109,13 @@ def simulate_batch(
     ------
     SimulationError
         Every arm broke down.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> batch = pliant.simulate_batch(model, 0.05, p=[[0.0], [0.5], [1.0]], step=1e-3)
+    >>> batch.q.shape, [int(status) for status in batch.status]
+    ((3, 51, 4), [0, 0, 0])
     """
     given = Given.read(model, q0, qd0, torque, controller, p, device)
     _check(t_end, method, step, rtol, atol, output_step, device, precision)

@@ -37,6 +37,13 @@ class ComputedTorque(Controller):
     estimate : Model, optional
         What the controller believes the arm to be, with the same coordinates: (48) with an over-estimated stiffness is
         `estimate=robot.replace({"links.boom.beam.EI_z": 1.1 * EI}).model()`. The arm itself by default.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.ComputedTorque(kp=25.0, kv=10.0, reference=[0.5, 0.2])
+    >>> pliant.simulate(model, 0.05, controller=controller).stats.status
+    'finished'
     """
 
     kp: ArrayLike

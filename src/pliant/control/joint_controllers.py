@@ -43,6 +43,13 @@ class PD(Controller):
     -----
     y is what the torque works on: S^T q, the motor of an elastic drive or the shaft of the joint. The reference of a
     motor is the desired joint position plus the wind-up of its spring under the gravity torque.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.PD(kp=[500.0, 200.0], kd=[50.0, 20.0], reference=[0.0, 0.0])
+    >>> pliant.simulate(model, 0.05, controller=controller).stats.status
+    'finished'
     """
 
     kp: ArrayLike
@@ -60,7 +67,25 @@ class PD(Controller):
 @checked
 @dataclass(frozen=True)
 class PID(Controller):
-    """PD with an integral: Ki times the integral of (r - y), held while the torque is at its limit."""
+    """PD with an integral: Ki times the integral of (r - y), held while the torque is at its limit.
+
+    Parameters
+    ----------
+    kp, ki, kd : number, (m,) or (m, m)
+        Gains: N m/rad, N m/(rad s) and N m s/rad.
+    reference : Trajectory or (m,)
+        Desired joint positions.
+    gravity : "reference", "measured" or "none"
+        Torque that carries the undeformed arm, as in `PD`.
+    limit : number or (m,), optional
+        Torque limits.
+
+    Examples
+    --------
+    >>> law = pliant.control.PID(500.0, 100.0, 50.0, [0.0, 0.0]).bind(pliant.load("two-link").model())
+    >>> law.n_states
+    2
+    """
 
     kp: ArrayLike
     ki: ArrayLike
@@ -118,7 +143,27 @@ class _JointLaw(Law):
 
 @checked
 def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
-    """(m, 1) CasADi torques that carry the undeformed arm at these joint positions."""
+    """(m, 1) CasADi torques that carry the undeformed arm at these joint positions.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    joints : (m,) array or expression
+        Positions of the joints.
+
+    Returns
+    -------
+    expression
+        (m, 1), N m or N.
+
+    Examples
+    --------
+    >>> import casadi
+    >>> tau = pliant.control.gravity_torque(pliant.load("two-link").model(), [0.0, 0.0])
+    >>> print(np.array(casadi.evalf(tau)).ravel().round(3))
+    [98.1   24.525]
+    """
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):
         joints = numbers("joints", joints, m)
@@ -131,7 +176,30 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
 
 @checked
 def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
-    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s."""
+    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    q : (n,) or (m,) array
+        Where the inertia is taken.
+    frequency : float
+        wn, rad/s.
+    damping : float
+        zeta.
+
+    Returns
+    -------
+    kp, kd : (m,) array
+        N m/rad and N m s/rad.
+
+    Examples
+    --------
+    >>> kp, kd = pliant.control.natural_gains(pliant.load("two-link").model(), [0.0, 0.0], frequency=6.0)
+    >>> bool(np.allclose(kd, kp / 3))
+    True
+    """
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
     state = np.asarray(q, dtype=float)

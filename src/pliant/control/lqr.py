@@ -56,6 +56,16 @@ class LQR(Controller):
     Notes
     -----
     Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> regulator = pliant.control.LQR([0.0, 0.0], Q={"joints": 100.0, "flexible": 100.0, "rates": 1.0}, R=0.01)
+    >>> bool(regulator.design(model).poles.real.max() < 0)
+    True
+    >>> result = pliant.simulate(model, 0.05, q0=model.equilibrium([0.1, 0.0]), controller=regulator)
+    >>> result.tau.shape
+    (1001, 2)
     """
 
     joints: ArrayLike
@@ -71,7 +81,18 @@ class LQR(Controller):
         return law if self.sample_time is None else SampledLaw(law, self.sample_time, self.delay)
 
     def design(self, model: Model) -> Design:
-        """Configuration, linear system, gain and poles."""
+        """Configuration, linear system, gain and poles.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is driven.
+
+        Returns
+        -------
+        Design
+            State, torques, linear system, gain and poles.
+        """
         x0, u0 = rest_state(model, numbers("joints", self.joints, model.n_joints))
         A, B = system(model, x0, self.inner)
         Q, R = state_weight(model, self.Q), gain_matrix("R", self.R, model.n_joints)
@@ -90,6 +111,19 @@ class Design:
     """A regulator: state `x0` (2n,) and torques `u0` (m,) of the configuration, `A`, `B`, gain `G` (m, 2n), poles.
 
     Poles are eigenvalues of A - B G, in 1/s; of a sampled regulator, logarithms of the discrete ones over the period.
+
+    Attributes
+    ----------
+    x0 : (2n,)
+        State [q; qd] of the configuration.
+    u0 : (m,)
+        Torques that hold it.
+    A, B : (2n, 2n), (2n, m)
+        Linear system about it.
+    G : (m, 2n)
+        Gain: u = u0 - G (x - x0).
+    poles : (2n,) complex
+        1/s.
     """
 
     x0: Array

@@ -37,6 +37,7 @@ class RestToRest:
     torque : (times, values, "cubic")
         What `simulate(..., torque=)` takes to drive the arm open loop.
     duration : float
+        Seconds.
     t, q, qd, tau : (N,), (N, n), (N, n), (N, m)
         States and torques at nodes and collocation points.
     q0 : (n,)
@@ -46,6 +47,7 @@ class RestToRest:
     violation : float
         Largest violation of a constraint, in its own unit.
     iterations : int
+        Of the solver.
     """
 
     trajectory: Piecewise
@@ -80,6 +82,10 @@ def rest_to_rest(
 
     Parameters
     ----------
+    model : Model
+        The arm.
+    start, goal : (m,)
+        Joint positions, rad or m.
     duration : float
         Seconds; for objective "time" a first guess, and optional.
     torque_limit : number or (m,), optional
@@ -88,6 +94,18 @@ def rest_to_rest(
         Least integral of tau^2, or least duration.
     intervals, degree : int
         Grid: pieces of the motion, and collocation points in each.
+
+    Returns
+    -------
+    RestToRest
+        Trajectory, torques, cost.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> move = pliant.control.rest_to_rest(model, [0.0, 0.0], [0.3, 0.2], duration=1.5, intervals=6, degree=3)
+    >>> move.violation < 1e-6, float(move.t[-1])
+    (True, 1.5)
     """
     if intervals < 4 or degree < 2:
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")

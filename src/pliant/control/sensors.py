@@ -23,7 +23,15 @@ from pliant.signatures import checked
 
 @dataclass(frozen=True, kw_only=True)
 class Sensor:
-    """`noise` is the standard deviation of a reading, `quantum` the step of its digits (0: none), both in its unit."""
+    """`noise` is the standard deviation of a reading, `quantum` the step of its digits (0: none), both in its unit.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of a reading, in its unit.
+    quantum : float
+        Step of its digits, in its unit; 0 for none.
+    """
 
     noise: float = 0.0
     quantum: float = 0.0
@@ -35,14 +43,44 @@ class Sensor:
                 raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
 
     def expression(self, model: Model, q: Expression, qd: Expression, qdd: Expression) -> Expression:
-        """(k, 1) ideal reading."""
+        """(k, 1) ideal reading.
+
+        Parameters
+        ----------
+        model : Model
+            The arm.
+        q, qd, qdd : (n, 1) expression
+            Coordinates, rates and accelerations.
+
+        Returns
+        -------
+        expression
+            (k, 1).
+        """
         raise NotImplementedError
 
 
 @checked
 @dataclass(frozen=True)
 class Encoder(Sensor):
-    """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed."""
+    """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed.
+
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    side : "motor" or "link"
+        Of its drive.
+    rate : bool
+        Read the speed (rad/s, m/s) instead of the position.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> both = pliant.control.Measurement(model, [pliant.control.Encoder("upper"), pliant.control.Encoder("fore")])
+    >>> print(both.ideal([0.1, 0.2, 0.0, 0.0], np.zeros(model.n)))
+    [[0.1 0.2]]
+    """
 
     joint: str
     side: DriveSide = "motor"
@@ -62,6 +100,22 @@ class StrainGauge(Sensor):
     """Curvature (1/m) of a beam at station `x` (m from its root), in the plane "bending_y" or "bending_z".
 
     The strain at a distance d from the neutral axis is d times this.
+
+    Parameters
+    ----------
+    link : str
+        Name of the link.
+    x : float
+        Station, m from its root.
+    plane : "bending_y" or "bending_z"
+        Plane of the bending.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> gauge = pliant.control.Measurement(model, [pliant.control.StrainGauge("upper", 0.0)])
+    >>> bool(gauge.ideal(model.equilibrium([0.0, 0.0]), np.zeros(model.n))[0] < 0)  # it sags
+    True
     """
 
     link: str
@@ -88,7 +142,20 @@ class StrainGauge(Sensor):
 @checked
 @dataclass(frozen=True)
 class TipPosition(Sensor):
-    """Position of the tip in the base (m): the chosen `axes`, all three by default."""
+    """Position of the tip in the base (m): the chosen `axes`, all three by default.
+
+    Parameters
+    ----------
+    axes : tuple of int
+        Some of 0, 1, 2.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> tip = pliant.control.Measurement(model, [pliant.control.TipPosition((0, 1))])
+    >>> print(tip.ideal(np.zeros(model.n), np.zeros(model.n)))
+    [[2. 0.]]
+    """
 
     axes: tuple[int, ...] = (0, 1, 2)
 
@@ -103,7 +170,24 @@ class TipPosition(Sensor):
 @checked
 @dataclass(frozen=True)
 class Accelerometer(Sensor):
-    """Specific force (m/s^2) at a link's distal end along an axis of its distal frame: acceleration less gravity."""
+    """Specific force (m/s^2) at a link's distal end along an axis of its distal frame: acceleration less gravity.
+
+    Parameters
+    ----------
+    link : str
+        Name of the link.
+    axis : int
+        0, 1 or 2: x, y or z of the distal frame.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensor = pliant.control.Accelerometer("fore", axis=1)
+    >>> rest = model.equilibrium([0.0, 0.0])
+    >>> reading = pliant.control.Measurement(model, [sensor]).ideal(rest, np.zeros(model.n), model.holding_torque(rest))
+    >>> print((reading / 9.81).round(2))  # at rest it reads gravity
+    [[1.]]
+    """
 
     link: str
     axis: int = 1
@@ -125,7 +209,29 @@ class Accelerometer(Sensor):
 
 @checked
 class Measurement:
-    """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta."""
+    """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    sensors : sequence of Sensor
+        In the order of their readings.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensors = [pliant.control.Encoder(joint, noise=1e-3, quantum=1e-4) for joint in model.joints]
+    >>> measurement = pliant.control.Measurement(model, sensors)
+    >>> print(measurement.ideal([0.1, 0.2, 0.0, 0.0], np.zeros(4)))
+    [[0.1 0.2]]
+    >>> read = measurement.reader(seed=1)
+    >>> bool(np.abs(read(np.zeros(4), np.zeros(4), np.zeros(2))).max() < 0.01)
+    True
+    >>> C, D, y0 = measurement.matrices(np.zeros(8), np.zeros(2))
+    >>> C.shape, D.shape, y0.shape
+    ((2, 8), (2, 2), (2,))
+    """
 
     def __init__(self, model: Model, sensors: Sequence[Sensor]) -> None:
         if not len(sensors):
@@ -143,14 +249,49 @@ class Measurement:
         self.quantum = np.repeat([s.quantum for s in self.sensors], sizes)
 
     def expression(self, q: Expression, qd: Expression, tau: Expression) -> Expression:
-        """(k, 1) ideal readings under torques `tau`."""
+        """(k, 1) ideal readings under torques `tau`.
+
+        Parameters
+        ----------
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        tau : (m, 1) expression
+            Joint torques.
+
+        Returns
+        -------
+        expression
+            (k, 1).
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> measurement = pliant.control.Measurement(model, [pliant.control.Encoder("upper")])
+        >>> q, qd, tau = (casadi.SX.sym(name, size) for name, size in (("q", 4), ("qd", 4), ("tau", 2)))
+        >>> measurement.expression(q, qd, tau).shape
+        (1, 1)
+        """
         qdd = ca.SX.zeros(self.model.n)
         if self.needs_acceleration:
             qdd = self.model.equations.forward_dynamics(q, qd, tau)
         return self._ideal(q, qd, qdd, self.model.parameter_symbols)
 
     def ideal(self, q: Any, qd: Any, tau: Any = None) -> Array:
-        """Readings (..., k) without noise, at states (..., n) and torques (..., m)."""
+        """Readings without noise.
+
+        Parameters
+        ----------
+        q, qd : (n,) or (N, n) array
+            States.
+        tau : (m,) or (N, m) array, optional
+            Joint torques, for accelerometers; zero by default.
+
+        Returns
+        -------
+        (N, k) array
+            One row for one state.
+        """
         q, qd = np.atleast_2d(np.asarray(q, dtype=float)), np.atleast_2d(np.asarray(qd, dtype=float))
         tau = np.zeros((len(q), self.model.n_joints)) if tau is None else np.atleast_2d(np.asarray(tau, dtype=float))
         qdd = self.model.forward_dynamics(q, qd, tau) if self.needs_acceleration else np.zeros_like(q)
@@ -158,7 +299,18 @@ class Measurement:
         return np.array(self._ideal(q.T, qd.T, qdd.T, p.T), dtype=float).T
 
     def reader(self, seed: int = 0) -> Callable[[Array, Array, Array], Array]:
-        """A fresh instrument: a function of (q, qd, tau) that reads with noise (seeded) and quanta."""
+        """A fresh instrument: a function of (q, qd, tau) that reads with noise (seeded) and quanta.
+
+        Parameters
+        ----------
+        seed : int
+            Of the noise.
+
+        Returns
+        -------
+        function
+            Of (q, qd, tau), one state; gives (k,) readings.
+        """
         rng = np.random.default_rng(seed)
 
         def read(q: Array, qd: Array, tau: Array) -> Array:
@@ -167,13 +319,45 @@ class Measurement:
         return read
 
     def spoil(self, y: Array, rng: np.random.Generator) -> Array:
-        """Noise added, then rounded to the quanta."""
+        """Noise added, then rounded to the quanta.
+
+        Parameters
+        ----------
+        y : (..., k) array
+            Ideal readings.
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        (..., k) array
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> measurement = pliant.control.Measurement(model, [pliant.control.Encoder("upper", quantum=0.25)])
+        >>> print(measurement.spoil(np.array([0.3]), np.random.default_rng(0)))
+        [0.25]
+        """
         noisy = y + self.noise * rng.standard_normal(y.shape)
         step = np.where(self.quantum > 0, self.quantum, 1.0)
         return np.asarray(np.where(self.quantum > 0, np.round(noisy / step) * step, noisy))
 
     def matrices(self, x0: Array, u0: Array) -> tuple[Array, Array, Array]:
-        """C, D and the reading y0 of the linearisation about a state."""
+        """C, D and the reading y0 of the linearisation about a state.
+
+        Parameters
+        ----------
+        x0 : (2n,) array
+            State [q; qd].
+        u0 : (m,) array
+            Torques.
+
+        Returns
+        -------
+        C, D, y0 : (k, 2n), (k, m), (k,) array
+            y = y0 + C (x - x0) + D (u - u0).
+        """
         n, m = self.model.n, self.model.n_joints
         x, u = ca.SX.sym("x", 2 * n), ca.SX.sym("u", m)
         y, p = self.expression(x[:n], x[n:], u), self.model.parameter_symbols

@@ -30,6 +30,12 @@ class Sine(Trajectory):
         Radians.
     begin : float
         Seconds.
+
+    Examples
+    --------
+    >>> values, _, _ = pliant.control.Sine([2.0], frequency=0.5)([0.0, 0.5, 1.5])
+    >>> print(values[:, 0].round(9))
+    [ 0.  2. -2.]
     """
 
     def __init__(
@@ -55,7 +61,24 @@ class Sine(Trajectory):
 
 @checked
 class Pulse(Trajectory):
-    """`height` for `duration` seconds from `begin` on, zero elsewhere: a blow ("half-sine") or a push ("rectangle")."""
+    """`height` for `duration` seconds from `begin` on, zero elsewhere: a blow ("half-sine") or a push ("rectangle").
+
+    Parameters
+    ----------
+    height : (n,)
+        In the unit of what it drives.
+    duration : float
+        Seconds.
+    begin : float
+        Seconds.
+    shape : "half-sine" or "rectangle"
+
+    Examples
+    --------
+    >>> values, _, _ = pliant.control.Pulse([100.0], duration=0.2, begin=1.0)([0.9, 1.1, 1.3])
+    >>> print(values[:, 0].round(6))
+    [  0. 100.   0.]
+    """
 
     def __init__(self, height: ArrayLike, duration: float, begin: float = 0.0, shape: PulseName = "half-sine") -> None:
         self.height = numbers("height", height)
@@ -76,6 +99,19 @@ class Samples(Piecewise):
     """`values` (K, n) at `times` (K,), straight in between, the end values beyond.
 
     Its rate jumps: right for loads and references. A joint that is moved exactly wants `Waypoints`.
+
+    Parameters
+    ----------
+    times : (K,)
+        Rising, s.
+    values : (K, n)
+        In the unit of what it drives.
+
+    Examples
+    --------
+    >>> values, _, _ = pliant.control.Samples([0.0, 1.0], [[0.0], [4.0]])([0.25, 2.0])
+    >>> print(values[:, 0])
+    [1. 4.]
     """
 
     def __init__(self, times: ArrayLike, values: Sequence[ArrayLike] | ArrayLike) -> None:

@@ -24,7 +24,21 @@ class Piece:
 
 
 class Piecewise(Trajectory):
-    """Polynomials one after another; before the first and after `end` the end positions hold."""
+    """Polynomials one after another; before the first and after `end` the end positions hold.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        Start times and coefficients of rising powers.
+    end : float
+        Time at which the last piece ends, s.
+
+    Examples
+    --------
+    >>> spline = pliant.control.Waypoints([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])
+    >>> isinstance(spline, pliant.control.Piecewise)
+    True
+    """
 
     def __init__(self, pieces: Sequence[Piece], end: float) -> None:
         if not pieces:
@@ -52,6 +66,21 @@ class Waypoints(Piecewise):
     """Spline through `points` (K, n) at `times` (K,).
 
     Cubic (`order` 3, continuous acceleration, zero end rates) or quintic (`order` 5, zero end rates and accelerations).
+
+    Parameters
+    ----------
+    times : (K,)
+        Rising, s.
+    points : (K, n)
+        Rad or m.
+    order : int
+        3 or 5.
+
+    Examples
+    --------
+    >>> q, _, _ = pliant.control.Waypoints([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])(1.0)
+    >>> print(q.round(9))
+    [1.]
     """
 
     def __init__(self, times: ArrayLike, points: ArrayLike, order: int = 3) -> None:
@@ -82,6 +111,21 @@ class Phases(Trajectory):
     """Trajectories one after another: the first from the start, each of the others from its time in `times` on.
 
     It is as smooth as its parts are where they meet; each should begin where the one before has come to rest.
+
+    Parameters
+    ----------
+    parts : sequence of Trajectory
+        All of the same number of coordinates.
+    times : (len(parts) - 1,)
+        Begin of each but the first, s.
+
+    Examples
+    --------
+    >>> there = pliant.control.Quintic([0.0], [1.0], 1.0)
+    >>> back = pliant.control.Quintic([1.0], [0.0], 1.0, begin=2.0)
+    >>> q, _, _ = pliant.control.Phases([there, back], [2.0])([0.0, 1.5, 3.0])
+    >>> print(q[:, 0].round(9) + 0.0)
+    [0. 1. 0.]
     """
 
     def __init__(self, parts: Sequence[Trajectory], times: ArrayLike) -> None:

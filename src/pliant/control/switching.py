@@ -37,6 +37,13 @@ class Switch(Controller):
     A phase that has ended does not come back. For conditions this memory is a state of the controller: the time since
     the condition was first met. An adaptive method finds the moment by its error control; with a fixed step the moment
     is only known to within the step.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> hold, rest = (pliant.control.PD(500.0, 50.0, goal) for goal in ([0.1, 0.0], [0.0, 0.0]))
+    >>> pliant.simulate(model, 0.05, controller=pliant.control.Switch([hold, rest], until=[0.02])).stats.status
+    'finished'
     """
 
     phases: Sequence[Controller]

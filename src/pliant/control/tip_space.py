@@ -36,6 +36,8 @@ def inverse_kinematics(
 
     Parameters
     ----------
+    model : Model
+        The arm.
     target : (3,) or (4, 4)
         Position of the tip in the base, or its pose.
     guess : (m,), optional
@@ -44,11 +46,24 @@ def inverse_kinematics(
         Whether the arm sags under gravity at the solution (static rest), or is undeformed.
     tolerance : float
         Metres (and radians).
+    tries : int
+        Starts before it gives up.
+
+    Returns
+    -------
+    (m,) array
 
     Raises
     ------
     ModelError
         No solution: the target is out of reach.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> joints = pliant.control.inverse_kinematics(model, [1.0, 1.0, 0.0], guess=[0.1, 1.4], deflected=False)
+    >>> print(np.degrees(joints).round(6) + 0.0)
+    [ 0. 90.]
     """
     goal = _target(target)
     start = np.zeros(model.n_joints) if guess is None else numbers("guess", guess, model.n_joints)
@@ -172,6 +187,8 @@ class TipLine(Trajectory):
         Tip positions in the base; K >= 2.
     duration : float
         Seconds for the whole path, shared out by length.
+    begin : float
+        Time at which the motion starts.
     guess : (m,), optional
         Joint positions near those of the first point.
     deflected : bool
@@ -179,6 +196,14 @@ class TipLine(Trajectory):
     law : "cycloidal" or "quintic"
     samples : int
         Stations on each line.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> line = pliant.control.TipLine(model, [[1.2, 0.5, 0.0], [1.0, 0.8, 0.0]], 1.0, guess=[0.0, 0.8], samples=6)
+    >>> q, _, _ = line(1.0)
+    >>> print(model.tip_pose(model.equilibrium(q))[:3, 3].round(6) + 0.0)
+    [1.  0.8 0. ]
     """
 
     def __init__(

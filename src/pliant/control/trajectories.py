@@ -29,11 +29,38 @@ class Trajectory:
     """Times at which a derivative jumps: integration steps end there."""
 
     def expression(self, t: Expression) -> Expression:
-        """(n, 1) CasADi positions at time `t`."""
+        """(n, 1) CasADi positions at time `t`.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+
+        Returns
+        -------
+        expression
+            (n, 1).
+        """
         raise NotImplementedError
 
     def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
-        """(n, 1) CasADi positions, rates and accelerations at time `t` (any expression)."""
+        """(n, 1) CasADi positions, rates and accelerations at time `t` (any expression).
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+
+        Returns
+        -------
+        q, qd, qdd : (n, 1) expression
+
+        Examples
+        --------
+        >>> move = pliant.control.Quintic([0.0], [1.0], 2.0)
+        >>> [float(x) for x in move.derivatives(1.0)]
+        [0.5, 0.9375, 0.0]
+        """
         time = ca.SX.sym("t")
         q = ca.SX(self.expression(time))
         qd = ca.jacobian(q, time)
@@ -61,7 +88,28 @@ class Trajectory:
         return self.n
 
     def motion(self, model: Model, joints: Sequence[str] | None = None) -> dict[str, Trajectory]:
-        """Each joint's own trajectory by name, for `simulate(..., motion=)`; all joints in order by default."""
+        """Each joint's own trajectory by name, for `simulate(..., motion=)`; all joints in order by default.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is driven.
+        joints : sequence of str, optional
+            Names of the coordinates that it moves; all joints in order by default.
+
+        Returns
+        -------
+        dict of Trajectory
+            Of one coordinate each, by name.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> move = pliant.control.Cycloidal([0.0, 0.0], [0.2, 0.1], 0.1)
+        >>> result = pliant.simulate(model, 0.1, motion=move.motion(model))
+        >>> print(result.q[-1, :2].round(9))
+        [0.2 0.1]
+        """
         names = tuple(model.joints if joints is None else joints)
         if len(names) != self.n:
             raise ModelError(f"trajectory: it moves {self.n} coordinates, expected {len(names)} ({', '.join(names)})")
@@ -127,7 +175,18 @@ class _RestToRest(Trajectory):
         return ()
 
     def law(self, u: Expression) -> Expression:
-        """s(u), from 0 to 1 as u goes from 0 to 1."""
+        """s(u), from 0 to 1 as u goes from 0 to 1.
+
+        Parameters
+        ----------
+        u : expression
+            Share of the duration, from 0 to 1.
+
+        Returns
+        -------
+        expression
+            Share of the way.
+        """
         raise NotImplementedError
 
     def expression(self, t: Expression) -> Expression:
@@ -148,6 +207,13 @@ class Cycloidal(_RestToRest):
         Seconds from start to goal.
     begin : float
         Time at which the motion starts.
+
+    Examples
+    --------
+    >>> move = pliant.control.Cycloidal([0.0], [1.0], duration=2.0, begin=0.5)
+    >>> q, qd, qdd = move([0.5, 1.5, 2.5])
+    >>> print(q[:, 0].round(9), move.end)
+    [0.  0.5 1. ] 2.5
     """
 
     def law(self, u: Expression) -> Expression:
@@ -157,7 +223,23 @@ class Cycloidal(_RestToRest):
 
 @checked
 class MohanSaha(Cycloidal):
-    """Profile (38) of [MS07], theta_i = (pi / T) t - sin(2 pi t / T) / 2: every joint from 0 to pi, a cycloid."""
+    """Profile (38) of [MS07], theta_i = (pi / T) t - sin(2 pi t / T) / 2: every joint from 0 to pi, a cycloid.
+
+    Parameters
+    ----------
+    joints : int
+        How many coordinates move.
+    duration : float
+        T, seconds.
+    begin : float
+        Time at which the motion starts.
+
+    Examples
+    --------
+    >>> q, _, _ = pliant.control.MohanSaha(joints=1, duration=10.0)(5.0)
+    >>> print((q / np.pi).round(9))
+    [0.5]
+    """
 
     def __init__(self, joints: int = 6, duration: float = 10.0, begin: float = 0.0) -> None:
         if isinstance(joints, bool) or not isinstance(joints, int) or joints < 1:
@@ -167,7 +249,23 @@ class MohanSaha(Cycloidal):
 
 @checked
 class Quintic(_RestToRest):
-    """Fifth-order polynomial 10 u^3 - 15 u^4 + 6 u^5: zero rate and acceleration at both ends."""
+    """Fifth-order polynomial 10 u^3 - 15 u^4 + 6 u^5: zero rate and acceleration at both ends.
+
+    Parameters
+    ----------
+    start, goal : (n,)
+        Rad or m.
+    duration : float
+        Seconds from start to goal.
+    begin : float
+        Time at which the motion starts.
+
+    Examples
+    --------
+    >>> q, qd, _ = pliant.control.Quintic([0.0], [1.0], duration=2.0)(1.0)
+    >>> print(q.round(9), qd.round(9))
+    [0.5] [0.9375]
+    """
 
     def law(self, u: Expression) -> Expression:
         """10 u^3 - 15 u^4 + 6 u^5."""
@@ -176,7 +274,25 @@ class Quintic(_RestToRest):
 
 @checked
 class Trapezoidal(_RestToRest):
-    """Constant acceleration, constant rate, constant deceleration; `ramp` is the fraction of each of the two ramps."""
+    """Constant acceleration, constant rate, constant deceleration; `ramp` is the fraction of each of the two ramps.
+
+    Parameters
+    ----------
+    start, goal : (n,)
+        Rad or m.
+    duration : float
+        Seconds from start to goal.
+    begin : float
+        Time at which the motion starts.
+    ramp : float
+        Fraction of the duration that each of the two ramps takes.
+
+    Examples
+    --------
+    >>> _, qd, _ = pliant.control.Trapezoidal([0.0], [1.0], duration=2.0, ramp=0.25)(1.0)
+    >>> print(qd.round(6))
+    [0.666667]
+    """
 
     def __init__(
         self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0, ramp: float = 0.25
@@ -199,7 +315,21 @@ class Trapezoidal(_RestToRest):
 
 @checked
 class Step(Trajectory):
-    """A jump from `start` to `goal` at `time`: for references of controllers, not for prescribed motion."""
+    """A jump from `start` to `goal` at `time`: for references of controllers, not for prescribed motion.
+
+    Parameters
+    ----------
+    start, goal : (n,)
+        Positions before and after.
+    time : float
+        Of the jump, s.
+
+    Examples
+    --------
+    >>> q, _, _ = pliant.control.Step([0.0], [1.0], time=0.5)([0.4, 0.6])
+    >>> print(q[:, 0])
+    [0. 1.]
+    """
 
     def __init__(self, start: ArrayLike, goal: ArrayLike, time: float = 0.0) -> None:
         self.start = numbers("start", start)
@@ -214,7 +344,19 @@ class Step(Trajectory):
 
 @checked
 class Constant(Trajectory):
-    """A fixed position."""
+    """A fixed position.
+
+    Parameters
+    ----------
+    position : (n,)
+        Rad or m.
+
+    Examples
+    --------
+    >>> q, qd, qdd = pliant.control.Constant([0.1, 0.2])(3.0)
+    >>> print(q, qd)
+    [0.1 0.2] [0. 0.]
+    """
 
     def __init__(self, position: ArrayLike) -> None:
         self.position = numbers("position", position)

@@ -34,6 +34,31 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
     Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
     those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `shared_memory=` (CUDA), `digits=`,
     `limit=` (LaTeX), `fmi=`, `q0=` and `qd0=` (units).
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    to : str
+        A key of `EXPORTS`: "c", "python", "latex", "casadi", "cuda" or "fmu".
+    path : str or path
+        Folder to write, or the file of a unit.
+    force : bool
+        Replace what stands there.
+    **options : object
+        Those of the function behind the name.
+
+    Returns
+    -------
+    path
+        What was written.
+
+    Examples
+    --------
+    >>> from pliant.export import export
+    >>> folder = export(pliant.load("two-link").model(), "python", "arm", functions=["mass_matrix"])
+    >>> sorted(path.name for path in folder.iterdir())
+    ['README.md', 'robot.yaml', 'two_link_elastic_arm.py']
     """
     return EXPORTS[to](model, path, force=force, **options)
 

@@ -39,19 +39,38 @@ def export_fmu(
 
     Parameters
     ----------
-    path : path
+    model : Model
+        The arm.
+    path : str or path
         The file; `.fmu` is added where it is missing.
     fmi : "3.0" or "2.0"
+        Version of the standard.
     q0, qd0 : (n,), optional
         Start values of coordinates and rates, zero by default.
     force : bool
         Whether to replace a file that exists.
+
+    Returns
+    -------
+    path
+        The file.
+
+    Raises
+    ------
+    UnsupportedModel
+        No C compiler.
 
     Notes
     -----
     Inputs are the joint torques, held over a communication step; parameters are those of the model; outputs are joint
     and motor positions and rates, the tip position, and the strain at the root of each flexible link. Co-simulation
     integrates with an explicit method of order 5 whose step follows the tolerance of the experiment (1e-8 by default).
+
+    Examples
+    --------
+    >>> import shutil
+    >>> if shutil.which("cc"):
+    ...     assert pliant.export.export_fmu(pliant.load("two-link").model(), "arm").name == "arm.fmu"
     """
     target = Path(path)
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")

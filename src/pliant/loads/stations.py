@@ -22,7 +22,17 @@ AXES = ("base", "link", "section")
 
 
 class PointWrench(NamedTuple):
-    """Moment `n` and force `f`, in the axes of link number `place`, at the section `eta` = x / length."""
+    """Moment `n` and force `f`, in the axes of link number `place`, at the section `eta` = x / length.
+
+    Attributes
+    ----------
+    place : int
+        Number of the link.
+    eta : float
+        Part of its length.
+    n, f : (3, 1) expression
+        Moment, N m, and force, N.
+    """
 
     place: int
     eta: float

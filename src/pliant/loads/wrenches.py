@@ -34,7 +34,22 @@ class Load(Protocol):
     """What `simulate` and the statics of a model ask of a load; anything with this method will do."""
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces."""
+        """(n,) generalised forces.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+
+        Returns
+        -------
+        expression
+            (n, 1), N m or N.
+        """
 
 
 @checked
@@ -53,6 +68,15 @@ class Wrench:
     axes : "base", "link" or "section"
         A dead load keeps its direction in the base; a follower load turns with the section. At the tip, the axes of
         the section are those of the tip frame.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> weight = pliant.loads.Wrench(force=[0.0, -10.0, 0.0])  # at the tip of the last link
+    >>> print((model.holding_torque(np.zeros(4), loads=[weight]) - model.holding_torque(np.zeros(4))).round(6))
+    [20. 10.]
+    >>> pliant.simulate(model, 0.05, loads=[weight]).stats.status
+    'finished'
     """
 
     force: Vector = ZERO
@@ -62,7 +86,33 @@ class Wrench:
     axes: AxesName = "base"
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
-        """The loaded section; with `beyond` (link, eta), only if it is not nearer to the root of that link."""
+        """The loaded section; with `beyond` (link, eta), only if it is not nearer to the root of that link.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        beyond : (int, float), optional
+            Link and part of its length from which outwards the load counts; all of it by default.
+
+        Returns
+        -------
+        list of PointWrench
+            One, or none.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> [point] = pliant.loads.Wrench(force=[0.0, -10.0, 0.0]).points(model.chain, t, q, qd)
+        >>> point.place, point.eta
+        (1, 1.0)
+        """
         place = place_of(chain, self.link)
         eta = fraction(chain.links[place], self.x)
         if beyond is not None and (place != beyond[0] or eta < beyond[1]):
@@ -72,7 +122,30 @@ class Wrench:
         return [PointWrench(place, eta, ca.mtimes(R, n), ca.mtimes(R, f))]
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces."""
+        """(n,) generalised forces.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+
+        Returns
+        -------
+        expression
+            (n, 1), N m or N.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> q, qd = casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> pliant.loads.Wrench(force=[0.0, -10.0, 0.0]).expression(model.chain, casadi.SX.sym("t"), q, qd).shape
+        (4, 1)
+        """
         return generalised_forces(chain, q, self.points(chain, t, q, qd))
 
 
@@ -92,6 +165,14 @@ class Distributed:
     axes : "base", "link" or "section"
     profile : function, optional
         Factor on the load over x in metres, with NumPy arrays.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> wind = pliant.loads.Distributed(force=[0.0, -20.0, 0.0], link="fore", profile=lambda x: x)
+    >>> tau = model.holding_torque(np.zeros(model.n), loads=[wind]) - model.holding_torque(np.zeros(model.n))
+    >>> print(tau.round(4))
+    [16.6667  6.6667]
     """
 
     force: Vector = ZERO
@@ -103,7 +184,31 @@ class Distributed:
     profile: Callable[[Any], Any] | None = None
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
-        """Gauss points of the loaded stretch; with `beyond` (link, eta), of its part from that section outwards."""
+        """Gauss points of the loaded stretch; with `beyond` (link, eta), of its part from that section outwards.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        beyond : (int, float), optional
+            Link and part of its length from which outwards the load counts; all of it by default.
+
+        Returns
+        -------
+        list of PointWrench
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> len(pliant.loads.Distributed(force=[0.0, -20.0, 0.0]).points(model.chain, t, q, qd)) > 1
+        True
+        """
         place = place_of(chain, self.link)
         link = chain.links[place]
         low, high = fraction(link, self.start), fraction(link, self.end)
@@ -133,5 +238,28 @@ class Distributed:
         return values
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces."""
+        """(n,) generalised forces.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+
+        Returns
+        -------
+        expression
+            (n, 1), N m or N.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> q, qd = casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> pliant.loads.Distributed(force=[0.0, -20.0, 0.0]).expression(model.chain, casadi.SX.sym("t"), q, qd).shape
+        (4, 1)
+        """
         return generalised_forces(chain, q, self.points(chain, t, q, qd))

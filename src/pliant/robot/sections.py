@@ -121,16 +121,24 @@ class Section(Description):
 
     With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
     A beam keeps `x` as fractions: the taper stretches with its length.
+
+    Examples
+    --------
+    >>> pliant.Section(shape="box", width=0.04, height=0.06, thickness=0.003).height
+    0.06
+    >>> taper = pliant.Section(shape="rod", x=[0.0, 1.0], diameter=[0.02, 0.01])
+    >>> taper.diameter
+    (0.02, 0.01)
     """
 
-    shape: SectionShape
-    x: Stations | None = None
-    diameter: Dimension | None = None
-    outer_diameter: Dimension | None = None
-    inner_diameter: Dimension | None = None
+    shape: SectionShape = Field(description="which dimensions it has")
+    x: Stations | None = Field(None, description="m or fractions, of a taper")
+    diameter: Dimension | None = Field(None, description="m, of a rod")
+    outer_diameter: Dimension | None = Field(None, description="m, of a tube")
+    inner_diameter: Dimension | None = Field(None, description="m, of a tube")
     width: Dimension | None = Field(None, description="m, along y")
     height: Dimension | None = Field(None, description="m, along z")
-    thickness: Dimension | None = None
+    thickness: Dimension | None = Field(None, description="m, of the walls of a box")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -107,6 +107,15 @@ def simulate(
     ------
     SimulationError
         The run broke down: the message names time, step and coordinate, `error.result` holds what was computed.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> result = pliant.simulate(model, 0.1, q0={"upper": 0.3}, torque=[10.0, 0.0])
+    >>> result.stats.status, result.q.shape
+    ('finished', (1001, 4))
+    >>> bool(np.abs(result.energy_balance).max() < 1e-5)
+    True
     """
     _check_options(model, t_end, method, output_step, sample_time)
     torque, controller = read_input(model, torque, "torque"), read_input(model, controller, "controller")

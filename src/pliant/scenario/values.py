@@ -51,7 +51,22 @@ _COLUMNS = {"type": "object", "additionalProperties": _NUMBERS}
 
 
 class TorqueSamples(Description):
-    """Torques at times, linear in between and constant beyond: `{times: [...], values: {upper: [...]}}`."""
+    """Torques at times, linear in between and constant beyond: `{times: [...], values: {upper: [...]}}`.
+
+    Parameters
+    ----------
+    times : sequence of float
+        Rising, s.
+    values : mapping from joints to sequences of float
+        N m or N.
+
+    Examples
+    --------
+    >>> samples = pliant.scenario.TorqueSamples(times=[0.0, 1.0], values={"upper": [0.0, 5.0]})
+    >>> times, torques = samples.table(["upper", "fore"])
+    >>> torques.shape
+    (2, 2)
+    """
 
     times: Annotated[tuple[float, ...], PlainValidator(_numbers), WithJsonSchema(_NUMBERS)]
     values: Annotated[dict[str, tuple[float, ...]], PlainValidator(_columns), WithJsonSchema(_COLUMNS)]
@@ -66,7 +81,17 @@ class TorqueSamples(Description):
         return self
 
     def table(self, joints: Sequence[str]) -> tuple[Any, Any]:
-        """(K,) times and (K, joints) torques, as `simulate` takes them; joints not named get zero."""
+        """(K,) times and (K, joints) torques, as `simulate` takes them; joints not named get zero.
+
+        Parameters
+        ----------
+        joints : sequence of str
+            Names of the columns.
+
+        Returns
+        -------
+        times, torques : (K,), (K, len(joints)) array
+        """
         nothing = np.zeros(len(self.times))
         return np.array(self.times), np.column_stack([self.values.get(name, nothing) for name in joints])
 

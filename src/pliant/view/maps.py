@@ -35,6 +35,7 @@ def frequency_map(
     Parameters
     ----------
     model : Model
+        The arm.
     joint : str
         Name of the joint that moves.
     values : (K,)
@@ -44,7 +45,19 @@ def frequency_map(
     count : int
         Frequencies drawn.
     joints : "locked" or "free"
+        What is held.
     path : str, path or list of them, optional
+        Where to write it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> figure = pliant.view.frequency_map(pliant.load("two-link").model(), "fore", [0.0, 0.5, 1.0], count=2)
+    >>> len(figure.axes)
+    1
     """
     positions = np.asarray(values, dtype=float)
     if joint not in model.joints:
