@@ -797,7 +797,7 @@ class Model:
 
     def _out_shapes(self, name: str, function: Any) -> list[tuple[int, ...]]:
         """A column is a vector, unless it is a matrix of an arm that has but one coordinate."""
-        square = MATRICES.get(name, MATRICES.get(f"{name} {self.options.formulation}", ()))
+        square = MATRICES.get(f"{name} {self.options.formulation}", MATRICES.get(name, ()))
         sizes = [function.size_out(k) for k in range(function.n_out())]
         return [size if k in square or size[1] != 1 else size[:1] for k, size in enumerate(sizes)]
 
