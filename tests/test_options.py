@@ -12,7 +12,6 @@ import pytest
 
 import pliant
 from pliant import options
-from pliant.batch.batches import METHODS as BATCH_METHODS
 from pliant.control.shaping import SHAPERS
 from pliant.control.tip_space import LAWS
 from pliant.dynamics import FORMULATIONS
@@ -31,7 +30,7 @@ from pliant.view.style import FORMATS
 
 REGISTRIES = {
     "FormulationName": FORMULATIONS, "RotationName": ROTATIONS, "FunctionName": EXPRESSIONS, "FieldName": FIELDS,
-    "MethodName": METHODS, "BatchMethodName": BATCH_METHODS, "PrecisionName": PRECISIONS, "Interpolation": KINDS,
+    "MethodName": METHODS, "PrecisionName": PRECISIONS, "Interpolation": KINDS,
     "ShaperName": SHAPERS, "LineLaw": LAWS, "ExportName": EXPORTS, "TaskName": TASKS, "FigureName": FIGURES,
     "FigureFormat": FORMATS,
 }  # fmt: skip

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import PliantError
-from pliant.options import ExportName, FormulationName
+from pliant.options import BatchMethodName, ExportName, FormulationName, MethodName
 
 if TYPE_CHECKING:
     from pliant.model import Model
@@ -62,9 +62,9 @@ def run_checks() -> list[SelfCheck]:
 
 def parts() -> dict[str, Callable[[], None]]:
     """All parts, by name."""
-    from pliant.integrate import METHODS
+    names = get_args(MethodName)
 
-    runs = {f"simulate, {'default' if name == 'auto' else name}": functools.partial(_run, name) for name in METHODS}
+    runs = {f"simulate, {'default' if name == 'auto' else name}": functools.partial(_run, name) for name in names}
     exports = {f"export to {kind}": functools.partial(_export, kind) for kind in get_args(ExportName)}
     return {
         "formulations": _formulations,
@@ -202,7 +202,7 @@ def _reference() -> NDArray[np.float64]:
     return found
 
 
-def _run(method: str) -> None:
+def _run(method: MethodName) -> None:
     from pliant.integrate.steppers import FIXED
     from pliant.runs.simulation import simulate
 
@@ -226,7 +226,7 @@ def _batch_of_states() -> None:
     _require(model.forward_dynamics(*states), alone, 0.0, "a batch, compared with its states one by one,")
 
 
-def _batch_of_runs(method: str) -> None:
+def _batch_of_runs(method: BatchMethodName) -> None:
     """In two threads."""
     from pliant.batch import simulate_batch
     from pliant.kernels import set_threads

@@ -71,7 +71,7 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
             warnings.simplefilter("ignore", UserWarning)  # arms that break down are reported point by point
             batch = simulate_batch(
                 model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
-                step=s.step, method=s.method if s.method in BATCH_METHODS else "dopri5", rtol=s.rtol,
+                step=s.step, method="rk4" if s.method == "rk4" else "dopri5", rtol=s.rtol,
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s.surroundings, limits=s.limits,
                 breaks=s.breaks,
             )  # fmt: skip
