@@ -33,19 +33,8 @@ from pliant.runs import Event, Result, simulate
 from pliant.version import VERSION
 
 if TYPE_CHECKING:
-    from pliant import (
-        analysis,
-        batch,
-        control,
-        environments,  # noqa: F401  (needs an extra, see __all__)
-        export,
-        identification,
-        loads,
-        scenario,
-        studies,
-        sweeps,
-        view,
-    )
+    from pliant import analysis, batch, control, export, identification, loads, scenario, studies, sweeps, view
+    from pliant import environments as environments
     from pliant.batch import simulate_batch
     from pliant.identification import Identification, Recording, identify
     from pliant.scenario import Scenario

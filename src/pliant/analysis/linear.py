@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace
@@ -63,7 +63,7 @@ def frequency_response(
     system: StateSpace | Model,
     frequencies: ArrayLike,
     q: ArrayLike | None = None,
-    outputs: Callable[[Any, Any], Any] | None = None,
+    outputs: Callable[[Expression, Expression], Expression] | None = None,
 ) -> NDArray[np.complex128]:
     """Transfer matrix (N, outputs, inputs) C (i w - A)^-1 B + D at `frequencies` in Hz.
 

@@ -136,7 +136,7 @@ class Overestimation:
 
 @checked
 def overestimation(
-    model: Model, joints: ArrayLike, kp: Any, kv: Any, damping: float = 0.0, largest: float = 1.0
+    model: Model, joints: ArrayLike, kp: ArrayLike, kv: ArrayLike, damping: float = 0.0, largest: float = 1.0
 ) -> Overestimation:
     """The study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kv`.
 

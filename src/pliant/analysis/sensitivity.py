@@ -22,7 +22,7 @@ from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model, statics
 from pliant.options import JointsName, MethodName
-from pliant.protocols import Control, Torque
+from pliant.protocols import Control, PrescribedMotion, Torque
 from pliant.robot import Robot
 from pliant.runs.composition import Composition, compose
 from pliant.signatures import checked
@@ -183,13 +183,13 @@ def rest_slope(model: Model, q: ArrayLike) -> Array:
 @checked
 def run_sensitivity(
     model: Model,
-    quantity: Callable[[Any, Any, Any], Any],
+    quantity: Callable[[Expression, Expression, Expression], Expression],
     t_end: float,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,
-    motion: Mapping[str, Any] | None = None,
+    motion: Mapping[str, PrescribedMotion] | None = None,
     q0_slope: ArrayLike | None = None,
     method: MethodName = "auto",
     rtol: float = 1e-9,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.dynamics.kinematics import placements
@@ -277,7 +277,7 @@ class Measurement:
             qdd = self.model.equations.forward_dynamics(q, qd, tau)
         return self._ideal(q, qd, qdd, self.model.parameter_symbols)
 
-    def ideal(self, q: Any, qd: Any, tau: Any = None) -> Array:
+    def ideal(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike | None = None) -> Array:
         """Readings without noise.
 
         Parameters

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Expression
 from pliant.dynamics.bodies import ROTATIONS
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.kinematics import placements, twists
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.options import AxesName
 from pliant.shapes import gauss_rule
 
-Vector = Any
+Vector: TypeAlias = ArrayLike | Expression | Callable[..., ArrayLike | Expression | Sequence[float | Expression]]
 """Three numbers, a function of t, or a function of (t, q, qd)."""
-AXES = ("base", "link", "section")
 
 
 class PointWrench(NamedTuple):
@@ -83,10 +85,8 @@ def _rotation(link: ChainLink) -> Any:
     return ROTATIONS[getattr(getattr(link.body, "inner", link.body), "rotation", "exact")]
 
 
-def from_axes(chain: Chain, place: int, eta: float, axes: str, q: SX) -> SX:
+def from_axes(chain: Chain, place: int, eta: float, axes: AxesName, q: SX) -> SX:
     """(3, 3) rotation into link axes."""
-    if axes not in AXES:
-        raise ModelError(f"axes: got {axes!r}, expected one of {', '.join(AXES)}")
     if axes == "base":
         return list(placements(chain, q))[place].R.T
     link = chain.links[place]
@@ -149,7 +149,7 @@ def station_rule(link: ChainLink, low: float, high: float) -> Any:
 def vector(name: str, given: Vector, t: SX, q: SX | None = None, qd: SX | None = None) -> SX:
     """Three numbers or expressions from what the user gave."""
     try:
-        value = given
+        value: Any = given
         if callable(given):
             value = given(t) if q is None or _arguments(given) == 1 else given(t, q, qd)
         value = ca.SX(ca.vertcat(*value)) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Array
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.errors import ModelError
 from pliant.loads.stations import (
@@ -181,7 +183,7 @@ class Distributed:
     start: float | Station = 0.0
     end: float | Station = "tip"
     axes: AxesName = "base"
-    profile: Callable[[Any], Any] | None = None
+    profile: Callable[[Array], ArrayLike] | None = None
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, beyond: tuple[int, float] | None = None) -> list[PointWrench]:
         """Gauss points of the loaded stretch; with `beyond` (link, eta), of its part from that section outwards.

@@ -16,7 +16,9 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
+from pliant.loads import Load
 from pliant.model import Energy, Model
+from pliant.protocols import MovingBase
 from pliant.robot import Robot, beam_properties
 from pliant.runs import saved
 from pliant.signatures import checked
@@ -404,7 +406,7 @@ class Result:
         """
         return self._structure().stress(link, x, at, modulus)
 
-    def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
+    def acting(self, loads: Sequence[Load] = (), base: MovingBase | None = None) -> Result:
         """The result with the loads and base motion of its run given again: a file does not keep them.
 
         Parameters

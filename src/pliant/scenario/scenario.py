@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 import casadi as ca
 from pydantic import BeforeValidator, Field, model_validator
 
+from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError
 from pliant.integrate.steppers import FIXED
 from pliant.model import Model
@@ -195,7 +196,7 @@ class Scenario(Document):
         base = None if self.base is None else self.base.make()
         return {"loads": tuple(part.make() for part in self.loads), "base": base}
 
-    def start(self) -> tuple[Any, Any]:
+    def start(self) -> tuple[Array, Array]:
         """q and qd (n,) at the start; motors not named stand where their joints do.
 
         Returns
@@ -223,7 +224,7 @@ class Scenario(Document):
                     q[built.index(name)] = q[built.index(name.removesuffix(".motor"))]
         return q, qd
 
-    def run(self, progress: Any = None) -> Result:
+    def run(self, progress: bool | Callable[[float], None] | None = None) -> Result:
         """Simulate; see `pliant.simulate` for what it returns and raises.
 
         Parameters

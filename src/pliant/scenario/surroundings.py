@@ -16,6 +16,7 @@ from pliant.control.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.loads import Base, BasePath, Distributed, Wrench
 from pliant.options import AxesName, Station
+from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -40,6 +41,7 @@ class _BasePath(BasePath):
     breaks: tuple[float, ...] = ()
 
 
+@checked
 def wrench(
     force: Any = ZERO, moment: Any = ZERO, link: str | None = None, x: float | Station = "tip", axes: AxesName = "base"
 ) -> Wrench:
@@ -50,6 +52,7 @@ def wrench(
     return _Wrench(_vector("force", force), _vector("moment", moment), place, x, axes, _breaks(force, moment))
 
 
+@checked
 def distributed(
     force: Any = ZERO,
     moment: Any = ZERO,

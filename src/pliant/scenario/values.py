@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from pliant.arrays import Array
 from pliant.model import Model
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import Description, angle, number, sequence
@@ -80,7 +81,7 @@ class TorqueSamples(Description):
                 raise clash(f"`values.{name}` has {len(column)} numbers for {len(self.times)} times")
         return self
 
-    def table(self, joints: Sequence[str]) -> tuple[Any, Any]:
+    def table(self, joints: Sequence[str]) -> tuple[Array, Array]:
         """(K,) times and (K, joints) torques, as `simulate` takes them; joints not named get zero.
 
         Parameters
