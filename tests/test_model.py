@@ -13,6 +13,7 @@ import pytest
 import pliant
 from arms import random_robot, random_state
 from pliant import ModelError, UnsupportedModel
+from pliant.model import Formulation
 
 FORMULATIONS = list(pliant.FORMULATIONS)
 
@@ -350,3 +351,13 @@ def test_coordinate_without_inertia_is_named() -> None:
     robot = pliant.Robot(name="bad", links=[pliant.Link(name="arm", joint=pliant.Joint(axis=(1, 0, 0)), beam=beam)])
     with pytest.raises(ModelError, match=r"arm: the inertia matrix is singular.*add inertia about its axis"):
         robot.model()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_matrices_of_one_coordinate_stay_matrices(own: bool) -> None:
+    """By a formulation of the registry and by one that is not in it."""
+    robot = pliant.Robot(name="pendulum", links=[pliant.Link(name="rod", rigid=pliant.RigidBody.slender_rod(2.0, 0.7))])
+    denoc = pliant.FORMULATIONS["denoc"]
+    model = robot.model(Formulation("own", "nobody", denoc.mass_matrix, denoc.inertial_forces) if own else "denoc")
+    found = model.matrices([0.3], [0.1])
+    assert [x.shape for x in found] == [(1, 1), (1,), (1,), (1, 1), (1,)]

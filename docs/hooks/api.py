@@ -15,12 +15,13 @@ GROUPS = {
         "Material", "RigidBody", "Lump", "Shapes", "TipLoad",
     ),
     "Compute": ("Model", "FORMULATIONS"),
-    "Run": ("simulate", "Event", "Result", "Scenario"),
+    "Run": ("simulate", "simulate_batch", "Event", "Result", "Scenario"),
     "Errors": ("PliantError", "ModelError", "UnsupportedModel", "SimulationError"),
 }  # fmt: skip
 HEAD = """# API
 
 Public names of the package. Rooms such as `pliant.control`, `pliant.loads` and `pliant.view` have their own pages.
+Examples come after `import numpy as np` and `import pliant`; all of them run in `make test`.
 """
 
 

@@ -30,35 +30,43 @@ from pliant.robot import (
     load,
 )
 from pliant.runs import Event, Result, simulate
+from pliant.version import VERSION
 
 if TYPE_CHECKING:
-    from pliant import analysis, control, loads
+    from pliant import analysis, batch, control, export, identification, loads, scenario, studies, sweeps, view
+    from pliant import environments as environments
+    from pliant.batch import simulate_batch
     from pliant.identification import Identification, Recording, identify
     from pliant.scenario import Scenario
     from pliant.sweeps import sweep
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _LATER = {
-    "Scenario": "pliant.scenario",
-    "simulate_batch": "pliant.batch",
-    "Identification": "pliant.identification",
-    "Recording": "pliant.identification",
-    "identify": "pliant.identification",
-    "sweep": "pliant.sweeps",
+    **{"Identification": "identification", "Recording": "identification", "Scenario": "scenario"},
+    **{"identify": "identification", "simulate_batch": "batch", "sweep": "sweeps"},
 }
-_ROOMS = ("analysis", "control", "loads", "view", "studies", "environments", "sweeps", "export", "identification")
+_ROOMS = ("analysis", "batch", "control", "environments", "export", "identification", "loads", "scenario", "studies",
+          "sweeps", "view")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Imports on first use what is not needed to describe, compute and run one arm."""
     if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+        return getattr(import_module(f"pliant.{_LATER[name]}"), name)
     if name in _ROOMS:
         return import_module(f"pliant.{name}")
-    raise AttributeError(f"module 'pliant' has no attribute {name!r}")
+    from pliant.signatures import near
+
+    meant = near(name, __dir__())
+    raise AttributeError(f"module 'pliant' has no attribute {name!r}" + (f"; did you mean {meant!r}?" if meant else ""))
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "environments"]
+
+
+# Everything public but `environments`, which needs an extra: `from pliant import *` must work without it.
 __all__ = [
     "DH",
     "FORMULATIONS",
@@ -88,10 +96,18 @@ __all__ = [
     "UnsupportedModel",
     "analysis",
     "arms",
+    "batch",
     "control",
+    "export",
+    "identification",
     "identify",
     "load",
     "loads",
+    "scenario",
     "simulate",
+    "simulate_batch",
+    "studies",
     "sweep",
+    "sweeps",
+    "view",
 ]

@@ -9,22 +9,64 @@ LONGEST = 3000
 
 
 class PliantError(Exception):
-    """Base of every error that pliant raises on purpose."""
+    """Base of every error that pliant raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong; shortened where it is very long.
+
+    Examples
+    --------
+    >>> try:
+    ...     pliant.load("nowhere.yaml")
+    ... except pliant.PliantError as error:
+    ...     print(type(error).__name__)
+    ModelError
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message if len(message) <= LONGEST else f"{message[: LONGEST - 400]} ... {message[-300:]}")
 
 
 class ModelError(PliantError, ValueError):
-    """The description of an arm, or an argument about it, cannot be right."""
+    """The description of an arm, or an argument about it, cannot be right.
+
+    Examples
+    --------
+    >>> pliant.Beam(length=-1.0, mass_per_length=5.0)
+    Traceback (most recent call last):
+    pliant.errors.ModelError: Beam: length: got -1.0, expected a number above 0
+    """
 
 
 class UnsupportedModel(PliantError):
-    """A formulation, method or back end was asked for something that it does not have."""
+    """A formulation, method or back end was asked for something that it does not have.
+
+    Examples
+    --------
+    >>> pliant.load("two-link").model("dual-screw", stiffening=True)
+    Traceback (most recent call last):
+    pliant.errors.UnsupportedModel: formulation 'dual-screw' does not support stiffening; use one of: denoc, ...
+    """
 
 
 class SimulationError(PliantError):
-    """A run could not be finished; `result` holds what had been computed, if anything."""
+    """A run could not be finished; `result` holds what had been computed, if anything.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong, when and where.
+    result : Result, optional
+        What had been computed.
+
+    Examples
+    --------
+    >>> error = pliant.SimulationError("the run broke down at t = 0.3 s")
+    >>> error.result is None
+    True
+    """
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)

@@ -1,21 +1,22 @@
 """What the annotations of public functions promise, held at the door: `@checked` refuses what cannot be right.
 
-A public function says in its signature what it takes: a `Model`, a number, numbers, a name, a path. `@checked` reads
-that and answers anything else with one `ModelError` that names the argument, what was given and what was expected, so
-that the function itself, and everything behind it, may trust kinds and look after values only. An annotation that it
-does not know (`Any`, a protocol, an alias) admits everything.
+A public function says in its signature what it takes: a `Model`, a number, numbers, one of the names of an option, a
+path. `@checked` reads that and answers anything else with one `ModelError` that names the argument, what was given and
+what was expected, so that the function itself, and everything behind it, may trust kinds and look after values only.
+An annotation that it does not know (`Any`, a protocol, an alias) admits everything.
 """
 
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
 import inspect
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -51,7 +52,10 @@ def checked(target: F) -> F:
             return target(*given, **named)  # Python's own words about a call that does not fit
         for name, test in tests().items():
             if name in arguments and not test(arguments[name]):
-                raise ModelError(f"{name}: got {shown(arguments[name])}, expected {_words(texts[name])}")
+                words = _words(texts[name], getattr(target, "__globals__", {}))
+                meant = near(arguments[name], [word.strip("'") for word in words if word.startswith("'")])
+                remedy = f"; did you mean {meant!r}?" if meant else ""
+                raise ModelError(f"{name}: got {shown(arguments[name])}, expected {_listed(words)}{remedy}")
         return target(*given, **named)
 
     return held  # type: ignore[return-value]
@@ -70,6 +74,13 @@ def shown(value: object) -> str:
             return "a huge number"
         return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
     return f"an object of type {type(value).__name__}"
+
+
+def near(given: object, known: Iterable[str]) -> str | None:
+    """The name that was probably meant, if one is near to what was given."""
+    names = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.6) if isinstance(given, str) else ()
+    return names[found[0]] if found else None
 
 
 def require_loads(loads: Iterable[Any]) -> None:
@@ -105,6 +116,8 @@ def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
     if node.id in ("Sequence", "Iterable", "Mapping", "tuple"):
         return _container(node.id, inner)
     kind = names.get(node.id)
+    if get_origin(kind) is Literal:
+        return lambda value: isinstance(value, str) and value in get_args(kind)
     if not isinstance(kind, type) or kind is Any or getattr(kind, "_is_protocol", False):
         return _anything
     return lambda value: isinstance(value, kind)
@@ -195,9 +208,8 @@ WORDS = {
 }  # fmt: skip
 
 
-@functools.cache
-def _words(annotation: str) -> str:
-    """An annotation as a user reads it: "text, a path or None"."""
+def _words(annotation: str, names: Mapping[str, Any]) -> list[str]:
+    """What an annotation admits, as a user reads it: text, a path, None; 'exact', 'linear'."""
 
     def words(node: ast.expr) -> list[str]:
         if isinstance(node, ast.BinOp):
@@ -210,7 +222,12 @@ def _words(annotation: str) -> str:
                 return [f"{outer} ({joint.join(named)})"]
             return [outer]
         name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", str(getattr(node, "value", "")))
+        if get_origin(names.get(name)) is Literal:
+            return [repr(option) for option in get_args(names[name])]
         return [WORDS.get(name, f"an object of type {name}")]
 
-    found = list(dict.fromkeys(words(ast.parse(annotation, mode="eval").body)))
+    return list(dict.fromkeys(words(ast.parse(annotation, mode="eval").body)))
+
+
+def _listed(found: list[str]) -> str:
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"

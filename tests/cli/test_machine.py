@@ -172,7 +172,7 @@ def test_cache_shows_and_clears(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_p
         (("frequencies", "two-link", "--at", "upper=1,2"), "all positions by name or all in order"),
         (("frequencies", "two-link", "--at", "upper=north"), "expected a position"),
         (("frequencies", "two-link", "--joints", "loose"), "loose"),
-        (("count", "two-link", "--formulation", "denc"), "expected one of denoc"),
+        (("count", "two-link", "--formulation", "denc"), "did you mean 'denoc'?"),
         (("frobnicate",), "frobnicate"),
         (("info", "two-link", "--jsn"), "--jsn"),
         (("simulate",), "SCENARIO"),

@@ -37,7 +37,6 @@ Q = {"joints": 1.0, "rates": 1.0}
         (PD([1, 2, 3], 1, GOAL), r"kp: shape \(3,\), expected a number, 2 numbers"),
         (PD(1, np.ones((3, 3)), GOAL), "kd: shape"),
         (PD(1, 1, [0.1]), "reference: it moves 1 coordinates, expected 2"),
-        (PD(1, 1, GOAL, gravity="yes"), "gravity: got 'yes'"),
         (PD(1, 1, GOAL, limit=0.0), "limit: got 0.0, expected a positive number"),
         (PD(1, 1, GOAL, limit=[1.0, -1.0]), "limit: got"),
         (PID(1, [1, 2, 3], 1, GOAL), "ki: shape"),
@@ -49,7 +48,6 @@ Q = {"joints": 1.0, "rates": 1.0}
         (LQR(GOAL, -1.0, 1.0), "Q: smallest eigenvalue"),
         (LQR(GOAL, Q, 0.0), "R: smallest eigenvalue 0"),
         (LQR(GOAL, Q, [[1.0, 2.0], [0.0, 1.0]]), "R: expected a symmetric"),
-        (LQR(GOAL, Q, 1.0, inner="outer"), "inner: got 'outer'"),
         (LQR(GOAL, Q, 1.0, sample_time=0.0), "sample_time: got 0.0"),
         (Sampled(PD(1, 1, GOAL), -1.0), "sample_time: got -1.0"),
         (Sampled(PD(1, 1, GOAL), 0.1, delay=-0.1), "delay: got -0.1"),
@@ -62,7 +60,6 @@ Q = {"joints": 1.0, "rates": 1.0}
         (OutputFeedback(LQR(GOAL, Q, 1.0, "decoupling"), Observer(GOAL, [Encoder("upper")])), "regulator: expected"),
         (OutputFeedback(LQR(GOAL, Q, 1.0), Observer(GOAL, [Encoder("elbow")])), "joint: got 'elbow'"),
         (OutputFeedback(LQR(GOAL, Q, 1.0), Observer(GOAL, [StrainGauge("upper", 1.5)])), "x: got 1.5"),
-        (OutputFeedback(LQR(GOAL, Q, 1.0), Observer(GOAL, [StrainGauge("upper", plane="torsion")])), "plane: "),
         (OutputFeedback(LQR(GOAL, Q, 1.0), Observer(GOAL, [TipPosition((3,))])), "axes: got"),
         (OutputFeedback(LQR(GOAL, Q, 1.0), Observer(GOAL, [])), "sensors: expected at least one"),
     ],
@@ -70,6 +67,20 @@ Q = {"joints": 1.0, "rates": 1.0}
 def test_controllers_refuse(two_link, controller, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         pliant.simulate(two_link, 1.0, controller=controller)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PD(1, 1, GOAL, gravity="yes"), "gravity: got 'yes', expected 'reference', 'measured' or 'none'"),
+        (lambda: LQR(GOAL, Q, 1.0, inner="outer"), "inner: got 'outer', expected 'torque' or 'decoupling'"),
+        (lambda: Encoder("upper", side="both"), "side: got 'both', expected 'motor' or 'link'"),
+        (lambda: StrainGauge("upper", plane="torsion"), "plane: got 'torsion', expected 'bending_y' or 'bending_z'"),
+    ],
+)
+def test_names_of_options_are_refused_where_they_are_given(make, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        make()
 
 
 def test_an_estimate_of_another_arm_is_refused(two_link, beam) -> None:

@@ -114,7 +114,7 @@ def test_registered() -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(pliant.ModelError, match="did you mean `reach`"):
+    with pytest.raises(pliant.ModelError, match="did you mean 'reach'"):
         ArmEnv("two-link", "reech")
     with pytest.raises(pliant.ModelError, match="at least 1"):
         ArmVectorEnv(0)

@@ -154,12 +154,10 @@ def test_droop_of_the_crane(pose: tuple[float, ...], inner: float, outer: float)
         (Wrench(link=3), ("3", "arm")),
         (Wrench(x=2.5), ("2.5", "between 0 and 2")),
         (Wrench(x=-0.1), ("-0.1",)),
-        (Wrench(x="root"), ("root", "tip")),
         (Wrench(force=(1, 2)), ("force", "three")),
         (Wrench(force=(1, 2, np.nan)), ("force", "finite")),
         (Wrench(moment=lambda t: ca.sin(t)), ("moment", "three")),
         (Wrench(force=lambda t, q, qd: (q[99], 0, 0)), ("force", "(t, q, qd)")),
-        (Wrench(axes="world"), ("world", "section")),
         (Distributed(force=(0, 1, 0), start=1.5, end=0.5), ("start", "end")),
         (Distributed(profile=lambda x: 1.0), ("profile",)),
     ],
@@ -170,6 +168,12 @@ def test_bad_loads(load: object, words: tuple[str, ...]) -> None:
         with pytest.raises(pliant.ModelError) as caught:
             ask()
         assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize(("option", "given"), [("x", "root"), ("axes", "world")])
+def test_names_of_places_are_refused_at_once(option: str, given: str) -> None:
+    with pytest.raises(pliant.ModelError, match=f"{option}: got '{given}', expected .*(tip|section)"):
+        Wrench(**{option: given})
 
 
 def test_what_is_not_a_load() -> None:

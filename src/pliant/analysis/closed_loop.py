@@ -32,6 +32,32 @@ def closed_loop_matrix(
     """Jacobian of the closed loop x' = f(t, x), x = [q; qd; z], at a state: exact, no differences.
 
     `z` are the controller's own states, its initial ones by default. The matrix is (2n + n_z, 2n + n_z).
+
+    Parameters
+    ----------
+    model : Model
+        The arm that is driven.
+    controller : Controller
+        Of `pliant.control`, not sampled.
+    t : float
+        Time, s.
+    q : (n,) array
+        Coordinates.
+    qd : (n,) array, optional
+        Rates; zero by default.
+    z : (n_z,) array, optional
+        States of the controller; its initial ones by default.
+
+    Returns
+    -------
+    (2n + n_z, 2n + n_z) array
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.PD(500.0, 50.0, [0.0, 0.0])
+    >>> pliant.analysis.closed_loop_matrix(model, controller, 0.0, np.zeros(model.n)).shape
+    (8, 8)
     """
     return _Loop(model, controller).matrix(t, q, np.zeros(model.n) if qd is None else qd, z)
 
@@ -68,7 +94,36 @@ def closed_loop_eigenvalues(
     qd: ArrayLike | None = None,
     z: ArrayLike | None = None,
 ) -> Complex:
-    """Eigenvalues (rad/s) of `closed_loop_matrix`, sorted by imaginary then real part."""
+    """Eigenvalues (rad/s) of `closed_loop_matrix`, sorted by imaginary then real part.
+
+    Parameters
+    ----------
+    model : Model
+        The arm that is driven.
+    controller : Controller
+        Of `pliant.control`, not sampled.
+    t : float
+        Time, s.
+    q : (n,) array
+        Coordinates.
+    qd : (n,) array, optional
+        Rates; zero by default.
+    z : (n_z,) array, optional
+        States of the controller; its initial ones by default.
+
+    Returns
+    -------
+    (2n + n_z,) complex array
+        1/s.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.PD(500.0, 50.0, [0.0, 0.0])
+    >>> values = pliant.analysis.closed_loop_eigenvalues(model, controller, 0.0, model.equilibrium([0.0, 0.0]))
+    >>> bool(values.real.max() < 0)
+    True
+    """
     found = np.linalg.eigvals(closed_loop_matrix(model, controller, t, q, qd, z)).astype(complex)
     return np.asarray(found[np.lexsort((found.real, found.imag))])
 
@@ -79,6 +134,26 @@ class EigenvalueHistory:
 
     `links` (N, k) holds, for each eigenvalue, the name of the link with the largest share of its kinetic energy, or ""
     for motions of joints and controller states. `shapes` (N, n, k) are the coordinates in the eigenvectors.
+
+    Attributes
+    ----------
+    t : (N,)
+        Times, s.
+    values : (N, k) complex
+        Eigenvalues, 1/s.
+    links : (N, k)
+        Names of links, or "".
+    shapes : (N, n, k) complex
+        Coordinates in the eigenvectors.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.PD(500.0, 50.0, [0.0, 0.0])
+    >>> move = pliant.control.Quintic([0.0, 0.0], [0.5, 0.5], 1.0)
+    >>> history = pliant.analysis.eigenvalues_along(model, controller, [0.0, 0.5, 1.0], move)
+    >>> history.frequencies("upper", count=1).shape
+    (3, 1)
     """
 
     t: Array
@@ -87,7 +162,20 @@ class EigenvalueHistory:
     shapes: Complex
 
     def frequencies(self, link: str, count: int | None = None) -> Array:
-        """(N, count) imaginary parts > 0 of the vibrations of a link, rising, in rad/s."""
+        """(N, count) imaginary parts > 0 of the vibrations of a link, rising, in rad/s.
+
+        Parameters
+        ----------
+        link : str
+            Name of the link.
+        count : int, optional
+            How many; as many as there are at every time by default.
+
+        Returns
+        -------
+        (N, count) array
+            rad/s.
+        """
         rows = []
         for values, names in zip(self.values, self.links):
             vibrates = values.imag > 1e-3 * np.abs(values)  # pairs, not the rounding of a double real root
@@ -103,6 +191,29 @@ def eigenvalues_along(
     """Closed-loop eigenvalues along a motion, [TG95] Figs. 9 and 10.
 
     `path` is a joint trajectory (links undeformed) or states `(q, qd)`, each (N, n), such as those of a result.
+
+    Parameters
+    ----------
+    model : Model
+        The arm that is driven.
+    controller : Controller
+        Of `pliant.control`, not sampled.
+    times : (N,) array
+        Seconds.
+    path : Trajectory, or pair of (N, n) arrays
+        Of the joints (links undeformed), or the states (q, qd).
+
+    Returns
+    -------
+    EigenvalueHistory
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.PD(500.0, 50.0, [0.0, 0.0])
+    >>> states = np.zeros((2, model.n)), np.zeros((2, model.n))
+    >>> pliant.analysis.eigenvalues_along(model, controller, [0.0, 1.0], states).values.shape
+    (2, 8)
     """
     at = np.atleast_1d(np.asarray(times, dtype=float))
     q, qd = _states(model, at, path)
@@ -152,15 +263,29 @@ def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: 
 
     Parameters
     ----------
+    model : Model
+        The arm.
+    link : str
+        Name of the link.
     q : (n,), optional
         State: its free length matters for a sliding beam.
     load : TipLoad or mass, optional
         What the tip carries; by default the `tip_load` of the link's shapes, else nothing.
 
+    Returns
+    -------
+    (k,) array
+        Rising, rad/s.
+
     Notes
     -----
     From kinetic energy of the link and of the load, T = (M yd^2 + 2 D yd y'd + J y'd^2) / 2, and strain energy over the
     link's own shapes; so with modes as with elements these are Rayleigh quotients, never below the exact frequencies.
+
+    Examples
+    --------
+    >>> print((pliant.analysis.link_frequencies(pliant.load("two-link").model(), "upper") / (2 * np.pi)).round(2))
+    [7.91]
     """
     from scipy.linalg import eigh
 

@@ -21,6 +21,17 @@ class Convergence:
 
     `changes` are differences of neighbours; `limit` is the value extrapolated from the last three counts as a power law
     in 1/count, and `order` its power (NaN where the last three do not behave like one); `error` is |last - limit|.
+
+    Attributes
+    ----------
+    counts : (K,)
+        Numbers of shapes.
+    values : (K,)
+        The quantity.
+    limit : float
+        Extrapolated value.
+    order : float
+        Power of 1/count.
     """
 
     counts: tuple[int, ...]
@@ -45,7 +56,26 @@ class Convergence:
 
 @checked
 def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) -> Robot:
-    """The robot with `count` modes in every field that a link has, or `count` elements; by default on all links."""
+    """The robot with `count` modes in every field that a link has, or `count` elements; by default on all links.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    count : int
+        Modes of each field, or elements.
+    links : sequence of str, optional
+        Which links; all that bend by default.
+
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
+    >>> pliant.analysis.with_shapes(pliant.load("two-link"), 3).model().n
+    8
+    """
     if count < 1:
         raise ModelError(f"count: got {count!r}, expected at least 1")
     data: dict[str, Any] = robot.to_dict()
@@ -72,7 +102,30 @@ def convergence(
     counts: Sequence[int] = (1, 2, 3, 4, 6, 8),
     vary: Callable[[Robot, int], Robot] = with_shapes,
 ) -> Convergence:
-    """`quantity(robot)`, any number computed from a robot, for rising numbers of shapes."""
+    """`quantity(robot)`, any number computed from a robot, for rising numbers of shapes.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    quantity : function
+        Of a robot, gives a number.
+    counts : sequence of int
+        Rising.
+    vary : function
+        Of (robot, count), gives the robot with so many shapes.
+
+    Returns
+    -------
+    Convergence
+
+    Examples
+    --------
+    >>> arm = pliant.load("two-link")
+    >>> found = pliant.analysis.convergence(arm, lambda robot: robot.model().frequencies()[0], counts=(1, 2, 3))
+    >>> bool(abs(found.changes[1]) < abs(found.changes[0]))
+    True
+    """
     if len(counts) < 3 or any(b <= a for a, b in pairwise(counts)) or counts[0] < 1:
         raise ModelError(f"counts: got {tuple(counts)}, expected at least three rising positive counts")
     values = np.array([float(quantity(vary(robot, count))) for count in counts])

@@ -19,6 +19,7 @@ from pliant.dynamics.matrices import partition
 from pliant.dynamics.published import korayem_shafei, mohan_saha, theodore_ghosal
 from pliant.dynamics.published.korayem_shafei import Operations
 from pliant.kernels import Tape
+from pliant.options import FormulationName
 
 FUNCTIONS: dict[str, str] = {
     "inertia matrix": "M(q)",
@@ -107,14 +108,15 @@ def arm_size(chain: Chain) -> ArmSize:
 
 
 def tape_counts(
-    chain: Chain, formulations: Sequence[str] | None = None, functions: Sequence[str] = tuple(FUNCTIONS)
+    chain: Chain, formulations: Sequence[FormulationName] | None = None, functions: Sequence[str] = tuple(FUNCTIONS)
 ) -> list[Count]:
     """Counts of functions by formulations: all that can carry the chain by default."""
-    chosen = formulations or [f.name for f in FORMULATIONS.values() if features(chain) <= f.supports]
+    chosen: Sequence[FormulationName | Formulation]
+    chosen = formulations or [f for f in FORMULATIONS.values() if features(chain) <= f.supports]
     return [tape_count(chain, name, function) for name in chosen for function in functions]
 
 
-def tape_count(chain: Chain, formulation: str | Formulation, function: str) -> Count:
+def tape_count(chain: Chain, formulation: FormulationName | Formulation, function: str) -> Count:
     """Count of one function (a key of `FUNCTIONS`) by one formulation."""
     q, qd, x = (ca.SX.sym(name, chain.n) for name in ("q", "qd", "x"))
     by = equations(chain, formulation)
@@ -206,7 +208,7 @@ def _row(method: str, function: str, operations: Operations, text: str) -> Count
     return Count(method, function, operations.products, operations.sums, counts=text)
 
 
-def compare(chain: Chain, formulation: str = "denoc") -> list[CountComparison]:
+def compare(chain: Chain, formulation: FormulationName = "denoc") -> list[CountComparison]:
     """Every published count that fits the arm beside the tape of the same function by `formulation`.
 
     `denoc` never forms the equations: beside a count of forming stands its whole forward dynamics, which solves them

@@ -9,16 +9,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace, read_state
+from pliant.options import JointsName
 from pliant.signatures import checked, shown
 
 
 @checked
 def to_control(system: StateSpace, model: Model | None = None) -> Any:
-    """The system as `control.StateSpace` of python-control, with names of states and inputs if the model is given."""
+    """The system as `control.StateSpace` of python-control, with names of states and inputs if the model is given.
+
+    Parameters
+    ----------
+    system : StateSpace
+        Of `Model.linearize`.
+    model : Model, optional
+        Gives names to states and inputs.
+
+    Returns
+    -------
+    control.StateSpace
+
+    Raises
+    ------
+    UnsupportedModel
+        python-control is not installed.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> pliant.analysis.to_control(model.linearize(np.zeros(model.n)), model).nstates
+    8
+    """
     try:
         import control  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -39,11 +63,32 @@ def frequency_response(
     system: StateSpace | Model,
     frequencies: ArrayLike,
     q: ArrayLike | None = None,
-    outputs: Callable[[Any, Any], Any] | None = None,
+    outputs: Callable[[Expression, Expression], Expression] | None = None,
 ) -> NDArray[np.complex128]:
     """Transfer matrix (N, outputs, inputs) C (i w - A)^-1 B + D at `frequencies` in Hz.
 
     Of a linear system, or of a model about `q` (rest at zero by default), with `outputs(q, qd)` as for `linearize`.
+
+    Parameters
+    ----------
+    system : StateSpace or Model
+        What is excited.
+    frequencies : (N,) array
+        Hz.
+    q : (n,) array, optional
+        Of a model: where it is linearised.
+    outputs : function, optional
+        Of a model: y = outputs(q, qd) in CasADi operations.
+
+    Returns
+    -------
+    (N, outputs, inputs) complex array
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> pliant.analysis.frequency_response(model, [1.0, 2.0], outputs=lambda q, qd: q[0]).shape
+    (2, 1, 2)
     """
     if isinstance(system, Model):
         system = system.linearize(read_state(system, q), outputs=outputs)
@@ -73,6 +118,12 @@ class Modes:
         Share of each coordinate in the kinetic energy of the mode; rows sum to 1 (shares of coupled coordinates may be
         negative).
     coordinates : names of the columns of `participation`
+
+    Examples
+    --------
+    >>> modes = pliant.analysis.modes(pliant.load("two-link").model(), sensors=[pliant.control.Encoder("upper")])
+    >>> modes.uncontrollable(), modes.unobservable(), modes.owner(3)
+    ([], [], 'fore.bending_y.1')
     """
 
     frequencies: Array
@@ -83,25 +134,77 @@ class Modes:
     coordinates: tuple[str, ...]
 
     def uncontrollable(self, tolerance: float = 1e-9) -> list[int]:
-        """Rows that no torque can move."""
+        """Rows that no torque can move.
+
+        Parameters
+        ----------
+        tolerance : float
+            Of the cosine.
+
+        Returns
+        -------
+        list of int
+        """
         return [k for k, row in enumerate(self.control) if np.abs(row).max(initial=0.0) < tolerance]
 
     def unobservable(self, tolerance: float = 1e-9) -> list[int]:
-        """Rows that no sensor sees."""
+        """Rows that no sensor sees.
+
+        Parameters
+        ----------
+        tolerance : float
+            Of the share.
+
+        Returns
+        -------
+        list of int
+        """
         if self.observe is None:
             raise ModelError("unobservable: no sensors were given")
         return [k for k, row in enumerate(self.observe) if np.abs(row).max(initial=0.0) < tolerance]
 
     def owner(self, mode: int) -> str:
-        """The coordinate with the largest share of a mode."""
+        """The coordinate with the largest share of a mode.
+
+        Parameters
+        ----------
+        mode : int
+            Row of the tables.
+
+        Returns
+        -------
+        str
+            Name of the coordinate.
+        """
         return self.coordinates[int(np.argmax(self.participation[mode]))]
 
 
 @checked
 def modes(
-    model: Model, q: ArrayLike | None = None, joints: str = "free", sensors: Sequence[Sensor] | None = None
+    model: Model, q: ArrayLike | None = None, joints: JointsName = "free", sensors: Sequence[Sensor] | None = None
 ) -> Modes:
-    """Frequencies, shapes, controllability, observability and participation of the modes about `q`."""
+    """Frequencies, shapes, controllability, observability and participation of the modes about `q`.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    q : (n,) array, the joints alone, or a mapping, optional
+        Where to linearise; the rest state by default.
+    joints : "free" or "locked"
+        What is held.
+    sensors : sequence of Sensor, optional
+        Whose view of the modes is wanted.
+
+    Returns
+    -------
+    Modes
+
+    Examples
+    --------
+    >>> pliant.analysis.modes(pliant.load("two-link").model()).participation.shape
+    (4, 4)
+    """
     state = read_state(model, q)
     squares, Phi = model.modes(state, joints)
     M, S = model.mass_matrix(state), model.actuation

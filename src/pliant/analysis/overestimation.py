@@ -36,6 +36,12 @@ class Overestimation:
 
     Attributes
     ----------
+    M, K, C : (n, n)
+        Inertia, stiffness and damping about the configuration.
+    Gp, Gv : (m, m)
+        Gains of the decoupled joints.
+    joints, flexible : tuple of int
+        Which coordinates are which.
     H : (f, f)
         Matrix of (50).
     bound : float
@@ -43,6 +49,15 @@ class Overestimation:
     threshold : float
         Largest alpha (within the search) up to which every eigenvalue of the loop has a real part <= tolerance; 0 where
         any over-estimation destabilises.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> loop = pliant.analysis.overestimation(model, [0.0, 0.0], kp=25.0, kv=10.0, damping=1e-3)
+    >>> loop.effective_stiffness(0.1).shape, loop.matrix(0.1).shape
+    ((2, 2), (8, 8))
+    >>> loop.growth(0.0) < 0, loop.table([0.0, 0.1]).shape
+    (True, (2, 3))
     """
 
     M: Array
@@ -57,20 +72,61 @@ class Overestimation:
     threshold: float
 
     def effective_stiffness(self, alpha: float) -> Array:
-        """K - H dK of (50) for dK = alpha K."""
+        """K - H dK of (50) for dK = alpha K.
+
+        Parameters
+        ----------
+        alpha : float
+            Relative error of the stiffness.
+
+        Returns
+        -------
+        (f, f) array
+        """
         K = self.K[np.ix_(self.flexible, self.flexible)]
         return np.asarray(K - self.H @ (alpha * K))
 
     def matrix(self, alpha: float) -> Array:
-        """State matrix of the coupled loop (49), (50) with x = [q; qd]."""
+        """State matrix of the coupled loop (49), (50) with x = [q; qd].
+
+        Parameters
+        ----------
+        alpha : float
+            Relative error of the stiffness.
+
+        Returns
+        -------
+        (2n, 2n) array
+        """
         return _loop(self.M, self.K, self.C, self.Gp, self.Gv, list(self.joints), list(self.flexible), alpha)
 
     def growth(self, alpha: float) -> float:
-        """Largest real part (1/s) of the eigenvalues of the loop."""
+        """Largest real part (1/s) of the eigenvalues of the loop.
+
+        Parameters
+        ----------
+        alpha : float
+            Relative error of the stiffness.
+
+        Returns
+        -------
+        float
+            1/s.
+        """
         return float(np.linalg.eigvals(self.matrix(alpha)).real.max())
 
     def table(self, alphas: ArrayLike) -> Array:
-        """(N, 3): alpha, largest real part, smallest real part of the eigenvalues of K - H dK over the stiffest."""
+        """(N, 3): alpha, largest real part, smallest real part of the eigenvalues of K - H dK over the stiffest.
+
+        Parameters
+        ----------
+        alphas : (N,) array
+            Relative errors of the stiffness.
+
+        Returns
+        -------
+        (N, 3) array
+        """
         rows = []
         for alpha in np.atleast_1d(np.asarray(alphas, dtype=float)):
             spread = np.linalg.eigvals(self.effective_stiffness(float(alpha))).real
@@ -80,11 +136,35 @@ class Overestimation:
 
 @checked
 def overestimation(
-    model: Model, joints: ArrayLike, kp: Any, kv: Any, damping: float = 0.0, largest: float = 1.0
+    model: Model, joints: ArrayLike, kp: ArrayLike, kv: ArrayLike, damping: float = 0.0, largest: float = 1.0
 ) -> Overestimation:
     """The study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kv`.
 
     `damping` adds stiffness-proportional damping (seconds) to that of the links; thresholds are sought up to `largest`.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    joints : (m,) array
+        Joint positions of the configuration.
+    kp, kv : number, (m,) or (m, m)
+        G_p in 1/s^2 and G_v in 1/s.
+    damping : float
+        Stiffness-proportional, s.
+    largest : float
+        Of the search for the threshold.
+
+    Returns
+    -------
+    Overestimation
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> loop = pliant.analysis.overestimation(model, [0.0, 0.0], kp=25.0, kv=10.0, damping=1e-3)
+    >>> bool(0 <= loop.threshold <= 1)
+    True
     """
     given = np.asarray(joints, dtype=float)
     if given.shape != (model.n_joints,):

@@ -14,13 +14,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import numbers
 from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model, read_state, statics
+from pliant.options import JointsName, MethodName
+from pliant.protocols import Control, PrescribedMotion, Torque
 from pliant.robot import Robot
 from pliant.runs.composition import Composition, compose
 from pliant.signatures import checked
@@ -34,7 +36,19 @@ MIXED = 1e-6
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Values (k,) and their derivatives (k, P) by the parameters, whose paths are `parameters`."""
+    """Values (k,) and their derivatives (k, P) by the parameters, whose paths are `parameters`.
+
+    Attributes
+    ----------
+    values : (k,)
+        The quantities.
+    gradient : (k, P)
+        Their derivatives.
+    parameters : tuple of str
+        Paths of the numbers.
+    nominal : (P,)
+        Their values.
+    """
 
     values: Array
     gradient: Array
@@ -54,8 +68,29 @@ class Sensitivity:
 
 
 @checked
-def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: str = "locked") -> Sensitivity:
-    """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi."""
+def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: JointsName = "locked") -> Sensitivity:
+    """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    q : (n,) array, optional
+        Where to linearise; the rest state by default.
+    joints : "locked" or "free"
+        What is held.
+
+    Returns
+    -------
+    Sensitivity
+        Hz, and Hz per unit of each parameter.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> bool((pliant.analysis.frequency_sensitivity(model).gradient < 0).all())
+    True
+    """
     _require_parameters(model)
     state = read_state(model, q)
     squares, Phi = model.modes(state, joints)
@@ -86,10 +121,30 @@ def _mixing(K: Array, squares: Array, Phi: Array) -> float:
 
 
 @checked
-def rest_sensitivity(model: Model, quantity: Callable[[Any], Any], joints: ArrayLike) -> Sensitivity:
+def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression], joints: ArrayLike) -> Sensitivity:
     """`quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
 
     By the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    quantity : function
+        Of q, in CasADi operations.
+    joints : (m,) array
+        Positions at which the joints are held.
+
+    Returns
+    -------
+    Sensitivity
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> sag = pliant.analysis.rest_sensitivity(model, lambda q: q[2], [0.0, 0.0])
+    >>> bool(sag.gradient[0, 0] < 0)
+    True
     """
     _require_parameters(model)
     q, p, n, m = model.equilibrium(joints), model.parameter_symbols, model.n, model.n_joints
@@ -103,22 +158,40 @@ def rest_sensitivity(model: Model, quantity: Callable[[Any], Any], joints: Array
 
 @checked
 def rest_slope(model: Model, q: ArrayLike) -> Array:
-    """(n, P) derivative of the state of static rest `q` by the parameters, joints held."""
+    """(n, P) derivative of the state of static rest `q` by the parameters, joints held.
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    q : (n,) array
+        A state of static rest.
+
+    Returns
+    -------
+    (n, P) array
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> pliant.analysis.rest_slope(model, model.equilibrium([0.0, 0.0])).shape
+    (4, 1)
+    """
     return statics.rest_slope(model, numbers("q", q, model.n))
 
 
 @checked
 def run_sensitivity(
     model: Model,
-    quantity: Callable[[Any, Any, Any], Any],
+    quantity: Callable[[Expression, Expression, Expression], Expression],
     t_end: float,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
-    torque: Any = None,
-    controller: Any = None,
-    motion: Mapping[str, Any] | None = None,
+    torque: Torque | None = None,
+    controller: Control | None = None,
+    motion: Mapping[str, PrescribedMotion] | None = None,
     q0_slope: ArrayLike | None = None,
-    method: str = "auto",
+    method: MethodName = "auto",
     rtol: float = 1e-9,
     atol: float = 1e-11,
 ) -> Sensitivity:
@@ -127,6 +200,38 @@ def run_sensitivity(
     S = dx/dp is integrated beside the state, S' = (df/dx) S + df/dp, with the error control on both. `torque` and
     `controller` must be traced (or absent). `q0_slope` (n, P) says how the start depends on the parameters
     (`rest_slope` for a start at rest).
+
+    Parameters
+    ----------
+    model : Model
+        With parameters.
+    quantity : function
+        Of (t, q, qd), in CasADi operations.
+    t_end : float
+        Duration, s.
+    q0, qd0 : (n,) array, optional
+        Start; zero by default.
+    torque, controller : optional
+        As in `pliant.simulate`, but no Python functions.
+    motion : mapping, optional
+        Prescribed coordinates, as in `pliant.simulate`.
+    q0_slope : (n, P) array, optional
+        How the start depends on the parameters; zero by default.
+    method : str
+        As in `pliant.simulate`.
+    rtol, atol : float
+        Local error.
+
+    Returns
+    -------
+    Sensitivity
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+    >>> found = pliant.analysis.run_sensitivity(model, lambda t, q, qd: q[0], 0.05)
+    >>> found.gradient.shape
+    (1, 1)
     """
     _require_parameters(model)
     composed = compose(model, torque, controller, motion or {}, (), None, False)
@@ -191,6 +296,29 @@ def finite_difference(robot: Robot, path: str, quantity: Callable[[Robot], Array
     """Derivative of any result by a number of the robot: differences of fourth order (third, to one side, at a bound).
 
     `step` is relative to the value (absolute where the value is zero).
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    path : str
+        Of the number.
+    quantity : function
+        Of a robot, gives numbers.
+    step : float
+        Relative to the value (absolute where the value is zero).
+
+    Returns
+    -------
+    array
+        As `quantity` gives it, per unit of the number.
+
+    Examples
+    --------
+    >>> arm = pliant.load("two-link")
+    >>> slope = pliant.analysis.finite_difference(arm, "payload.mass", lambda robot: robot.model().frequencies())
+    >>> bool((slope < 0).all())
+    True
     """
     value = robot.paths().get(path)
     if value is None:

@@ -134,7 +134,33 @@ def equations(
     model: Model, torque: Any = None, controller: Any = None, motion: Mapping[str, Any] | None = None,
     loads: Sequence[Any] | Any = (), base: Any = None, work: bool = False,
 ) -> BatchEquations:  # fmt: skip
-    """The equations that a batch integrates."""
+    """The equations that a batch integrates.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    torque, controller : optional
+        As in `simulate_batch`.
+    motion : mapping, optional
+        Prescribed coordinates.
+    loads : Load or sequence of Load
+        The same for all arms.
+    base : MovingBase, optional
+        Motion of the base.
+    work : bool
+        Also integrate the work done.
+
+    Returns
+    -------
+    BatchEquations
+
+    Examples
+    --------
+    >>> from pliant.batch import equations
+    >>> equations(pliant.load("two-link").model()).function.n_in() > 0
+    True
+    """
     drives = (read_drive(model, torque, "torque"), read_drive(model, controller, "controller"))
     return composed(model, *drives, motion or {}, listed(loads), base, work)
 

@@ -58,16 +58,38 @@ class BatchResult:
 
     Attributes
     ----------
-    t : (N,) seconds
+    t : (N,)
+        Times, s.
     q, qd : (B, N, n)
         Coordinates and rates; NaN behind the end of an arm that broke down or met a limit. CuPy arrays where the
         batch was given device arrays.
+    arrays : dict
+        Histories as they are kept.
+    model : Model
+        Of all arms.
     parameters : (B, P)
         Values of `parameter_names`: the model's, then the controller's.
+    parameter_names : tuple of str
+        Of the columns of `parameters`.
     status, ended : (B,)
         0 finished, 1 broke down, 2 stopped at a limit; and the time of the last row that holds.
     steps, refused : (B,)
         Steps taken and refused by adaptive methods.
+    stats : BatchStats
+        Method, device, evaluations and times.
+    path : path, optional
+        Where the histories are stored.
+    equations, inputs : object
+        What torques are read from.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> batch = pliant.simulate_batch(model, 0.05, q0=np.zeros((3, model.n)), step=1e-3)
+    >>> batch.arm(0).q.shape, sorted(batch.summary())[:2]
+    ((51, 4), ['ended', 'refused'])
+    >>> pliant.batch.BatchResult.load(batch.save("batch.nc")).q.shape
+    (3, 51, 4)
     """
 
     t: Array
@@ -152,7 +174,17 @@ class BatchResult:
         return values
 
     def arm(self, index: int) -> Result:
-        """The history of one arm by itself, up to its last valid row."""
+        """The history of one arm by itself, up to its last valid row.
+
+        Parameters
+        ----------
+        index : int
+            Number of the arm.
+
+        Returns
+        -------
+        Result
+        """
         if not -len(self) <= index < len(self):
             raise ModelError(f"arm: got {index}, expected an index below {len(self)}")
         index %= len(self)
@@ -193,18 +225,43 @@ class BatchResult:
         return dataset(self.model, self.t, arrays, self.parameters, self.parameter_names, self.summary(), self.stats)
 
     def summary(self) -> dict[str, Any]:
-        """What there is one number of an arm."""
+        """One number per arm of everything that has one.
+
+        Returns
+        -------
+        dict of (B,) array
+        """
         return {name: getattr(self, name) for name in PER_ARM}
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF, whole or not at all."""
+        """Write NetCDF, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        path
+        """
         return saved.write(self.dataset, path)
 
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str]) -> BatchResult:
-        """Open a batch that was saved or stored; histories are read when they are asked for."""
+        """Open a batch that was saved or stored; histories are read when they are asked for.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        BatchResult
+        """
         with saved.reading(path, "batch", "batch_stats", ("q", "qd", "time", "parameters", *PER_ARM)) as file:
             data, model = file.data, saved.model_of(file.robot, file.options)
             names = tuple(map(str, data["parameter"].values))

@@ -13,6 +13,7 @@ import numpy as np
 from pliant.errors import UnsupportedModel
 from pliant.kernels.operations import CONST, INPUT, NAMES
 from pliant.model import Model
+from pliant.options import FunctionName
 
 _OPERATIONS: dict[str, Any] = {
     "neg": lambda a: -a, "sq": lambda a: a * a, "twice": lambda a: a + a, "sin": np.sin, "cos": np.cos,
@@ -21,7 +22,7 @@ _OPERATIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def evaluate(model: Model, function: str, *inputs: Any) -> Any:
+def evaluate(model: Model, function: FunctionName, *inputs: Any) -> Any:
     """The function of a model (see `Model.kernel`) at one state, as an array of long doubles."""
     tape = model.kernel(function).tape
     given = np.concatenate([np.asarray(x, dtype=np.longdouble).ravel() for x in inputs])

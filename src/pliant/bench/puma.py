@@ -15,6 +15,7 @@ from pliant.bench.extended import evaluate, relative_error
 from pliant.bench.findings import Comparison, Report, Side
 from pliant.bench.puma_peers import sympy_functions, toolbox_arm
 from pliant.bench.rigid_peers import RigidChain
+from pliant.options import FunctionName
 from pliant.robot import load
 from pliant.timing import Effort, alternating
 
@@ -34,7 +35,9 @@ class Puma:
             "forward_dynamics": (self.q, self.qd, self.tau),
         }
 
-    def compare(self, report: Report, effort: Effort, engine: str, theirs: dict[str, Callable[[], Any]]) -> None:
+    def compare(
+        self, report: Report, effort: Effort, engine: str, theirs: dict[FunctionName, Callable[[], Any]]
+    ) -> None:
         """One checked call of ours against the peer's, for each function that it has."""
         for name, run in theirs.items():
             ours = partial(getattr(self.model, name), *self.inputs[name])
@@ -60,7 +63,7 @@ def _toolbox(puma: Puma, report: Report, effort: Effort) -> None:
     import roboticstoolbox as rtb
 
     arm = toolbox_arm(puma.chain)
-    runs = {
+    runs: dict[FunctionName, Callable[[], Any]] = {
         "mass_matrix": lambda: arm.inertia(puma.q),
         "forward_dynamics": lambda: arm.accel(puma.q, puma.qd, puma.tau),
     }
@@ -81,7 +84,7 @@ def _sympy(puma: Puma, report: Report, effort: Effort) -> None:
         M, rhs = f(puma.q, puma.qd, puma.tau)
         return np.linalg.solve(M, rhs)
 
-    runs: dict[str, Callable[[], Any]] = {
+    runs: dict[FunctionName, Callable[[], Any]] = {
         "mass_matrix": lambda: f(puma.q, puma.qd, puma.tau)[0],
         "forward_dynamics": accelerations,
     }

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pliant.bench.peers import PeerRun, PlanarArm
+from pliant.options import StiffeningName
 from pliant.robot.files import load
 
 OUTPUT_STEP = 0.02
@@ -36,7 +37,7 @@ def motion(speed: float, T: float) -> Callable[[float], tuple[float, float]]:
     return at
 
 
-def pliant_run(speed: float, T: float, stiffening: bool | str = True, shapes: int = 3) -> PeerRun:
+def pliant_run(speed: float, T: float, stiffening: bool | StiffeningName = True, shapes: int = 3) -> PeerRun:
     """pliant over T + 1 seconds; first-order stiffening by `lagrange`, everything else by `denoc`."""
     from pliant.runs.simulation import simulate
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.bench.peers import PeerRun, PlanarArm
+from pliant.options import StiffeningName
 from pliant.robot import Robot, Shapes, TipLoad
 from pliant.robot.files import load
 
@@ -43,7 +44,7 @@ def pliant_run(
     *,
     method: str = "rk4",
     t_end: float = DURATION,
-    stiffening: bool | str = "second-order",
+    stiffening: bool | StiffeningName = "second-order",
     **options: Any,
 ) -> PeerRun:
     """pliant with stiffening; `options` go to `pliant.simulate`, such as step or rtol."""

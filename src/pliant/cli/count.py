@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -17,6 +17,7 @@ from pliant.cli.options import Flexible, Json, RobotFile, Tip, robot_of
 from pliant.cli.output import print_json, say, table
 from pliant.dynamics import FORMULATIONS, build_chain
 from pliant.errors import PliantError
+from pliant.options import FormulationName, FunctionName, RotationName
 from pliant.robot import Robot
 
 FUNCTIONS = {"mass_matrix": "inertia matrix", "bias": "right-hand side", "forward_dynamics": "forward dynamics"}
@@ -37,7 +38,7 @@ COLUMNS: list[Column] = []
 def command(
     file: RobotFile,
     rotation: Annotated[
-        Literal["exact", "linear"], typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
+        RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
     ] = "exact",
     stiffening: Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")] = False,
     formulation: Annotated[
@@ -108,9 +109,9 @@ def _show_published(rows: list[dict[str, Any]]) -> None:
     table(head, lines, left=2, title="published formulas and tables for this arm, beside denoc")
 
 
-def _counts(robot: Robot, formulation: str, rotation: str, stiffening: bool) -> dict[str, dict[str, Any]]:
-    model = robot.model(formulation, rotation=rotation, stiffening=stiffening)
-    return {function: dict(model.operation_count(function)) for function in FUNCTIONS}
+def _counts(robot: Robot, formulation: str, rotation: RotationName, stiffening: bool) -> dict[str, dict[str, Any]]:
+    model = robot.model(cast(FormulationName, formulation), rotation=rotation, stiffening=stiffening)
+    return {function: dict(model.operation_count(cast(FunctionName, function))) for function in FUNCTIONS}
 
 
 def _further(robot: Robot, formulation: str, function: str) -> list[str]:

@@ -18,6 +18,7 @@ from pliant.cli.output import megabytes, print_json
 from pliant.cli.self_test import run_checks
 from pliant.errors import PliantError
 from pliant.kernels import cache
+from pliant.version import VERSION
 
 PACKAGES = ("pliant", "numpy", "scipy", "casadi", "llvmlite", "pydantic", "xarray", "h5netcdf", "matplotlib")
 COMPILERS = ("cc", "gcc", "clang", "cl")
@@ -52,7 +53,7 @@ def examine() -> dict[str, Any]:
 
 def _version(name: str) -> str | None:
     try:
-        return metadata.version(name)
+        return VERSION if name == "pliant" else metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
 

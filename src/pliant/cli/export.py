@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, cast
 
 import typer
 
 from pliant.cli.options import Flexible, RobotFile, Tip, robot_of
 from pliant.errors import ModelError
+from pliant.options import ExportName, FmiVersion, FormulationName, RotationName
 
 _FOLDERS = ("c", "python", "casadi", "cuda")
 
@@ -16,7 +17,7 @@ _FOLDERS = ("c", "python", "casadi", "cuda")
 def command(
     file: RobotFile,
     to: Annotated[
-        Literal["c", "python", "latex", "casadi", "cuda", "fmu"],
+        ExportName,
         typer.Option(help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, or a functional mock-up unit."),
     ],
     out: Annotated[
@@ -27,7 +28,7 @@ def command(
         str | None, typer.Option(help="Formulation; lagrange for latex, else denoc.", metavar="NAME")
     ] = None,
     rotation: Annotated[
-        Literal["exact", "linear"], typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
+        RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
     ] = "exact",
     stiffening: Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")] = False,
     parameter: Annotated[
@@ -38,7 +39,7 @@ def command(
         list[str] | None,
         typer.Option(help="Only this function (c, python, casadi, cuda); may stand several times.", metavar="NAME"),
     ] = None,
-    fmi: Annotated[Literal["3.0", "2.0"], typer.Option(help="Version of the standard (fmu).")] = "3.0",
+    fmi: Annotated[FmiVersion, typer.Option(help="Version of the standard (fmu).")] = "3.0",
     shared_memory: Annotated[
         int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
     ] = 99,
@@ -58,7 +59,7 @@ def command(
         options["functions"] = function
     chosen = formulation or ("lagrange" if to == "latex" else "denoc")
     model = robot_of(file, flexible, tip).model(
-        chosen, rotation=rotation, stiffening=stiffening, parameters=tuple(parameter or ())
+        cast(FormulationName, chosen), rotation=rotation, stiffening=stiffening, parameters=tuple(parameter or ())
     )
     target = out or Path(f"{export_name(model)}.fmu" if to == "fmu" else f"{export_name(model)}_{to}")
     typer.echo(f"wrote {export(model, to, target, force=force, **options)}")

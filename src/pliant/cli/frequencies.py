@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from math import pi
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from pliant.cli.options import At, Flexible, Json, RobotFile, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, table
 from pliant.dynamics.build import tip_loads
+from pliant.options import JointsName
 from pliant.robot import Robot
 from pliant.shapes.frequencies import FrequencyRow, frequency_table
 
@@ -19,7 +20,7 @@ def command(
     at: At = None,
     rest: Annotated[bool, typer.Option("--rest", help="Let the arm settle under gravity there first.")] = False,
     joints: Annotated[
-        Literal["locked", "free"],
+        JointsName,
         typer.Option(help="Hold the motors (or joints), or let them swing."),
     ] = "locked",
     json: Json = False,

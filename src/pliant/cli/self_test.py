@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import PliantError
+from pliant.options import BatchMethodName, ExportName, FormulationName, MethodName
 
 if TYPE_CHECKING:
     from pliant.model import Model
@@ -61,11 +62,10 @@ def run_checks() -> list[SelfCheck]:
 
 def parts() -> dict[str, Callable[[], None]]:
     """All parts, by name."""
-    from pliant.export import EXPORTS
-    from pliant.integrate import METHODS
+    names = get_args(MethodName)
 
-    runs = {f"simulate, {'default' if name == 'auto' else name}": functools.partial(_run, name) for name in METHODS}
-    exports = {f"export to {kind}": functools.partial(_export, kind) for kind in EXPORTS}
+    runs = {f"simulate, {'default' if name == 'auto' else name}": functools.partial(_run, name) for name in names}
+    exports = {f"export to {kind}": functools.partial(_export, kind) for kind in get_args(ExportName)}
     return {
         "formulations": _formulations,
         "virtual machine": _virtual_machine,
@@ -98,7 +98,7 @@ def _tried(name: str, part: Callable[[], None]) -> SelfCheck:
 
 
 @functools.cache
-def _model(formulation: str = "denoc") -> Model:
+def _model(formulation: FormulationName = "denoc") -> Model:
     from pliant.robot import load
 
     return load("two-link").model(formulation)
@@ -202,7 +202,7 @@ def _reference() -> NDArray[np.float64]:
     return found
 
 
-def _run(method: str) -> None:
+def _run(method: MethodName) -> None:
     from pliant.integrate.steppers import FIXED
     from pliant.runs.simulation import simulate
 
@@ -226,7 +226,7 @@ def _batch_of_states() -> None:
     _require(model.forward_dynamics(*states), alone, 0.0, "a batch, compared with its states one by one,")
 
 
-def _batch_of_runs(method: str) -> None:
+def _batch_of_runs(method: BatchMethodName) -> None:
     """In two threads."""
     from pliant.batch import simulate_batch
     from pliant.kernels import set_threads
@@ -246,7 +246,7 @@ def _batch_of_runs(method: str) -> None:
 # -------------------------------------------------------------------------------- exports
 
 
-def _export(kind: str) -> None:
+def _export(kind: ExportName) -> None:
     from pliant.export import export
 
     if kind == "fmu":

@@ -15,7 +15,8 @@ from typing import Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from pliant.control.law import Controller, Law, actuated, gain_matrix, reference_for
+from pliant.arrays import Expression
+from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
@@ -36,6 +37,13 @@ class ComputedTorque(Controller):
     estimate : Model, optional
         What the controller believes the arm to be, with the same coordinates: (48) with an over-estimated stiffness is
         `estimate=robot.replace({"links.boom.beam.EI_z": 1.1 * EI}).model()`. The arm itself by default.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.ComputedTorque(kp=25.0, kv=10.0, reference=[0.5, 0.2])
+    >>> pliant.simulate(model, 0.05, controller=controller).stats.status
+    'finished'
     """
 
     kp: ArrayLike
@@ -57,7 +65,7 @@ class _DecouplingLaw(Law):
         self.estimate = checked_estimate(model, given.estimate)
         self.breaks = self.reference.breaks
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(m, 1) torques Gamma."""
         r, rd, rdd = self.reference.derivatives(t)
         rows = actuated(self.model)
@@ -65,12 +73,12 @@ class _DecouplingLaw(Law):
         return decoupled(self.estimate, q, qd, u)
 
 
-def decoupled(model: Model, q: Any, qd: Any, u: Any) -> Any:
+def decoupled(model: Model, q: Expression, qd: Expression, u: Expression) -> Expression:
     """(m, 1) torques that give the actuated coordinates the accelerations `u`: (31), (48)."""
     rows = actuated(model)
     held = {index: u[k] for k, index in enumerate(rows)}
     qdd = model.equations.accelerations(q, qd, ca.SX.zeros(model.n), held)
-    return model.equations.inverse_dynamics(q, qd, qdd)[rows]
+    return ca.SX(model.equations.inverse_dynamics(q, qd, qdd)[rows])
 
 
 def checked_estimate(model: Model, estimate: Model | None) -> Model:

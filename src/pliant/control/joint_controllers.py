@@ -13,15 +13,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
-from pliant.control.law import Controller, Law, actuated, checked_limit, gain_matrix, reference_for
+from pliant.arrays import Array, Expression
+from pliant.control.law import NO_STATES, Controller, Law, actuated, checked_limit, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.dynamics.energies import gravity_energy
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import GravityName
 from pliant.signatures import checked
-
-GRAVITY = ("reference", "measured", "none")
 
 
 @checked
@@ -44,12 +43,19 @@ class PD(Controller):
     -----
     y is what the torque works on: S^T q, the motor of an elastic drive or the shaft of the joint. The reference of a
     motor is the desired joint position plus the wind-up of its spring under the gravity torque.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.PD(kp=[500.0, 200.0], kd=[50.0, 20.0], reference=[0.0, 0.0])
+    >>> pliant.simulate(model, 0.05, controller=controller).stats.status
+    'finished'
     """
 
     kp: ArrayLike
     kd: ArrayLike
     reference: Trajectory | ArrayLike
-    gravity: str = "reference"
+    gravity: GravityName = "reference"
     limit: ArrayLike | None = None
 
     def bind(self, model: Model) -> Law:
@@ -61,13 +67,31 @@ class PD(Controller):
 @checked
 @dataclass(frozen=True)
 class PID(Controller):
-    """PD with an integral: Ki times the integral of (r - y), held while the torque is at its limit."""
+    """PD with an integral: Ki times the integral of (r - y), held while the torque is at its limit.
+
+    Parameters
+    ----------
+    kp, ki, kd : number, (m,) or (m, m)
+        Gains: N m/rad, N m/(rad s) and N m s/rad.
+    reference : Trajectory or (m,)
+        Desired joint positions.
+    gravity : "reference", "measured" or "none"
+        Torque that carries the undeformed arm, as in `PD`.
+    limit : number or (m,), optional
+        Torque limits.
+
+    Examples
+    --------
+    >>> law = pliant.control.PID(500.0, 100.0, 50.0, [0.0, 0.0]).bind(pliant.load("two-link").model())
+    >>> law.n_states
+    2
+    """
 
     kp: ArrayLike
     ki: ArrayLike
     kd: ArrayLike
     reference: Trajectory | ArrayLike
-    gravity: str = "reference"
+    gravity: GravityName = "reference"
     limit: ArrayLike | None = None
 
     def bind(self, model: Model) -> Law:
@@ -81,14 +105,12 @@ class _JointLaw(Law):
         m = model.n_joints
         self.kp, self.kd, self.ki = gain_matrix("kp", given.kp, m), gain_matrix("kd", given.kd, m), ki
         self.reference = reference_for(model, given.reference)
-        if given.gravity not in GRAVITY:
-            raise ModelError(f"gravity: got {given.gravity!r}, expected one of {', '.join(GRAVITY)}")
         self.gravity = given.gravity
         self.limit = None if given.limit is None else checked_limit("limit", given.limit, m)
         self.breaks = self.reference.breaks
         self.n_states = m if isinstance(given, PID) else 0
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques, and with an integral the error that it gathers."""
         r, rd, _ = self.reference.derivatives(t)
         S = self.model.chain.actuation()
@@ -105,23 +127,43 @@ class _JointLaw(Law):
         winding = ca.logic_and(clipped != tau, tau * error > 0)
         return clipped, ca.if_else(winding, 0, error)
 
-    def _weight(self, r: Any, q: Any) -> Any:
+    def _weight(self, r: Expression, q: Expression) -> Expression:
         """Gravity torque on the joints of the undeformed arm."""
         m = self.model.n_joints
         if self.gravity == "none":
             return ca.SX.zeros(m)
         return gravity_torque(self.model, r if self.gravity == "reference" else q[:m])
 
-    def _wind_up(self, weight: Any) -> Any:
+    def _wind_up(self, weight: Expression) -> Expression:
         """How far each motor stands ahead of its joint under the gravity torque."""
         links = [link for link in self.model.chain.links if link.actuated is not None]
         turns = [weight[k] / link.drive.stiffness if link.drive is not None else 0 for k, link in enumerate(links)]
-        return ca.vertcat(*turns)
+        return ca.SX(ca.vertcat(*turns))
 
 
 @checked
-def gravity_torque(model: Model, joints: Any) -> Any:
-    """(m, 1) CasADi torques that carry the undeformed arm at these joint positions."""
+def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
+    """(m, 1) CasADi torques that carry the undeformed arm at these joint positions.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    joints : (m,) array or expression
+        Positions of the joints.
+
+    Returns
+    -------
+    expression
+        (m, 1), N m or N.
+
+    Examples
+    --------
+    >>> import casadi
+    >>> tau = pliant.control.gravity_torque(pliant.load("two-link").model(), [0.0, 0.0])
+    >>> print(np.array(casadi.evalf(tau)).ravel().round(3))
+    [98.1   24.525]
+    """
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):
         joints = numbers("joints", joints, m)
@@ -134,7 +176,30 @@ def gravity_torque(model: Model, joints: Any) -> Any:
 
 @checked
 def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float = 1.0) -> tuple[Array, Array]:
-    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s."""
+    """Diagonal PD gains kp = M_jj wn^2 and kd = 2 zeta wn M_jj, M_jj of the arm at `q`, wn = `frequency` in rad/s.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    q : (n,) or (m,) array
+        Where the inertia is taken.
+    frequency : float
+        wn, rad/s.
+    damping : float
+        zeta.
+
+    Returns
+    -------
+    kp, kd : (m,) array
+        N m/rad and N m s/rad.
+
+    Examples
+    --------
+    >>> kp, kd = pliant.control.natural_gains(pliant.load("two-link").model(), [0.0, 0.0], frequency=6.0)
+    >>> bool(np.allclose(kd, kp / 3))
+    True
+    """
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
     state = np.asarray(q, dtype=float)

@@ -16,25 +16,48 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Constant, Trajectory
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
 
 Sampler = Callable[[float, Array, Array], Array]
+NO_STATES = ca.SX(0, 1)
 
 
 class Controller:
-    """Base of all controllers: constructible from plain data, knows no model until it is bound."""
+    """Base of all controllers: constructible from plain data, knows no model until it is bound.
+
+    Notes
+    -----
+    Derive from it and give it a `bind`; docs/extend.md has an example.
+    """
 
     def bind(self, model: Model) -> Law:
-        """The control law for this model; raises `ModelError` if sizes do not fit."""
+        """The control law for this model; raises `ModelError` if sizes do not fit.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is driven.
+
+        Returns
+        -------
+        Law
+            What a run evaluates.
+        """
         raise NotImplementedError
 
 
 class Law:
-    """A controller bound to a model."""
+    """A controller bound to a model.
+
+    Parameters
+    ----------
+    model : Model
+        The arm that is driven.
+    """
 
     n_states: int = 0
     sample_time: float | None = None
@@ -48,16 +71,54 @@ class Law:
         """(n_states,) start of the controller's own states."""
         return np.zeros(self.n_states)
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
-        """(n_joints, 1) torques; with states, torques and rates of the states."""
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
+        """(n_joints, 1) torques; with states, torques and rates of the states.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        z : (n_states, 1) expression
+            States of the controller; none by default.
+
+        Returns
+        -------
+        expression, or tuple of two
+            (n_joints, 1) torques, and (n_states, 1) rates of the states where there are any.
+        """
         raise NotImplementedError
 
-    def with_states(self, t: Any, q: Any, qd: Any, z: Any) -> tuple[Any, Any]:
-        """Torques and rates of the states, whether there are states or not."""
+    def with_states(self, t: Expression, q: Expression, qd: Expression, z: Expression) -> tuple[Expression, Expression]:
+        """Torques and rates of the states, whether there are states or not.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        z : (n_states, 1) expression
+            States of the controller.
+
+        Returns
+        -------
+        tau, rate : expression
+            (n_joints, 1) and (n_states, 1).
+
+        Examples
+        --------
+        >>> import casadi
+        >>> law = pliant.control.PID(1.0, 1.0, 1.0, [0.0, 0.0]).bind(pliant.load("two-link").model())
+        >>> tau, rate = law.with_states(0.0, casadi.SX.zeros(4), casadi.SX.zeros(4), casadi.SX.zeros(2))
+        >>> tau.shape, rate.shape
+        ((2, 1), (2, 1))
+        """
         if self.n_states:
             tau, rate = self.expression(t, q, qd, z)
             return tau, rate
-        return self.expression(t, q, qd), ca.SX(0, 1)
+        return self.expression(t, q, qd), NO_STATES
 
     @cached_property
     def _function(self) -> Any:
@@ -71,17 +132,63 @@ class Law:
         return self.step(t, q, qd, self.initial_state if z is None else z)[0]
 
     def step(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike) -> tuple[Array, Array]:
-        """Torques and rates of the states as numbers."""
+        """Torques and rates of the states as numbers.
+
+        Parameters
+        ----------
+        t : float
+            Time, s.
+        q, qd : (n,) array
+            State of the arm.
+        z : (n_states,) array
+            States of the controller.
+
+        Returns
+        -------
+        tau, rate : (n_joints,), (n_states,) array
+
+        Examples
+        --------
+        >>> law = pliant.control.PID(1.0, 1.0, 1.0, [0.1, 0.2], gravity="none").bind(pliant.load("two-link").model())
+        >>> tau, rate = law.step(0.0, np.zeros(4), np.zeros(4), law.initial_state)
+        >>> print(tau, rate)
+        [0.1 0.2] [0.1 0.2]
+        """
         arguments = [np.asarray(x, dtype=float) for x in (q, qd, z)]
         tau, rate = self._function(t, *arguments, self.model.nominal_parameters)
         return np.array(tau, dtype=float).ravel(), np.array(rate, dtype=float).ravel()
 
     def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
-        """The law on an arm under loads, on a base that moves: for sensors that feel them."""
+        """The law on an arm under loads, on a base that moves: for sensors that feel them.
+
+        Parameters
+        ----------
+        loads : sequence of Load
+            What acts on the arm.
+        base : MovingBase or None
+            Motion of the base.
+
+        Returns
+        -------
+        Law
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> law = pliant.control.PD(100.0, 10.0, [0.0, 0.5]).bind(model)
+        >>> law.acting((), None) is law
+        True
+        """
         return self
 
     def sampler(self) -> Sampler:
-        """A fresh function of (t, q, qd) that a sampled run calls at its sample times."""
+        """A fresh function of (t, q, qd) that a sampled run calls at its sample times.
+
+        Returns
+        -------
+        function
+            Of (t, q, qd); gives (n_joints,) torques and remembers what it has to.
+        """
         raise NotImplementedError
 
 
@@ -130,7 +237,22 @@ def checked_limit(name: str, value: Any, m: int) -> Array:
 @checked
 @dataclass(frozen=True)
 class Limited(Controller):
-    """Another controller whose torques are clipped at plus and minus `limit` (a number, or one per joint)."""
+    """Another controller whose torques are clipped at plus and minus `limit` (a number, or one per joint).
+
+    Parameters
+    ----------
+    controller : Controller
+        Whose torques are clipped.
+    limit : number or (m,)
+        N m or N.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.Limited(pliant.control.PD(1e4, 10.0, [1.0, 1.0]), limit=[100.0, 40.0])
+    >>> print(controller.bind(model)(0.0, np.zeros(4), np.zeros(4)))
+    [100.  40.]
+    """
 
     controller: Controller
     limit: ArrayLike
@@ -153,7 +275,7 @@ class _LimitedLaw(Law):
     def initial_state(self) -> Array:
         return self.inner.initial_state
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         tau, rate = self.inner.with_states(t, q, qd, z)
         clipped = ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
         return (clipped, rate) if self.n_states else clipped

@@ -10,17 +10,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Complex, Expression
 from pliant.control import riccati
 from pliant.control.decoupling import checked_estimate, decoupled
-from pliant.control.law import Controller, Law, actuated, gain_matrix
+from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix
 from pliant.control.sampled import SampledLaw
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import InnerName
 from pliant.signatures import checked
 
-INNER = ("torque", "decoupling")
 ROOM = 1e-12
 """Of a weight's largest entry: what products such as T^T W T leave of symmetry and of a zero eigenvalue, some n EPS,
 with a factor of a hundred or more in hand."""
@@ -56,12 +56,22 @@ class LQR(Controller):
     Notes
     -----
     Motors of elastic drives count as joints. `design(model)` gives the gain and the closed-loop poles.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> regulator = pliant.control.LQR([0.0, 0.0], Q={"joints": 100.0, "flexible": 100.0, "rates": 1.0}, R=0.01)
+    >>> bool(regulator.design(model).poles.real.max() < 0)
+    True
+    >>> result = pliant.simulate(model, 0.05, q0=model.equilibrium([0.1, 0.0]), controller=regulator)
+    >>> result.tau.shape
+    (1001, 2)
     """
 
     joints: ArrayLike
-    Q: Any
-    R: Any
-    inner: str = "torque"
+    Q: ArrayLike | Mapping[str, float]
+    R: ArrayLike
+    inner: InnerName = "torque"
     sample_time: float | None = None
     delay: float = 0.0
 
@@ -71,9 +81,18 @@ class LQR(Controller):
         return law if self.sample_time is None else SampledLaw(law, self.sample_time, self.delay)
 
     def design(self, model: Model) -> Design:
-        """Configuration, linear system, gain and poles."""
-        if self.inner not in INNER:
-            raise ModelError(f"inner: got {self.inner!r}, expected one of {', '.join(INNER)}")
+        """Configuration, linear system, gain and poles.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is driven.
+
+        Returns
+        -------
+        Design
+            State, torques, linear system, gain and poles.
+        """
         x0, u0 = rest_state(model, numbers("joints", self.joints, model.n_joints))
         A, B = system(model, x0, self.inner)
         Q, R = state_weight(model, self.Q), gain_matrix("R", self.R, model.n_joints)
@@ -81,7 +100,7 @@ class LQR(Controller):
         require_stabilisable(model, A, B, x0[: model.n])
         if self.sample_time is None:
             G = regulator(A, B, Q, R)
-            poles = np.linalg.eigvals(A - B @ G)
+            poles = np.linalg.eigvals(A - B @ G).astype(complex)
         else:
             G, poles = sampled_regulator(A, B, Q, R, positive("sample_time", self.sample_time))
         return Design(x0, u0, A, B, G, poles)
@@ -92,6 +111,19 @@ class Design:
     """A regulator: state `x0` (2n,) and torques `u0` (m,) of the configuration, `A`, `B`, gain `G` (m, 2n), poles.
 
     Poles are eigenvalues of A - B G, in 1/s; of a sampled regulator, logarithms of the discrete ones over the period.
+
+    Attributes
+    ----------
+    x0 : (2n,)
+        State [q; qd] of the configuration.
+    u0 : (m,)
+        Torques that hold it.
+    A, B : (2n, 2n), (2n, m)
+        Linear system about it.
+    G : (m, 2n)
+        Gain: u = u0 - G (x - x0).
+    poles : (2n,) complex
+        1/s.
     """
 
     x0: Array
@@ -99,17 +131,17 @@ class Design:
     A: Array
     B: Array
     G: Array
-    poles: Any
+    poles: Complex
 
 
 class _LQRLaw(Law):
-    def __init__(self, model: Model, inner: str, design: Design) -> None:
+    def __init__(self, model: Model, inner: InnerName, design: Design) -> None:
         super().__init__(model)
         self.design, self.inner = design, inner
         if inner == "decoupling":
             checked_estimate(model, None)
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(m, 1) torques."""
         d = self.design
         u = -ca.mtimes(ca.DM(d.G), ca.vertcat(q, qd) - ca.DM(d.x0))
@@ -122,7 +154,7 @@ def rest_state(model: Model, joints: Array) -> tuple[Array, Array]:
     return np.concatenate([q, np.zeros(model.n)]), model.holding_torque(q)
 
 
-def system(model: Model, x0: Array, inner: str = "torque") -> tuple[Array, Array]:
+def system(model: Model, x0: Array, inner: InnerName = "torque") -> tuple[Array, Array]:
     """A, B about a rest state; for "decoupling" of the loop (35), (36) whose input is the joint acceleration."""
     A, B, _, _ = model.linearize(x0[: model.n])
     if inner == "torque":

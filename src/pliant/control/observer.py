@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Complex, Expression
 from pliant.control import riccati
-from pliant.control.law import Controller, Law, Sampler
+from pliant.control.law import NO_STATES, Controller, Law, Sampler
 from pliant.control.lqr import DECAYS, LQR, UNREACHED, Design, rest_state, system
 from pliant.control.sampled import delay_ticks, delayed
 from pliant.control.sensors import Measurement, Sensor
@@ -37,6 +37,14 @@ class Observer:
         Spectral density of unknown torques at the joints, and of unknown forces on the amplitudes (N m per sqrt(Hz)).
     floor : float
         Least standard deviation of a reading that the filter assumes.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+    >>> kalman = pliant.control.Observer([0.0, 0.0], sensors).design(model)
+    >>> bool(kalman.poles.real.max() < 0)
+    True
     """
 
     joints: ArrayLike
@@ -45,7 +53,19 @@ class Observer:
     floor: float = 1e-4
 
     def design(self, model: Model, sample_time: float | None = None) -> Filter:
-        """Gain of the continuous filter, or of the sampled one."""
+        """Gain of the continuous filter, or of the sampled one.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is observed.
+        sample_time : float, optional
+            Seconds between readings; a continuous filter by default.
+
+        Returns
+        -------
+        Filter
+        """
         x0, u0 = rest_state(model, numbers("joints", self.joints, model.n_joints))
         A, B = system(model, x0)
         measurement = Measurement(model, self.sensors)
@@ -64,7 +84,31 @@ class Observer:
 
 @dataclass(frozen=True)
 class Filter:
-    """xh' = A xh + B u + L (y - C xh - D u) about (x0, u0, y0); sampled, A and B are discrete and L corrects xh."""
+    """xh' = A xh + B u + L (y - C xh - D u) about (x0, u0, y0); sampled, A and B are discrete and L corrects xh.
+
+    Attributes
+    ----------
+    model : Model
+    measurement : Measurement
+        Its sensors.
+    x0, u0, y0 : (2n,), (m,), (k,)
+        State, torques and readings of the configuration.
+    A, B, C, D : array
+        Linear system; A and B are those of one sample where `period` is given.
+    L : (2n, k)
+        Gain of the filter.
+    period : float or None
+        Sample time, s.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+    >>> kalman = pliant.control.Observer([0.0, 0.0], sensors).design(model, sample_time=1e-3)
+    >>> readings, torques = np.tile(kalman.y0, (50, 1)), np.tile(kalman.u0, (50, 1))
+    >>> kalman.estimate(readings, torques).shape
+    (50, 8)
+    """
 
     model: Model
     measurement: Measurement
@@ -79,17 +123,51 @@ class Filter:
     period: float | None
 
     @property
-    def poles(self) -> Any:
+    def poles(self) -> Complex:
         """Eigenvalues of the estimation error: 1/s, or of one sample."""
         step = np.eye(len(self.A)) - self.L @ self.C
-        return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C)
+        return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C).astype(complex)
 
     def acting(self, loads: tuple[Any, ...], base: Any) -> Filter:
-        """The filter, which knows nothing of loads, with sensors that feel them."""
+        """The filter, which knows nothing of loads, with sensors that feel them.
+
+        Parameters
+        ----------
+        loads : sequence of Load
+            What acts on the arm.
+        base : MovingBase or None
+            Motion of the base.
+
+        Returns
+        -------
+        Filter
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+        >>> found = pliant.control.Observer([0.0, 0.0], sensors).design(model)
+        >>> found.acting((), None).L.shape
+        (8, 2)
+        """
         return replace(self, measurement=self.measurement.acting(loads, base))
 
     def estimate(self, y: ArrayLike, tau: ArrayLike, start: ArrayLike | None = None) -> Array:
-        """States (N, 2n) from readings (N, k) and torques (N, m) at sample times: the filtered ones, y[k] used."""
+        """States (N, 2n) from readings (N, k) and torques (N, m) at sample times: the filtered ones, y[k] used.
+
+        Parameters
+        ----------
+        y : (N, k) array
+            Readings.
+        tau : (N, m) array
+            Torques that acted.
+        start : (2n,) array, optional
+            State assumed at the first sample; that of the configuration by default.
+
+        Returns
+        -------
+        (N, 2n) array
+        """
         if self.period is None:
             raise ModelError("estimate: design the observer with a sample_time to run it on recorded readings")
         Y, U = np.asarray(y, dtype=float) - self.y0, np.asarray(tau, dtype=float) - self.u0
@@ -109,6 +187,28 @@ class OutputFeedback(Controller):
 
     Without `sample_time` the loop is continuous and traced (sensors ideal); with it, readings have noise and quanta
     (from `seed`), the filter is discrete and torques are held and act `delay` seconds late.
+
+    Parameters
+    ----------
+    regulator : LQR
+        Continuous, with `inner="torque"`.
+    observer : Observer
+        About the same configuration.
+    sample_time : float, optional
+        Seconds between readings; a continuous loop by default.
+    delay : float
+        Seconds between reading and acting.
+    seed : int
+        Of the noise.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+    >>> regulator = pliant.control.LQR([0.0, 0.0], Q=1.0, R=0.01)
+    >>> controller = pliant.control.OutputFeedback(regulator, pliant.control.Observer([0.0, 0.0], sensors))
+    >>> controller.bind(model).n_states
+    8
     """
 
     regulator: LQR
@@ -143,7 +243,7 @@ class _ContinuousFeedback(Law):
         """The observer starts at the rest configuration."""
         return self.filter.x0
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques from the estimate z, and its rate."""
         d, f = self.design, self.filter
         tau = ca.DM(d.u0) - ca.mtimes(ca.DM(d.G), z - ca.DM(d.x0))

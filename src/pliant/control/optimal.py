@@ -22,9 +22,8 @@ from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model
+from pliant.options import ObjectiveName
 from pliant.signatures import checked
-
-OBJECTIVES = ("effort", "time")
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class RestToRest:
     torque : (times, values, "cubic")
         What `simulate(..., torque=)` takes to drive the arm open loop.
     duration : float
+        Seconds.
     t, q, qd, tau : (N,), (N, n), (N, n), (N, m)
         States and torques at nodes and collocation points.
     q0 : (n,)
@@ -47,6 +47,7 @@ class RestToRest:
     violation : float
         Largest violation of a constraint, in its own unit.
     iterations : int
+        Of the solver.
     """
 
     trajectory: Piecewise
@@ -73,7 +74,7 @@ def rest_to_rest(
     goal: ArrayLike,
     duration: float | None = None,
     torque_limit: ArrayLike | None = None,
-    objective: str = "effort",
+    objective: ObjectiveName = "effort",
     intervals: int = 40,
     degree: int = 4,
 ) -> RestToRest:
@@ -81,6 +82,10 @@ def rest_to_rest(
 
     Parameters
     ----------
+    model : Model
+        The arm.
+    start, goal : (m,)
+        Joint positions, rad or m.
     duration : float
         Seconds; for objective "time" a first guess, and optional.
     torque_limit : number or (m,), optional
@@ -89,9 +94,19 @@ def rest_to_rest(
         Least integral of tau^2, or least duration.
     intervals, degree : int
         Grid: pieces of the motion, and collocation points in each.
+
+    Returns
+    -------
+    RestToRest
+        Trajectory, torques, cost.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> move = pliant.control.rest_to_rest(model, [0.0, 0.0], [0.3, 0.2], duration=1.5, intervals=6, degree=3)
+    >>> move.violation < 1e-6, float(move.t[-1])
+    (True, 1.5)
     """
-    if objective not in OBJECTIVES:
-        raise ModelError(f"objective: got {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     if intervals < 4 or degree < 2:
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
     checked_estimate(model, None)  # torques must act on single coordinates

@@ -26,6 +26,22 @@ class Sampled(Controller):
     """Another controller, computed every `sample_time` seconds, held in between and acting `delay` seconds later.
 
     Before the first value arrives the torque is zero. States of the controller advance by one Euler step a sample.
+
+    Parameters
+    ----------
+    controller : Controller
+        What is computed at the samples.
+    sample_time : float
+        Seconds.
+    delay : float
+        Seconds; a multiple of the sample time divided by a whole number up to 64.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> controller = pliant.control.Sampled(pliant.control.PD(500.0, 50.0, [0.0, 0.0]), sample_time=0.01)
+    >>> pliant.simulate(model, 0.05, controller=controller).stats.status
+    'finished'
     """
 
     controller: Controller

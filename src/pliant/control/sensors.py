@@ -20,6 +20,7 @@ from pliant.dynamics.kinematics import placements
 from pliant.dynamics.stations import fraction, place_of, shape_curvature
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import DriveSide, PlaneName
 from pliant.signatures import checked
 
 
@@ -33,7 +34,15 @@ class Acting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sensor:
-    """`noise` is the standard deviation of a reading, `quantum` the step of its digits (0: none), both in its unit."""
+    """`noise` is the standard deviation of a reading, `quantum` the step of its digits (0: none), both in its unit.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of a reading, in its unit.
+    quantum : float
+        Step of its digits, in its unit; 0 for none.
+    """
 
     noise: float = 0.0
     quantum: float = 0.0
@@ -45,25 +54,55 @@ class Sensor:
                 raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
-        """(k, 1) ideal reading."""
+        """(k, 1) ideal reading.
+
+        Parameters
+        ----------
+        model : Model
+            The arm.
+        q, qd, qdd : (n, 1) expression
+            Coordinates, rates and accelerations.
+        acting : Acting
+            Time, loads and motion of the base.
+
+        Returns
+        -------
+        expression
+            (k, 1).
+        """
         raise NotImplementedError
 
 
 @checked
 @dataclass(frozen=True)
 class Encoder(Sensor):
-    """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed."""
+    """Angle (or position) of a joint, on the "link" or on the "motor" side of its drive; `rate` reads its speed.
+
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    side : "motor" or "link"
+        Of its drive.
+    rate : bool
+        Read the speed (rad/s, m/s) instead of the position.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> both = pliant.control.Measurement(model, [pliant.control.Encoder("upper"), pliant.control.Encoder("fore")])
+    >>> print(both.ideal([0.1, 0.2, 0.0, 0.0], np.zeros(model.n)))
+    [[0.1 0.2]]
+    """
 
     joint: str
-    side: str = "motor"
+    side: DriveSide = "motor"
     rate: bool = False
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """rad, m, or per second."""
         if self.joint not in model.joints:
             raise ModelError(f"joint: got {self.joint!r}, expected one of {', '.join(model.joints)}")
-        if self.side not in ("motor", "link"):
-            raise ModelError(f"side: got {self.side!r}, expected 'motor' or 'link'")
         x, k = (qd if self.rate else q), model.joints.index(self.joint)
         return ca.mtimes(model.chain.actuation().T, x)[k] if self.side == "motor" else x[k]
 
@@ -76,11 +115,27 @@ class StrainGauge(Sensor):
     That of the shapes, so that it tells of the amplitudes and of nothing else; the strain at a distance d from the
     neutral axis is d times this. (The true moment of a section follows torques and loads at once: at the root of a link
     without a hub it is the joint torque itself. `Result.strain` and the gauges of `pliant.identification` have it.)
+
+    Parameters
+    ----------
+    link : str
+        Name of the link.
+    x : float
+        Station, m from its root.
+    plane : "bending_y" or "bending_z"
+        Plane of the bending.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> gauge = pliant.control.Measurement(model, [pliant.control.StrainGauge("upper", 0.0)])
+    >>> bool(gauge.ideal(model.equilibrium([0.0, 0.0]), np.zeros(model.n))[0] < 0)  # it sags
+    True
     """
 
     link: str
     x: float = 0.0
-    plane: str = "bending_y"
+    plane: PlaneName = "bending_y"
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """v'' or w''."""
@@ -97,7 +152,20 @@ class StrainGauge(Sensor):
 @checked
 @dataclass(frozen=True)
 class TipPosition(Sensor):
-    """Position of the tip in the base (m): the chosen `axes`, all three by default."""
+    """Position of the tip in the base (m): the chosen `axes`, all three by default.
+
+    Parameters
+    ----------
+    axes : tuple of int
+        Some of 0, 1, 2.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> tip = pliant.control.Measurement(model, [pliant.control.TipPosition((0, 1))])
+    >>> print(tip.ideal(np.zeros(model.n), np.zeros(model.n)))
+    [[2. 0.]]
+    """
 
     axes: tuple[int, ...] = (0, 1, 2)
 
@@ -106,13 +174,30 @@ class TipPosition(Sensor):
         if not self.axes or any(a not in (0, 1, 2) for a in self.axes):
             raise ModelError(f"axes: got {self.axes!r}, expected some of 0, 1, 2")
         *_, last = placements(model.chain, q)
-        return last.p_tip[list(self.axes)]
+        return ca.SX(last.p_tip[list(self.axes)])
 
 
 @checked
 @dataclass(frozen=True)
 class Accelerometer(Sensor):
-    """Specific force (m/s^2) at a link's distal end along an axis of its distal frame: acceleration less gravity."""
+    """Specific force (m/s^2) at a link's distal end along an axis of its distal frame: acceleration less gravity.
+
+    Parameters
+    ----------
+    link : str
+        Name of the link.
+    axis : int
+        0, 1 or 2: x, y or z of the distal frame.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensor = pliant.control.Accelerometer("fore", axis=1)
+    >>> rest = model.equilibrium([0.0, 0.0])
+    >>> reading = pliant.control.Measurement(model, [sensor]).ideal(rest, np.zeros(model.n), model.holding_torque(rest))
+    >>> print((reading / 9.81).round(2))  # at rest it reads gravity
+    [[1.]]
+    """
 
     link: str
     axis: int = 1
@@ -130,6 +215,31 @@ class Measurement:
     """Several sensors on one model: the stacked reading as an expression, and as numbers with noise and quanta.
 
     `loads` and `base` are what acts on the arm besides its torques, as in `simulate`.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    sensors : sequence of Sensor
+        In the order of their readings.
+    loads : sequence of Load
+        What acts on the arm besides its torques.
+    base : MovingBase, optional
+        Motion of the base.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensors = [pliant.control.Encoder(joint, noise=1e-3, quantum=1e-4) for joint in model.joints]
+    >>> measurement = pliant.control.Measurement(model, sensors)
+    >>> print(measurement.ideal([0.1, 0.2, 0.0, 0.0], np.zeros(4)))
+    [[0.1 0.2]]
+    >>> read = measurement.reader(seed=1)
+    >>> bool(np.abs(read(0.0, np.zeros(4), np.zeros(4), np.zeros(2))).max() < 0.01)
+    True
+    >>> C, D, y0 = measurement.matrices(np.zeros(8), np.zeros(2))
+    >>> C.shape, D.shape, y0.shape
+    ((2, 8), (2, 2), (2,))
     """
 
     def __init__(
@@ -157,15 +267,75 @@ class Measurement:
         self.quantum = np.repeat([s.quantum for s in self.sensors], sizes)
 
     def acting(self, loads: Sequence[Any], base: Any) -> Measurement:
-        """The same sensors on an arm under loads, on a base that moves."""
+        """The same sensors on an arm under loads, on a base that moves.
+
+        Parameters
+        ----------
+        loads : sequence of Load
+            What acts on the arm.
+        base : MovingBase or None
+            Motion of the base.
+
+        Returns
+        -------
+        Measurement
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> measurement = pliant.control.Measurement(model, [pliant.control.Accelerometer("fore")])
+        >>> pushed = measurement.acting([pliant.loads.Wrench(force=[0.0, 5.0, 0.0])], None)
+        >>> rest = np.zeros(model.n)
+        >>> bool(pushed.ideal(rest, rest)[0] != measurement.ideal(rest, rest)[0])
+        True
+        """
         return self if not len(loads) and base is None else Measurement(self.model, self.sensors, loads, base)
 
     def expression(self, q: Any, qd: Any, tau: Any, t: Any = 0.0) -> Any:
-        """(k, 1) ideal readings under torques `tau`."""
+        """(k, 1) ideal readings under torques `tau`.
+
+        Parameters
+        ----------
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        tau : (m, 1) expression
+            Joint torques.
+        t : expression
+            Time, s, at which loads act.
+
+        Returns
+        -------
+        expression
+            (k, 1).
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> measurement = pliant.control.Measurement(model, [pliant.control.Encoder("upper")])
+        >>> q, qd, tau = (casadi.SX.sym(name, size) for name, size in (("q", 4), ("qd", 4), ("tau", 2)))
+        >>> measurement.expression(q, qd, tau).shape
+        (1, 1)
+        """
         return self._ideal(t, q, qd, tau, self.model.parameter_symbols)
 
     def ideal(self, q: Any, qd: Any, tau: Any = None, t: Any = 0.0) -> Array:
-        """Readings (..., k) without noise, at states (..., n), torques (..., m) and times (...,)."""
+        """Readings without noise.
+
+        Parameters
+        ----------
+        q, qd : (n,) or (N, n) array
+            States.
+        tau : (m,) or (N, m) array, optional
+            Joint torques, for accelerometers; zero by default.
+        t : float or (N,) array
+            Time, s, at which loads act.
+
+        Returns
+        -------
+        (N, k) array
+            One row for one state.
+        """
         q, qd = np.atleast_2d(np.asarray(q, dtype=float)), np.atleast_2d(np.asarray(qd, dtype=float))
         tau = np.zeros((len(q), self.model.n_joints)) if tau is None else np.atleast_2d(np.asarray(tau, dtype=float))
         times = np.broadcast_to(np.asarray(t, dtype=float), (len(q),))[:, None]
@@ -173,7 +343,18 @@ class Measurement:
         return np.array(self._ideal(times.T, q.T, qd.T, tau.T, p.T), dtype=float).T
 
     def reader(self, seed: int = 0) -> Callable[[float, Array, Array, Array], Array]:
-        """A fresh instrument: a function of (t, q, qd, tau) that reads with noise (seeded) and quanta."""
+        """A fresh instrument: a function of (t, q, qd, tau) that reads with noise (seeded) and quanta.
+
+        Parameters
+        ----------
+        seed : int
+            Of the noise.
+
+        Returns
+        -------
+        function
+            Of (t, q, qd, tau), one state; gives (k,) readings.
+        """
         rng = np.random.default_rng(seed)
 
         def read(t: float, q: Array, qd: Array, tau: Array) -> Array:
@@ -182,13 +363,45 @@ class Measurement:
         return read
 
     def add_noise(self, y: Array, rng: np.random.Generator) -> Array:
-        """Noise added, then rounded to the quanta."""
+        """Noise added, then rounded to the quanta.
+
+        Parameters
+        ----------
+        y : (..., k) array
+            Ideal readings.
+        rng : numpy.random.Generator
+            Source of the noise.
+
+        Returns
+        -------
+        (..., k) array
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> measurement = pliant.control.Measurement(model, [pliant.control.Encoder("upper", quantum=0.25)])
+        >>> print(measurement.add_noise(np.array([0.3]), np.random.default_rng(0)))
+        [0.25]
+        """
         noisy = y + self.noise * rng.standard_normal(y.shape)
         step = np.where(self.quantum > 0, self.quantum, 1.0)
         return np.asarray(np.where(self.quantum > 0, np.round(noisy / step) * step, noisy))
 
     def matrices(self, x0: Array, u0: Array) -> tuple[Array, Array, Array]:
-        """C, D and the reading y0 of the linearisation about a state."""
+        """C, D and the reading y0 of the linearisation about a state.
+
+        Parameters
+        ----------
+        x0 : (2n,) array
+            State [q; qd].
+        u0 : (m,) array
+            Torques.
+
+        Returns
+        -------
+        C, D, y0 : (k, 2n), (k, m), (k,) array
+            y = y0 + C (x - x0) + D (u - u0).
+        """
         n, m = self.model.n, self.model.n_joints
         x, u = ca.SX.sym("x", 2 * n), ca.SX.sym("u", m)
         y, p = self.expression(x[:n], x[n:], u), self.model.parameter_symbols

@@ -6,24 +6,42 @@ vibration at the design frequency and is the most robust. Several frequencies ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import ShaperName
 from pliant.signatures import checked
 
 
 @checked
 @dataclass(frozen=True)
 class Shaper:
-    """Impulses `amplitudes` (k,) that sum to 1, at `times` (k,) from 0, in seconds."""
+    """Impulses `amplitudes` (k,) that sum to 1, at `times` (k,) from 0, in seconds.
+
+    Parameters
+    ----------
+    times : tuple of float
+        From 0, rising, s.
+    amplitudes : tuple of float
+        Their sum is 1.
+
+    Examples
+    --------
+    >>> shaper = pliant.control.zv(frequency=2.0)
+    >>> shaper.duration, shaper.amplitudes
+    (0.25, (0.5, 0.5))
+    >>> print(shaper.residual([2.0, 2.2]).round(3) + 0.0)
+    [0.    0.156]
+    """
 
     times: tuple[float, ...]
     amplitudes: tuple[float, ...]
@@ -51,7 +69,19 @@ class Shaper:
         return Shaper(tuple(times), tuple(grid[t] for t in times))
 
     def residual(self, frequency: ArrayLike, damping: float = 0.0) -> Array:
-        """Vibration left after the last impulse, as a share of that of one impulse; `frequency` in Hz."""
+        """Vibration left after the last impulse, as a share of that of one impulse; `frequency` in Hz.
+
+        Parameters
+        ----------
+        frequency : (...,) array
+            Hz.
+        damping : float
+            Ratio of the vibration.
+
+        Returns
+        -------
+        (...,) array
+        """
         w = 2 * np.pi * np.asarray(frequency, dtype=float)[..., None]
         t, a = np.array(self.times), np.array(self.amplitudes)
         decay, wd = np.exp(-damping * w * (t[-1] - t)), w * np.sqrt(1 - damping**2)
@@ -69,14 +99,49 @@ def _half_period(frequency: float, damping: float) -> tuple[float, float]:
 
 @checked
 def zv(frequency: float, damping: float = 0.0) -> Shaper:
-    """Zero vibration at `frequency` (Hz): two impulses half a period apart."""
+    """Zero vibration at `frequency` (Hz): two impulses half a period apart.
+
+    Parameters
+    ----------
+    frequency : float
+        Of the vibration, Hz.
+    damping : float
+        Its ratio, from 0 to below 1.
+
+    Returns
+    -------
+    Shaper
+
+    Examples
+    --------
+    >>> print(np.round(pliant.control.zv(2.0, damping=0.05).amplitudes, 4))
+    [0.5392 0.4608]
+    """
     half, K = _half_period(frequency, damping)
     return Shaper((0.0, half), (1 / (1 + K), K / (1 + K)))
 
 
 @checked
 def zvd(frequency: float, damping: float = 0.0) -> Shaper:
-    """Zero vibration and zero derivative in frequency: ZV convolved with itself."""
+    """Zero vibration and zero derivative in frequency: ZV convolved with itself.
+
+    Parameters
+    ----------
+    frequency : float
+        Of the vibration, Hz.
+    damping : float
+        Its ratio, from 0 to below 1.
+
+    Returns
+    -------
+    Shaper
+        Of three impulses.
+
+    Examples
+    --------
+    >>> pliant.control.zvd(2.0).amplitudes
+    (0.25, 0.5, 0.25)
+    """
     once = zv(frequency, damping)
     return once * once
 
@@ -87,6 +152,25 @@ def ei(frequency: float, damping: float = 0.0, tolerance: float = 0.05) -> Shape
 
     The undamped one is exact, amplitudes (1 + V)/4, (1 - V)/2, (1 + V)/4. With damping the impulses are those whose
     vibration, counted at the time of the last one, is the same function of frequency: each is weighed by its decay.
+
+    Parameters
+    ----------
+    frequency : float
+        Of the vibration, Hz.
+    damping : float
+        Its ratio, from 0 to below 1.
+    tolerance : float
+        Share of the vibration that is left at `frequency`, below 1.
+
+    Returns
+    -------
+    Shaper
+        Of three impulses.
+
+    Examples
+    --------
+    >>> print(pliant.control.ei(2.0, tolerance=0.05).residual(2.0).round(6))
+    0.05
     """
     half, K = _half_period(frequency, damping)
     V = positive("tolerance", tolerance)
@@ -97,14 +181,14 @@ def ei(frequency: float, damping: float = 0.0, tolerance: float = 0.05) -> Shape
     return Shaper((0.0, half, 2 * half), tuple(float(w) for w in weights))
 
 
-SHAPERS = {"zv": zv, "zvd": zvd, "ei": ei}
+SHAPERS: dict[str, Callable[..., Shaper]] = {"zv": zv, "zvd": zvd, "ei": ei}
 
 
 @checked
 def shaper_for(
     model: Model,
     joints: ArrayLike,
-    kind: str = "zvd",
+    kind: ShaperName = "zvd",
     modes: int | Sequence[int] = 1,
     damping: float = 0.0,
     **options: Any,
@@ -112,6 +196,31 @@ def shaper_for(
     """A shaper for vibrations of the arm at rest in `joints`, its joints held.
 
     `modes` is how many of the lowest frequencies to serve, or their numbers from 1.
+
+    Parameters
+    ----------
+    model : Model
+        The arm that is driven.
+    joints : (m,)
+        Positions at which the joints are held.
+    kind : "zv", "zvd" or "ei"
+    modes : int or sequence of int
+        How many of the lowest frequencies to serve, or their numbers from 1.
+    damping : float
+        Ratio of the vibrations.
+    **options : float
+        Further arguments of the shaper, such as `tolerance` of "ei".
+
+    Returns
+    -------
+    Shaper
+        Of several modes the convolution.
+
+    Examples
+    --------
+    >>> shaper = pliant.control.shaper_for(pliant.load("two-link").model(), [0.0, 0.0], kind="zv", modes=2)
+    >>> len(shaper.times)
+    4
     """
     if kind not in SHAPERS:
         raise ModelError(f"kind: got {kind!r}, expected one of {', '.join(SHAPERS)}")
@@ -127,13 +236,28 @@ def shaper_for(
 
 @checked
 class Shaped(Trajectory):
-    """A trajectory convolved with a shaper: sum of A_k times the trajectory t_k seconds late."""
+    """A trajectory convolved with a shaper: sum of A_k times the trajectory t_k seconds late.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        What is shaped.
+    shaper : Shaper
+        Impulses.
+
+    Examples
+    --------
+    >>> move = pliant.control.Step([0.0], [1.0])
+    >>> q, _, _ = pliant.control.Shaped(move, pliant.control.zv(2.0))([0.1, 0.3])
+    >>> print(q[:, 0])
+    [0.5 1. ]
+    """
 
     def __init__(self, trajectory: Trajectory, shaper: Shaper) -> None:
         self.trajectory, self.shaper, self.n = trajectory, shaper, trajectory.n
         self.breaks = tuple(sorted({b + late for b in trajectory.breaks for late in shaper.times}))
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         parts = zip(self.shaper.times, self.shaper.amplitudes)
-        return sum(amplitude * self.trajectory.expression(t - late) for late, amplitude in parts)
+        return ca.SX(sum(amplitude * self.trajectory.expression(t - late) for late, amplitude in parts))

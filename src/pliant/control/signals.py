@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arrays import Expression
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Trajectory, moment, numbers, positive
 from pliant.errors import ModelError
+from pliant.options import PulseName
 from pliant.signatures import checked
-
-PULSES = ("half-sine", "rectangle")
 
 
 @checked
@@ -31,6 +30,12 @@ class Sine(Trajectory):
         Radians.
     begin : float
         Seconds.
+
+    Examples
+    --------
+    >>> values, _, _ = pliant.control.Sine([2.0], frequency=0.5)([0.0, 0.5, 1.5])
+    >>> print(values[:, 0].round(9))
+    [ 0.  2. -2.]
     """
 
     def __init__(
@@ -48,7 +53,7 @@ class Sine(Trajectory):
         self.begin = moment("begin", begin)
         self.breaks = (self.begin,)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) values."""
         wave = ca.sin(2 * np.pi * self.frequency * (t - self.begin) + self.phase)
         return ca.DM(self.offset) + ca.DM(self.amplitude) * ca.if_else(t >= self.begin, wave, 0)
@@ -56,18 +61,33 @@ class Sine(Trajectory):
 
 @checked
 class Pulse(Trajectory):
-    """`height` for `duration` seconds from `begin` on, zero elsewhere: a blow ("half-sine") or a push ("rectangle")."""
+    """`height` for `duration` seconds from `begin` on, zero elsewhere: a blow ("half-sine") or a push ("rectangle").
 
-    def __init__(self, height: ArrayLike, duration: float, begin: float = 0.0, shape: str = "half-sine") -> None:
+    Parameters
+    ----------
+    height : (n,)
+        In the unit of what it drives.
+    duration : float
+        Seconds.
+    begin : float
+        Seconds.
+    shape : "half-sine" or "rectangle"
+
+    Examples
+    --------
+    >>> values, _, _ = pliant.control.Pulse([100.0], duration=0.2, begin=1.0)([0.9, 1.1, 1.3])
+    >>> print(values[:, 0].round(6))
+    [  0. 100.   0.]
+    """
+
+    def __init__(self, height: ArrayLike, duration: float, begin: float = 0.0, shape: PulseName = "half-sine") -> None:
         self.height = numbers("height", height)
         self.n = len(self.height)
         self.duration, self.begin = positive("duration", duration), moment("begin", begin)
-        if shape not in PULSES:
-            raise ModelError(f"shape: got {shape!r}, expected one of {', '.join(PULSES)}")
         self.shape = shape
         self.breaks = (self.begin, self.begin + self.duration)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) values."""
         u = (t - self.begin) / self.duration
         form = ca.sin(np.pi * u) if self.shape == "half-sine" else ca.SX(1)
@@ -79,6 +99,19 @@ class Samples(Piecewise):
     """`values` (K, n) at `times` (K,), straight in between, the end values beyond.
 
     Its rate jumps: right for loads and references. A joint that is moved exactly wants `Waypoints`.
+
+    Parameters
+    ----------
+    times : (K,)
+        Rising, s.
+    values : (K, n)
+        In the unit of what it drives.
+
+    Examples
+    --------
+    >>> values, _, _ = pliant.control.Samples([0.0, 1.0], [[0.0], [4.0]])([0.25, 2.0])
+    >>> print(values[:, 0])
+    [1. 4.]
     """
 
     def __init__(self, times: ArrayLike, values: Sequence[ArrayLike] | ArrayLike) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.signatures import checked
@@ -25,7 +24,21 @@ class Piece:
 
 
 class Piecewise(Trajectory):
-    """Polynomials one after another; before the first and after `end` the end positions hold."""
+    """Polynomials one after another; before the first and after `end` the end positions hold.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        Start times and coefficients of rising powers.
+    end : float
+        Time at which the last piece ends, s.
+
+    Examples
+    --------
+    >>> spline = pliant.control.Waypoints([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])
+    >>> isinstance(spline, pliant.control.Piecewise)
+    True
+    """
 
     def __init__(self, pieces: Sequence[Piece], end: float) -> None:
         if not pieces:
@@ -34,7 +47,7 @@ class Piecewise(Trajectory):
         self.n = self.pieces[0].coefficients.shape[1]
         self.breaks = (*(piece.start for piece in self.pieces), self.end)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
         time = ca.fmin(ca.fmax(t, self.pieces[0].start), self.end)
         start, table = ca.SX(self.pieces[0].start), ca.SX(ca.DM(self.pieces[0].coefficients))
@@ -53,6 +66,21 @@ class Waypoints(Piecewise):
     """Spline through `points` (K, n) at `times` (K,).
 
     Cubic (`order` 3, continuous acceleration, zero end rates) or quintic (`order` 5, zero end rates and accelerations).
+
+    Parameters
+    ----------
+    times : (K,)
+        Rising, s.
+    points : (K, n)
+        Rad or m.
+    order : int
+        3 or 5.
+
+    Examples
+    --------
+    >>> q, _, _ = pliant.control.Waypoints([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]])(1.0)
+    >>> print(q.round(9))
+    [1.]
     """
 
     def __init__(self, times: ArrayLike, points: ArrayLike, order: int = 3) -> None:
@@ -83,6 +111,21 @@ class Phases(Trajectory):
     """Trajectories one after another: the first from the start, each of the others from its time in `times` on.
 
     It is as smooth as its parts are where they meet; each should begin where the one before has come to rest.
+
+    Parameters
+    ----------
+    parts : sequence of Trajectory
+        All of the same number of coordinates.
+    times : (len(parts) - 1,)
+        Begin of each but the first, s.
+
+    Examples
+    --------
+    >>> there = pliant.control.Quintic([0.0], [1.0], 1.0)
+    >>> back = pliant.control.Quintic([1.0], [0.0], 1.0, begin=2.0)
+    >>> q, _, _ = pliant.control.Phases([there, back], [2.0])([0.0, 1.5, 3.0])
+    >>> print(q[:, 0].round(9) + 0.0)
+    [0. 1. 0.]
     """
 
     def __init__(self, parts: Sequence[Trajectory], times: ArrayLike) -> None:
@@ -99,7 +142,7 @@ class Phases(Trajectory):
         own = [b for part in parts for b in part.breaks]
         self.breaks = tuple(sorted({float(b) for b in (*own, *at)}))
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         value = ca.SX(self.parts[0].expression(t))
         for part, start in zip(self.parts[1:], self.times):

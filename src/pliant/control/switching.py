@@ -10,14 +10,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
-from pliant.control.law import Controller, Law
+from pliant.arrays import Array, Expression
+from pliant.control.law import NO_STATES, Controller, Law
 from pliant.control.trajectories import moment
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
 
-Condition = Callable[[Any, Any, Any], Any]
+Condition = Callable[[Expression, Expression, Expression], Expression]
 
 
 @checked
@@ -37,6 +37,13 @@ class Switch(Controller):
     A phase that has ended does not come back. For conditions this memory is a state of the controller: the time since
     the condition was first met. An adaptive method finds the moment by its error control; with a fixed step the moment
     is only known to within the step.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> hold, rest = (pliant.control.PD(500.0, 50.0, goal) for goal in ([0.1, 0.0], [0.0, 0.0]))
+    >>> pliant.simulate(model, 0.05, controller=pliant.control.Switch([hold, rest], until=[0.02])).stats.status
+    'finished'
     """
 
     phases: Sequence[Controller]
@@ -86,9 +93,8 @@ class _SwitchLaw(Law):
     def initial_state(self) -> Array:
         return np.concatenate([*(law.initial_state for law in self.laws), np.zeros(self.n_clocks)])
 
-    def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
+    def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques of the phase at hand; states of the others stand still."""
-        z = ca.SX(0, 1) if z is None else z
         over, clock_rates = self._ended(t, q, qd, z)
         tau, rates, first = ca.SX.zeros(self.model.n_joints), [], 0
         for k, law in enumerate(self.laws):
@@ -100,7 +106,9 @@ class _SwitchLaw(Law):
             first += law.n_states
         return (tau, ca.vertcat(*rates, *clock_rates)) if self.n_states else tau
 
-    def _ended(self, t: Any, q: Any, qd: Any, z: Any) -> tuple[list[Any], list[Any]]:
+    def _ended(
+        self, t: Expression, q: Expression, qd: Expression, z: Expression
+    ) -> tuple[list[Expression], list[Expression]]:
         """Whether each phase but the last is over, and the rates of the clocks that remember conditions."""
         over: list[Any] = []
         rates: list[Any] = []

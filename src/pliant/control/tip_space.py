@@ -9,12 +9,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.model.statics import resting
+from pliant.options import LineLaw
 from pliant.signatures import checked
 
 MOST_SAMPLES = 500
@@ -35,6 +36,8 @@ def inverse_kinematics(
 
     Parameters
     ----------
+    model : Model
+        The arm.
     target : (3,) or (4, 4)
         Position of the tip in the base, or its pose.
     guess : (m,), optional
@@ -43,11 +46,24 @@ def inverse_kinematics(
         Whether the arm sags under gravity at the solution (static rest), or is undeformed.
     tolerance : float
         Metres (and radians).
+    tries : int
+        Starts before it gives up.
+
+    Returns
+    -------
+    (m,) array
 
     Raises
     ------
     ModelError
         No solution: the target is out of reach.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> joints = pliant.control.inverse_kinematics(model, [1.0, 1.0, 0.0], guess=[0.1, 1.4], deflected=False)
+    >>> print(np.degrees(joints).round(6) + 0.0)
+    [ 0. 90.]
     """
     goal = _target(target)
     start = np.zeros(model.n_joints) if guess is None else numbers("guess", guess, model.n_joints)
@@ -171,6 +187,8 @@ class TipLine(Trajectory):
         Tip positions in the base; K >= 2.
     duration : float
         Seconds for the whole path, shared out by length.
+    begin : float
+        Time at which the motion starts.
     guess : (m,), optional
         Joint positions near those of the first point.
     deflected : bool
@@ -178,6 +196,14 @@ class TipLine(Trajectory):
     law : "cycloidal" or "quintic"
     samples : int
         Stations on each line.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> line = pliant.control.TipLine(model, [[1.2, 0.5, 0.0], [1.0, 0.8, 0.0]], 1.0, guess=[0.0, 0.8], samples=6)
+    >>> q, _, _ = line(1.0)
+    >>> print(model.tip_pose(model.equilibrium(q))[:3, 3].round(6) + 0.0)
+    [1.  0.8 0. ]
     """
 
     def __init__(
@@ -188,14 +214,12 @@ class TipLine(Trajectory):
         begin: float = 0.0,
         guess: ArrayLike | None = None,
         deflected: bool = True,
-        law: str = "cycloidal",
+        law: LineLaw = "cycloidal",
         samples: int = 20,
     ) -> None:
         corners = np.asarray(points, dtype=float)
         if corners.ndim != 2 or corners.shape[0] < 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
             raise ModelError(f"points: shape {corners.shape}, expected at least two rows of three finite numbers")
-        if law not in LAWS:
-            raise ModelError(f"law: got {law!r}, expected one of {', '.join(LAWS)}")
         if not 6 <= samples <= MOST_SAMPLES:
             raise ModelError(f"samples: got {samples!r}, expected 6 to {MOST_SAMPLES} stations on a line")
         lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
@@ -216,7 +240,7 @@ class TipLine(Trajectory):
             share = LAWS[law]([0.0], [1.0], float(t1 - t0), float(t0))
             self._lines.append((share, _Through(stations, np.array(rows))))
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) joint positions."""
         value = self._lines[0][1].expression(self._lines[0][0].expression(t))
         for (share, spline), start in zip(self._lines[1:], self.breaks[1:]):

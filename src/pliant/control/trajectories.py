@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
@@ -28,12 +28,39 @@ class Trajectory:
     breaks: tuple[float, ...] = ()
     """Times at which a derivative jumps: integration steps end there."""
 
-    def expression(self, t: Any) -> Any:
-        """(n, 1) CasADi positions at time `t`."""
+    def expression(self, t: Expression) -> Expression:
+        """(n, 1) CasADi positions at time `t`.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+
+        Returns
+        -------
+        expression
+            (n, 1).
+        """
         raise NotImplementedError
 
-    def derivatives(self, t: Any) -> tuple[Any, Any, Any]:
-        """(n, 1) CasADi positions, rates and accelerations at time `t` (any expression)."""
+    def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
+        """(n, 1) CasADi positions, rates and accelerations at time `t` (any expression).
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+
+        Returns
+        -------
+        q, qd, qdd : (n, 1) expression
+
+        Examples
+        --------
+        >>> move = pliant.control.Quintic([0.0], [1.0], 2.0)
+        >>> [float(x) for x in move.derivatives(1.0)]
+        [0.5, 0.9375, 0.0]
+        """
         time = ca.SX.sym("t")
         q = ca.SX(self.expression(time))
         qd = ca.jacobian(q, time)
@@ -61,7 +88,28 @@ class Trajectory:
         return self.n
 
     def motion(self, model: Model, joints: Sequence[str] | None = None) -> dict[str, Trajectory]:
-        """Each joint's own trajectory by name, for `simulate(..., motion=)`; all joints in order by default."""
+        """Each joint's own trajectory by name, for `simulate(..., motion=)`; all joints in order by default.
+
+        Parameters
+        ----------
+        model : Model
+            The arm that is driven.
+        joints : sequence of str, optional
+            Names of the coordinates that it moves; all joints in order by default.
+
+        Returns
+        -------
+        dict of Trajectory
+            Of one coordinate each, by name.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> move = pliant.control.Cycloidal([0.0, 0.0], [0.2, 0.1], 0.1)
+        >>> result = pliant.simulate(model, 0.1, motion=move.motion(model))
+        >>> print(result.q[-1, :2].round(9))
+        [0.2 0.1]
+        """
         names = tuple(model.joints if joints is None else joints)
         if len(names) != self.n:
             raise ModelError(f"trajectory: it moves {self.n} coordinates, expected {len(names)} ({', '.join(names)})")
@@ -77,7 +125,7 @@ class Component(Trajectory):
         self.whole, self.index = whole, index
         self.breaks = whole.breaks
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """The position of this coordinate."""
         return self.whole.expression(t)[self.index]
 
@@ -126,11 +174,22 @@ class _RestToRest(Trajectory):
     def _inner_breaks(self) -> Iterable[float]:
         return ()
 
-    def law(self, u: Any) -> Any:
-        """s(u), from 0 to 1 as u goes from 0 to 1."""
+    def law(self, u: Expression) -> Expression:
+        """s(u), from 0 to 1 as u goes from 0 to 1.
+
+        Parameters
+        ----------
+        u : expression
+            Share of the duration, from 0 to 1.
+
+        Returns
+        -------
+        expression
+            Share of the way.
+        """
         raise NotImplementedError
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         u = ca.fmin(ca.fmax((t - self.begin) / self.duration, 0), 1)
         return ca.DM(self.start) + ca.DM(self.goal - self.start) * self.law(u)
@@ -148,16 +207,39 @@ class Cycloidal(_RestToRest):
         Seconds from start to goal.
     begin : float
         Time at which the motion starts.
+
+    Examples
+    --------
+    >>> move = pliant.control.Cycloidal([0.0], [1.0], duration=2.0, begin=0.5)
+    >>> q, qd, qdd = move([0.5, 1.5, 2.5])
+    >>> print(q[:, 0].round(9), move.end)
+    [0.  0.5 1. ] 2.5
     """
 
-    def law(self, u: Any) -> Any:
+    def law(self, u: Expression) -> Expression:
         """u - sin(2 pi u) / (2 pi)."""
         return u - ca.sin(2 * np.pi * u) / (2 * np.pi)
 
 
 @checked
 class MohanSaha(Cycloidal):
-    """Profile (38) of [MS07], theta_i = (pi / T) t - sin(2 pi t / T) / 2: every joint from 0 to pi, a cycloid."""
+    """Profile (38) of [MS07], theta_i = (pi / T) t - sin(2 pi t / T) / 2: every joint from 0 to pi, a cycloid.
+
+    Parameters
+    ----------
+    joints : int
+        How many coordinates move.
+    duration : float
+        T, seconds.
+    begin : float
+        Time at which the motion starts.
+
+    Examples
+    --------
+    >>> q, _, _ = pliant.control.MohanSaha(joints=1, duration=10.0)(5.0)
+    >>> print((q / np.pi).round(9))
+    [0.5]
+    """
 
     def __init__(self, joints: int = 6, duration: float = 10.0, begin: float = 0.0) -> None:
         if isinstance(joints, bool) or not isinstance(joints, int) or joints < 1:
@@ -167,16 +249,50 @@ class MohanSaha(Cycloidal):
 
 @checked
 class Quintic(_RestToRest):
-    """Fifth-order polynomial 10 u^3 - 15 u^4 + 6 u^5: zero rate and acceleration at both ends."""
+    """Fifth-order polynomial 10 u^3 - 15 u^4 + 6 u^5: zero rate and acceleration at both ends.
 
-    def law(self, u: Any) -> Any:
+    Parameters
+    ----------
+    start, goal : (n,)
+        Rad or m.
+    duration : float
+        Seconds from start to goal.
+    begin : float
+        Time at which the motion starts.
+
+    Examples
+    --------
+    >>> q, qd, _ = pliant.control.Quintic([0.0], [1.0], duration=2.0)(1.0)
+    >>> print(q.round(9), qd.round(9))
+    [0.5] [0.9375]
+    """
+
+    def law(self, u: Expression) -> Expression:
         """10 u^3 - 15 u^4 + 6 u^5."""
         return u**3 * (10 + u * (6 * u - 15))
 
 
 @checked
 class Trapezoidal(_RestToRest):
-    """Constant acceleration, constant rate, constant deceleration; `ramp` is the fraction of each of the two ramps."""
+    """Constant acceleration, constant rate, constant deceleration; `ramp` is the fraction of each of the two ramps.
+
+    Parameters
+    ----------
+    start, goal : (n,)
+        Rad or m.
+    duration : float
+        Seconds from start to goal.
+    begin : float
+        Time at which the motion starts.
+    ramp : float
+        Fraction of the duration that each of the two ramps takes.
+
+    Examples
+    --------
+    >>> _, qd, _ = pliant.control.Trapezoidal([0.0], [1.0], duration=2.0, ramp=0.25)(1.0)
+    >>> print(qd.round(6))
+    [0.666667]
+    """
 
     def __init__(
         self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0, ramp: float = 0.25
@@ -189,7 +305,7 @@ class Trapezoidal(_RestToRest):
     def _inner_breaks(self) -> Iterable[float]:
         return (self.ramp, 1 - self.ramp)
 
-    def law(self, u: Any) -> Any:
+    def law(self, u: Expression) -> Expression:
         """Area under the trapezium of unit area whose ramps take `ramp` each."""
         r, top = self.ramp, 1 / (1 - self.ramp)
         rising, cruising = top * u**2 / (2 * r), top * (u - r / 2)
@@ -199,7 +315,21 @@ class Trapezoidal(_RestToRest):
 
 @checked
 class Step(Trajectory):
-    """A jump from `start` to `goal` at `time`: for references of controllers, not for prescribed motion."""
+    """A jump from `start` to `goal` at `time`: for references of controllers, not for prescribed motion.
+
+    Parameters
+    ----------
+    start, goal : (n,)
+        Positions before and after.
+    time : float
+        Of the jump, s.
+
+    Examples
+    --------
+    >>> q, _, _ = pliant.control.Step([0.0], [1.0], time=0.5)([0.4, 0.6])
+    >>> print(q[:, 0])
+    [0. 1.]
+    """
 
     def __init__(self, start: ArrayLike, goal: ArrayLike, time: float = 0.0) -> None:
         self.start = numbers("start", start)
@@ -207,19 +337,31 @@ class Step(Trajectory):
         self.n, self.time = len(self.start), moment("time", time)
         self.breaks = (self.time,)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         return ca.DM(self.start) + ca.DM(self.goal - self.start) * ca.if_else(t >= self.time, 1, 0)
 
 
 @checked
 class Constant(Trajectory):
-    """A fixed position."""
+    """A fixed position.
+
+    Parameters
+    ----------
+    position : (n,)
+        Rad or m.
+
+    Examples
+    --------
+    >>> q, qd, qdd = pliant.control.Constant([0.1, 0.2])(3.0)
+    >>> print(q, qd)
+    [0.1 0.2] [0. 0.]
+    """
 
     def __init__(self, position: ArrayLike) -> None:
         self.position = numbers("position", position)
         self.n = len(self.position)
 
-    def expression(self, t: Any) -> Any:
+    def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         return ca.SX(ca.DM(self.position))

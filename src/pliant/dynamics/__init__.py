@@ -6,7 +6,7 @@ from pliant.dynamics import denoc, dual_screw, gibbs_appell, lagrange, recursive
 from pliant.dynamics.build import build_chain
 from pliant.dynamics.chain import Chain, ChainLink, JointMap
 from pliant.dynamics.equations import Equations, Formulation, features, require
-from pliant.errors import ModelError
+from pliant.options import FormulationName
 
 _EVERYTHING = frozenset({"flexible joints", "stiffening", "sliding beams", "a moving base"})
 
@@ -38,10 +38,8 @@ FORMULATIONS: dict[str, Formulation] = {
 """The one registry: command line, tests and benchmarks read it."""
 
 
-def equations(chain: Chain, formulation: str | Formulation) -> Equations:
+def equations(chain: Chain, formulation: FormulationName | Formulation) -> Equations:
     """Equations of `chain` by the formulation of that name, or by one that is not in the registry."""
-    if isinstance(formulation, str) and formulation not in FORMULATIONS:
-        raise ModelError(f"formulation: got {formulation!r}, expected one of {', '.join(FORMULATIONS)}")
     chosen = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
     require(chosen, chain, list(FORMULATIONS.values()))
     return Equations(chain, chosen)

@@ -9,7 +9,7 @@ integrated by quadrature inside the trace.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -18,10 +18,11 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose, exponential, exponential_bias, linear
+from pliant.options import RotationName
 from pliant.shapes import UNIFORM, Field, ModalIntegrals, SectionProfile
 
 Floats = Sequence[float] | np.ndarray
-ROTATIONS = {"exact": exponential, "linear": linear}
+ROTATIONS: dict[RotationName, Callable[[SX], tuple[Rotation, SX]]] = {"exact": exponential, "linear": linear}
 """How the rotation vector of a section becomes a rotation: see `pliant.algebra.rotations`."""
 
 
@@ -99,7 +100,7 @@ class Body(Protocol):
         """Shape functions of its amplitudes, those of the straight arm where they follow it; None without any."""
 
     @property
-    def rotation(self) -> str:
+    def rotation(self) -> RotationName:
         """How the rotation vector of a section becomes a rotation: a key of `ROTATIONS`."""
 
     @property
@@ -153,7 +154,7 @@ class RigidMap:
     is_linear: bool = True
     data: ClassVar[None] = None
     shapes: ClassVar[None] = None
-    rotation: ClassVar[str] = "exact"
+    rotation: ClassVar[RotationName] = "exact"
     travel: ClassVar[None] = None
     follows: ClassVar[bool] = False
 
@@ -244,7 +245,7 @@ class LinearBeam:
     data: BeamData
     shapes: ShapeFunctions
     integrals: ModalIntegrals
-    rotation: str
+    rotation: RotationName
     end_rotation: Rotation = field(default_factory=Identity)
     root_inertia: SX | None = None
     is_linear: bool = True

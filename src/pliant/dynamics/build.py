@@ -16,31 +16,26 @@ import numpy as np
 from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Rotation, constant
-from pliant.dynamics.bodies import ROTATIONS, BeamData, Body, LinearBeam, Moments, RigidMap, lump
+from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, lump
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
 from pliant.dynamics.stiffening import StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.options import RotationName, StiffeningName
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
 from pliant.shapes.integrals import SPINS
 
-STIFFENING = (False, True, "first-order", "second-order")
-
 
 def build_chain(
     robot: Robot,
-    rotation: str = "exact",
-    stiffening: bool | str = False,
+    rotation: RotationName = "exact",
+    stiffening: bool | StiffeningName = False,
     symbols: Mapping[str, SX] | None = None,
 ) -> Chain:
     """The chain of a robot; numbers at the paths of `symbols` become those symbols."""
-    if rotation not in ROTATIONS:
-        raise ModelError(f"rotation: got {rotation!r}, expected one of {', '.join(map(repr, ROTATIONS))}")
-    if stiffening not in STIFFENING:
-        raise ModelError(f"stiffening: got {stiffening!r}, expected one of {', '.join(map(repr, STIFFENING))}")
     shapes = robot_shapes(robot)
     view = RobotView(robot, symbols or {})
     order = _Coordinates(robot, shapes)
@@ -168,8 +163,8 @@ def _chain_link(
     shapes: LinkShapes | None,
     payload: Any,
     order: _Coordinates,
-    rotation: str,
-    stiffening: bool | str,
+    rotation: RotationName,
+    stiffening: bool | StiffeningName,
 ) -> ChainLink:
     name = nominal.name
     load = _moments(link.tip)
@@ -209,7 +204,12 @@ def _chain_link(
 
 
 def _body(
-    link: Any, nominal: Any, shapes: LinkShapes | None, load: Moments, rotation: str, stiffening: bool | str
+    link: Any,
+    nominal: Any,
+    shapes: LinkShapes | None,
+    load: Moments,
+    rotation: RotationName,
+    stiffening: bool | StiffeningName,
 ) -> tuple[Body, Moments | None, Moments | None]:
     """The body, and the hub and load that are not part of it: a rigid link takes both in."""
     hub = _moments(link.joint.hub)
@@ -271,7 +271,7 @@ def _beam_data(link: Any) -> BeamData:
 
 
 def _beam(
-    link: Any, nominal: Any, shapes: LinkShapes, rotation: str, stiffening: bool | str, hub: Moments
+    link: Any, nominal: Any, shapes: LinkShapes, rotation: RotationName, stiffening: bool | StiffeningName, hub: Moments
 ) -> tuple[Body, Moments | None]:
     """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
     end = constant(ca.blockcat(tip_rotation(link)))
@@ -290,7 +290,7 @@ def _beam(
 
 
 def _sliding_beam(
-    link: Any, nominal: Any, shapes: LinkShapes | None, rotation: str, stiffening: bool | str
+    link: Any, nominal: Any, shapes: LinkShapes | None, rotation: RotationName, stiffening: bool | StiffeningName
 ) -> SlidingBeam:
     if stiffening and shapes is not None:
         raise UnsupportedModel(f"links.{nominal.name}: a beam that slides has no stiffening yet; use stiffening=False")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from pliant.algebra.rotations import SX, Identity, Rotation, about, compose
 from pliant.dynamics.bodies import Body, Moments
 from pliant.errors import ModelError
+from pliant.options import JointType, RotationName
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class JointMap:
     """Frame of a link from the tip frame of its predecessor: fixed `origin`, then motion by `q` about or along
     `axis`."""
 
-    kind: Literal["revolute", "prismatic", "fixed"]
+    kind: JointType
     axis: tuple[float, float, float]
     origin_rotation: Rotation
     origin: SX
@@ -143,7 +144,7 @@ class Chain:
     gravity: SX
     coordinates: tuple[str, ...]
     n_joints: int
-    rotation: str
+    rotation: RotationName
     stiffening: bool | str
     base: BaseMotion = field(default_factory=BaseMotion)
 

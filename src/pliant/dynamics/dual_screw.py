@@ -22,7 +22,6 @@ A matrix M that is linear in the amplitudes may lose its definiteness when they 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -44,6 +43,7 @@ from pliant.dynamics.dual_screw_kinematics import (
 )
 from pliant.dynamics.forces import strain_energy
 from pliant.errors import ModelError
+from pliant.options import AxesName
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:
@@ -125,7 +125,7 @@ def external_forces(
     eta: float,
     force: SX,
     moment: SX,
-    axes: Literal["base", "link", "section"] = "base",
+    axes: AxesName = "base",
 ) -> SX:
     """(n,) generalised forces P-check^T Pi-hat w of a dual wrench at station `eta` = x / length of a link, (85), (109).
 

@@ -25,6 +25,7 @@ from pliant.algebra.dual_groups import G1, G2
 from pliant.algebra.rotations import SX, AxisRotation, Identity, Rotation
 from pliant.dynamics.bodies import Body, LinearBeam
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.errors import UnsupportedModel
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,10 @@ def joint_screw(link: ChainLink) -> Screws:
 def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
     """Fixed rotation of the distal frame, and what the amplitudes do there."""
     if not isinstance(body, LinearBeam):
+        if body.names:
+            raise UnsupportedModel(
+                f"formulation 'dual-screw' knows beams alone, not a {type(body).__name__}; use another"
+            )
         tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
         return tip.R, Shape(ca.SX(3, 1), Dual.of(tip.p), ca.SX(3, 0), ca.SX(3, 0))
     I, tip = body.integrals, body.integrals.tip.tolist()

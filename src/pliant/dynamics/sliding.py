@@ -29,6 +29,7 @@ from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponentia
 from pliant.dynamics.bodies import ROTATIONS, BeamData, Moments, RigidMap, TipMap, is_zero
 from pliant.dynamics.sliding_material import Flow, MaterialPoints
 from pliant.dynamics.sliding_shapes import FollowedShapes, SlidingShapes, sliding_shapes
+from pliant.options import RotationName
 from pliant.shapes import LinkShapes
 
 MARGIN = (0.9, 1.05)
@@ -58,7 +59,7 @@ class SlidingBeam:
 
     data: BeamData
     shapes: LinkShapes | None
-    rotation: str
+    rotation: RotationName
     total_length: SX
     travel: tuple[float, float]
     rest_length: float

@@ -10,6 +10,7 @@ from pliant.dynamics.bodies import BeamData, is_zero
 from pliant.dynamics.chain import ChainLink
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.errors import UnsupportedModel
+from pliant.options import RotationName
 from pliant.shapes import LinkShapes
 
 SHORTEST = 0.05
@@ -17,7 +18,7 @@ SHORTEST = 0.05
 
 
 def sliding_beam(
-    link: Any, nominal: Any, data: BeamData, shapes: LinkShapes | None, rotation: str, end: Rotation
+    link: Any, nominal: Any, data: BeamData, shapes: LinkShapes | None, rotation: RotationName, end: Rotation
 ) -> SlidingBeam:
     """The body of a link whose beam slides; `link` is a view, `nominal` the description itself."""
     where = f"links.{nominal.name}"

@@ -21,8 +21,7 @@ from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_modes import MovingModes, Roots
 from pliant.dynamics.sliding_shapes import FollowedShapes
 from pliant.errors import ModelError
-
-ROOTS = ("solved", "integrated")
+from pliant.options import RootsName
 
 
 @dataclass(frozen=True)
@@ -97,10 +96,8 @@ def _with_symbols(link: ChainLink, body: SlidingBeam, shapes: FollowedShapes) ->
     return replace(link, body=replace(body, carried=shapes)), list(made.values())
 
 
-def check_roots(chain: Chain, roots: str) -> None:
-    """Raises `ModelError` for an unknown way to the roots, and where an arm has none that move."""
-    if roots not in ROOTS:
-        raise ModelError(f"roots: got {roots!r}, expected one of {', '.join(map(repr, ROOTS))}")
+def check_roots(chain: Chain, roots: RootsName) -> None:
+    """Raises `ModelError` where the roots are to be integrated and the arm has none that move."""
     if roots == "integrated" and not carried_roots(chain).size:
         raise ModelError(
             "roots: 'integrated' needs a beam that slides and has clamped-mass modes with a tip_load; this arm has no "

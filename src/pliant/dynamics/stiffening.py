@@ -23,6 +23,7 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import BeamData, LinearBeam, Moments, TipMap
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.options import RotationName
 from pliant.shapes import Field, LinkShapes, ModalIntegrals, SectionProfile, gauss_rule
 
 
@@ -125,7 +126,7 @@ class StiffenedBeam:
         return self.inner.data
 
     @property
-    def rotation(self) -> str:
+    def rotation(self) -> RotationName:
         return self.inner.rotation
 
     def length(self, c: SX) -> SX:

@@ -21,6 +21,7 @@ from pliant.algebra.rotations import SX, Identity, Rotation, compose, exponentia
 from pliant.dynamics.bodies import ROTATIONS, BeamData, LinearBeam, Moments, TipMap, is_zero
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.tracked_modes import LoadedModes, TrackedModes
+from pliant.options import RotationName
 from pliant.shapes import LinkShapes
 from pliant.shapes.quadrature import gauss
 
@@ -49,7 +50,7 @@ class TrackedBeam:
     planes: tuple[TrackedModes, ...]
     load: ca.Function
     outer: int
-    rotation: str
+    rotation: RotationName
     frozen: LinearBeam
     end_rotation: Rotation = field(default_factory=Identity)
     is_linear: bool = True  # in its amplitudes

@@ -15,9 +15,8 @@ from pliant.arrays import Array
 from pliant.control.law import checked_limit
 from pliant.environments.motion import PackMotion
 from pliant.environments.tasks import TASKS
-from pliant.errors import ModelError
+from pliant.options import TaskName
 from pliant.robot import Robot, load
-from pliant.robot.faults import suggestion
 from pliant.signatures import checked
 
 FALL = -100.0
@@ -28,11 +27,9 @@ class _Arms:
     """What both kinds of environment share: B arms, a task, spaces."""
 
     def __init__(
-        self, robot: str | Robot, task: str, count: int, period: float, horizon: float, spread: float,
+        self, robot: str | Robot, task: TaskName, count: int, period: float, horizon: float, spread: float,
         torque_limit: Any, vary: Mapping[str, tuple[float, float]] | None,
     ) -> None:  # fmt: skip
-        if task not in TASKS:
-            raise ModelError(f"task: got {task!r}, expected one of {', '.join(TASKS)}{suggestion(task, TASKS)}")
         arm = load(robot) if isinstance(robot, str) else robot
         self.motion = PackMotion(arm, count, period, vary or {})
         self.limit = self.motion.torque_scale()
@@ -73,6 +70,7 @@ class ArmEnv(gym.Env[Array, Array]):
     robot : str or Robot
         A bundled arm, a robot file, or a robot.
     task : "reach", "track" or "rest-to-rest"
+        What is rewarded.
     period, horizon : float
         Seconds between actions, and of an episode.
     spread : float
@@ -81,16 +79,26 @@ class ArmEnv(gym.Env[Array, Array]):
         Torque of an action of 1; by default enough to hold the arm in any pose, twice over.
     vary : mapping from paths to (lowest, highest), optional
         Numbers of the robot that are drawn anew for each episode.
+    render_mode : None
+        Asked for by Gymnasium; nothing is drawn.
 
     Notes
     -----
     Observed are coordinates, rates, the position of the tip and the goal; actions are torques in units of the limit.
+
+    Examples
+    --------
+    >>> env = pliant.environments.ArmEnv("two-link", "reach", period=0.02)
+    >>> observation, _ = env.reset(seed=1)
+    >>> observation, reward, terminated, truncated, _ = env.step(np.zeros(2))
+    >>> observation.shape, terminated
+    ((14,), False)
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(
-        self, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02, horizon: float = 4.0,
+        self, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02, horizon: float = 4.0,
         spread: float = 0.5, torque_limit: ArrayLike | None = None,
         vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
@@ -100,28 +108,80 @@ class ArmEnv(gym.Env[Array, Array]):
         self.render_mode = render_mode
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """A new start and goal."""
+        """A new start and goal.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of the numbers that are drawn.
+        options : dict, optional
+            Not used.
+
+        Returns
+        -------
+        observation : array
+            Coordinates, rates, tip and goal.
+        info : dict
+        """
         super().reset(seed=seed)
         self._arms.begin(np.ones(1, dtype=bool), self.np_random)
         return self._arms.observe()[0], {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """One period under the torques of the action."""
+        """One period under the torques of the action.
+
+        Parameters
+        ----------
+        action : (m,) array
+            Torques in units of the limit, from -1 to 1.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+            As Gymnasium has them.
+        """
         reward, fallen, over = self._arms.step(np.asarray(action)[None])
         return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), {}
 
 
 @checked
 class ArmVectorEnv(VectorEnv[Array, Array, Array]):
-    """Many flexible arms, stepped together in SIMD packs on all threads; an arm that is done is reset by the next step.
+    """Many flexible arms, stepped together in SIMD packs on all threads.
 
-    Parameters as those of `ArmEnv`, and `num_envs`.
+    An arm that is done is reset by the next step.
+
+    Parameters
+    ----------
+    num_envs : int
+        How many arms.
+    robot : str or Robot
+        A bundled arm, a robot file, or a robot.
+    task : "reach", "track" or "rest-to-rest"
+        What is rewarded.
+    period, horizon : float
+        Seconds between actions, and of an episode.
+    spread : float
+        Joints begin, and goals lie, within this of the middle, rad or m.
+    torque_limit : float or (m,), optional
+        Torque of an action of 1, as in `ArmEnv`.
+    vary : mapping from paths to (lowest, highest), optional
+        Numbers of the robot that are drawn anew for each episode.
+    render_mode : None
+        Asked for by Gymnasium; nothing is drawn.
+
+    Examples
+    --------
+    >>> envs = pliant.environments.ArmVectorEnv(8, "two-link", "rest-to-rest")
+    >>> observations, _ = envs.reset(seed=1)
+    >>> observations, rewards, terminated, truncated, _ = envs.step(np.zeros((8, 2)))
+    >>> rewards.shape
+    (8,)
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
-        self, num_envs: int = 64, robot: str | Robot = "two-link", task: str = "reach", period: float = 0.02,
+        self, num_envs: int = 64, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02,
         horizon: float = 4.0, spread: float = 0.5, torque_limit: ArrayLike | None = None,
         vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
     ) -> None:  # fmt: skip
@@ -135,14 +195,39 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         self._done = np.zeros(num_envs, dtype=bool)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """New starts and goals of all arms."""
+        """New starts and goals of all arms.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of the numbers that are drawn.
+        options : dict, optional
+            Not used.
+
+        Returns
+        -------
+        observations : (num_envs, k) array
+            Coordinates, rates, tip and goal.
+        info : dict
+        """
         super().reset(seed=seed)
         self._arms.begin(np.ones(self.num_envs, dtype=bool), self.np_random)
         self._done[:] = False
         return self._arms.observe(), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """One period; arms that were done before it begin anew instead, with reward 0."""
+        """One period; arms that were done before it begin anew instead, with reward 0.
+
+        Parameters
+        ----------
+        actions : (num_envs, m) array
+            Torques in units of the limit, from -1 to 1.
+
+        Returns
+        -------
+        observations, rewards, terminated, truncated, info
+            As Gymnasium has them, each with num_envs rows.
+        """
         fresh = self._done.copy()
         reward, fallen, over = self._arms.step(actions)
         if fresh.any():

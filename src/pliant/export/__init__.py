@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError
 from pliant.export.c import export_c
 from pliant.export.casadi_files import export_casadi
 from pliant.export.cuda_source import export_cuda
@@ -14,6 +13,7 @@ from pliant.export.fmu import export_fmu
 from pliant.export.latex import export_latex
 from pliant.export.python_source import export_python
 from pliant.model import Model
+from pliant.options import ExportName
 from pliant.signatures import checked
 
 EXPORTS: dict[str, Callable[..., Path]] = {
@@ -28,15 +28,38 @@ EXPORTS: dict[str, Callable[..., Path]] = {
 
 
 @checked
-def export(model: Model, to: str, path: str | Path, *, force: bool = False, **options: Any) -> Path:
+def export(model: Model, to: ExportName, path: str | Path, *, force: bool = False, **options: Any) -> Path:
     """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu" a file.
 
     Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
     those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `shared_memory=` (CUDA), `digits=`,
     `limit=` (LaTeX), `fmi=`, `q0=` and `qd0=` (units).
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    to : str
+        A key of `EXPORTS`: "c", "python", "latex", "casadi", "cuda" or "fmu".
+    path : str or path
+        Folder to write, or the file of a unit.
+    force : bool
+        Replace what stands there.
+    **options : object
+        Those of the function behind the name.
+
+    Returns
+    -------
+    path
+        What was written.
+
+    Examples
+    --------
+    >>> from pliant.export import export
+    >>> folder = export(pliant.load("two-link").model(), "python", "arm", functions=["mass_matrix"])
+    >>> sorted(path.name for path in folder.iterdir())
+    ['README.md', 'robot.yaml', 'two_link_elastic_arm.py']
     """
-    if to not in EXPORTS:
-        raise ModelError(f"to: got {to!r}, expected one of {', '.join(EXPORTS)}")
     return EXPORTS[to](model, path, force=force, **options)
 
 

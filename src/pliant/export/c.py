@@ -35,7 +35,30 @@ PART = 150
 
 @checked
 def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False) -> Path:
-    """Write a folder with `NAME.h`, `NAME.c`, `NAME_test.c`, `Makefile`, `README.md` and `robot.yaml`; returns it."""
+    """Write a folder with `NAME.h`, `NAME.c`, `NAME_test.c`, `Makefile`, `README.md` and `robot.yaml`; returns it.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    folder : str or path
+        What to write.
+    functions : sequence of str, optional
+        Of the model; all by default.
+    force : bool
+        Replace what stands there.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Examples
+    --------
+    >>> folder = pliant.export.export_c(pliant.load("two-link").model(), "arm", functions=["mass_matrix"])
+    >>> (folder / "Makefile").exists()
+    True
+    """
     target, name, which = Path(folder), export_name(model), chosen(functions)
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}

@@ -27,7 +27,30 @@ from pliant.signatures import checked
 def export_casadi(
     model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:
-    """Write a folder with one `FUNCTION.casadi` each, `model.json`, `load_NAME.py`, `README.md` and `robot.yaml`."""
+    """Write a folder with one `FUNCTION.casadi` each, `model.json`, `load_NAME.py`, `README.md` and `robot.yaml`.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    folder : str or path
+        What to write.
+    functions : sequence of str, optional
+        Of the model; all by default.
+    force : bool
+        Replace what stands there.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Examples
+    --------
+    >>> folder = pliant.export.export_casadi(pliant.load("two-link").model(), "arm", functions=["mass_matrix"])
+    >>> (folder / "mass_matrix.casadi").exists()
+    True
+    """
     target, which = Path(folder), chosen(functions)
     with placed(target, force) as work:
         for name in which:

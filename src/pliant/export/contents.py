@@ -6,7 +6,6 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -16,6 +15,7 @@ import casadi as ca
 from pliant.errors import ModelError
 from pliant.kernels import Tape
 from pliant.model import EXPRESSIONS, Model
+from pliant.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ _UNITS = {
 def provenance(model: Model) -> dict[str, Any]:
     """Exactly which model this is."""
     return {
-        "pliant": version("pliant"),
+        "pliant": VERSION,
         "robot": model.robot.name,
         "robot_sha256": model.robot.digest(),
         "options": asdict(model.options),
@@ -188,7 +188,7 @@ def description(model: Model) -> list[str]:
     units = coordinate_units(model)
     lines = [
         f"{model.robot.name}: equations of motion M(q) qdd + bias(q, qd) = S tau",
-        f"Written by pliant {version('pliant')}; SI units, radians; matrices are row-major.",
+        f"Written by pliant {VERSION}; SI units, radians; matrices are row-major.",
         f"Robot SHA-256 {model.robot.digest()}",
         f"Options formulation={o.formulation}, rotation={o.rotation}, stiffening={o.stiffening}, shapes={o.shapes}",
         "",

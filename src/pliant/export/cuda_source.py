@@ -53,11 +53,28 @@ def export_cuda(
 
     Parameters
     ----------
+    model : Model
+        The arm.
+    folder : str or path
+        What to write.
     functions : sequence of str, optional
         Device functions of the header beside `forward_dynamics`; all but `linearize` by default.
     shared_memory : int
         KiB of shared memory that a block may use: 99 runs on every GPU since compute capability 8.0, 163 suits 8.0
         and 8.7, 227 suits 9.0 and 10.0. Only long equations need any.
+    force : bool
+        Replace what stands there.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Examples
+    --------
+    >>> folder = pliant.export.export_cuda(pliant.load("two-link").model(), "arm", functions=["tip_pose"])
+    >>> len(list(folder.glob("*.cuh")))
+    1
     """
     if isinstance(shared_memory, bool) or not isinstance(shared_memory, int) or not 1 <= shared_memory <= 1024:
         raise ModelError(f"shared_memory: got {shared_memory!r}, expected whole KiB from 1 to 1024, such as 99 or 227")

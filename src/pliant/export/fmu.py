@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.dynamics.section_forces import InternalForces
-from pliant.errors import ModelError, PliantError
+from pliant.errors import PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, comment
 from pliant.export.contents import description, export_name, template
@@ -29,8 +29,6 @@ from pliant.export.placing import placed_file, require_free
 from pliant.kernels import Tape
 from pliant.model import Model
 from pliant.signatures import checked
-
-VERSIONS = ("3.0", "2.0")
 
 
 @checked
@@ -42,7 +40,9 @@ def export_fmu(
 
     Parameters
     ----------
-    path : path
+    model : Model
+        The arm.
+    path : str or path
         The file; `.fmu` is added where it is missing.
     fmi : "3.0" or "2.0"
     q0, qd0 : optional
@@ -50,14 +50,28 @@ def export_fmu(
     force : bool
         Whether to replace a file that exists.
 
+    Returns
+    -------
+    path
+        The file.
+
+    Raises
+    ------
+    UnsupportedModel
+        No C compiler.
+
     Notes
     -----
     Inputs are the joint torques, held over a communication step; parameters are those of the model; outputs are joint
     and motor positions and rates, the tip position, and the strain at the root of each flexible link. Co-simulation
     integrates with an explicit method of order 5 whose step follows the tolerance of the experiment (1e-8 by default).
+
+    Examples
+    --------
+    >>> import shutil
+    >>> if shutil.which("cc"):
+    ...     assert pliant.export.export_fmu(pliant.load("two-link").model(), "arm").name == "arm.fmu"
     """
-    if fmi not in VERSIONS:
-        raise ModelError(f"fmi: got {fmi!r}, expected '3.0' or '2.0'")
     target = Path(path)
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")
     require_free(target, force)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from xml.etree import ElementTree as ET
 
 from pliant.export.contents import description
 from pliant.export.fmu_variables import Variable
 from pliant.model import Model
+from pliant.version import VERSION
 
 BASE_UNITS: dict[str, dict[str, int]] = {
     "s": {"s": 1}, "rad": {"rad": 1}, "m": {"m": 1}, "rad/s": {"rad": 1, "s": -1}, "m/s": {"m": 1, "s": -1},
@@ -24,7 +24,7 @@ def description_xml(model: Model, name: str, token: str, variables: Sequence[Var
     root = ET.Element("fmiModelDescription", fmiVersion=fmi, modelName=model.robot.name)
     root.set("instantiationToken" if fmi == "3.0" else "guid", token)
     root.set("description", "; ".join(line for line in description(model)[:4] if line))
-    root.set("generationTool", f"pliant {version('pliant')}")
+    root.set("generationTool", f"pliant {VERSION}")
     root.set("variableNamingConvention", "structured")
     if fmi == "2.0":
         root.set("numberOfEventIndicators", "0")

@@ -52,6 +52,30 @@ def export_latex(
     """Write a folder with `NAME.tex`, a document of its own, `README.md` and `robot.yaml`.
 
     Arms of more than `limit` operations are refused.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    folder : str or path
+        What to write.
+    digits : int
+        Of numbers.
+    limit : int
+        Most operations.
+    force : bool
+        Replace what stands there.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Examples
+    --------
+    >>> folder = pliant.export.export_latex(pliant.load("two-link").model("lagrange"), "arm", digits=4)
+    >>> len(list(folder.glob("*.tex")))
+    1
     """
     if not 1 <= digits <= 17:
         raise ModelError(f"digits: got {digits}, expected 1 to 17, which is all that a number has")

@@ -58,7 +58,30 @@ NUMPY = Language(
 def export_python(
     model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False
 ) -> Path:
-    """Write a folder with `NAME.py`, `README.md` and `robot.yaml`; returns the folder."""
+    """Write a folder with `NAME.py`, `README.md` and `robot.yaml`; returns the folder.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    folder : str or path
+        What to write.
+    functions : sequence of str, optional
+        Of the model; all by default.
+    force : bool
+        Replace what stands there.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Examples
+    --------
+    >>> folder = pliant.export.export_python(pliant.load("two-link").model(), "arm", functions=["tip_pose"])
+    >>> len(list(folder.glob("*.py")))
+    1
+    """
     target, name, which = Path(folder), export_name(model), chosen(functions)
     with placed(target, force) as work:
         (work / f"{name}.py").write_text(module(model, {f: tape(model, f) for f in which}), encoding="utf-8")

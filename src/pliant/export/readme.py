@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pliant.export.contents import FUNCTIONS, coordinate_units, export_name, parameter_unit, template, torque_units
 from pliant.model import Model
+from pliant.version import VERSION
 
 WHAT = {
     "c": "C99 source, self-contained.",
@@ -32,7 +32,7 @@ def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str
         functions=_functions(model, functions), first=next(iter(functions), ""), **words,
     )  # fmt: skip
     return template("readme.md.in").substitute(
-        title=model.robot.name, what=WHAT[to], digest=model.robot.digest(), version=version("pliant"),
+        title=model.robot.name, what=WHAT[to], digest=model.robot.digest(), version=VERSION,
         options=f"formulation {o.formulation}, rotation {o.rotation}, stiffening {o.stiffening}, shapes {o.shapes}",
         command=again(model, to), equation="M(q) qdd + bias(q, qd) = S tau", tables=tables(model),
         usage=usage.rstrip(),

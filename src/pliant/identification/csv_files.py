@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 30
 def read_csv(
     path: str | os.PathLike[str], columns: Iterable[str] | None = None, gaps: bool = False
 ) -> dict[str, Array]:
-    """Columns of a CSV file by name.
+    r"""Columns of a CSV file by name.
 
     Parameters
     ----------
@@ -33,10 +33,23 @@ def read_csv(
     gaps : bool
         Let empty cells and `nan` be NaN (a slow sensor in the table of a fast one) instead of a fault.
 
+    Returns
+    -------
+    dict of (N,) array
+        By the names in the first line.
+
     Raises
     ------
     ModelError
         With the file and the line: no file, no header, a missing column, a cell that is no number, a short line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> Path("log.csv").write_text("time,upper\n0.0,0.1\n0.01,0.2") > 0
+    True
+    >>> print(pliant.identification.read_csv("log.csv")["upper"])
+    [0.1 0.2]
     """
     source = Path(path)
     header, rows = _rows(source)

@@ -23,6 +23,13 @@ class Unresolved:
 
     `weights` are relative changes: moving all named numbers together by these leaves the readings as they are.
     `deviation` is how far, as a fraction of the values, the data lets one move (inf: as far as one likes).
+
+    Attributes
+    ----------
+    weights : mapping from names to float
+        Relative changes.
+    deviation : float
+        Relative; inf if nothing is known.
     """
 
     weights: Mapping[str, float]
@@ -39,7 +46,19 @@ class Unresolved:
 
 @dataclass(frozen=True)
 class Channel:
-    """Readings of one channel of one recording, what the fitted arm gives, and the noise found or given."""
+    """Readings of one channel of one recording, what the fitted arm gives, and the noise found or given.
+
+    Attributes
+    ----------
+    recording, name : str
+        Names of the recording and of the channel.
+    t : (N,)
+        Times, s.
+    measured, fitted : (N,)
+        Readings, and what the fitted arm gives.
+    noise : float
+        Standard deviation, found or given.
+    """
 
     recording: str
     name: str
@@ -60,15 +79,48 @@ class Identification:
 
     Attributes
     ----------
-    parameters : names of all fitted numbers: paths of the robot, then unknown start values
+    robot : Robot
+        With the estimates put in.
+    parameters : tuple of str
+        Names of all fitted numbers: paths of the robot, then unknown start values.
     estimates, standard_errors : (K,)
+        Of the numbers, in their units.
     covariance, correlation : (K, K)
-    start : (K,) values at which the fit began
-    unresolved : what the data cannot tell apart; empty if all is well. Errors of the numbers involved are inf.
-    channels : readings, fit and noise of each channel
-    chi2 : sum of squared residuals in units of their noise, per degree of freedom; about 1 if the noise was given
-        rightly and the model is able to follow
-    at_bound : names of numbers that ended on a bound, for which the errors do not hold
+        Of the estimates.
+    start : (K,)
+        Values at which the fit began.
+    unresolved : tuple of Unresolved
+        What the data cannot tell apart; empty if all is well. Errors of the numbers involved are inf.
+    singular_values : (K,)
+        Of the scaled slopes: small where the data says little.
+    channels : tuple of Channel
+        Readings, fit and noise.
+    chi2 : float
+        Sum of squared residuals in units of their noise, per degree of freedom; about 1 if the noise was given
+        rightly and the model is able to follow.
+    freedom : int
+        Degrees of freedom: readings less fitted numbers.
+    at_bound : tuple of str
+        Numbers that ended on a bound, for which the errors do not hold.
+    evaluations : int
+        Runs of the arm.
+    message : str
+        How the fit ended.
+    notes : tuple of str
+        What else is worth knowing.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> run = pliant.simulate(model, 0.2, q0={"upper": 0.3}, output_step=0.01)
+    >>> recording = pliant.Recording(run.t, {"upper": run["upper"]}, noise=1e-4, q0={"upper": 0.3})
+    >>> found = pliant.identify(model, recording, ["payload.mass"], start={"payload.mass": 0.2}, stages=[1.0])
+    >>> abs(found.values["payload.mass"]) < 1e-3
+    True
+    >>> found.intervals(0.95).shape, sorted(found.to_dict())[:3]
+    ((1, 2), ['at_bound', 'chi2', 'correlation'])
+    >>> len(found.plot().axes)
+    2
     """
 
     robot: Robot
@@ -115,7 +167,19 @@ class Identification:
         return dict(zip(self.parameters, self.estimates.tolist()))
 
     def intervals(self, level: float = 0.95, simultaneous: bool = False) -> Array:
-        """(K, 2) confidence intervals of each number; `simultaneous` ones hold all at once (Bonferroni)."""
+        """(K, 2) confidence intervals of each number; `simultaneous` ones hold all at once (Bonferroni).
+
+        Parameters
+        ----------
+        level : float
+            Probability, such as 0.95.
+        simultaneous : bool
+            Whether all intervals are to hold at once.
+
+        Returns
+        -------
+        (K, 2) array
+        """
         from scipy.special import stdtrit
 
         tail = (1.0 - level) / (2.0 * (len(self.parameters) if simultaneous else 1))
@@ -123,7 +187,13 @@ class Identification:
         return np.column_stack([self.estimates - half, self.estimates + half])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; infinite errors are None."""
+        """Plain data; infinite errors are None.
+
+        Returns
+        -------
+        dict
+            For JSON.
+        """
         finite = np.isfinite(self.standard_errors)
         intervals = self.intervals()
         return {
@@ -167,7 +237,17 @@ class Identification:
         return "\n".join(lines)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Figure of measured and fitted readings with the residuals below, channel by channel."""
+        """Figure of measured and fitted readings with the residuals below, channel by channel.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
         from pliant.identification.figures import residuals
 
         return residuals(self, path)

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.loads import Load
+from pliant.protocols import Control, MovingBase, PrescribedMotion, State, Torque
 from pliant.signatures import checked
 
 LATE_START = 10.0
@@ -20,7 +22,22 @@ LATE_START = 10.0
 @checked
 @dataclass(frozen=True)
 class Strain:
-    """A strain gauge along the beam of `link`, at `x` metres from its root ("middle", "tip"), on the fibre (y, z)."""
+    """A strain gauge along the beam of `link`, at `x` metres from its root ("middle", "tip"), on the fibre (y, z).
+
+    Parameters
+    ----------
+    link : str
+        Name of the link.
+    x : float, "middle" or "tip"
+        Station, m from its root.
+    at : (float, float)
+        Fibre (y, z), m from the neutral axis.
+
+    Examples
+    --------
+    >>> pliant.identification.Strain("upper", 0.05, at=(0.01, 0.0)).x
+    0.05
+    """
 
     link: str
     x: float | str = 0.0
@@ -50,20 +67,30 @@ class Recording:
     sensors : mapping, optional
         Further channels: a `Strain`, or a function of (t, q, qd) in CasADi operations that returns one value.
     name : str
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 1.0, 101)
+    >>> recording = pliant.Recording(t, {"upper": np.sin(t)}, noise=1e-3)
+    >>> recording.times(until=0.1).shape, recording.sigma("upper")
+    ((11,), 0.001)
+    >>> times, values = recording.reading("upper", until=0.1)
+    >>> values.shape
+    (11,)
     """
 
     t: ArrayLike
     readings: Mapping[str, Any]
     noise: float | Mapping[str, float] | None = None
-    q0: Any = None
-    qd0: Any = None
+    q0: State | None = None
+    qd0: State | None = None
     equilibrium: bool = False
     free_start: Sequence[str] = ()
-    torque: Any = None
-    controller: Any = None
-    motion: Mapping[str, Any] = field(default_factory=dict)
-    loads: Sequence[Any] = ()
-    base: Any = None
+    torque: Torque | None = None
+    controller: Control | None = None
+    motion: Mapping[str, PrescribedMotion] = field(default_factory=dict)
+    loads: Sequence[Load] = ()
+    base: MovingBase | None = None
     sensors: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
 
@@ -101,17 +128,49 @@ class Recording:
         return found
 
     def times(self, until: float = np.inf) -> Array:
-        """(M,) all times at which anything was read."""
+        """(M,) all times at which anything was read.
+
+        Parameters
+        ----------
+        until : float
+            Seconds; the end by default.
+
+        Returns
+        -------
+        (M,) array
+        """
         every = np.unique(np.concatenate([times for times, _ in self._series.values()]))
         return np.asarray(every[every <= until])
 
     def reading(self, channel: str, until: float = np.inf) -> tuple[Array, Array]:
-        """Times and values (N,) of a channel."""
+        """Times and values (N,) of a channel.
+
+        Parameters
+        ----------
+        channel : str
+            One of `channels`.
+        until : float
+            Seconds; the end by default.
+
+        Returns
+        -------
+        times, values : (N,) array
+        """
         times, values = self._series[channel]
         return times[times <= until], values[times <= until]
 
     def sigma(self, channel: str) -> float | None:
-        """Standard deviation of a reading where it was given."""
+        """Standard deviation of a reading where it was given.
+
+        Parameters
+        ----------
+        channel : str
+            One of `channels`.
+
+        Returns
+        -------
+        float or None
+        """
         if self.noise is None or isinstance(self.noise, float | int):
             return None if self.noise is None else float(self.noise)
         return self.noise.get(channel)

@@ -12,7 +12,6 @@ from pliant.errors import SimulationError
 from pliant.identification.response import Prediction, Response
 from pliant.identification.unknowns import Unknowns
 
-LOSSES = ("linear", "soft_l1", "huber", "cauchy")
 FIRST_NOISE = 0.01
 """Noise of a channel before it is known, as a fraction of the deviation of its readings."""
 LEAST_NOISE = 1e-7

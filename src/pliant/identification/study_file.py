@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
@@ -29,6 +29,7 @@ from pliant.identification.estimate import Identification
 from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
 from pliant.model import Model
+from pliant.options import ClocksName, LossName, MethodName, Station
 from pliant.robot import Robot
 from pliant.robot.faults import fault
 from pliant.robot.fields import Description, Document, NonNegative, Number, Positive, sequence
@@ -69,7 +70,7 @@ class Gauge(Description):
     """A strain gauge."""
 
     strain: str = Field(description="link")
-    x: Number | Literal["middle", "tip"] = 0.0
+    x: Number | Station = 0.0
     at: Pair = Field(description="y and z of the fibre, m")
 
 
@@ -154,11 +155,11 @@ class IdentificationStudy(Document):
     model: ModelOptions = ModelOptions()
     parameters: dict[str, UnknownChoice]
     runs: tuple[MeasuredRun, ...]
-    loss: Literal["linear", "soft_l1", "huber", "cauchy"] = "linear"
+    loss: LossName = "linear"
     loss_scale: Positive = 2.0
     restarts: int = Field(0, ge=0)
-    clocks: Literal["check", "ignore"] = "check"
-    method: str = "auto"
+    clocks: ClocksName = "check"
+    method: MethodName = "auto"
     rtol: Positive = 1e-7
     atol: NonNegative = 1e-9
     folder: Annotated[Path, Field(exclude=True)] = Path()

@@ -27,6 +27,14 @@ class Base:
         rad/s.
     angular_acceleration : vector, optional
         rad/s^2; the exact derivative of `angular_velocity` by default.
+
+    Examples
+    --------
+    >>> import casadi
+    >>> model = pliant.load("two-link").model()
+    >>> shaken = pliant.loads.Base(acceleration=lambda t: [0.0, casadi.sin(10 * t), 0.0])
+    >>> pliant.simulate(model, 0.05, base=shaken).stats.status
+    'finished'
     """
 
     acceleration: Vector = ZERO
@@ -34,7 +42,27 @@ class Base:
     angular_acceleration: Vector | None = None
 
     def expression(self, t: SX, gravity: SX | None = None) -> BaseMotion:
-        """Motion at time t."""
+        """Motion at time t.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+        gravity : (3, 1) expression, optional
+            Not used: gravity keeps its direction in the axes of the base.
+
+        Returns
+        -------
+        BaseMotion
+            Angular velocity, angular acceleration and acceleration, in the axes of the base.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> motion = pliant.loads.Base(angular_velocity=[0.0, 0.0, 1.0]).expression(casadi.SX.sym("t"))
+        >>> motion.omega.shape
+        (3, 1)
+        """
         omega = vector("angular_velocity", self.angular_velocity, t)
         given = self.angular_acceleration
         alpha = ca.jacobian(omega, t) if given is None else vector("angular_acceleration", given, t)
@@ -52,13 +80,41 @@ class BasePath:
         Of the origin in axes that stand still, m: three numbers or a function of t.
     rpy : vector
         Its attitude, Rz Ry Rx, rad. The robot's gravity is that of the axes that stand still: it turns in the base.
+
+    Examples
+    --------
+    >>> import casadi
+    >>> model = pliant.load("two-link").model()
+    >>> ship = pliant.loads.BasePath(rpy=lambda t: [0.1 * casadi.sin(t), 0.0, 0.0])
+    >>> pliant.simulate(model, 0.05, base=ship).stats.status
+    'finished'
     """
 
     position: Vector = ZERO
     rpy: Vector = ZERO
 
     def expression(self, t: SX, gravity: SX | None = None) -> BaseMotion:
-        """Motion at time t; `gravity` in axes that stand still."""
+        """Motion at time t; `gravity` in axes that stand still.
+
+        Parameters
+        ----------
+        t : expression
+            Time, s.
+        gravity : (3, 1) expression, optional
+            In axes that stand still, m/s^2.
+
+        Returns
+        -------
+        BaseMotion
+            Angular velocity, angular acceleration and acceleration, in the axes of the base.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> motion = pliant.loads.BasePath(position=lambda t: [t**2, 0.0, 0.0]).expression(casadi.SX.sym("t"))
+        >>> motion.omega.shape
+        (3, 1)
+        """
         position, R = vector("position", self.position, t), _attitude(vector("rpy", self.rpy, t))
         rate = ca.reshape(ca.jacobian(ca.vec(R), t), 3, 3)
         omega = ca.inv_skew(ca.mtimes(R.T, rate))

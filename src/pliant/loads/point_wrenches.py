@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Expression
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.kinematics import placements, twists
 from pliant.dynamics.stations import section_map, section_rotation
 from pliant.errors import ModelError
+from pliant.options import AxesName
 
-Vector = Any
+Vector: TypeAlias = ArrayLike | Expression | Callable[..., ArrayLike | Expression | Sequence[float | Expression]]
 """Three numbers, a function of t, or a function of (t, q, qd)."""
-AXES = ("base", "link", "section")
 Stretch = tuple[int, float, float | None]
 """Number of a link, and the sections as parts of its length between which something acts; None: the tip included."""
 
 
 class PointWrench(NamedTuple):
-    """Moment `n` and force `f`, in the axes of link number `place`, at the section `eta` = x / length."""
+    """Moment `n` and force `f`, in the axes of link number `place`, at the section `eta` = x / length.
+
+    Attributes
+    ----------
+    place : int
+        Number of the link.
+    eta : float
+        Part of its length.
+    n, f : (3, 1) expression
+        Moment, N m, and force, N.
+    """
 
     place: int
     eta: float
@@ -44,10 +56,8 @@ def generalised_forces(chain: Chain, q: SX, points: Iterable[PointWrench]) -> SX
     return ca.densify(ca.gradient(power, rates))
 
 
-def from_axes(chain: Chain, place: int, eta: float, axes: str, q: SX) -> SX:
+def from_axes(chain: Chain, place: int, eta: float, axes: AxesName, q: SX) -> SX:
     """(3, 3) rotation into link axes."""
-    if axes not in AXES:
-        raise ModelError(f"axes: got {axes!r}, expected one of {', '.join(AXES)}")
     if axes == "base":
         return list(placements(chain, q))[place].R.T
     link = chain.links[place]
@@ -57,7 +67,7 @@ def from_axes(chain: Chain, place: int, eta: float, axes: str, q: SX) -> SX:
 def vector(name: str, given: Vector, t: SX, q: SX | None = None, qd: SX | None = None) -> SX:
     """Three numbers or expressions from what the user gave."""
     try:
-        value = given
+        value: Any = given
         if callable(given):
             value = given(t) if q is None or _arguments(given) == 1 else given(t, q, qd)
         value = ca.SX(ca.vertcat(*value)) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX
+from pliant.arrays import Array
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.stations import fixed_length, link_length, material_fraction, place_of, station_rule
 from pliant.errors import ModelError
 from pliant.loads.point_wrenches import PointWrench, Stretch, Vector, from_axes, generalised_forces, vector
+from pliant.options import AxesName, Station
 from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
@@ -23,7 +26,22 @@ class Load(Protocol):
     """What `simulate` and the statics of a model ask of a load; anything with this method will do."""
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces."""
+        """(n,) generalised forces.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+
+        Returns
+        -------
+        expression
+            (n, 1), N m or N.
+        """
 
 
 @checked
@@ -42,16 +60,51 @@ class Wrench:
     axes : "base", "link" or "section"
         A dead load keeps its direction in the base; a follower load turns with the section. At the tip, the axes of
         the section are those of the tip frame.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> weight = pliant.loads.Wrench(force=[0.0, -10.0, 0.0])  # at the tip of the last link
+    >>> print((model.holding_torque(np.zeros(4), loads=[weight]) - model.holding_torque(np.zeros(4))).round(6))
+    [20. 10.]
+    >>> pliant.simulate(model, 0.05, loads=[weight]).stats.status
+    'finished'
     """
 
     force: Vector = ZERO
     moment: Vector = ZERO
     link: str | int = -1
-    x: float | str = "tip"
-    axes: str = "base"
+    x: float | Station = "tip"
+    axes: AxesName = "base"
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, within: Stretch | None = None) -> list[PointWrench]:
-        """The loaded section; with `within` (link, from, to), only if it lies there."""
+        """The loaded section; with `within` (link, from, to), only if it lies there.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        within : (int, float, float or None), optional
+            Link, and parts of its length between which the load counts; all of it by default.
+
+        Returns
+        -------
+        list of PointWrench
+            One, or none.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> [point] = pliant.loads.Wrench(force=[0.0, -10.0, 0.0]).points(model.chain, t, q, qd)
+        >>> point.place, point.eta
+        (1, 1.0)
+        """
         place = place_of(chain, self.link)
         eta = material_fraction(chain.links[place], self.x)
         if within is not None:
@@ -63,7 +116,30 @@ class Wrench:
         return [PointWrench(place, eta, ca.mtimes(R, n), ca.mtimes(R, f))]
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces."""
+        """(n,) generalised forces.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+
+        Returns
+        -------
+        expression
+            (n, 1), N m or N.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> q, qd = casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> pliant.loads.Wrench(force=[0.0, -10.0, 0.0]).expression(model.chain, casadi.SX.sym("t"), q, qd).shape
+        (4, 1)
+        """
         return generalised_forces(chain, q, self.points(chain, t, q, qd))
 
 
@@ -83,18 +159,50 @@ class Distributed:
     axes : "base", "link" or "section"
     profile : function, optional
         Factor on the load over x in metres, with NumPy arrays.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> wind = pliant.loads.Distributed(force=[0.0, -20.0, 0.0], link="fore", profile=lambda x: x)
+    >>> tau = model.holding_torque(np.zeros(model.n), loads=[wind]) - model.holding_torque(np.zeros(model.n))
+    >>> print(tau.round(4))
+    [16.6667  6.6667]
     """
 
     force: Vector = ZERO
     moment: Vector = ZERO
     link: str | int = -1
-    start: float | str = 0.0
-    end: float | str = "tip"
-    axes: str = "base"
-    profile: Callable[[Any], Any] | None = None
+    start: float | Station = 0.0
+    end: float | Station = "tip"
+    axes: AxesName = "base"
+    profile: Callable[[Array], ArrayLike] | None = None
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, within: Stretch | None = None) -> list[PointWrench]:
-        """Gauss points of the loaded stretch; with `within` (link, from, to), of its part there."""
+        """Gauss points of the loaded stretch; with `within` (link, from, to), of its part there.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+        within : (int, float, float or None), optional
+            Link, and parts of its length between which the load counts; all of it by default.
+
+        Returns
+        -------
+        list of PointWrench
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> len(pliant.loads.Distributed(force=[0.0, -20.0, 0.0]).points(model.chain, t, q, qd)) > 1
+        True
+        """
         place = place_of(chain, self.link)
         link = chain.links[place]
         low, high = material_fraction(link, self.start), material_fraction(link, self.end)
@@ -125,5 +233,28 @@ class Distributed:
         return values
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
-        """(n,) generalised forces."""
+        """(n,) generalised forces.
+
+        Parameters
+        ----------
+        chain : Chain
+            The arm as maps.
+        t : expression
+            Time, s.
+        q, qd : (n, 1) expression
+            Coordinates and rates.
+
+        Returns
+        -------
+        expression
+            (n, 1), N m or N.
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> q, qd = casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> pliant.loads.Distributed(force=[0.0, -20.0, 0.0]).expression(model.chain, casadi.SX.sym("t"), q, qd).shape
+        (4, 1)
+        """
         return generalised_forces(chain, q, self.points(chain, t, q, qd))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pliant.dynamics import Formulation
 from pliant.model.model import Model, Options
 from pliant.model.recipes import EXPRESSIONS
 from pliant.model.states import read_state
@@ -11,6 +12,7 @@ __all__ = [
     "EXPRESSIONS",
     "DenocMatrices",
     "Energy",
+    "Formulation",
     "Matrices",
     "Model",
     "Options",

@@ -13,13 +13,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, Expression
 from pliant.derived import Derived
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
@@ -32,9 +32,21 @@ from pliant.model import statics
 from pliant.model.recipes import EXPRESSIONS, MATRICES
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+from pliant.options import (
+    FormulationName,
+    FunctionName,
+    JointsName,
+    RootsName,
+    RotationName,
+    ShapesName,
+    StiffeningName,
+)
 from pliant.robot import Robot
 from pliant.shapes import LinkShapes
 from pliant.signatures import checked
+
+if TYPE_CHECKING:
+    from pliant.loads import Load
 
 KEPT = 32
 """Chains that are kept for the next model of the same robot."""
@@ -45,11 +57,11 @@ class Options:
     """What, besides the robot, determines a model."""
 
     formulation: str = "denoc"
-    rotation: str = "exact"
-    stiffening: bool | str = False
+    rotation: RotationName = "exact"
+    stiffening: bool | StiffeningName = False
     parameters: tuple[str, ...] = ()
-    shapes: str = "exact"
-    roots: str = "solved"
+    shapes: ShapesName = "exact"
+    roots: RootsName = "solved"
 
 
 class Model:
@@ -81,18 +93,26 @@ class Model:
     -----
     `M(q) qdd + bias(q, qd) = S tau`. States are `(n,)` or `(..., n)` arrays; batches run in SIMD packs on all
     threads and give the same bits as one state at a time.
+
+    Examples
+    --------
+    >>> model = pliant.Model(pliant.load("two-link"), stiffening="second-order")
+    >>> model.coordinates
+    ('upper', 'fore', 'upper.bending_y.1', 'fore.bending_y.1')
+    >>> model.mass_matrix(np.zeros(model.n)).shape
+    (4, 4)
     """
 
     @checked
     def __init__(
         self,
         robot: Robot,
-        formulation: str | Formulation = "denoc",
-        rotation: str = "exact",
-        stiffening: bool | str = False,
+        formulation: FormulationName | Formulation = "denoc",
+        rotation: RotationName = "exact",
+        stiffening: bool | StiffeningName = False,
         parameters: Sequence[str] = (),
-        shapes: str = "exact",
-        roots: str = "solved",
+        shapes: ShapesName = "exact",
+        roots: RootsName = "solved",
     ) -> None:
         self.robot = robot
         name = formulation if isinstance(formulation, str) else formulation.name
@@ -119,7 +139,7 @@ class Model:
         return self._equations
 
     @property
-    def parameter_symbols(self) -> Any:
+    def parameter_symbols(self) -> Expression:
         """(P,) CasADi symbols of `parameters`."""
         return self._p
 
@@ -154,7 +174,23 @@ class Model:
         return self._nominal.copy()
 
     def values(self, p: ArrayLike | None = None) -> Array:
-        """(P,) values of the parameters: those given, or nominal ones."""
+        """(P,) values of the parameters: those given, or nominal ones.
+
+        Parameters
+        ----------
+        p : (P,) array, optional
+            Values of all parameters.
+
+        Returns
+        -------
+        (P,) array
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model(parameters=["payload.mass"])
+        >>> print(model.values(), model.values([2.0]))
+        [0.] [2.]
+        """
         if p is None:
             return self.nominal_parameters
         given = np.asarray(p, dtype=float)
@@ -171,7 +207,22 @@ class Model:
 
     @checked
     def index(self, coordinate: str) -> int:
-        """Place of a coordinate by name."""
+        """Place of a coordinate by name.
+
+        Parameters
+        ----------
+        coordinate : str
+            One of `coordinates`.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> pliant.load("two-link").model().index("fore")
+        1
+        """
         if coordinate not in self.coordinates:
             raise ModelError(f"coordinate: got {coordinate!r}, expected one of {', '.join(self.coordinates)}")
         return self.coordinates.index(coordinate)
@@ -194,32 +245,181 @@ class Model:
     # --------------------------------------------------------------------------------------- dynamics
 
     def mass_matrix(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Inertia matrix `(..., n, n)`, rotors included."""
+        """Inertia matrix `(..., n, n)`, rotors included.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., n, n) array
+            kg m^2, kg m or kg, by the units of the coordinates.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> M = model.mass_matrix(np.zeros(model.n))
+        >>> bool((np.linalg.eigvalsh(M) > 0).all())
+        True
+        """
         return self._call("mass_matrix", p, q)  # type: ignore[no-any-return]
 
     def bias(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """`(..., n)`: gravity, elastic, damping, friction and velocity terms."""
+        """`(..., n)`: gravity, elastic, damping, friction and velocity terms.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., n) array
+            N m or N.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> print(model.bias(np.zeros(model.n), np.zeros(model.n)).round(3))
+        [ 98.1    24.525 204.023  38.406]
+        """
         return self._call("bias", p, q, qd)  # type: ignore[no-any-return]
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Accelerations `(..., n)` under joint torques `(..., n_joints)`."""
+        """Accelerations `(..., n)` under joint torques `(..., n_joints)`.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        tau : (..., n_joints) array
+            Joint torques, N m (forces, N, of sliding joints).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., n) array
+            rad/s^2 or m/s^2.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> states = np.zeros((1000, model.n))  # a thousand states at once
+        >>> model.forward_dynamics(states, states, np.zeros((1000, 2))).shape
+        (1000, 4)
+        """
         return self._call("forward_dynamics", p, q, qd, tau)  # type: ignore[no-any-return]
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias."""
+        """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        qdd : (..., n) array
+            Accelerations.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., n) array
+            N m or N.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> q, qd = np.zeros(model.n), np.zeros(model.n)
+        >>> qdd = model.forward_dynamics(q, qd, [30.0, 10.0])
+        >>> print(model.inverse_dynamics(q, qd, qdd)[:2].round(6))
+        [30. 10.]
+        """
         return self._call("inverse_dynamics", p, q, qd, qdd)  # type: ignore[no-any-return]
 
     def energy(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None) -> Energy:
-        """Kinetic, gravity and strain energy, in joules."""
+        """Kinetic, gravity and strain energy, in joules.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        Energy
+            `.kinetic`, `.gravity`, `.strain` and `.total`, each with the leading axes of the state, J.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> rate = np.array([1.0, 0.0, 0.0, 0.0])
+        >>> bool(model.energy(np.zeros(model.n), rate).kinetic > 0)
+        True
+        """
         values = self._call("energy", p, q, qd)
         return Energy(values[..., 0], values[..., 1], values[..., 2])
 
     def tip_pose(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Pose `(..., 4, 4)` of the distal frame of the last link, in the base."""
+        """Pose `(..., 4, 4)` of the distal frame of the last link, in the base.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., 4, 4) array
+            Homogeneous transform, lengths in m.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> print(model.tip_pose(np.zeros(model.n))[:3, 3])
+        [2. 0. 0.]
+        """
         return self._call("tip_pose", p, q)  # type: ignore[no-any-return]
 
     def jacobian(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Jacobian `(..., 6, n)` [angular; linear] of the distal frame, in base axes."""
+        """Jacobian `(..., 6, n)` [angular; linear] of the distal frame, in base axes.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., 6, n) array
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> print(model.jacobian(np.zeros(model.n))[4, :2])  # m/s along y per rad/s
+        [2. 1.]
+        """
         return self._call("jacobian", p, q)  # type: ignore[no-any-return]
 
     def matrices(
@@ -230,6 +430,26 @@ class Model:
         "lagrange" gives the partitioned form M_rr, M_rf, M_ff, h, c, K of [TG95] (26); "dual-screw" M, C, K of [CE21]
         (112) with the smallest eigenvalue of M (and a warning where it is not positive); all others M, h, c, K. Each
         has the forces `d` of dampers and friction besides.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        Matrices, PartitionedMatrices or ScrewMatrices
+            Named arrays.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model("lagrange")
+        >>> model.matrices(np.zeros(model.n), np.zeros(model.n)).M_ff.shape
+        (2, 2)
         """
         values = self._call("matrices", p, q, qd)
         if self.options.formulation == "lagrange":
@@ -247,7 +467,27 @@ class Model:
         return ScrewMatrices(M, C, K, g, d, smallest)
 
     def denoc_matrices(self, q: ArrayLike, p: ArrayLike | None = None) -> DenocMatrices:
-        """N_l, N_d, block-diagonal M, generalised inertia matrix and its U D U^T factors of [MS07], for any model."""
+        """N_l, N_d, block-diagonal M, generalised inertia matrix and its U D U^T factors of [MS07], for any model.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        DenocMatrices
+            Named arrays, and the order of their rows.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> found = model.denoc_matrices(np.zeros(model.n))
+        >>> bool(np.allclose(found.U @ np.diag(found.D) @ found.U.T, found.GIM))
+        True
+        """
         names = tuple(self.coordinates[k] for k in matrices.elimination_order(self.chain))
         N_l, N_d, M, GIM, U, D = self._call("denoc_matrices", p, q)
         return DenocMatrices(N_l, N_d, M, GIM, U, D, names)
@@ -264,8 +504,8 @@ class Model:
     def frequencies(
         self,
         q: ArrayLike | Mapping[str, float] | None = None,
-        joints: str = "locked",
-        loads: Sequence[Any] = (),
+        joints: JointsName = "locked",
+        loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
     ) -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
@@ -275,9 +515,28 @@ class Model:
         frequency. An unstable direction (negative stiffness) is returned as a negative number. `loads` of
         `pliant.loads`, taken at t = 0, stiffen and soften: with stiffening, a compressed beam buckles where its
         frequency vanishes.
+
+        Parameters
+        ----------
+        q : (n,) array, optional
+            Where to linearise; the rest state by default.
+        joints : "locked" or "free"
+            What is held.
+        loads : sequence of Load
+            Objects of `pliant.loads`, taken at t = 0.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (k,) array
+            Hz.
+
+        Examples
+        --------
+        >>> print(pliant.load("two-link").model().frequencies().round(2))
+        [ 2.13 16.37]
         """
-        if joints not in ("locked", "free"):
-            raise ModelError(f"joints: got {joints!r}, expected 'locked' or 'free'")
         squares, _ = self.modes(q, joints, loads, p)
         return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
 
@@ -285,16 +544,63 @@ class Model:
     def modes(
         self,
         q: ArrayLike | Mapping[str, float] | None = None,
-        joints: str = "locked",
-        loads: Sequence[Any] = (),
+        joints: JointsName = "locked",
+        loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1."""
+        """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1.
+
+        Parameters
+        ----------
+        q : (n,) array, the joints alone, or a mapping, optional
+            Where to linearise; the rest state by default.
+        joints : "locked" or "free"
+            What is held, as in `frequencies`.
+        loads : sequence of Load
+            Objects of `pliant.loads`, taken at t = 0.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        squares : (k,) array
+            Squared frequencies, (rad/s)^2.
+        shapes : (n, k) array
+            Mode shapes; rows of what is held are zero.
+
+        Examples
+        --------
+        >>> squares, shapes = pliant.load("two-link").model().modes(joints="free")
+        >>> squares.shape, shapes.shape
+        ((4,), (4, 4))
+        """
         return statics.modes(self, read_state(self, q), self._free(joints == "locked"), loads, p)
 
     @checked
-    def stiffness(self, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
-        """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`."""
+    def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
+        """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`.
+
+        Parameters
+        ----------
+        q : (n,) array
+            Coordinates.
+        loads : sequence of Load
+            Objects of `pliant.loads`, taken at t = 0.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (n, n) array
+            N m, N or N/m, by the units of the coordinates.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> K = model.stiffness(np.zeros(model.n))
+        >>> bool(np.allclose(K, K.T))
+        True
+        """
         if len(loads):
             return self.stiffness(q, p=p) - statics.applied(self, loads, p)(q)[1]
         return self._call("stiffness", p, q)  # type: ignore[no-any-return]
@@ -304,17 +610,58 @@ class Model:
         return [k for k in range(self.n) if k not in held]
 
     @checked
-    def equilibrium(self, joints: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
+    def equilibrium(self, joints: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
         """Coordinates (n,) at static rest with the joints held at the given positions.
 
         Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
         `holding_torque` of the result keeps the arm there.
+
+        Parameters
+        ----------
+        joints : (n_joints,) array
+            Positions at which the joints are held, rad or m.
+        loads : sequence of Load
+            Objects of `pliant.loads`, taken at t = 0.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (n,) array
+
+        Examples
+        --------
+        >>> q = pliant.load("two-link").model().equilibrium([0.0, 0.0])
+        >>> q.shape, bool((q[2:] < 0).all())  # both links sag
+        ((4,), True)
         """
         return statics.equilibrium(self, joints, loads, p)
 
     @checked
-    def holding_torque(self, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
-        """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`."""
+    def holding_torque(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
+        """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`.
+
+        Parameters
+        ----------
+        q : (n,) array
+            Coordinates at rest.
+        loads : sequence of Load
+            Objects of `pliant.loads`, taken at t = 0.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (n_joints,) array
+            N m or N.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> tau = model.holding_torque(model.equilibrium([0.0, 0.0]))
+        >>> bool(tau[0] > tau[1] > 0)
+        True
+        """
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
         force = self.bias(q, np.zeros(self.n), p)
         return np.asarray((force - statics.applied(self, loads, p)(q)[0] if len(loads) else force)[rows])
@@ -325,12 +672,37 @@ class Model:
         q: ArrayLike | Mapping[str, float] | None = None,
         qd: ArrayLike | Mapping[str, float] | None = None,
         tau: ArrayLike | None = None,
-        outputs: Callable[[Any, Any], Any] | None = None,
+        outputs: Callable[[Expression, Expression], Expression] | None = None,
         p: ArrayLike | None = None,
     ) -> StateSpace:
         """Exact linearisation about a state; `tau` defaults to the torque that balances the actuated coordinates there.
 
         `outputs(q, qd)` is a function in CasADi operations; without it y = x.
+
+        Parameters
+        ----------
+        q : (n,) array
+            Coordinates of the state.
+        qd : (n,) array, optional
+            Rates; zero by default.
+        tau : (n_joints,) array, optional
+            Torques; those that balance the actuated coordinates by default.
+        outputs : function, optional
+            y = outputs(q, qd) in CasADi operations; y = [q; qd] by default.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        StateSpace
+            `.A`, `.B`, `.C` and `.D` of x' = A x + B u, y = C x + D u with x = [q; qd].
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> system = model.linearize(model.equilibrium([0.0, 0.0]), outputs=lambda q, qd: q[:2])
+        >>> system.A.shape, system.B.shape, system.C.shape
+        ((8, 8), (8, 2), (2, 8))
         """
         q, qd = read_state(self, q), read_state(self, qd, "qd")
         if tau is None:
@@ -343,7 +715,9 @@ class Model:
         C = np.eye(2 * n) if outputs is None else self._output_matrix(outputs, q, qd, p)
         return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
 
-    def _output_matrix(self, outputs: Callable[[Any, Any], Any], q: Array, qd: Array, p: ArrayLike | None) -> Array:
+    def _output_matrix(
+        self, outputs: Callable[[Expression, Expression], Expression], q: Array, qd: Array, p: ArrayLike | None
+    ) -> Array:
         x = ca.SX.sym("x", 2 * self.n)
         y = ca.vertcat(outputs(x[: self.n], x[self.n :]))
         C = ca.Function("C", [x, self._p], [ca.densify(ca.jacobian(y, x))])
@@ -352,17 +726,45 @@ class Model:
     # -------------------------------------------------------------------------------------- machinery
 
     @checked
-    def operation_count(self, function: str = "forward_dynamics") -> dict[str, int]:
-        """Multiplications, additions, divisions, trigonometric calls on the tape of a function of this model."""
-        if function not in EXPRESSIONS:
-            raise ModelError(f"function: got {function!r}, expected one of {', '.join(EXPRESSIONS)}")
+    def operation_count(self, function: FunctionName = "forward_dynamics") -> dict[str, int]:
+        """Multiplications, additions, divisions, trigonometric calls on the tape of a function of this model.
+
+        Parameters
+        ----------
+        function : str
+            A method of this class that is traced: "mass_matrix", "bias", "forward_dynamics", ...
+
+        Returns
+        -------
+        dict of int
+            By kind: "mul", "add", "div", "sqrt", "trig", "other".
+
+        Examples
+        --------
+        >>> sorted(pliant.load("two-link").model().operation_count())
+        ['add', 'div', 'mul', 'other', 'sqrt', 'trig']
+        """
         return self._kernel(function).tape.count()
 
     @checked
-    def kernel(self, function: str) -> Kernel:
-        """The compiled function behind a method: flat ABI and address for stepping loops, tape for counts."""
-        if function not in EXPRESSIONS:
-            raise ModelError(f"function: got {function!r}, expected one of {', '.join(EXPRESSIONS)}")
+    def kernel(self, function: FunctionName) -> Kernel:
+        """The compiled function behind a method: flat ABI and address for stepping loops, tape for counts.
+
+        Parameters
+        ----------
+        function : str
+            As in `operation_count`.
+
+        Returns
+        -------
+        Kernel
+
+        Examples
+        --------
+        >>> kernel = pliant.load("two-link").model().kernel("mass_matrix")
+        >>> kernel(np.zeros(4)).shape
+        (4, 4)
+        """
         return self._kernel(function)
 
     def _kernel(self, name: str) -> Kernel:
@@ -389,7 +791,7 @@ class Model:
 
     def _out_shapes(self, name: str, function: Any) -> list[tuple[int, ...]]:
         """A column is a vector, unless it is a matrix of an arm that has but one coordinate."""
-        square = MATRICES.get(name, MATRICES.get(f"{name} {self.options.formulation}", ()))
+        square = MATRICES.get(f"{name} {self.options.formulation}", MATRICES.get(name, ()))
         sizes = [function.size_out(k) for k in range(function.n_out())]
         return [size if k in square or size[1] != 1 else size[:1] for k, size in enumerate(sizes)]
 
@@ -416,8 +818,6 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
     for path in options.parameters:
         if path not in paths:
             raise ModelError(f"parameters: {path!r} is not a number of this robot; see robot.paths()")
-    if options.shapes not in ("exact", "nominal"):
-        raise ModelError(f"shapes: got {options.shapes!r}, expected 'exact' or 'nominal'")
     if options.shapes == "exact":
         for path in options.parameters:
             changed = shapes_that_change(robot, path)
@@ -431,8 +831,8 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
 
 @lru_cache(maxsize=KEPT)
 def _checked_chain(
-    robot: Robot, rotation: str, stiffening: bool | str, parameters: tuple[str, ...]
-) -> tuple[Chain, Any]:
+    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
+) -> tuple[Chain, Expression]:
     """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
     symbols = {path: ca.SX.sym(path) for path in parameters}
     p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)

@@ -47,8 +47,7 @@ EXPRESSIONS: dict[str, Recipe] = {
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
 MATRICES = {
-    "mass_matrix": (0,), "jacobian": (0,), "stiffness": (0,), "denoc_matrices": range(5),
-    "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2), "matrices denoc": (0, 3),
-    "matrices gibbs-appell": (0, 3), "matrices recursive-lagrange": (0, 3),
+    "mass_matrix": (0,), "jacobian": (0,), "stiffness": (0,), "denoc_matrices": range(5), "matrices": (0, 3),
+    "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2),
 }  # fmt: skip
 """Outputs that are matrices, also where they have a single column."""

@@ -41,6 +41,14 @@ class Beam(Description):
     `EI_y` resists `bending_z`. A stiffness may be left out where no shape asks for it. A section brings its own polar
     inertia; its rotary inertia counts with `rotary: section`. A beam that `slides` comes out of its hub by the joint's
     position; `length` is then the free length at which its frequencies are quoted.
+
+    Examples
+    --------
+    >>> tube = pliant.Section(shape="tube", outer_diameter=0.05, inner_diameter=0.04)
+    >>> pliant.Beam(length=1.2, material="aluminium", section=tube).material.E
+    70000000000.0
+    >>> pliant.Beam(length=1.0, mass_per_length=5.0, EI_z=1000.0).EI_z
+    1000.0
     """
 
     length: Positive = Field(description="m")
@@ -51,9 +59,9 @@ class Beam(Description):
     EA: Positive | None = Field(None, description="N")
     polar_inertia: NonNegative | None = Field(None, description="kg m; 0, or that of the section")
     rotary: Rotary | None = Field(None, description="[j_y, j_z], kg m, or `section`; default none")
-    material: MaterialOrName | None = None
-    section: Section | None = None
-    slides: bool = Field(False, strict=True)
+    material: MaterialOrName | None = Field(None, description="moduli and density, or a name such as steel")
+    section: Section | None = Field(None, description="its cross-section")
+    slides: bool = Field(False, strict=True, description="out of its hub, with the joint's position")
     total_length: Positive | None = Field(None, description="m, of a beam that slides")
 
     @model_validator(mode="before")

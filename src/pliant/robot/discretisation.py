@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
+from pliant.options import BoundaryName, FieldName, Normalisation, ShapeMethod
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Description, NonNegative, Number, non_negative, sequence
 
-FIELDS = ("bending_y", "bending_z", "torsion", "axial")
+FIELDS = get_args(FieldName)
 MOST_MODES = 50
 MOST_ELEMENTS = 500
 
@@ -62,6 +63,11 @@ class TipLoad(Description):
     """What the mode shapes see at the tip; it shapes the functions and adds no mass.
 
     `inertia` J is about the tip point, one number for both bending planes or Jx, Jy, Jz; `first_moment` D > 0 outward.
+
+    Examples
+    --------
+    >>> pliant.Shapes(bending_y=2, boundary="clamped-mass", tip_load=pliant.TipLoad(mass=1.5)).tip_load.mass
+    1.5
     """
 
     mass: NonNegative = Field(0.0, description="kg")
@@ -94,14 +100,21 @@ class Shapes(Description):
     With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch. `damping` gives
     every mode of the link a ratio; `rayleigh` adds alpha times its mass and beta times its stiffness; `kelvin_voigt` is
     the time of a material with stress E (strain + time strain rate), which works like beta.
+
+    Examples
+    --------
+    >>> pliant.Shapes(bending_y=2, bending_z=2, torsion=1, damping=0.01).number
+    5
+    >>> pliant.Shapes(method="elements", count=4, bending_y=True).number
+    8
     """
 
-    method: Literal["modes", "elements"] = "modes"
-    boundary: Literal["clamped-free", "clamped-mass", "pinned"] = "clamped-free"
-    bending_y: Count = 0
-    bending_z: Count = 0
-    torsion: Count = 0
-    axial: Count = 0
+    method: ShapeMethod = Field("modes", description="modes, or finite elements")
+    boundary: BoundaryName = Field("clamped-free", description="of the modes, at root and tip")
+    bending_y: Count = Field(0, description="shapes along y")
+    bending_z: Count = Field(0, description="shapes along z")
+    torsion: Count = Field(0, description="shapes about x")
+    axial: Count = Field(0, description="shapes along x")
     damping: NonNegative = Field(0.0, description="modal damping ratio")
     rayleigh: Pair = Field((0.0, 0.0), description="[alpha, beta]: 1/s on the mass of the link, s on its stiffness")
     kelvin_voigt: NonNegative = Field(0.0, description="s, viscosity of the material over its modulus")
@@ -113,7 +126,7 @@ class Shapes(Description):
     reference: Positions | None = Field(
         None, description="positions of all moving joints, rad or m, at which auto looks; all zero by default"
     )
-    normalise: Literal["unit", "tip"] = "unit"
+    normalise: Normalisation = Field("unit", description="unit mean square, or one at the tip")
 
     @model_validator(mode="before")
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
+
+from pliant.signatures import near
 
 Place = tuple[int | str, ...]
 
@@ -30,9 +31,8 @@ def clash(text: str) -> PydanticCustomError:
 def suggestion(given: str, known: Iterable[str]) -> str:
     """ ", did you mean `length`?" or, when nothing is near, the list of what is known."""
     names = list(known)
-    near = difflib.get_close_matches(given.lower(), [name.lower() for name in names], n=1, cutoff=0.6)
-    if near:
-        return f", did you mean `{next(name for name in names if name.lower() == near[0])}`?"
+    if meant := near(given, names):
+        return f", did you mean `{meant}`?"
     shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     return f"; known: {shown}" if names else ""
 

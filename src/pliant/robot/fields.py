@@ -44,7 +44,28 @@ class Description(BaseModel):
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
-        """Make one from plain mappings, lists and numbers, as they stand in a file."""
+        """Make one from plain mappings, lists and numbers, as they stand in a file.
+
+        Parameters
+        ----------
+        data : mapping
+            Plain mappings, lists, numbers and text, by the names of the fields.
+
+        Returns
+        -------
+        Description
+            Of the class on which it is called, checked.
+
+        Raises
+        ------
+        ModelError
+            With the place of each fault, what was given and what was expected.
+
+        Examples
+        --------
+        >>> pliant.Friction.from_dict({"viscous": 0.1}).viscous
+        0.1
+        """
         try:
             return cls.model_validate(data)
         except ValidationError as error:

@@ -24,7 +24,18 @@ D = TypeVar("D", bound=Document)
 
 
 def arms() -> list[str]:
-    """Names of the bundled arms; `load` takes them in place of a file."""
+    """Names of the bundled arms; `load` takes them in place of a file.
+
+    Returns
+    -------
+    list of str
+        Sorted.
+
+    Examples
+    --------
+    >>> "two-link" in pliant.arms()
+    True
+    """
     folder = resources.files("pliant").joinpath("arms")
     return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
 
@@ -45,10 +56,22 @@ def load(
     tip : str, optional
         For URDF: the link at the end of the chain, where the tree has several ends.
 
+    Returns
+    -------
+    Robot
+
     Raises
     ------
     ModelError
         With the file, the place in it, what was given and expected, and a remedy; several faults at once.
+
+    Examples
+    --------
+    >>> pliant.load("two-link").name
+    'two-link elastic arm'
+    >>> pliant.load("two-lin")
+    Traceback (most recent call last):
+    pliant.errors.ModelError: no file and no bundled arm `two-lin`, did you mean `two-link`?
     """
     path = _find(source)
     if path.suffix.lower() == ".urdf":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.options import DHConvention, JointType
 from pliant.robot.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Angles, Description, NonNegative, Number, Positive, Vector, number, sequence
@@ -33,7 +34,13 @@ Axis = Annotated[tuple[float, float, float], BeforeValidator(_axis), WithJsonSch
 
 
 class Origin(Description):
-    """Fixed place of a joint in the tip frame of the previous link: translation, then URDF's `Rz Ry Rx`."""
+    """Fixed place of a joint in the tip frame of the previous link: translation, then URDF's `Rz Ry Rx`.
+
+    Examples
+    --------
+    >>> pliant.Origin(xyz=[0, 0, 0.3], rpy=["pi/2", 0, 0]).rpy
+    (1.5707963267948966, 0.0, 0.0)
+    """
 
     xyz: Vector = Field((0.0, 0.0, 0.0), description="m")
     rpy: Angles = Field((0.0, 0.0, 0.0), description="rad, or pi/2, 90 deg")
@@ -44,21 +51,33 @@ class DH(Description):
 
     `modified`: Rx(alpha) Tx(a) Tz(d) Rz(theta) stands before the joint. `standard`: Rz(theta) Tz(d) stands before the
     joint, the body supplies a, and Rx(alpha) turns its tip frame; a link hands its `a` to the body and keeps 0.
+
+    Examples
+    --------
+    >>> pliant.DH(a=0.5, alpha="90 deg").alpha
+    1.5707963267948966
     """
 
     a: Number = Field(0.0, description="m; with a standard row a rigid body without `tip` ends at (a, 0, 0)")
     alpha: Angle = Field(0.0, description="rad")
     d: Number = Field(0.0, description="m")
     theta: Angle = Field(0.0, description="rad, added to the joint's position")
-    convention: Literal["modified", "standard"] = "modified"
+    convention: DHConvention = Field("modified", description="which frames the row joins")
 
 
 class Drive(Description):
-    """A motor behind a gear; with `stiffness` it has a coordinate of its own and the joint is flexible."""
+    """A motor behind a gear; with `stiffness` it has a coordinate of its own and the joint is flexible.
+
+    Examples
+    --------
+    >>> drive = pliant.Drive(stiffness=1e4, rotor_inertia=1e-4, gear_ratio=100.0)
+    >>> pliant.Joint(drive=drive).flexible
+    True
+    """
 
     stiffness: Positive | None = Field(None, description="N m/rad (N/m), link side; none means a stiff joint")
     rotor_inertia: NonNegative = Field(0.0, description="kg m^2 (kg), motor side")
-    gear_ratio: Positive = 1.0
+    gear_ratio: Positive = Field(1.0, description="turns of the motor per turn of the joint")
     damping: NonNegative = Field(0.0, description="N m s/rad (N s/m), parallel to the spring")
 
     @model_validator(mode="after")
@@ -71,7 +90,13 @@ class Drive(Description):
 
 
 class Friction(Description):
-    """Friction on the joint: `viscous * qd + coulomb * tanh(qd / coulomb_speed)`."""
+    """Friction on the joint: `viscous * qd + coulomb * tanh(qd / coulomb_speed)`.
+
+    Examples
+    --------
+    >>> pliant.Joint(friction=pliant.Friction(viscous=0.2, coulomb=1.0)).friction.coulomb
+    1.0
+    """
 
     viscous: NonNegative = Field(0.0, description="N m s/rad (N s/m)")
     coulomb: NonNegative = Field(0.0, description="N m (N)")
@@ -79,7 +104,13 @@ class Friction(Description):
 
 
 class Limits(Description):
-    """What the joint may do; a description for checks and drawings, not a stop."""
+    """What the joint may do; a description for checks and drawings, not a stop.
+
+    Examples
+    --------
+    >>> pliant.Limits(lower="-90 deg", upper="90 deg", effort=50.0).upper
+    1.5707963267948966
+    """
 
     lower: Angle | None = Field(None, description="rad (m)")
     upper: Angle | None = Field(None, description="rad (m)")
@@ -94,16 +125,23 @@ class Limits(Description):
 
 
 class Joint(Description):
-    """A revolute, prismatic or fixed joint: a fixed place, then a motion `q` about or along `axis`."""
+    """A revolute, prismatic or fixed joint: a fixed place, then a motion `q` about or along `axis`.
 
-    type: Literal["revolute", "prismatic", "fixed"] = "revolute"
-    axis: Axis = (0.0, 0.0, 1.0)
-    origin: Origin = Origin()
-    dh: DH | None = None
+    Examples
+    --------
+    >>> elbow = pliant.Joint(axis=[0, 1, 0], origin=pliant.Origin(xyz=[1.0, 0, 0]))
+    >>> elbow.moves, elbow.flexible
+    (True, False)
+    """
+
+    type: JointType = Field("revolute", description="turns, slides or holds")
+    axis: Axis = Field((0.0, 0.0, 1.0), description="about or along which it moves")
+    origin: Origin = Field(Origin(), description="where it stands on the link before")
+    dh: DH | None = Field(None, description="a Denavit-Hartenberg row instead")
     hub: Lump = Field(Lump(), description="moves with the frame after the joint")
-    drive: Drive | None = None
-    friction: Friction = Friction()
-    limits: Limits | None = None
+    drive: Drive | None = Field(None, description="motor, gear and spring")
+    friction: Friction = Field(Friction(), description="on the link side")
+    limits: Limits | None = Field(None, description="of position, speed and effort")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -32,13 +32,19 @@ class Link(Description):
 
     Exactly one of `beam` and `rigid` is given. A beam without `shapes` does not bend. The tip lump is expressed in the
     tip frame.
+
+    Examples
+    --------
+    >>> rod = pliant.RigidBody.slender_rod(2.0, 0.5)
+    >>> pliant.Link(name="fore", rigid=rod).bends
+    False
     """
 
-    name: LinkName
-    joint: Joint = Joint()
-    beam: Beam | None = None
-    rigid: RigidBody | None = None
-    shapes: Shapes | None = None
+    name: LinkName = Field(description="letters, digits and _")
+    joint: Joint = Field(Joint(), description="at its root")
+    beam: Beam | None = Field(None, description="a body that may bend")
+    rigid: RigidBody | None = Field(None, description="a body that does not")
+    shapes: Shapes | None = Field(None, description="how the beam deforms")
     tip: Lump = Field(Lump(), description="lumped at the far end")
 
     @classmethod
@@ -52,7 +58,33 @@ class Link(Description):
         hub_inertia: float = 0.0,
         payload: float = 0.0,
     ) -> Self:
-        """The link of [MS07]: a bent slender rod with a payload, and a hub with inertia about the joint's axis z."""
+        """The link of [MS07]: a bent slender rod with a payload, and a hub with inertia about the joint's axis z.
+
+        Parameters
+        ----------
+        name : str
+            Of the link.
+        mass : float
+            Of the rod, spread evenly over `a + b`, kg.
+        a, b : float
+            DH length and offset, m.
+        alpha : float or str
+            DH twist, rad, or text such as "90 deg".
+        hub_inertia : float
+            Of the hub about the joint's axis, kg m^2.
+        payload : float
+            Point mass at the tip, kg.
+
+        Returns
+        -------
+        Link
+            A rigid link on a revolute joint.
+
+        Examples
+        --------
+        >>> pliant.Link.bent_rod("first", mass=10.0, a=0.5, b=0.2, alpha="90 deg").rigid.tip
+        (0.5, 0.0, 0.2)
+        """
         body = RigidBody.bent_rod(mass, a, b, alpha, payload)
         return cls(name=name, joint=Joint(hub=Lump(inertia=(0.0, 0.0, hub_inertia))), rigid=body)
 

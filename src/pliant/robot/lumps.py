@@ -86,6 +86,11 @@ class Lump(Description):
 
     `inertia` is about the lump's centre of mass `com`, along the axes of the frame it sits on. A moment about one axis
     alone is allowed: it is the rotor's spin inertia, or what a planar problem states.
+
+    Examples
+    --------
+    >>> pliant.Lump(mass=2.0, inertia=[0.01, 0.01, 0.02]).mass
+    2.0
     """
 
     mass: NonNegative = Field(0.0, description="kg")
@@ -97,6 +102,11 @@ class RigidBody(Description):
     """A link that does not bend: mass, centre of mass and inertia (about `com`) in the frame after the joint.
 
     `tip` and `tip_rpy` place the tip frame, on which the next link hangs.
+
+    Examples
+    --------
+    >>> pliant.RigidBody(mass=3.0, com=[0.25, 0, 0], inertia=[0.01, 0.06, 0.06], tip=[0.5, 0, 0]).tip
+    (0.5, 0.0, 0.0)
     """
 
     mass: NonNegative = Field(description="kg")
@@ -107,7 +117,25 @@ class RigidBody(Description):
 
     @classmethod
     def slender_rod(cls, mass: float, length: float) -> Self:
-        """A thin uniform rod along +x."""
+        """A thin uniform rod along +x.
+
+        Parameters
+        ----------
+        mass : float
+            kg.
+        length : float
+            m.
+
+        Returns
+        -------
+        RigidBody
+            With its tip at (length, 0, 0).
+
+        Examples
+        --------
+        >>> pliant.RigidBody.slender_rod(mass=3.0, length=1.0).inertia
+        (0.0, 0.25, 0.25)
+        """
         moment = mass * length**2 / 12.0
         return cls(mass=mass, com=(length / 2.0, 0.0, 0.0), inertia=(0.0, moment, moment), tip=(length, 0.0, 0.0))
 
@@ -126,10 +154,20 @@ class RigidBody(Description):
         payload : float
             Point mass at the tip, kg.
 
+        Returns
+        -------
+        RigidBody
+            With its tip at (a, 0, b).
+
         Notes
         -----
         About the joint's origin the inertia is `C3 (1 - z z^T) + C4 (1 - x x^T) - C5 (z x^T + x z^T)` with
         `C5 = rho a^2 b / 2`; the paper prints `rho a^2 b`.
+
+        Examples
+        --------
+        >>> pliant.RigidBody.bent_rod(mass=10.0, a=0.5, b=0.2).tip
+        (0.5, 0.0, 0.2)
         """
         reach = abs(a) + abs(b) or 1.0
         m_a, m_b = mass * (abs(a) / reach), mass * (abs(b) / reach)

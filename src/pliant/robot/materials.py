@@ -11,15 +11,29 @@ from pliant.robot.fields import Description, Positive
 
 
 class Material(Description):
-    """Young's modulus, shear modulus and density."""
+    """Young's modulus, shear modulus and density.
 
-    name: str = Field("", max_length=100)
+    Examples
+    --------
+    >>> pliant.Beam(length=1.0, material="steel", section=pliant.Section(shape="rod", diameter=0.01)).material.density
+    7850.0
+    >>> pliant.Material(E=3.5e9, G=1.3e9, density=1240.0).short_form() is None
+    True
+    """
+
+    name: str = Field("", max_length=100, description="for tables and files")
     E: Positive = Field(description="Young's modulus along the beam, Pa")
     G: Positive = Field(description="shear modulus, Pa")
     density: Positive = Field(description="kg/m^3")
 
     def short_form(self) -> str | None:
-        """The name alone where it says everything, for files."""
+        """The name alone where it says everything, for files.
+
+        Returns
+        -------
+        str or None
+            Name of a known material, or None where the numbers have to be written.
+        """
         return self.name if MATERIALS.get(self.name) == self else None
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.errors import ModelError
+from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningName
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Document, Vector, sequence
 from pliant.robot.link import Link
@@ -19,7 +20,7 @@ from pliant.robot.paths import canonical, numbers, plain, put
 from pliant.signatures import checked, shown
 
 if TYPE_CHECKING:
-    from pliant.model import Model
+    from pliant.model import Formulation, Model
 
 MOST_LINKS = 1000
 
@@ -53,10 +54,10 @@ class Robot(Document):
     2000.0
     """
 
-    name: Title
+    name: Title = Field(description="a title")
     gravity: Vector = Field((0.0, 0.0, -9.81), description="m/s^2, in base axes")
-    links: Links
-    payload: Lump = Lump()
+    links: Links = Field(description="from the base to the tip")
+    payload: Lump = Field(Lump(), description="on the tip frame of the last link")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -76,12 +77,43 @@ class Robot(Document):
 
     @checked
     def link(self, name: str | int) -> Link:
-        """The link called `name`, or so numbered."""
+        """The link called `name`, or so numbered.
+
+        Parameters
+        ----------
+        name : str or int
+            Name of the link, or its number from 0; negative numbers count from the end.
+
+        Returns
+        -------
+        Link
+
+        Examples
+        --------
+        >>> pliant.load("two-link").link("upper").beam.length
+        1.0
+        """
         return self.links[self.index(name)]
 
     @checked
     def index(self, name: str | int) -> int:
-        """Place of the link called `name` in the chain, counted from 0; a number counts from the end if negative."""
+        """Place of the link called `name` in the chain, counted from 0; a number counts from the end if negative.
+
+        Parameters
+        ----------
+        name : str or int
+            Name of the link, or its number; negative numbers count from the end.
+
+        Returns
+        -------
+        int
+            From 0.
+
+        Examples
+        --------
+        >>> pliant.load("two-link").index("fore")
+        1
+        """
         names = [link.name for link in self.links]
         if not isinstance(name, str):
             if not -len(names) <= name < len(names):
@@ -92,7 +124,18 @@ class Robot(Document):
         return names.index(name)
 
     def paths(self) -> dict[str, float]:
-        """Every number of the robot by its path, such as `links.upper.beam.EI_z` or `gravity.2`."""
+        """Every number of the robot by its path, such as `links.upper.beam.EI_z` or `gravity.2`.
+
+        Returns
+        -------
+        dict of float
+            In the order of the description.
+
+        Examples
+        --------
+        >>> list(pliant.load("two-link").paths())[:4]
+        ['gravity.0', 'gravity.1', 'gravity.2', 'links.upper.joint.axis.0']
+        """
         return dict(numbers(self))
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
@@ -102,6 +145,11 @@ class Robot(Document):
         ----------
         changes : mapping
             Path to new value. A path may lead to any number, text or part: `links.upper.shapes` takes `Shapes(...)`.
+
+        Returns
+        -------
+        Robot
+            A new one; descriptions are frozen.
         """
         if not isinstance(changes, Mapping):
             raise ModelError(f"changes: got {shown(changes)}, expected a mapping from paths to values")
@@ -113,20 +161,78 @@ class Robot(Document):
         return type(self).from_dict(tree)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain mappings, lists and numbers as they stand in a robot file; `Robot.from_dict` is the way back."""
+        """Plain mappings, lists and numbers as they stand in a robot file; `Robot.from_dict` is the way back.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> arm = pliant.load("two-link")
+        >>> pliant.Robot.from_dict(arm.to_dict()) == arm
+        True
+        """
         return {"format": FORMAT, **plain(self)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a robot file (YAML); `pliant.load` reads it back as an equal robot."""
+        """Write a robot file (YAML); `pliant.load` reads it back as an equal robot.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Examples
+        --------
+        >>> arm = pliant.load("two-link")
+        >>> arm.save("arm.yaml")
+        >>> pliant.load("arm.yaml") == arm
+        True
+        """
         from pliant.robot.files import save
 
         save(self, path)
 
-    def model(self, formulation: Any = "denoc", **options: Any) -> Model:
-        """Callable dynamics of the robot; `pliant.Model` names the options."""
+    def model(
+        self,
+        formulation: FormulationName | Formulation = "denoc",
+        rotation: RotationName = "exact",
+        stiffening: bool | StiffeningName = False,
+        parameters: Sequence[str] = (),
+        shapes: ShapesName = "exact",
+        roots: RootsName = "solved",
+    ) -> Model:
+        """Callable dynamics of the robot; `pliant.Model` says what the options do.
+
+        Parameters
+        ----------
+        formulation : str or Formulation
+            One of `pliant.FORMULATIONS`, or one of your own.
+        rotation : "exact" or "linear"
+            Rotation of a bent link's tip.
+        stiffening : bool, "second-order" or "first-order"
+            Whether bending shortens a beam.
+        parameters : sequence of str
+            Paths of numbers that stay inputs.
+        shapes : "exact" or "nominal"
+            Whether parameters may leave the shape functions as they are in the nominal robot.
+        roots : "solved" or "integrated"
+            Where the roots of the frequency equation of a sliding beam come from in a run.
+
+        Returns
+        -------
+        Model
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model("lagrange", parameters=["payload.mass"])
+        >>> model.coordinates
+        ('upper', 'fore', 'upper.bending_y.1', 'fore.bending_y.1')
+        """
         from pliant.model import Model
 
-        return Model(self, formulation, **options)
+        return Model(self, formulation, rotation, stiffening, parameters, shapes, roots)
 
     def _repr_html_(self) -> str:
         from pliant.view.notebook import robot_html
@@ -134,7 +240,19 @@ class Robot(Document):
         return robot_html(self)
 
     def digest(self) -> str:
-        """SHA-256 of the content: equal robots have equal digests, on every machine."""
+        """SHA-256 of the content: equal robots have equal digests, on every machine.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+
+        Examples
+        --------
+        >>> arm = pliant.load("two-link")
+        >>> arm.digest() == arm.replace({"name": arm.name}).digest()
+        True
+        """
         content = {"format": FORMAT, **plain(self, full=True)}
         return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 

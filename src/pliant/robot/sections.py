@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.arrays import Array
+from pliant.options import SectionShape
 from pliant.robot.angles import is_symbol
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, non_negative, positive, sequence
@@ -121,16 +122,24 @@ class Section(Description):
 
     With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
     A beam keeps `x` as fractions: the taper stretches with its length.
+
+    Examples
+    --------
+    >>> pliant.Section(shape="box", width=0.04, height=0.06, thickness=0.003).height
+    0.06
+    >>> taper = pliant.Section(shape="rod", x=[0.0, 1.0], diameter=[0.02, 0.01])
+    >>> taper.diameter
+    (0.02, 0.01)
     """
 
-    shape: Literal["rod", "tube", "rectangle", "box"]
-    x: Stations | None = None
-    diameter: Dimension | None = None
-    outer_diameter: Dimension | None = None
-    inner_diameter: Dimension | None = None
+    shape: SectionShape = Field(description="which dimensions it has")
+    x: Stations | None = Field(None, description="m or fractions, of a taper")
+    diameter: Dimension | None = Field(None, description="m, of a rod")
+    outer_diameter: Dimension | None = Field(None, description="m, of a tube")
+    inner_diameter: Dimension | None = Field(None, description="m, of a tube")
     width: Dimension | None = Field(None, description="m, along y")
     height: Dimension | None = Field(None, description="m, along z")
-    thickness: Dimension | None = None
+    thickness: Dimension | None = Field(None, description="m, of the walls of a box")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -157,7 +166,25 @@ class Section(Description):
             )
 
     def half_sizes(self, eta: Array) -> tuple[Array, bool]:
-        """(S, 2) half width (y) and half height (z) at parts `eta` (S,) of the length, and whether it is round."""
+        """(S, 2) half width (y) and half height (z) at parts `eta` (S,) of the length, and whether it is round.
+
+        Parameters
+        ----------
+        eta : (S,) array
+            Parts of the length.
+
+        Returns
+        -------
+        sizes, is_round : (S, 2) array, bool
+            m.
+
+        Examples
+        --------
+        >>> section = pliant.Section(shape="box", width=0.08, height=0.12, thickness=0.004)
+        >>> sizes, is_round = section.half_sizes(np.zeros(1))
+        >>> print(sizes)
+        [[0.04 0.06]]
+        """
         names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(self.shape, ("width", "height"))
         stations = np.asarray(self.x or (0.0, 1.0)) / (self.x or (1.0,))[-1]
         columns = [np.broadcast_to(np.asarray(getattr(self, name), dtype=float), stations.shape) for name in names]

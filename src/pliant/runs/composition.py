@@ -46,6 +46,27 @@ class Event:
     """A condition g(t, q, qd), in CasADi operations, whose zero crossing is found exactly on the dense output.
 
     `direction` is +1 for rising, -1 for falling, 0 for both; `stop` ends the run there.
+
+    Parameters
+    ----------
+    name : str
+        By which the result names it.
+    condition : function
+        g(t, q, qd) in CasADi operations.
+    direction : int
+        +1 for rising, -1 for falling, 0 for both.
+    stop : bool
+        End the run there.
+    fatal : bool
+        Count that end as a failure of the run.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> falls = pliant.Event("fallen", lambda t, q, qd: q[0] + 0.1, direction=-1)
+    >>> result = pliant.simulate(model, 1.0, events=[falls])
+    >>> result.stats.status, round(float(result.q[-1, 0]), 9)
+    ('event', -0.1)
     """
 
     name: str

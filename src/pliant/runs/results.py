@@ -74,20 +74,50 @@ class Result:
 
     Attributes
     ----------
-    t : (N,) seconds
+    t : (N,)
+        Times, s.
     q, qd : (N, n)
         Coordinates and rates in the order of `coordinates`.
     work : (N,)
         Work done on the arm since the start by torques, loads and the motion of the base, less what dampers and
-        friction took, integrated along the run.
+        friction took, integrated along the run, J.
+    robot, options : Robot, dict
+        The arm, and the options of its model.
+    parameters : (P,)
+        Values of the model's parameters.
+    stats : RunStats
+        Status, method, steps and times.
     readings : Readings
         Torques, power residual and accelerations, evaluated when first asked for.
+    versions : dict
+        Of the libraries that decide the bits.
     roots : (N, k), optional
         Roots of the frequency equations of sliding beams, where the run integrated them (`roots="integrated"`).
     built : Model, optional
         The model of the run, where there was one; a file has only its robot and options.
     acted : (loads, base), optional
         What acted on the arm; a file does not keep it.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> result = pliant.simulate(model, 0.1, output_step=0.01)
+    >>> result.deflection("upper").shape, result.rotation("upper", "middle").shape
+    ((11, 3), (11, 3))
+    >>> result.internal("upper", 0.0).moment_z.shape, result.reaction("fore").force.shape
+    ((11,), (11, 3))
+    >>> result.curvature("upper").shape, result.strain("upper", at=(0.01, 0.0)).shape
+    ((11, 3), (11,))
+    >>> result.stress("upper", at=(0.01, 0.0), modulus=70e9).shape
+    (11,)
+    >>> path = result.save("run.nc")
+    >>> again = pliant.Result.load(path).acting(loads=())
+    >>> bool(np.array_equal(again.q, result.q))
+    True
+    >>> result.to_csv("run.csv").name, result.to_html("run.html").name
+    ('run.csv', 'run.html')
+    >>> len(result.plot("joints").axes) > 0, len(result.compare(again).axes) > 0
+    (True, True)
     """
 
     t: Array
@@ -110,7 +140,35 @@ class Result:
         events: tuple[str, ...], readings: Readings, loads: Sequence[Any] = (), base: Any = None,
         roots: Array | None = None,
     ) -> Result:  # fmt: skip
-        """From a finished (or broken) integration."""
+        """From a finished (or broken) integration.
+
+        Parameters
+        ----------
+        model : Model
+            The arm.
+        solution : Solution
+            What the integrator gave.
+        q, qd : (N, n) array
+            Coordinates and rates.
+        work : (N,) array
+            J.
+        parameters : (P,) array
+            Values of the model's parameters.
+        events : tuple of str
+            Names of those that occurred.
+        readings : Readings
+            What is evaluated later.
+        loads : sequence of Load
+            That acted.
+        base : MovingBase, optional
+            Motion of the base.
+        roots : (N, k) array, optional
+            Roots that the run integrated.
+
+        Returns
+        -------
+        Result
+        """
         s = solution.stats
         log = tuple((float(time), name) for time, name in zip(solution.events.t, events))
         stats = RunStats(
@@ -200,14 +258,38 @@ class Result:
 
     @checked
     def deflection(self, link: str | int, x: float | str = "tip") -> Array:
-        """Displacement (N, 3) of the station `x` (metres from the root, or "tip", "middle") in the link's own root
-        frame."""
+        """Displacement of a section in the link's own root frame.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of the link.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+
+        Returns
+        -------
+        (N, 3) array
+            m.
+        """
         return self._station(link, x)[0]
 
     @checked
     def rotation(self, link: str | int, x: float | str = "tip") -> Array:
-        """Rotation vector (N, 3) of the section at station `x`, in the link's own root frame: theta_z is the slope
-        v'."""
+        """Rotation vector of a section in the link's own root frame: theta_z is the slope v'.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of the link.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+
+        Returns
+        -------
+        (N, 3) array
+            rad.
+        """
         return self._station(link, x)[1]
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
@@ -226,6 +308,18 @@ class Result:
         What the outer part exerts on the inner part, in section axes: `.axial`, `.shear_y`, `.shear_z`, `.torque`,
         `.moment_y` (-EI_y w''), `.moment_z` (EI_z v''), each (N,). At the root it is minus the reaction of the joint,
         less the inertia of the hub.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of the link.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+
+        Returns
+        -------
+        SectionForces
+            N and N m.
         """
         return self.history.internal(link, x)
 
@@ -234,17 +328,56 @@ class Result:
         """`.force` and `.moment` (N, 3) that a link receives through its joint, about its origin, in link or base axes.
 
         Along the axis of a joint without friction and rotor, this is its torque.
+
+        Parameters
+        ----------
+        joint : str or int
+            Name or number of the link that the joint carries.
+        axes : "link" or "base"
+            In which the vectors are given.
+
+        Returns
+        -------
+        Reaction
+            `.force`, N, and `.moment`, N m.
         """
         return self.history.reaction(joint, axes)
 
     @checked
     def curvature(self, link: str | int, x: float | str = 0.0) -> Array:
-        """Twist phi' and curvatures -w'', v'' (N, 3) at a station, 1/m: section moments over stiffnesses."""
+        """Twist phi' and curvatures -w'', v'' (N, 3) at a station, 1/m: section moments over stiffnesses.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of the link.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+
+        Returns
+        -------
+        (N, 3) array
+            1/m.
+        """
         return self.history.curvature(link, x)
 
     @checked
     def strain(self, link: str | int, x: float | str = 0.0, at: tuple[float, float] | None = None) -> Array:
-        """Strain (N,) along the beam of the fibre at (y, z); without `at`, the largest on the section's outline."""
+        """Strain (N,) along the beam of the fibre at (y, z); without `at`, the largest on the section's outline.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of the link.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+        at : (float, float), optional
+            Fibre (y, z), m from the neutral axis; the outermost one by default.
+
+        Returns
+        -------
+        (N,) array
+        """
         return self.history.strain(link, x, at)
 
     @checked
@@ -255,11 +388,41 @@ class Result:
         at: tuple[float, float] | None = None,
         modulus: float | None = None,
     ) -> Array:
-        """Stress (N,) in Pa: `strain` times Young's modulus, that of the material by default."""
+        """Stress (N,) in Pa: `strain` times Young's modulus, that of the material by default.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of the link.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+        at : (float, float), optional
+            Fibre (y, z), m from the neutral axis; the outermost one by default.
+        modulus : float, optional
+            Young's modulus, Pa; that of the material by default.
+
+        Returns
+        -------
+        (N,) array
+            Pa.
+        """
         return self.history.stress(link, x, at, modulus)
 
     def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
-        """The result with the loads and base motion of its run given again: a file does not keep them."""
+        """The result with the loads and base motion of its run given again: a file does not keep them.
+
+        Parameters
+        ----------
+        loads : sequence of Load
+            Those of the run.
+        base : MovingBase, optional
+            That of the run.
+
+        Returns
+        -------
+        Result
+            The same history.
+        """
         return replace(self, acted=(tuple(loads), base))
 
     @property
@@ -323,13 +486,33 @@ class Result:
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
+        """Write NetCDF. A killed process leaves either the old file or the new one, never half of one.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        path
+        """
         return saved.write(self.dataset, path)
 
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read a file that `save` wrote."""
+        """Read a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Result
+        """
         needed = ("q", "qd", "tau", "work", "power_residual", "parameters")
         with saved.reading(path, "result", "stats", needed) as file, file.data as data:
             n, m, rows = data["q"].shape[-1], data["tau"].shape[-1], len(data["time"])
@@ -350,7 +533,17 @@ class Result:
 
     @checked
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write time, coordinates, rates, torques, tip and energies as columns with a header."""
+        """Write time, coordinates, rates, torques, tip and energies as columns with a header.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        path
+        """
         header = ["time", *self.coordinates, *(f"{name}.rate" for name in self.coordinates)]
         header += [f"{name}.torque" for name in self.joints]
         header += ["tip.x", "tip.y", "tip.z", "kinetic", "gravity", "strain"]
@@ -362,25 +555,79 @@ class Result:
         return target
 
     def plot(self, *what: str, **options: Any) -> Any:
-        """Figure of the run: see `pliant.view.plot`."""
+        """Figure of the run: see `pliant.view.plot`.
+
+        Parameters
+        ----------
+        *what : str
+            Names of figures.
+        **options : object
+            `path`, where to write it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
         from pliant.view import plot
 
         return plot(self, *what, **options)
 
     def compare(self, other: Result, **options: Any) -> Any:
-        """Figure of this run and another one: see `pliant.view.compare`."""
+        """Figure of this run and another one: see `pliant.view.compare`.
+
+        Parameters
+        ----------
+        other : Result
+            Of an arm with the same joints.
+        **options : object
+            `labels` and `path`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
         from pliant.view import compare
 
         return compare(self, other, **options)
 
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
-        """Write the run as one page with the arm in 3-D and plots: see `pliant.view.to_html`."""
+        """Write the run as one page with the arm in 3-D and plots: see `pliant.view.to_html`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        title : str, optional
+            The name of the robot by default.
+
+        Returns
+        -------
+        path
+        """
         from pliant.view import to_html
 
         return to_html(self, path, title)
 
     def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the run as a movie, .mp4 or .gif: see `pliant.view.to_video`."""
+        """Write the run as a movie, .mp4 or .gif: see `pliant.view.to_video`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, .mp4 or .gif.
+        **options : object
+            `fps`, `speed` and `magnification`.
+
+        Returns
+        -------
+        path
+
+        Examples
+        --------
+        >>> result = pliant.simulate(pliant.load("two-link").model(), 0.08)
+        >>> result.to_video("run.gif", fps=25).name
+        'run.gif'
+        """
         from pliant.view import to_video
 
         return to_video(self, path, **options)

@@ -22,6 +22,7 @@ from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import Robot
 from pliant.robot.faults import short
+from pliant.version import VERSION
 from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def versions() -> dict[str, str]:
     """Of pliant and of the libraries that decide the bits of a result."""
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("pliant", "casadi", "numpy", "llvmlite")}
+    return {"pliant": VERSION} | {name: version(name) for name in ("casadi", "numpy", "llvmlite")}
 
 
 def attributes(robot: Robot, options: Mapping[str, Any], made_by: Mapping[str, str], **stats: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant import control
@@ -39,18 +39,40 @@ _KEYS = {"start": "from", "goal": "to", "begin": "start"}  # words of files for 
 
 
 class Part(Description):
-    """A part as a file gives it: its kind, its name in the registry and its parameters."""
+    """A part as a file gives it: its kind, its name in the registry and its parameters.
 
-    kind: Kind
-    type: str
-    parameters: dict[str, Any] = {}
+    Examples
+    --------
+    >>> scenario = pliant.Scenario(
+    ...     robot="two-link", duration=0.1, controller={"type": "pd", "kp": 500, "kd": 50, "reference": [0, 0]}
+    ... )
+    >>> scenario.controller.make().kp
+    500
+    >>> scenario.controller.to_dict()["type"]
+    'pd'
+    """
+
+    kind: Kind = Field(description="of the registry")
+    type: str = Field(description="its name there")
+    parameters: dict[str, Any] = Field({}, description="by name")
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in a file; angles are plain numbers."""
+        """As it stands in a file; angles are plain numbers.
+
+        Returns
+        -------
+        dict
+        """
         return {"type": self.type, **{key: _plain(value) for key, value in self.parameters.items()}}
 
     def make(self) -> Any:
-        """The object itself; raises `PliantError` with the reason if its parameters do not fit."""
+        """The object itself; raises `PliantError` with the reason if its parameters do not fit.
+
+        Returns
+        -------
+        object
+            Of `pliant.control` or `pliant.loads`.
+        """
         maker = REGISTRY[self.kind][self.type]
         names = {key: name for name, key in _file_keys(maker, self.kind).items()}
         return maker(**{names[key]: _made(value) for key, value in self.parameters.items()})

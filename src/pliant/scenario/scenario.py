@@ -6,17 +6,16 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import casadi as ca
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from pliant.dynamics import FORMULATIONS
 from pliant.errors import ModelError, PliantError
-from pliant.integrate import METHODS
 from pliant.integrate.steppers import FIXED
 from pliant.model import Model
-from pliant.robot.faults import clash, fault, suggestion
+from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningName
+from pliant.robot.faults import clash, fault
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Positive, sequence
 from pliant.robot.files import read_document, validated
 from pliant.robot.yaml_text import write_yaml
@@ -27,18 +26,7 @@ from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, Trajectory
 from pliant.scenario.robots import RobotEntry
 from pliant.scenario.values import Torque, TorqueSamples, Values, as_given, unknown_names
 from pliant.signatures import checked
-from pliant.view import FIGURES, FORMATS
 from pliant.writing import atomic_write
-
-
-def _choice(names: tuple[str, ...]) -> Any:
-    def check(value: Any) -> Any:
-        if isinstance(value, str) and value in names:
-            return value
-        near = suggestion(str(value), names)
-        raise fault(f"one of {', '.join(names)}" + (near if near.endswith("?") else ""))
-
-    return BeforeValidator(check), WithJsonSchema({"enum": list(names)})
 
 
 def _file_name(value: Any) -> str:
@@ -53,23 +41,31 @@ def _names(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else sequence(value, "a list of names")
 
 
-FormulationName = Annotated[str, *_choice(tuple(FORMULATIONS))]
-MethodName = Annotated[str, *_choice(METHODS)]
-FigureName = Annotated[str, *_choice(tuple(FIGURES))]
-FormatName = Annotated[str, *_choice(FORMATS)]
 FileName = Annotated[str, BeforeValidator(_file_name)]
 
 
 class ModelOptions(Description):
-    """Which equations: see `pliant.Model`."""
+    """Which equations: see `pliant.Model`.
 
-    formulation: FormulationName = "denoc"
-    rotation: Literal["exact", "linear"] = "exact"
-    stiffening: bool | Literal["first-order", "second-order"] = False
+    Examples
+    --------
+    >>> pliant.scenario.ModelOptions(formulation="lagrange").rotation
+    'exact'
+    """
+
+    formulation: FormulationName = Field("denoc", description="by which the equations are written")
+    rotation: RotationName = Field("exact", description="of a bent link's tip")
+    stiffening: bool | StiffeningName = Field(False, description="whether bending shortens a beam")
 
 
 class Initial(Description):
-    """The state at the start, by name or as lists; zero where nothing is said."""
+    """The state at the start, by name or as lists; zero where nothing is said.
+
+    Examples
+    --------
+    >>> pliant.scenario.Initial(q={"upper": "90 deg"}, equilibrium=True).equilibrium
+    True
+    """
 
     q: Values | None = Field(None, description="rad or m: by name, or a list of all joints or all coordinates")
     qd: Values | None = Field(None, description="rad/s or m/s, likewise")
@@ -79,12 +75,18 @@ class Initial(Description):
 
 
 class Outputs(Description):
-    """What a run leaves in its folder."""
+    """What a run leaves in its folder.
+
+    Examples
+    --------
+    >>> pliant.scenario.Outputs(figures=["joints", "energy"]).formats
+    ('png',)
+    """
 
     netcdf: FileName | None = Field("run.nc", description="the whole result; Result.load reads it")
     csv: FileName | None = Field(None, description="a table with a header")
-    figures: Annotated[tuple[FigureName, ...], BeforeValidator(_names)] = ()
-    formats: Annotated[tuple[FormatName, ...], BeforeValidator(_names)] = ("png",)
+    figures: Annotated[tuple[FigureName, ...], BeforeValidator(_names)] = Field((), description="by name")
+    formats: Annotated[tuple[FigureFormat, ...], BeforeValidator(_names)] = Field(("png",), description="of figures")
 
 
 class Scenario(Document):
@@ -99,23 +101,23 @@ class Scenario(Document):
     """
 
     name: str | None = Field(None, description="a title")
-    robot: RobotEntry
-    model: ModelOptions = ModelOptions()
-    initial: Initial = Initial()
+    robot: RobotEntry = Field(description="a file, a bundled arm, or the robot itself")
+    model: ModelOptions = Field(ModelOptions(), description="which equations")
+    initial: Initial = Field(Initial(), description="the state at the start")
     duration: Positive = Field(description="s")
     torque: Torque | None = Field(None, description="N m or N by joint: constants, or samples {times, values}")
     motion: dict[str, TrajectoryPart] = Field({}, description="prescribed joints or motors by name")
-    controller: ControllerPart | None = None
+    controller: ControllerPart | None = Field(None, description="by type and parameters")
     loads: tuple[LoadPart, ...] = Field((), description="wrenches and distributed loads")
     base: BasePart | None = Field(None, description="motion of the base: shaken or carried")
     limits: bool = Field(True, description="stop where a joint leaves the limits of the robot file", strict=True)
-    method: MethodName = "auto"
-    rtol: Positive = 1e-8
-    atol: NonNegative = 1e-10
+    method: MethodName = Field("auto", description="of integration")
+    rtol: Positive = Field(1e-8, description="relative local error")
+    atol: NonNegative = Field(1e-10, description="absolute local error")
     step: Positive | None = Field(None, description="s; of fixed-step methods, largest of adaptive ones")
     output_step: Positive | None = Field(None, description="s; a thousandth of the duration by default")
     breaks: tuple[NonNegative, ...] = Field((), description="s; further times at which steps end")
-    outputs: Outputs = Outputs()
+    outputs: Outputs = Field(Outputs(), description="what the run leaves behind")
 
     # -------------------------------------------------------------------------------------------------------- checking
 
@@ -195,12 +197,33 @@ class Scenario(Document):
         return {"loads": tuple(part.make() for part in self.loads), "base": base}
 
     def start(self) -> tuple[Any, Any]:
-        """q and qd (n,) at the start, as `simulate` reads them."""
+        """q and qd (n,) at the start, as `simulate` reads them.
+
+        Returns
+        -------
+        q, qd : (n,) array
+
+        Examples
+        --------
+        >>> q, qd = pliant.Scenario(robot="two-link", duration=0.1, initial={"q": {"upper": 0.5}}).start()
+        >>> print(q)
+        [0.5 0.  0.  0. ]
+        """
         initial = self.initial
         return read_start(self.built, initial.q, initial.qd, initial.equilibrium, self.surroundings["loads"])
 
     def run(self, progress: Any = None) -> Result:
-        """Simulate; see `pliant.simulate` for what it returns and raises."""
+        """Simulate; see `pliant.simulate` for what it returns and raises.
+
+        Parameters
+        ----------
+        progress : bool or callable, optional
+            As in `pliant.simulate`.
+
+        Returns
+        -------
+        Result
+        """
         controller, motion = self.driving
         return simulate(
             self.built, self.duration, self.initial.q, self.initial.qd, as_given(self.torque), controller,
@@ -209,7 +232,26 @@ class Scenario(Document):
         )  # fmt: skip
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:
-        """Write the outputs that the scenario asks for into a folder; returns their paths, data first."""
+        """Write the outputs that the scenario asks for into a folder; returns their paths, data first.
+
+        Parameters
+        ----------
+        result : Result
+            Of `run`.
+        folder : str or path
+            Where to; made if it does not exist.
+
+        Returns
+        -------
+        list of path
+            Data first.
+
+        Examples
+        --------
+        >>> scenario = pliant.Scenario(robot="two-link", duration=0.05, outputs={"netcdf": None, "csv": "run.csv"})
+        >>> [path.name for path in scenario.write(scenario.run(), "out")]
+        ['run.csv']
+        """
         target, written = Path(folder), []
         if self.outputs.netcdf is not None:
             written.append(result.save(target / self.outputs.netcdf))
@@ -228,10 +270,25 @@ class Scenario(Document):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a scenario file.
 
+        Parameters
+        ----------
+        path : str or path
+            A YAML file; files that it names are looked for beside it.
+
+        Returns
+        -------
+        Scenario
+
         Raises
         ------
         ModelError
             With the file, the line, what was given and expected, and a remedy; several faults at once.
+
+        Examples
+        --------
+        >>> pliant.Scenario(robot="two-link", duration=0.1).save("run.yaml")
+        >>> pliant.Scenario.load("run.yaml").duration
+        0.1
         """
         source = Path(path)
         data, lines = read_document(source, "a scenario file has at least `robot` and `duration`")
@@ -243,22 +300,70 @@ class Scenario(Document):
         return validated(cls, data, lines, source.name, source.parent)
 
     def replace(self, **changes: Any) -> Self:
-        """The scenario with some entries changed, checked anew."""
+        """The scenario with some entries changed, checked anew.
+
+        Parameters
+        ----------
+        **changes : object
+            New values by the names of the fields.
+
+        Returns
+        -------
+        Scenario
+
+        Examples
+        --------
+        >>> pliant.Scenario(robot="two-link", duration=0.1).replace(duration=0.2).duration
+        0.2
+        """
         return type(self)(**{**{key: getattr(self, key) for key in type(self).model_fields}, **changes})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data as it stands in a scenario file, with the robot written out."""
+        """Plain data as it stands in a scenario file, with the robot written out.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> pliant.Scenario(robot="two-link", duration=0.1).to_dict()["duration"]
+        0.1
+        """
         plain = self.model_dump(mode="json", exclude_defaults=True)
         return {"format": FORMAT, **plain}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a scenario file that `load` reads back as an equal scenario."""
+        """Write a scenario file that `load` reads back as an equal scenario.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Examples
+        --------
+        >>> scenario = pliant.Scenario(robot="two-link", duration=0.1)
+        >>> scenario.save("run.yaml")
+        >>> pliant.Scenario.load("run.yaml") == scenario
+        True
+        """
         with atomic_write(Path(path)) as partial:
             partial.write_text(write_yaml(self.to_dict()), encoding="utf-8")
 
 
 def schema() -> dict[str, Any]:
-    """JSON schema of a scenario file, for editors."""
+    """JSON schema of a scenario file, for editors.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> pliant.scenario.schema()["$schema"]
+    'https://json-schema.org/draft/2020-12/schema'
+    """
     result = Scenario.model_json_schema()
     result["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     result["properties"] = {"format": {"const": FORMAT}, **result["properties"]}

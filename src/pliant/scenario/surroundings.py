@@ -15,6 +15,8 @@ import numpy as np
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.loads import Base, BasePath, Distributed, Wrench
+from pliant.options import AxesName, Station
+from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -39,8 +41,9 @@ class _BasePath(BasePath):
     breaks: tuple[float, ...] = ()
 
 
+@checked
 def wrench(
-    force: Any = ZERO, moment: Any = ZERO, link: str | None = None, x: float | str = "tip", axes: str = "base"
+    force: Any = ZERO, moment: Any = ZERO, link: str | None = None, x: float | Station = "tip", axes: AxesName = "base"
 ) -> Wrench:
     """Force (N) and moment (N m) on a section: see `pliant.loads.Wrench`."""
     if force is ZERO and moment is ZERO:
@@ -49,13 +52,14 @@ def wrench(
     return _Wrench(_vector("force", force), _vector("moment", moment), place, x, axes, _breaks(force, moment))
 
 
+@checked
 def distributed(
     force: Any = ZERO,
     moment: Any = ZERO,
     link: str | None = None,
-    start: float | str = 0.0,
-    end: float | str = "tip",
-    axes: str = "base",
+    start: float | Station = 0.0,
+    end: float | Station = "tip",
+    axes: AxesName = "base",
     profile: Mapping[str, Any] | None = None,
 ) -> Distributed:
     """Force (N/m) and moment (N) per length; `profile: {x: [...], factor: [...]}` varies them along the link."""

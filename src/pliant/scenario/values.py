@@ -50,7 +50,21 @@ _COLUMNS = {"type": "object", "additionalProperties": _NUMBERS}
 
 
 class TorqueSamples(Description):
-    """Torques at times, linear in between and constant beyond: `{times: [...], values: {upper: [...]}}`."""
+    """Torques at times, linear in between and constant beyond: `{times: [...], values: {upper: [...]}}`.
+
+    Parameters
+    ----------
+    times : sequence of float
+        Rising, s.
+    values : mapping from joints to sequences of float
+        N m or N.
+
+    Examples
+    --------
+    >>> samples = pliant.scenario.TorqueSamples(times=[0.0, 1.0], values={"upper": [0.0, 5.0]})
+    >>> pliant.Scenario(robot="two-link", duration=0.1, torque=samples).torque.values["upper"]
+    (0.0, 5.0)
+    """
 
     times: Annotated[tuple[float, ...], PlainValidator(_numbers), WithJsonSchema(_NUMBERS)]
     values: Annotated[dict[str, tuple[float, ...]], PlainValidator(_columns), WithJsonSchema(_COLUMNS)]

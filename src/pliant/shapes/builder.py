@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import ModelError
+from pliant.options import FieldName, Normalisation
 from pliant.robot import beam_properties
 from pliant.shapes.elements import Elements, mass_matrix, reduce_elements, stiffness_matrix
-from pliant.shapes.integrals import FIELDS, Field, FieldName, SectionProfile, modal_integrals
+from pliant.shapes.integrals import FIELDS, Field, SectionProfile, modal_integrals
 from pliant.shapes.link_shapes import LinkShapes, section_profile
 from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.modes import bending_modes
-from pliant.shapes.quadrature import Normalise, ShapeSet, gauss_rule
+from pliant.shapes.quadrature import ShapeSet, gauss_rule
 from pliant.shapes.rods import rod_modes
 from pliant.shapes.roots import CLAMPED, PINNED
 
@@ -28,7 +29,7 @@ class Request:
     number: int = 0
     count: int = 0
     reduce: int | None = None
-    normalise: Normalise = "unit"
+    normalise: Normalisation = "unit"
 
 
 def link_shapes(link: Any, tip_load: Any = None) -> LinkShapes | None:

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.options import Normalisation
 from pliant.shapes.load import FREE, LoadRatios
-from pliant.shapes.quadrature import Normalise, ShapeSet, Weight, gram, normalising_scales
+from pliant.shapes.quadrature import ShapeSet, Weight, gram, normalising_scales
 
 # Coefficients of 1, xi, xi^2, xi^3: value and slope of the left node, then of the right one.
 HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)
@@ -159,7 +160,7 @@ def reduce_elements(
     M: Array,
     *,
     method: Literal["craig-bampton", "clamped"] = "craig-bampton",
-    normalise: Normalise = "unit",
+    normalise: Normalisation = "unit",
 ) -> ReducedShapes:
     """Keep k shapes of a finite-element beam with stiffness K and mass M (tip load included).
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.options import FieldName
 from pliant.robot import beam_properties
 from pliant.shapes.builder import Request, link_shapes, requested_shapes
-from pliant.shapes.integrals import FieldName
 from pliant.shapes.link_shapes import LinkShapes
 
 

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from pliant.algebra.canonical import canonical, canonical_products
 from pliant.arrays import Array
+from pliant.options import FieldName
 from pliant.shapes.elements import eigenpairs
 from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule
 
-FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]
 DensityName = Literal["mass_per_length", "polar_inertia", "rotary_y", "rotary_z"]
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.options import FieldName
 from pliant.shapes.elements import eigenpairs
 from pliant.shapes.integrals import (
     FIELDS,
     UNIFORM,
     Field,
-    FieldName,
     ModalIntegrals,
     SectionProfile,
     blocks,

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.options import Normalisation
 from pliant.shapes.load import FREE, LoadRatios
-from pliant.shapes.quadrature import Normalise, gram, normalising_scales
+from pliant.shapes.quadrature import gram, normalising_scales
 from pliant.shapes.roots import CLAMPED, PINNED, SERIES_BELOW, RootSupport, bending_roots, pinned_pinned_roots
 
 ENDS = np.array([0.0, 1.0])
@@ -136,7 +137,7 @@ def bending_modes(
     load: LoadRatios = FREE,
     *,
     pinned_tip: bool = False,
-    normalise: Normalise = "unit",
+    normalise: Normalisation = "unit",
 ) -> BendingModes:
     """First n modes of a beam clamped or pinned at its root and free, loaded or pinned at its tip.
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import ceil
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.options import Normalisation
 
 Weight = Callable[[Array], Array]
-Normalise = Literal["unit", "tip"]
 
 
 class ShapeSet(Protocol):
@@ -79,7 +79,7 @@ def gram(shapes: ShapeSet, derivative: int = 0, weight: Weight | None = None, br
     return np.asarray(psi.T @ (g[:, None] * psi))
 
 
-def normalising_scales(shapes: ShapeSet, normalise: Normalise = "unit") -> Array:
+def normalising_scales(shapes: ShapeSet, normalise: Normalisation = "unit") -> Array:
     """Factors that bring each shape to int psi^2 d eta = 1 with a positive tip, or to psi(1) = 1.
 
     A shape that leaves its tip in place (below 1e-8 of its size) is made positive next to the tip.

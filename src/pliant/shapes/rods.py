@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.options import Normalisation
 from pliant.shapes.load import LoadRatios
-from pliant.shapes.quadrature import Normalise, normalising_scales
+from pliant.shapes.quadrature import normalising_scales
 from pliant.shapes.roots import rod_roots
 
 
@@ -56,7 +57,7 @@ class RodModes:
         return np.asarray(self.amplitudes * self.roots**derivative * np.sin(phase))
 
 
-def rod_modes(n: int, inertia: float = 0.0, *, normalise: Normalise = "unit") -> RodModes:
+def rod_modes(n: int, inertia: float = 0.0, *, normalise: Normalisation = "unit") -> RodModes:
     """First n torsion or axial modes, int psi^2 d eta = 1 with psi(1) > 0, or psi(1) = 1."""
     roots = rod_roots(n, inertia)
     raw = RodModes(inertia, roots, np.ones(n))

@@ -11,11 +11,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, Thr
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
+from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
 from pliant.sweeps.sweep_file import SweepStudy
@@ -26,7 +27,7 @@ CHUNK = 8192
 """Arms of a batch between two entries in the journal."""
 AHEAD = 4
 """Points in flight for each thread of a cluster."""
-BATCH_METHODS = ("rk4", "dopri5")
+BATCH_METHODS = get_args(BatchMethodName)
 
 
 # --------------------------------------------------------------------------------------------------------- batches
@@ -70,7 +71,7 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
             warnings.simplefilter("ignore", UserWarning)  # arms that break down are reported point by point
             batch = simulate_batch(
                 model, s.duration, q, qd, torque, controller, motion or None, p if points.robot_paths else None,
-                step=s.step, method=s.method if s.method in BATCH_METHODS else "dopri5", rtol=s.rtol,
+                step=s.step, method="rk4" if s.method == "rk4" else "dopri5", rtol=s.rtol,
                 atol=s.atol or 1e-12, output_step=s.output_step, progress=False, **s.surroundings, limits=s.limits,
                 breaks=s.breaks,
             )  # fmt: skip

@@ -23,7 +23,21 @@ WINDOW = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """Runs of B arms: t (N,), q and qd (B, N, n), tau (B, N or 1, n_joints), values of the parameters (B, P)."""
+    """Runs of B arms: t (N,), q and qd (B, N, n), tau (B, N or 1, n_joints), values of the parameters (B, P).
+
+    Attributes
+    ----------
+    model : Model
+        The arms.
+    t : (N,)
+        Times, s.
+    q, qd : (B, N, n)
+        Coordinates and rates.
+    tau : (B, N or 1, n_joints)
+        Torques.
+    p : (B, P)
+        Values of the parameters.
+    """
 
     model: Model
     t: Array
@@ -34,7 +48,18 @@ class Histories:
 
     @classmethod
     def of(cls, result: Result) -> Histories:
-        """One run."""
+        """One run.
+
+        Parameters
+        ----------
+        result : Result
+            Of `pliant.simulate`.
+
+        Returns
+        -------
+        Histories
+            Of one arm.
+        """
         return cls(result.model, result.t, result.q[None], result.qd[None], result.tau[None], result.parameters[None])
 
     @cached_property

@@ -41,10 +41,32 @@ class SweepResult:
     Attributes
     ----------
     study : SweepStudy
-    values : (N, d) of `paths`
-    metrics : mapping from names to (N,); NaN where a point failed or has not run
-    status : (N,) "finished", "failed" or "missing"
-    messages : (N,) why a point failed
+        What was run.
+    values : (N, d)
+        Of `paths`.
+    metrics : mapping from names to (N,)
+        NaN where a point failed or has not run.
+    status : (N,)
+        "finished", "failed" or "missing".
+    messages : (N,)
+        Why a point failed.
+
+    Examples
+    --------
+    >>> study = pliant.sweeps.SweepStudy.from_dict({
+    ...     "scenario": {"robot": "two-link", "duration": 0.05, "method": "rk4", "step": 1e-3},
+    ...     "vary": {"payload.mass": {"values": [0.0, 1.0]}},
+    ...     "metrics": ["energy"],
+    ... })
+    >>> result = pliant.sweep(study, "out", workers=1)
+    >>> result.paths, result.failed
+    (('payload.mass',), {})
+    >>> sorted(result.columns())
+    ['energy', 'message', 'payload.mass', 'point', 'status']
+    >>> result.to_csv("table.csv").name, result.to_parquet("table.parquet").name, len(result.plot().axes)
+    ('table.csv', 'table.parquet', 1)
+    >>> "sweep.nc" in [path.name for path in result.write("out")]
+    True
     """
 
     study: SweepStudy
@@ -55,7 +77,19 @@ class SweepResult:
 
     @classmethod
     def of(cls, study: SweepStudy, outcomes: Iterable[Outcomes]) -> SweepResult:
-        """From what became of the points."""
+        """From what became of the points.
+
+        Parameters
+        ----------
+        study : SweepStudy
+            What was run.
+        outcomes : iterable of Outcomes
+            In any order.
+
+        Returns
+        -------
+        SweepResult
+        """
         values = study.points()
         metrics = {name: np.full(len(values), np.nan) for name in study.metrics}
         status, messages = np.full(len(values), "missing", dtype=object), np.full(len(values), "", dtype=object)
@@ -81,7 +115,13 @@ class SweepResult:
         return len(self.values)
 
     def columns(self) -> dict[str, Any]:
-        """The table, column by column."""
+        """The table, column by column.
+
+        Returns
+        -------
+        dict of columns
+            Points, numbers that varied, metrics, status and messages.
+        """
         out: dict[str, Any] = {"point": np.arange(len(self))}
         out |= dict(zip(self.paths, self.values.T))
         out |= self.metrics
@@ -116,8 +156,20 @@ class SweepResult:
 
     # --------------------------------------------------------------------------------------------- files
 
-    def write(self, folder: Path) -> list[Path]:
-        """table.csv, table.parquet (with pyarrow), sweep.nc and summary.png, each whole or not at all."""
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """table.csv, table.parquet (with pyarrow), sweep.nc and summary.png, each whole or not at all.
+
+        Parameters
+        ----------
+        folder : str or path
+            Must exist.
+
+        Returns
+        -------
+        list of path
+            What was written.
+        """
+        folder = Path(folder)
         try:
             written = [self.to_csv(folder / "table.csv")]
             if find_spec("pyarrow") is not None:
@@ -133,9 +185,19 @@ class SweepResult:
             written.append(folder / "summary.png")
         return written
 
-    def to_csv(self, path: Path) -> Path:
-        """A table with a header; by pyarrow where it is there, in a seventh of the time."""
-        columns = self.columns()
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """A table with a header; by pyarrow where it is there, in a seventh of the time.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        path
+        """
+        path, columns = Path(path), self.columns()
         if find_spec("pyarrow") is not None:
             import pyarrow.csv
 
@@ -148,17 +210,42 @@ class SweepResult:
             writer.writerows(zip(*(_plain(column) for column in columns.values())))
         return path
 
-    def to_parquet(self, path: Path) -> Path:
-        """The same table for programs."""
+    def to_parquet(self, path: str | os.PathLike[str]) -> Path:
+        """The same table for programs.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        path
+
+        Raises
+        ------
+        ImportError
+            pyarrow is not installed.
+        """
         import pyarrow
         import pyarrow.parquet
 
-        with atomic_write(path) as partial:
+        with atomic_write(path := Path(path)) as partial:
             pyarrow.parquet.write_table(pyarrow.table(self.columns()), partial)
         return path
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Each metric over each number that varied (the first four of both); crosses at the foot are failed points."""
+        """Each metric over each number that varied (the first four of both); crosses at the foot are failed points.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
         metrics, paths = list(self.metrics)[:MOST_PANELS], self.paths[:MOST_PANELS]
 
         def draw(page: Any) -> None:

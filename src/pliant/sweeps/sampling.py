@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.options import SamplingName, ScaleName
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Description, angle, sequence
 
@@ -22,13 +23,33 @@ def _values(value: Any) -> Any:
 
 class Axis(Description):
     """The range of one number: `values: [...]`, or `from`, `to` with a `count` for grids; `scale: log` is even in
-    ratios. `mean` and `deviation` instead make it normal (not for grids)."""
+    ratios. `mean` and `deviation` instead make it normal (not for grids).
+
+    Parameters
+    ----------
+    values : sequence of float, optional
+        All values.
+    start, to : float, optional
+        Ends of a range; a file, and the constructor, call the first one `from`.
+    count : int, optional
+        Of a range in a grid.
+    scale : "linear" or "log"
+        What is even along the range.
+    mean, deviation : float, optional
+        Of a normal distribution.
+
+    Examples
+    --------
+    >>> axis = pliant.sweeps.Axis(**{"from": 1.0, "to": 100.0, "count": 3, "scale": "log"})
+    >>> print(axis.grid().round(6), axis.at(np.array([0.5])).round(6))
+    [  1.  10. 100.] [10.]
+    """
 
     values: Annotated[tuple[float, ...] | None, BeforeValidator(_values)] = None
     start: Angle | None = Field(None, alias="from")
     to: Angle | None = None
     count: int | None = Field(None, ge=1)
-    scale: Literal["linear", "log"] = "linear"
+    scale: ScaleName = "linear"
     mean: Angle | None = None
     deviation: Angle | None = None
 
@@ -48,7 +69,17 @@ class Axis(Description):
         return self
 
     def at(self, fraction: Array) -> Array:
-        """Values at fractions (N,) of the range."""
+        """Values at fractions (N,) of the range.
+
+        Parameters
+        ----------
+        fraction : (N,) array
+            From 0 to 1.
+
+        Returns
+        -------
+        (N,) array
+        """
         if self.values is not None:
             index = np.minimum((fraction * len(self.values)).astype(int), len(self.values) - 1)
             return np.asarray(np.array(self.values)[index], dtype=float)
@@ -62,7 +93,12 @@ class Axis(Description):
         return np.asarray(low + (high - low) * fraction)
 
     def grid(self) -> Array:
-        """Values of a grid."""
+        """Values of a grid.
+
+        Returns
+        -------
+        (count,) array
+        """
         if self.values is not None:
             return np.array(self.values)
         if self.count is None or self.mean is not None:
@@ -71,9 +107,24 @@ class Axis(Description):
 
 
 class Sample(Description):
-    """How points are chosen."""
+    """How points are chosen.
 
-    method: Literal["grid", "random", "sobol", "latin-hypercube"] = "grid"
+    Parameters
+    ----------
+    method : "grid", "random", "sobol" or "latin-hypercube"
+        A grid over all axes, or points in the space that they span.
+    count : int, optional
+        Points, where it is no grid.
+    seed : int
+        Of what is drawn.
+
+    Examples
+    --------
+    >>> pliant.sweeps.Sample(method="sobol", count=64, seed=1).count
+    64
+    """
+
+    method: SamplingName = "grid"
     count: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
 

@@ -17,12 +17,13 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, field_validator, model_validator
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError
+from pliant.options import EngineName
 from pliant.robot.faults import clash, fault, short, suggestion
 from pliant.robot.fields import FORMAT, Document, sequence
 from pliant.robot.files import read_document, validated
@@ -52,14 +53,41 @@ def _axes(value: Any) -> Any:
 
 
 class SweepStudy(Document):
-    """A study file."""
+    """A study file.
+
+    Parameters
+    ----------
+    name : str, optional
+        A title.
+    scenario : Scenario
+        The run, or the file that describes it.
+    vary : mapping from paths to Axis
+        Numbers of robot and scenario that vary.
+    sample : Sample
+        How points are chosen.
+    metrics : sequence of str
+        What is kept of a run, from `METRICS`.
+    engine : "auto", "points" or "batch"
+        Runs one by one, or together in SIMD packs.
+
+    Examples
+    --------
+    >>> study = pliant.sweeps.SweepStudy.from_dict({
+    ...     "scenario": {"robot": "two-link", "duration": 0.05},
+    ...     "vary": {"payload.mass": {"from": 0.0, "to": 2.0, "count": 3}},
+    ... })
+    >>> print(study.points().ravel())
+    [0. 1. 2.]
+    >>> pliant.sweeps.SweepStudy.from_dict(study.to_dict()).digest() == study.digest()
+    True
+    """
 
     name: str | None = None
     scenario: Annotated[Scenario, BeforeValidator(_scenario), PlainSerializer(lambda s: s.to_dict())]
     vary: Annotated[dict[str, Axis], BeforeValidator(_axes)]
     sample: Sample = Sample()
     metrics: tuple[str, ...] = ("peak_deflection", "settling_time", "residual_vibration", "energy")
-    engine: Literal["auto", "points", "batch"] = "auto"
+    engine: EngineName = "auto"
 
     @field_validator("metrics", mode="before")
     @classmethod
@@ -85,22 +113,57 @@ class SweepStudy(Document):
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a study file; faults are told with their lines."""
+        r"""Read a study file; faults are told with their lines.
+
+        Parameters
+        ----------
+        path : str or path
+            A YAML file.
+
+        Returns
+        -------
+        SweepStudy
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> text = "scenario: {robot: two-link, duration: 0.1}\nvary: {payload.mass: {values: [0, 1]}}"
+        >>> Path("study.yaml").write_text(text) > 0
+        True
+        >>> pliant.sweeps.SweepStudy.load("study.yaml").points().shape
+        (2, 1)
+        """
         source = Path(path)
         return validated(
             cls, *read_document(source, "a study names a scenario and what varies"), source.name, source.parent
         )
 
     def points(self) -> Array:
-        """(N, d) values of the numbers that vary, in their order."""
+        """(N, d) values of the numbers that vary, in their order.
+
+        Returns
+        -------
+        (N, d) array
+        """
         return points(self.sample, self.vary)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data from which an equal study is made."""
+        """Plain data from which an equal study is made.
+
+        Returns
+        -------
+        dict
+        """
         return {"format": FORMAT, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
 
     def digest(self) -> str:
-        """A name for what the points mean: equal studies have equal digests."""
+        """A name for what the points mean: equal studies have equal digests.
+
+        Returns
+        -------
+        str
+            Hexadecimal digits.
+        """
         plain = {key: value for key, value in self.to_dict().items() if key not in ("name", "engine", "metrics")}
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 

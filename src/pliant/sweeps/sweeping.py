@@ -53,6 +53,17 @@ def sweep(
     -------
     SweepResult
         Failed points are in it, with their reasons.
+
+    Examples
+    --------
+    >>> study = pliant.sweeps.SweepStudy.from_dict({
+    ...     "scenario": {"robot": "two-link", "duration": 0.05, "method": "rk4", "step": 1e-3},
+    ...     "vary": {"payload.mass": {"values": [0.0, 1.0]}},
+    ...     "metrics": ["energy"],
+    ... })
+    >>> result = pliant.sweep(study, "out", workers=1)
+    >>> result.status
+    ('finished', 'finished')
     """
     chosen = study if isinstance(study, SweepStudy) else SweepStudy.load(study)
     if workers is not None and workers < 1:

@@ -29,6 +29,17 @@ def compare(result: Result, other: Result, labels: tuple[str, str] | None = None
         By default what tells the runs apart: formulation, method, or first and second.
     path : str, path or list of them, optional
         Where to write it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> arm = pliant.load("two-link")
+    >>> first, second = (pliant.simulate(arm.model(name), 0.1) for name in ("denoc", "lagrange"))
+    >>> len(pliant.view.compare(first, second).axes) > 1
+    True
     """
     joints = [name for name in result.joints if name in other.joints]
     if not joints:

@@ -44,9 +44,21 @@ def to_html(result: Result, path: str | os.PathLike[str], title: str | None = No
     Parameters
     ----------
     result : Result
+        The run.
     path : str or path
+        The file.
     title : str, optional
         The name of the robot by default.
+
+    Returns
+    -------
+    path
+
+    Examples
+    --------
+    >>> result = pliant.simulate(pliant.load("two-link").model(), 0.1)
+    >>> pliant.view.to_html(result, "run.html").name
+    'run.html'
     """
     target = Path(path)
     text = page(result, title)

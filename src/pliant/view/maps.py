@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.options import JointsName
 from pliant.signatures import checked
 from pliant.view.figure_data import Curve, Panel, Quantity, position_unit
 from pliant.view.panel_drawing import panels_figure
@@ -27,7 +28,7 @@ def frequency_map(
     values: ArrayLike,
     at: Mapping[str, float] | None = None,
     count: int = 4,
-    joints: str = "locked",
+    joints: JointsName = "locked",
     path: Paths = None,
 ) -> Figure:
     """The first frequencies of an arm while one joint goes through `values` and the others stand.
@@ -35,6 +36,7 @@ def frequency_map(
     Parameters
     ----------
     model : Model
+        The arm.
     joint : str
         Name of the joint that moves.
     values : (K,)
@@ -44,7 +46,19 @@ def frequency_map(
     count : int
         Frequencies drawn.
     joints : "locked" or "free"
+        What is held.
     path : str, path or list of them, optional
+        Where to write it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> figure = pliant.view.frequency_map(pliant.load("two-link").model(), "fore", [0.0, 0.5, 1.0], count=2)
+    >>> len(figure.axes)
+    1
     """
     positions = np.asarray(values, dtype=float)
     if joint not in model.joints:
@@ -61,6 +75,6 @@ def frequency_map(
     return panels_figure([panel], path)
 
 
-def _frequencies(model: Model, joint: str, positions: Array, at: Mapping[str, float], joints: str) -> Array:
+def _frequencies(model: Model, joint: str, positions: Array, at: Mapping[str, float], joints: JointsName) -> Array:
     """(K, modes) Hz."""
     return np.array([model.frequencies({**at, joint: float(value)}, joints) for value in positions])

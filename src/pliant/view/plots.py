@@ -75,6 +75,12 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     -------
     matplotlib.figure.Figure
         Not known to pyplot, so nothing pops up and nothing has to be closed.
+
+    Examples
+    --------
+    >>> result = pliant.simulate(pliant.load("two-link").model(), 0.1)
+    >>> len(pliant.view.plot(result, "joints", "energy", path="run.png").axes) > 1
+    True
     """
     for name in what:
         if name not in FIGURES:

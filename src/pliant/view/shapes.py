@@ -28,6 +28,26 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
 
     Frequencies are those of the link by itself under its own boundary load. Of finite elements the natural modes are
     drawn, which they stand for.
+
+    Parameters
+    ----------
+    robot : Robot
+        The arm.
+    link : str or int
+        Name or number of the link.
+    count : int
+        Shapes drawn.
+    path : str, path or list of them, optional
+        Where to write it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> len(pliant.view.mode_shapes(pliant.load("two-link"), "upper", path="modes.png").axes)
+    1
     """
     place = robot.index(link)
     chosen = robot.links[place]

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.options import JointsName
 from pliant.runs.results import Result
 from pliant.view.figure_data import TIME, ColourMap, Curve, Panel, Quantity, length_unit
 from pliant.view.run_panels import tip_shift
 
 FREQUENCY = Quantity("frequency", "Hz")
-OWN = {"free": "arm, joints free", "locked": "arm, joints locked"}
+OWN: dict[JointsName, str] = {"free": "arm, joints free", "locked": "arm, joints locked"}
 """Labels of the arm's own frequencies."""
 WINDOWS = 8
 """Stretches of the run that a spectrogram resolves, each half covered by the next."""
@@ -74,7 +75,7 @@ def _nothing(rows: int, away: Array) -> str:
     return "too few rows for a spectrum" if rows < 16 else "" if np.any(away) else "the tip does not deflect"
 
 
-def _model_frequencies(result: Result, joints: str, row: int = -1) -> Array:
+def _model_frequencies(result: Result, joints: JointsName, row: int = -1) -> Array:
     return result.model.frequencies(result.q[row], joints, p=result.parameters)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control import natural_gains
+from pliant.dynamics import FORMULATIONS
 from pliant.dynamics.build import shapes_that_change
 from pliant.model import Model, read_state
 from pliant.robot import Robot
@@ -85,7 +86,7 @@ class Workshop:
         return self._layouts[key]
 
     def _prepare(self, choices: Choices, robot: Robot, free: list[str]) -> _Prepared:
-        model = robot.model(choices.formulation, stiffening=choices.stiffening, parameters=free)
+        model = robot.model(FORMULATIONS[choices.formulation], stiffening=choices.stiffening, parameters=free)
         from pliant.scenario.parts import read_part
 
         controller, motion = drive(choices, model)
@@ -159,7 +160,7 @@ def scenario(choices: Choices) -> Scenario:
     nominal = plain.replace(
         {path: value for path, value in values.items() if path not in free}
     )  # whose gains a run has
-    model = nominal.model(choices.formulation, stiffening=choices.stiffening)
+    model = nominal.model(FORMULATIONS[choices.formulation], stiffening=choices.stiffening)
     controller, motion = drive(choices, model)
     data: Any = {
         "robot": robot.to_dict(),

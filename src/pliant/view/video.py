@@ -36,13 +36,25 @@ def to_video(
     Parameters
     ----------
     result : Result
+        The run.
     path : str or path
+        The file.
     fps : int
         Pictures per second.
     speed : float
         0.1 is ten times slower than the arm.
     magnification : float
         Of the deflections; the grey ghost is the rigid arm.
+
+    Returns
+    -------
+    path
+
+    Examples
+    --------
+    >>> result = pliant.simulate(pliant.load("two-link").model(), 0.08)
+    >>> pliant.view.to_video(result, "run.gif", fps=25).name
+    'run.gif'
     """
     target = Path(path)
     if target.suffix.lower() not in FORMATS:

@@ -16,6 +16,7 @@ from pliant.dynamics.dual_screw_kinematics import derivative, walk
 from pliant.errors import SimulationError
 from pliant.kernels.kernel import Kernel
 from pliant.model import Model
+from pliant.options import FormulationName
 from pliant.robot import Robot, Shapes, load
 from pliant.runs.results import Result
 from pliant.runs.simulation import Event, simulate
@@ -26,7 +27,7 @@ START = (0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6)
 SECOND = (0.0, np.pi / 3, np.pi / 3, np.pi / 3)
 FINAL = (np.pi / 4, np.pi / 3, np.pi / 3, np.pi / 3)
 FLEXIBLE = ("inner", "outer")
-MODELS = {"linear": "dual-screw", "nonlinear": "denoc"}
+MODELS: dict[str, FormulationName] = {"linear": "dual-screw", "nonlinear": "denoc"}
 RATES: dict[str, tuple[float, ...]] = {
     "stiff wrist": (6.0, 6.0, 6.0, 30.0),
     "equal": (6.0, 6.0, 6.0, 6.0),

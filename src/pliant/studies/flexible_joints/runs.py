@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.model import Model
+from pliant.options import FormulationName, StiffeningName
 from pliant.robot import Beam, Drive, Joint, Link, RigidBody, Robot, Shapes, load
 from pliant.runs.results import Result
 from pliant.runs.simulation import Event, simulate
@@ -22,7 +23,7 @@ SPIN_UP, SPIN = 15.0, 25.0
 THRESHOLD = (2.90, 2.92)
 DIVERGED = 1e3
 MODES = 3
-ORDERS: dict[str, tuple[bool | str, str]] = {
+ORDERS: dict[str, tuple[bool | StiffeningName, FormulationName]] = {
     "zero": (False, "denoc"),
     "first": ("first-order", "lagrange"),
     "high": (True, "denoc"),
@@ -151,7 +152,10 @@ def _spins(runs: Runs, quick: bool, tell: Tell) -> None:
 
 
 def spinning(
-    order: str, axis: tuple[float, float, float] = (0, 0, 1), tip: float = 0.0, formulation: str | None = None
+    order: str,
+    axis: tuple[float, float, float] = (0, 0, 1),
+    tip: float = 0.0,
+    formulation: FormulationName | None = None,
 ) -> Model:
     """The beam at one order of coupling, turning about `axis`, with a tip mass if wanted."""
     stiffening, usual = ORDERS[order]

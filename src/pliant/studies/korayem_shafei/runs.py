@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis import counts
 from pliant.dynamics import build_chain
+from pliant.options import FormulationName
 from pliant.robot import Shapes, load
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
@@ -100,10 +101,10 @@ def perform(quick: bool, tell: Tell) -> Runs:
     return runs
 
 
-def _cases(quick: bool, elements: int) -> list[tuple[str, Shapes, bool, str]]:
+def _cases(quick: bool, elements: int) -> list[tuple[str, Shapes, bool, FormulationName]]:
     """Name, shapes, stiffening and formulation of each swing."""
     loaded = {"boundary": "clamped-mass", "tip_load": "auto"}
-    cases: list[tuple[str, Shapes, bool, str]] = [
+    cases: list[tuple[str, Shapes, bool, FormulationName]] = [
         ("1 mode", Shapes(bending_y=1), False, "gibbs-appell"),
         ("2 modes", Shapes(bending_y=2), False, "gibbs-appell"),
         ("3 modes", Shapes(bending_y=3), False, "gibbs-appell"),
@@ -122,7 +123,9 @@ def _cases(quick: bool, elements: int) -> list[tuple[str, Shapes, bool, str]]:
     return cases
 
 
-def _swing(runs: Runs, name: str, shapes: Shapes, stiffening: bool, formulation: str, duration: float) -> None:
+def _swing(
+    runs: Runs, name: str, shapes: Shapes, stiffening: bool, formulation: FormulationName, duration: float
+) -> None:
     robot = load("two-link")
     model = robot.replace({f"links.{link}.shapes": shapes for link in LINKS}).model(formulation, stiffening=stiffening)
     s = runs.settings

@@ -1,0 +1,63 @@
+"""Names that options take: each set stands here once.
+
+An annotation with one of these is what an editor completes, what `mypy` checks, and what `@checked` holds a call
+against; `typing.get_args` gives the names where code needs them.
+"""
+
+from typing import Literal
+
+# What a model is made of
+FormulationName = Literal["denoc", "dual-screw", "gibbs-appell", "lagrange", "recursive-lagrange"]
+RotationName = Literal["exact", "linear"]
+StiffeningName = Literal["first-order", "second-order"]
+ShapesName = Literal["exact", "nominal"]
+RootsName = Literal["solved", "integrated"]
+JointsName = Literal["locked", "free"]
+FunctionName = Literal[
+    "mass_matrix", "bias", "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "jacobian", "stiffness",
+    "linearize", "matrices", "denoc_matrices",
+]  # fmt: skip
+
+# What a description says
+JointType = Literal["revolute", "prismatic", "fixed"]
+DHConvention = Literal["modified", "standard"]
+SectionShape = Literal["rod", "tube", "rectangle", "box"]
+FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]
+ShapeMethod = Literal["modes", "elements"]
+BoundaryName = Literal["clamped-free", "clamped-mass", "pinned"]
+Normalisation = Literal["unit", "tip"]
+
+# Where something acts or is read
+Station = Literal["tip", "middle"]
+AxesName = Literal["base", "link", "section"]
+DriveSide = Literal["motor", "link"]
+PlaneName = Literal["bending_y", "bending_z"]
+
+# How a run is computed
+MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]
+BatchMethodName = Literal["auto", "rk4", "dopri5"]
+DeviceName = Literal["cpu", "cuda"]
+PrecisionName = Literal["double", "single"]
+Interpolation = Literal["linear", "cubic", "hold"]
+
+# Control
+GravityName = Literal["reference", "measured", "none"]
+InnerName = Literal["torque", "decoupling"]
+ObjectiveName = Literal["effort", "time"]
+PulseName = Literal["half-sine", "rectangle"]
+ShaperName = Literal["zv", "zvd", "ei"]
+LineLaw = Literal["cycloidal", "quintic"]
+
+# Around a run
+LossName = Literal["linear", "soft_l1", "huber", "cauchy"]
+ClocksName = Literal["check", "ignore"]
+ScaleName = Literal["linear", "log"]
+SamplingName = Literal["grid", "random", "sobol", "latin-hypercube"]
+EngineName = Literal["auto", "points", "batch"]
+ExportName = Literal["c", "python", "latex", "casadi", "cuda", "fmu"]
+FmiVersion = Literal["3.0", "2.0"]
+TaskName = Literal["reach", "track", "rest-to-rest"]
+FigureName = Literal[
+    "joints", "deflections", "path", "tip", "energy", "torques", "spectrum", "spectrogram", "error",
+]  # fmt: skip
+FigureFormat = Literal["png", "svg", "pdf"]
