@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
+from arms import unequal_arm
 from pliant.analysis import (
     closed_loop_eigenvalues,
     closed_loop_matrix,
@@ -18,7 +19,18 @@ from pliant.analysis import (
     modes,
     to_control,
 )
-from pliant.control import LQR, PD, PID, ComputedTorque, Cycloidal, Encoder, Sampled, StrainGauge
+from pliant.control import (
+    LQR,
+    PD,
+    PID,
+    ComputedTorque,
+    Cycloidal,
+    Encoder,
+    Measurement,
+    Sampled,
+    StrainGauge,
+    TipPosition,
+)
 from pliant.robot import TipLoad
 
 
@@ -114,6 +126,29 @@ def test_modes_of_a_spatial_arm() -> None:
     blind = modes(model, q)
     with pytest.raises(pliant.ModelError, match="no sensors"):
         blind.unobservable()
+
+
+def test_observability_is_what_a_vibration_of_unit_energy_shows() -> None:
+    """Each mode swings with kinetic and strain energy 1/2 in turn; the largest reading, beside that of other modes."""
+    model = unequal_arm().replace({"gravity": (0, 0, 0)}).model()
+    q = np.zeros(model.n)
+    q[: model.n_joints] = 0.3, -0.5, 0.1
+    q = model.equilibrium(q[: model.n_joints])
+    sensors = [StrainGauge("boom", 0.3), Encoder("boom", rate=True, side="link"), TipPosition()]
+    found = modes(model, q, "locked", sensors)
+    reader = Measurement(model, sensors)
+    largest = []
+    for f, shape in zip(found.frequencies, found.shapes.T):
+        w, h = 2 * np.pi * f, 1e-6
+        assert shape @ model.mass_matrix(q) @ shape == pytest.approx(1.0, rel=1e-9)
+        readings = []
+        for phase in np.linspace(0, np.pi, 41):
+            move, rate = shape / w * np.cos(phase), -shape * np.sin(phase)
+            ends = [reader.ideal(q + s * h * move, s * h * rate)[0] for s in (1, -1)]
+            readings.append((ends[0] - ends[1]) / (2 * h))
+        largest.append(np.abs(readings).max(axis=0))
+    expected = np.array(largest) / np.max(largest, axis=0)
+    np.testing.assert_allclose(found.observe, expected, atol=1e-6)  # differences
 
 
 def test_control_cosines_span_the_torque(arm) -> None:

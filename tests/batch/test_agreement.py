@@ -208,6 +208,15 @@ def test_constants_and_shared_samples_add_up(model) -> None:
         close(batch.tau[i], one.tau)
 
 
+def test_two_constants_add_up(model) -> None:
+    """Torques that are constant beside a controller that is: each arm has the sum of its own."""
+    torque, constant, q0 = np.array([7.0, -3.0]), np.array([[1.0, 0.5], [5.0, -1.0]]), starts(model, 2)
+    batch = simulate_batch(model, 0.05, q0, torque=torque, controller=constant, step=1e-3, output_step=0.01)
+    for i in range(2):
+        close(batch.q[i], alone(model, q0, i, torque=torque + constant[i]).q)
+        np.testing.assert_allclose(batch.tau[i], np.tile(torque + constant[i], (len(batch.t), 1)), rtol=1e-14)
+
+
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 def test_prescribed_motion_and_the_torque_it_needs(device, model, where) -> None:
     motion = {"upper": lambda t: 0.3 * ca.sin(4 * t)}

@@ -10,13 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
+from arms import unequal_beam
 from exported import model, needs_compiler
+from pliant import Drive, Joint, Shapes
 from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
@@ -145,6 +148,63 @@ def test_matches_simulate_with_a_controller_outside(unit: Unit) -> None:
     assert np.abs(result.q - result.q[0]).max() > 0.1  # something moved
     curvature = result.q[:, 3] * m.link_shapes[1].evaluate(np.zeros(1), 2)[0, 0]  # of a link of one metre
     assert found[:, 6] == pytest.approx(curvature, abs=1e-5)
+
+
+UNEQUAL_LINK = unequal_beam(
+    Shapes(bending_y=2, bending_z=1, torsion=1),
+    joint=Joint(axis=(0.36, 0.48, 0.8), drive=Drive(stiffness=400.0, rotor_inertia=0.002, gear_ratio=7.0)),
+)
+
+
+@pytest.fixture(scope="module")
+def unequal(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Unit]:
+    """A link whose length is not one, with several modes, two planes, torsion and a motor."""
+    folder = tmp_path_factory.mktemp("unequal")
+    return {v: Unit(export(UNEQUAL_LINK.model(), "fmu", folder / f"arm{v[0]}", fmi=v), folder) for v in VERSIONS}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_strains_of_an_unequal_arm(unequal: dict[str, Unit], version: str) -> None:
+    """v'' and w'' by L^-2, phi' by L^-1, of shapes differentiated by hand; and the accelerations."""
+    unit, m, length, h = unequal[version], UNEQUAL_LINK.model(), 1.3, 1e-3
+    q, qd = np.linspace(0.05, 0.15, m.n), np.linspace(-0.4, 0.3, m.n)
+    shapes = m.link_shapes[0]
+    v = shapes.evaluate(np.array([0.0, h, 2 * h, 3 * h]))
+    curved = (2 * v[0] - 5 * v[1] + 4 * v[2] - v[3]) / (h * length) ** 2
+    twisted = (-11 * v[0] + 18 * v[1] - 9 * v[2] + 2 * v[3]) / (6 * h * length)
+    with unit.instance("model") as running:
+        states, rates = np.concatenate([q, qd]), np.zeros(2 * m.n)
+        derivatives = running.getContinuousStateDerivatives if version == "3.0" else running.getDerivatives
+        running.setContinuousStates(np.ctypeslib.as_ctypes(states), 2 * m.n)
+        for field in ("bending_y", "bending_z", "torsion"):
+            own = [k for k, name in enumerate(shapes.fields) if name == field]
+            amplitudes = [q[m.index(f"arm.{shapes.names[k]}")] for k in own]
+            expected = (twisted if field == "torsion" else curved)[own] @ amplitudes
+            assert unit.get(running, f"strain.arm.{field}") == pytest.approx(expected, rel=1e-3)  # differences
+        derivatives(np.ctypeslib.as_ctypes(rates), 2 * m.n)
+    assert rates == pytest.approx(np.concatenate([qd, m.forward_dynamics(q, qd, np.zeros(1))]), rel=1e-9)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_derivative_names_its_variable(unequal: dict[str, Unit], version: str) -> None:
+    """`der(x)` is the derivative of x, and is listed as such: FMI 3 by value reference, FMI 2 by place from 1."""
+    root = ElementTree.parse(unequal[version].folder / "modelDescription.xml").getroot()
+    listed = list(root.find("ModelVariables"))
+    names = [variable.get("name") for variable in listed]
+    count = UNEQUAL_LINK.model().n
+    if version == "3.0":
+        by_number = {variable.get("valueReference"): variable.get("name") for variable in listed}
+        numbers = {variable.get("name"): variable.get("derivative") for variable in listed}
+        structure = [e.get("valueReference") for e in root.find("ModelStructure").iter("ContinuousStateDerivative")]
+    else:
+        by_number = {str(k): name for k, name in enumerate(names, start=1)}
+        numbers = {variable.get("name"): variable.find("Real").get("derivative") for variable in listed}
+        structure = [e.get("index") for e in root.find("ModelStructure/Derivatives").iter("Unknown")]
+    rates = {name: by_number[number] for name, number in numbers.items() if number is not None}
+    expected = {f"der({name})": name for name in names[1 : 1 + count]}
+    expected |= {f"der({name},2)": f"der({name})" for name in names[1 : 1 + count]}
+    assert rates == expected
+    assert sorted(by_number[number] for number in structure) == sorted(expected)
 
 
 def test_model_exchange_gives_the_accelerations(unit: Unit) -> None:

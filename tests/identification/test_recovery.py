@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import pliant
+from pliant.identification.precision import covariance
+from pliant.identification.residuals import loss_function
 
 from .conftest import FOUR, START, measure, model, perturbed
 
@@ -67,6 +71,43 @@ def test_outliers() -> None:
     plain = pliant.identify(model(), given, FOUR, start=START)
     errors = [np.abs(found.estimates / truth - 1).max() for found in (robust, plain)]
     assert errors[0] < 0.01 < errors[1]
+
+
+def test_unknown_noise_counts_the_fitted_numbers() -> None:
+    """Four numbers fitted to 28 readings: sum of squares over 24, shared by the channels, and chi2 of one."""
+    found = pliant.identify(model(), measure(perturbed(3), 3, t_end=0.6, gauges=False, rows=6), FOUR, start=START)
+    count = sum(len(channel.t) for channel in found.channels)
+    assert count == 28
+    for channel in found.channels:
+        squares = float(np.mean(channel.residual**2))
+        assert channel.noise == pytest.approx(np.sqrt(squares * count / (count - 4)), rel=0.02)  # the fit stops at 1 %
+    assert found.chi2 == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize(("loss", "scale"), [("soft_l1", 1.7), ("huber", 1.7), ("cauchy", 12.0)])
+def test_covariance_under_a_robust_loss(loss: str, scale: float) -> None:
+    """H^-1 B H^-1 with the curvature of the cost and the squares of its slopes, both by differences."""
+    rng = np.random.default_rng(4)
+    J, y = rng.normal(size=(40, 2)) * [1.0, 3.0], rng.normal(size=40) * 3
+    at = np.array([0.1, -0.2])
+
+    def costs(u: np.ndarray) -> np.ndarray:
+        return np.asarray(loss_function(loss, (J @ u - y) ** 2, scale)[0] / 2)
+
+    h = 1e-4
+    steps = h * np.eye(2)
+    slopes = np.array([(costs(at + s) - costs(at - s)) / (2 * h) for s in steps])
+    H = np.array(
+        [[(costs(at + a + b) - costs(at + a - b) - costs(at - a + b) + costs(at - a - b)).sum() / (4 * h * h)
+          for b in steps] for a in steps]
+    )  # fmt: skip
+    expected = np.linalg.inv(H) @ (slopes @ slopes.T) @ np.linalg.inv(H)
+    residuals = SimpleNamespace(
+        weighted=lambda u: (J @ u - y, J), prior=lambda u: (np.zeros(0), np.zeros((0, 2))), loss=loss, loss_scale=scale
+    )
+    fitted = SimpleNamespace(prior=np.full((2, 2), np.nan), names=("a", "b"))
+    found = covariance(residuals, at, (), fitted)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)  # differences
 
 
 def test_start_and_rest_are_fitted_too() -> None:

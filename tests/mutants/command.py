@@ -52,27 +52,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def judge(chosen: Sequence[Mutant]) -> list[Verdict]:
-    """Every selection of tests once without a bug, then every mutant; each worker has a copy of the source."""
+    """Every named test once without a bug, then every mutant; each worker has a copy of the source."""
     with tempfile.TemporaryDirectory(prefix="pliant-mutants-") as folder, ThreadPoolExecutor(WORKERS) as pool:
         free: SimpleQueue[Bench] = SimpleQueue()
         for worker in range(WORKERS):
             free.put(Bench(Path(folder) / str(worker)))
-        selections = sorted({mutant.selection for mutant in chosen})
+        named: dict[str, set[str]] = {}
+        for name in (name for mutant in chosen for name in mutant.selection):
+            named.setdefault(name.split("::")[0], set()).add(name)
 
-        def sound(selection: tuple[str, ...]) -> float | str:
+        def sound(file: str) -> dict[str, float | str]:
             bench = free.get()
             try:
-                return bench.sound(selection)
+                return bench.sound(file, sorted(named[file]))
             finally:
                 free.put(bench)
 
-        took = dict(zip(selections, pool.map(sound, selections), strict=True))
-        print(f"{len(selections)} selections of tests without a mutant: {len(chosen)} mutants to try", flush=True)
+        took: dict[str, float | str] = {}
+        for found in pool.map(sound, sorted(named)):
+            took |= found
+        print(f"{len(took)} tests of {len(named)} files without a bug, {len(chosen)} mutants to try", flush=True)
 
         def attempt(mutant: Mutant) -> Verdict:
             bench = free.get()
             try:
-                verdict = bench.try_mutant(mutant, took[mutant.selection])
+                verdict = bench.try_mutant(mutant, took)
             finally:
                 free.put(bench)
             print(verdict.line(), flush=True)

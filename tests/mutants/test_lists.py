@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -50,7 +49,11 @@ def test_a_broken_entry_is_named(old: str, new: str, said: str) -> None:
 def test_the_table_counts_by_room() -> None:
     one, two = ALL[0], next(mutant for mutant in ALL if mutant.room != ALL[0].room)
     said = table([Verdict(one, "killed", 1.0), Verdict(one, "survived", 1.0), Verdict(two, "killed", 1.0)])
-    assert said[2:] == [f"| `{one.room}` | 2 | 1 | 1 | 0 |", f"| `{two.room}` | 1 | 1 | 0 | 0 |", "| **all** | 3 | 2 | 1 | 0 |"]
+    assert said[2:] == [
+        f"| `{one.room}` | 2 | 1 | 1 | 0 |",
+        f"| `{two.room}` | 1 | 1 | 0 | 0 |",
+        "| **all** | 3 | 2 | 1 | 0 |",
+    ]
 
 
 def test_a_sample_is_drawn_by_its_seed(capsys: pytest.CaptureFixture[str]) -> None:

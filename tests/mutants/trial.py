@@ -7,19 +7,20 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mutants.planting import ROOT, SOURCE, BrokenEntry, Mutant
 
 LIMIT = 600.0
-"""Seconds after which tests without a bug have failed; with one, ten times what they took without, 60 s at least."""
+"""Seconds after which tests without a bug have failed; with one, 120 s and ten times what they took without."""
 
 COMPILING = ("kernels", "integrate")
 """Rooms that make machine code: with a bug in one of them nothing compiled without it may be used again."""
 
-OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
 
 
 @dataclass(frozen=True)
@@ -47,36 +48,50 @@ class Bench:
         self.source = folder / "pliant"
         shutil.copytree(SOURCE, self.source, ignore=shutil.ignore_patterns("__pycache__"))
 
-    def try_mutant(self, mutant: Mutant, sound: float | str) -> Verdict:
-        """Plant, test, restore. `sound`: seconds that the same tests took without the bug, or why they failed."""
+    def try_mutant(self, mutant: Mutant, sound: Mapping[str, float | str]) -> Verdict:
+        """Plant, test, restore. `sound`: seconds that each test took without the bug, or why it did not pass."""
         path = self.source / mutant.file
-        before = path.stat()
+        took = [sound[name] for name in mutant.selection]
         try:
             text = mutant.text(self.source)
-            if isinstance(sound, str):
-                raise BrokenEntry(f"{mutant.name}: its tests fail without it: {sound}")
+            for reason in took:
+                if isinstance(reason, str):
+                    raise BrokenEntry(f"{mutant.name}: its tests do not pass without it: {reason}")
         except BrokenEntry as error:
             return Verdict(mutant, "broken", 0.0, str(error))
+        before, seconds = path.stat(), sum(float(part) for part in took)
         original = path.read_bytes()
         path.write_text(text, encoding="utf-8")
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()
         start = time.perf_counter()
         try:
-            code, said = self.run(mutant.selection, max(60.0, 10.0 * sound), fresh=mutant.room in COMPILING)
+            code, said = self.run(["-x", *mutant.selection], 120.0 + 10.0 * seconds, fresh=mutant.room in COMPILING)
         finally:
             path.write_bytes(original)
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         return Verdict(mutant, "survived" if code == 0 else "killed", time.perf_counter() - start, said)
 
-    def sound(self, selection: tuple[str, ...]) -> float | str:
-        """Seconds that tests take on the sound source, or the reason why they do not pass."""
-        start = time.perf_counter()
-        code, said = self.run(selection, LIMIT, write=True)
-        return time.perf_counter() - start if code == 0 else said or f"pytest ended with {code}"
+    def sound(self, file: str, selection: Sequence[str]) -> dict[str, float | str]:
+        """What tests of one file do on the sound source: seconds of those that pass, the reason of those that do not.
+
+        An entry may name the file, a test in it, or one case of a test.
+        """
+        report = self.folder / "report.xml"
+        report.unlink(missing_ok=True)
+        code, said = self.run([*selection, f"--junitxml={report}"], LIMIT, write=True)
+        if not report.exists():
+            return dict.fromkeys(selection, said or f"pytest ended with {code}")
+        cases: dict[str, float | str] = {}
+        for case in ElementTree.parse(report).getroot().iter("testcase"):
+            bad = [part for part in case if part.tag in ("failure", "error", "skipped")]
+            cases[f"{file}::{case.get('name')}"] = (
+                f"{bad[0].tag}: {bad[0].get('message', '')[:120]}" if bad else float(case.get("time", 0.0))
+            )
+        return {name: _of_cases(name, cases) for name in selection}
 
     def run(
-        self, selection: Sequence[str], limit: float, fresh: bool = False, write: bool = False
+        self, asked: Sequence[str], limit: float, fresh: bool = False, write: bool = False
     ) -> tuple[int | None, str]:
         """pytest's exit code (None: out of time) and the line that says what failed first."""
         compiled = self.folder / ("fresh" if fresh else "compiled")
@@ -92,7 +107,7 @@ class Bench:
             "MPLBACKEND": "Agg",
         }
         surroundings.pop("PLIANT_TESTED", None)  # the wheel that make test-full tests is not what runs here
-        command = [sys.executable, "-m", "pytest", *OPTIONS, f"--basetemp={self.folder / 'tmp'}", *selection]
+        command = [sys.executable, "-m", "pytest", *OPTIONS, f"--basetemp={self.folder / 'tmp'}", *asked]
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=limit, check=False
@@ -101,3 +116,12 @@ class Bench:
             return None, f"no end after {limit:.0f} s"
         said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
         return done.returncode, said[0].removeprefix("FAILED ")[:160] if said else done.stderr.strip()[-160:]
+
+
+def _of_cases(name: str, cases: dict[str, float | str]) -> float | str:
+    """Seconds of all cases that an entry names, or the first reason against them."""
+    own = [found for case, found in cases.items() if name in (case, case.split("[")[0], case.split("::")[0])]
+    bad = [found for found in own if isinstance(found, str)]
+    if bad:
+        return bad[0]
+    return sum(found for found in own if isinstance(found, float)) if own else f"{name} names no test"

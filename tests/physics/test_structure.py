@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import pliant
-from arms import random_robot, random_state
+from arms import UNEQUAL, random_robot, random_state, unequal_beam
 from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
-from pliant import Beam, Link, Lump, Result, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Lump, Result, Robot, Section, Shapes
 from pliant.loads import Base, Distributed, Wrench
 
 ELEMENTS = Shapes(method="elements", count=2, bending_y=True, bending_z=True)
@@ -130,6 +130,24 @@ def test_axial_force_of_a_spinning_beam() -> None:
         tension = MU * w**2 * (LENGTH**2 - x**2) / 2 + m * w**2 * LENGTH
         assert run.internal("arm", x).axial == pytest.approx(tension, rel=1e-6)
         assert run.strain("arm", x, at=(0.0, 0.0)) == pytest.approx(tension / 1e5, rel=1e-6)
+
+
+def test_section_inertia_of_a_spinning_beam() -> None:
+    """A beam carried round an oblique axis: what its mass and its sections need, w x (J w) and J alpha, by hand."""
+    mu, L, (j_y, j_z), j_x = 2.1, 1.3, (0.04, 0.09), 0.15
+    beam = UNEQUAL.model_copy(update={"polar_inertia": j_x, "rotary": (j_y, j_z)})
+    w, wx, wz = 3.0, 1.8, 2.4
+    robot = unequal_beam(Shapes(bending_y=1), beam, joint=Joint(axis=(0.6, 0.0, 0.8)))
+    run = pliant.simulate(robot.model(), 0.01, motion={"arm": lambda t: w * t}, method="dop853", output_step=0.005)
+    for x in (0.0, 0.4, 1.1):
+        lever = (L**3 - x**3) / 3 - x * (L**2 - x**2) / 2  # of the mass beyond x, about x
+        expected = wx * wz * (mu * lever - (j_x - j_z) * (L - x))  # the plane of w and the beam, in which it is rigid
+        assert run.internal("arm", x).moment_y == pytest.approx(expected, rel=1e-9)
+        assert np.abs(run.internal("arm", x).moment_z).max() < 1e-12
+    along = unequal_beam(Shapes(bending_y=1), beam, joint=Joint(axis=(1.0, 0.0, 0.0)))
+    run = pliant.simulate(along.model(), 0.01, motion={"arm": lambda t: 2.5 * t**2}, method="dop853", output_step=0.005)
+    for x in (0.0, 0.4, 1.1):
+        assert run.internal("arm", x).torque == pytest.approx(-j_x * 5.0 * (L - x), rel=1e-9)
 
 
 def test_results_from_files(tmp_path: Path) -> None:

@@ -281,3 +281,21 @@ def test_metrics_of_a_known_motion() -> None:
     assert METRICS["peak_deflection"](h)[0] == 0.0
     assert METRICS["peak_torque"](h)[0] == 3.0
     assert METRICS["peak_speed"](h)[0] == pytest.approx(0.2, rel=1e-4)
+
+
+@pytest.mark.parametrize("step", [0.02, 0.1])
+def test_settled_at_the_first_row_that_stays(step: float) -> None:
+    """Rows that swing ever less about where they end: counted by hand, to the row."""
+    from pliant.sweeps.metrics import Histories
+
+    model = pliant.load("two-link").model()
+    t = np.arange(0, 3, step)
+    q = np.zeros((1, len(t), model.n))
+    q[0, :, 0] = 0.4 * np.exp(-2.5 * t) * np.cos(9 * t)
+    h = Histories(model, t, q, 0 * q, np.zeros((1, len(t), 2)), np.zeros((1, 0)))
+    away = np.linalg.norm(h.tip[0] - h.tip[0, -1], axis=1)
+    late = [k for k in range(len(t)) if (away[k:] <= 0.02 * away.max()).all()]
+    assert METRICS["settling_time"](h)[0] == t[late[0]]
+    assert 0 < late[0] < len(t) - 1
+    moving = Histories(model, t, np.cumsum(np.ones_like(q), axis=1) * step, 0 * q, np.zeros((1, len(t), 2)), h.p)
+    assert METRICS["settling_time"](moving)[0] == t[-1]
