@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
-from arms import unequal_arm
+from arms import UNEQUAL, unequal_arm, unequal_beam
 from pliant.analysis import (
     closed_loop_eigenvalues,
     closed_loop_matrix,
@@ -31,7 +31,9 @@ from pliant.control import (
     StrainGauge,
     TipPosition,
 )
-from pliant.robot import TipLoad
+from pliant.model import StateSpace
+from pliant.robot import Shapes, TipLoad
+from pliant.shapes import clamped_mass_roots
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,31 @@ def _with_friction() -> dict:
         link["joint"] = {"friction": {"viscous": 20.0}}
         link["shapes"] |= {"damping": 0.05}
     return robot
+
+
+def test_frequency_response_of_an_accelerometer() -> None:
+    """x'' = (u - c x' - k x) / m, read as an acceleration: -w^2 / (k - m w^2 + i c w), with its feedthrough 1/m."""
+    m, c, k = 1.7, 0.4, 90.0
+    system = StateSpace(
+        np.array([[0.0, 1.0], [-k / m, -c / m]]), np.array([[0.0], [1 / m]]), np.array([[-k / m, -c / m]]),
+        np.array([[1 / m]]),
+    )  # fmt: skip
+    hertz = np.array([0.3, 1.2, 40.0])
+    w = 2 * np.pi * hertz
+    expected = -(w**2) / (k - m * w**2 + 1j * c * w)
+    np.testing.assert_allclose(frequency_response(system, hertz)[:, 0, 0], expected, rtol=1e-12)
+
+
+def test_link_frequencies_with_a_load_beyond_the_tip() -> None:
+    """Mass, inertia and first moment at the tip of a beam of 1.3 m: roots of the frequency equation, in both planes."""
+    mu, L, EI_y, EI_z = 2.1, 1.3, 70.0, 160.0
+    beam = UNEQUAL.model_copy(update={"rotary": None})
+    model = unequal_beam(Shapes(method="elements", count=8, bending_y=True, bending_z=True), beam).model()
+    load = TipLoad(mass=0.9, inertia=0.3, first_moment=0.35)
+    found = link_frequencies(model, "arm", load=load)
+    beta = clamped_mass_roots(2, 0.9 / (mu * L), 0.3 / (mu * L**3), 0.35 / (mu * L**2))
+    expected = np.sort(np.outer(np.sqrt([EI_y, EI_z]), beta**2).ravel() / (np.sqrt(mu) * L**2))
+    np.testing.assert_allclose(found[:4], expected, rtol=1e-4)  # eight elements
 
 
 def test_modes_of_a_spatial_arm() -> None:

@@ -6,6 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
+from scipy.stats import norm
+from scipy.stats import t as student
 
 import pliant
 from pliant.identification.precision import covariance
@@ -82,6 +85,27 @@ def test_unknown_noise_counts_the_fitted_numbers() -> None:
         squares = float(np.mean(channel.residual**2))
         assert channel.noise == pytest.approx(np.sqrt(squares * count / (count - 4)), rel=0.02)  # the fit stops at 1 %
     assert found.chi2 == pytest.approx(1.0, rel=0.02)
+
+
+def test_noise_and_intervals_under_a_robust_loss(recording: pliant.Recording) -> None:
+    """Noise of a normal distribution has the deviation 1.4826 median(|r|); intervals are Student's."""
+    found = pliant.identify(model(), recording, FOUR, start=START, loss="soft_l1")
+    for channel in found.channels:
+        expected = np.median(np.abs(channel.residual)) / norm.ppf(0.75)
+        assert channel.noise == pytest.approx(expected, rel=0.02)  # the fit stops at 1 %
+    np.testing.assert_allclose(found.standard_errors**2, np.diag(found.covariance), rtol=1e-12)
+    freedom = sum(len(channel.t) for channel in found.channels) - 4
+    for together, tail in ((False, 0.1), (True, 0.1 / 4)):
+        half = student.ppf(1 - tail / 2, freedom) * found.standard_errors
+        low, high = found.intervals(0.9, simultaneous=together).T
+        np.testing.assert_allclose([low, high], [found.estimates - half, found.estimates + half], rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy"])
+def test_losses_are_those_of_scipy(loss: str) -> None:
+    r, scale = np.linspace(-5, 5, 11), 1.7
+    theirs = least_squares(lambda x: r + 0 * x[0], [0.0], loss=loss, f_scale=scale, max_nfev=1).cost
+    assert loss_function(loss, r**2, scale)[0].sum() / 2 == pytest.approx(theirs, rel=1e-12)
 
 
 @pytest.mark.parametrize(("loss", "scale"), [("soft_l1", 1.7), ("huber", 1.7), ("cauchy", 12.0)])

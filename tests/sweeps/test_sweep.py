@@ -299,3 +299,15 @@ def test_settled_at_the_first_row_that_stays(step: float) -> None:
     assert 0 < late[0] < len(t) - 1
     moving = Histories(model, t, np.cumsum(np.ones_like(q), axis=1) * step, 0 * q, np.zeros((1, len(t), 2)), h.p)
     assert METRICS["settling_time"](moving)[0] == t[-1]
+
+
+def test_energy_is_what_the_motors_give() -> None:
+    """Half of the run drives with 2 N m at 0.3 rad/s, half of it brakes with as much: braking gives nothing back."""
+    from pliant.sweeps.metrics import Histories
+
+    model = pliant.load("two-link").model()
+    t = np.linspace(0, 2, 401)
+    q, qd, tau = np.zeros((1, 401, model.n)), np.zeros((1, 401, model.n)), np.zeros((1, 401, 2))
+    qd[0, :, 1], tau[0, :, 1] = 0.3, np.where(t < 1, 2.0, -2.0)
+    found = METRICS["energy"](Histories(model, t, q, qd, tau, np.zeros((1, 0))))[0]
+    assert found == pytest.approx(0.6, rel=5e-3)  # the row of the change
