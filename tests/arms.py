@@ -1,7 +1,7 @@
 """Arms for tests: one that is unequal in everything, and seeded random ones, with their states.
 
-Take `unequal_arm` or `unequal_beam` where a test has no reason to take another: an arm of length one whose two planes
-are alike hides powers of the length, swapped planes and lost constants.
+Take `unequal_arm`, `unequal_beam` or `unequal_two_link` where a test has no reason to take another: an arm of length
+one whose two planes are alike hides powers of the length, swapped planes and lost constants.
 """
 
 from __future__ import annotations
@@ -24,6 +24,19 @@ AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0), Non
 def unequal_beam(shapes: Shapes, beam: Beam = UNEQUAL, **link: Any) -> Robot:
     """One beam on a joint about z, for closed forms; no gravity."""
     return Robot(name="unequal beam", gravity=(0, 0, 0), links=[Link(name="arm", beam=beam, shapes=shapes, **link)])
+
+
+def unequal_two_link() -> Robot:
+    """The bundled two-link arm with nothing in it equal: it stands in for that one, name by name."""
+    upper = Link(
+        name="upper", beam=Beam(length=1.2, mass_per_length=4.0, EI_y=600.0, EI_z=1400.0), shapes=Shapes(bending_y=1),
+        joint=Joint(hub=Lump(mass=0.2, inertia=(0.01, 0.02, 0.03))), tip=Lump(mass=0.4, com=(0.03, 0.02, 0.0)),
+    )  # fmt: skip
+    fore = Link(
+        name="fore", beam=Beam(length=0.85, mass_per_length=5.5, EI_y=1500.0, EI_z=900.0), shapes=Shapes(bending_y=1),
+        joint=Joint(origin=Origin(xyz=(0.05, -0.02, 0.0), rpy=(0.0, 0.0, 0.2))),
+    )  # fmt: skip
+    return Robot(name="unequal two-link arm", gravity=(0.0, -9.81, 0.0), links=[upper, fore])
 
 
 def unequal_arm() -> Robot:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
-from arms import UNEQUAL, unequal_arm, unequal_beam
+from arms import UNEQUAL, unequal_arm, unequal_beam, unequal_two_link
 from pliant.analysis import (
     closed_loop_eigenvalues,
     closed_loop_matrix,
@@ -38,7 +38,7 @@ from pliant.shapes import clamped_mass_roots
 
 @pytest.fixture(scope="module")
 def arm() -> pliant.Model:
-    return pliant.load("two-link").model()
+    return unequal_two_link().model()
 
 
 @pytest.mark.parametrize("controller", [PD(300, 60, [0.2, 0.4]), PID(300, 100, 60, [0.2, 0.4])], ids=["pd", "pid"])
@@ -89,12 +89,12 @@ def test_frequency_response_is_what_a_sine_does(arm) -> None:
 
     rest = arm.equilibrium([-np.pi / 2, 0.0])  # hanging: stable
     damped = pliant.Robot.model_validate(_with_friction()).model()
-    hertz, amplitude = 3.0, 0.01
+    hertz, amplitude, hold = 3.0, 0.01, damped.holding_torque(rest)
     G = frequency_response(damped, [hertz], rest)[0]
 
     class Sine:
         def expression(self, t, q, qd):
-            return ca.vertcat(amplitude * ca.sin(2 * np.pi * hertz * t), 0)
+            return ca.DM(hold) + ca.vertcat(amplitude * ca.sin(2 * np.pi * hertz * t), 0)
 
     result = pliant.simulate(damped, 8.0, q0=rest, torque=Sine(), output_step=1 / 300)
     late = result.t > 6.0  # friction has taken the transient: exp(-3 * 6)
@@ -104,9 +104,9 @@ def test_frequency_response_is_what_a_sine_does(arm) -> None:
 
 
 def _with_friction() -> dict:
-    robot = pliant.load("two-link").to_dict()
+    robot = unequal_two_link().to_dict()
     for link in robot["links"]:
-        link["joint"] = {"friction": {"viscous": 20.0}}
+        link["joint"] = {**link["joint"], "friction": {"viscous": 20.0}}
         link["shapes"] |= {"damping": 0.05}
     return robot
 

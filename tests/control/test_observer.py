@@ -33,8 +33,8 @@ def test_readings(two_link) -> None:
     y = Measurement(two_link, [Encoder("fore"), Encoder("upper", rate=True), TipPosition((0, 1))]).ideal(q, qd)[0]
     np.testing.assert_allclose(y, [q[1], qd[0], *two_link.tip_pose(q)[:2, 3]], rtol=1e-13)
     shapes = two_link.link_shapes[0]
-    gauge = Measurement(two_link, [StrainGauge("upper", 0.25)]).ideal(q, qd)[0]
-    np.testing.assert_allclose(gauge, shapes.evaluate([0.25], 2)[0] * q[2], rtol=1e-13)
+    gauge = Measurement(two_link, [StrainGauge("upper", 0.3)]).ideal(q, qd)[0]
+    np.testing.assert_allclose(gauge, shapes.evaluate([0.3 / 1.2], 2)[0] / 1.2**2 * q[2], rtol=1e-13)
     qdd = two_link.forward_dynamics(q, qd, tau)
     h = 2e-5
     path = [two_link.tip_pose(q + s * h * qd + (s * h) ** 2 / 2 * qdd)[:3, 3] for s in (-1, 0, 1)]

@@ -15,6 +15,7 @@ from scipy.integrate import trapezoid
 from typer.testing import CliRunner
 
 import pliant
+from arms import unequal_two_link
 from pliant import ModelError, PliantError
 from pliant.cli import app
 from pliant.robot.yaml_text import write_yaml
@@ -33,7 +34,7 @@ def test_a_batch_gives_what_single_points_and_rebuilt_robots_give(tmp_path: Path
     for name in batch.metrics:
         assert batch.metrics[name] == pytest.approx(single.metrics[name], rel=1e-9, abs=1e-14)
     row = batch.values[7]
-    robot = pliant.load("two-link").replace({"payload.mass": row[0]})
+    robot = unequal_two_link().replace({"payload.mass": row[0]})
     run = pliant.simulate(
         robot.model(), 0.1, {"upper": -1.5, "fore": row[1]}, torque=[row[2], 0.0], method="rk4", step=1e-3,
         output_step=5e-3,
