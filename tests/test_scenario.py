@@ -191,10 +191,11 @@ def test_a_base_that_is_accelerated_upwards_is_more_gravity() -> None:
 
 def test_a_carried_base_moves_by_its_path() -> None:
     path = {"type": "quintic", "from": [0, 0, 0], "to": [0.1, 0, 0], "duration": 0.02}
-    result = Scenario(**BASE, base={"type": "carried", "position": path}).run()
+    result = Scenario(**BASE, base={"type": "carried", "position": path, "rpy": [0.1, -0.2, 0.3]}).run()
     quintic = pliant.control.Quintic([0, 0, 0], [0.1, 0, 0], 0.02)
     model = pliant.load("two-link").model()
-    direct = pliant.simulate(model, 0.02, base=pliant.loads.BasePath(position=quintic.expression), method="dop853")
+    carried = pliant.loads.BasePath(position=quintic.expression, rpy=(0.1, -0.2, 0.3))
+    direct = pliant.simulate(model, 0.02, base=carried, method="dop853")
     np.testing.assert_allclose(result.q, direct.q, atol=1e-8)  # steps end at the ends of the path in the first only
     assert np.abs(result.q[-1] - Scenario(**BASE).run().q[-1]).max() > 1e-3
 
