@@ -158,6 +158,8 @@ def test_convergence_of_elements_is_fourth_order() -> None:
     found = convergence(single, lambda r: r.model().frequencies()[0], (4, 8, 12))
     assert found.order == pytest.approx(4, abs=0.1)  # cubic elements
     assert 2 * np.pi * found.limit == pytest.approx(208.637, rel=1e-5)
+    law = convergence(single, lambda r: 3 + 2 * r.links[0].shapes.count ** -2.5, (2, 3, 5))
+    assert (law.order, law.limit) == (pytest.approx(2.5, rel=1e-9), pytest.approx(3.0, rel=1e-9))
 
 
 @pytest.mark.parametrize(

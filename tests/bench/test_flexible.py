@@ -96,5 +96,7 @@ def test_lumped_chain_tends_to_the_beam() -> None:
         errors.append(np.abs(found[1:3] / exact - 1).max())
         assert chain.mass.sum() == pytest.approx(mu * L + tip, rel=1e-12)
         assert chain.length.sum() == pytest.approx(L, rel=1e-12)
+        whole = mu * L**3 / 3 + tip * L**2 + 0.02 + 1e6  # about the hub, when nothing is bent
+        assert chain.mass_matrix(np.zeros(chain.n))[0, 0] == pytest.approx(whole, rel=1e-14)
     assert errors[1] < 0.01
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
