@@ -165,8 +165,11 @@ def test_loads_are_those_of_the_library() -> None:
     loads = [
         {"type": "wrench", "force": [0, -4, 0], "link": "fore", "x": 0.4},
         {"type": "wrench", "moment": {"type": "pulse", "height": [0, 0, 2], "duration": 0.005, "start": 0.01}},
-        {"type": "distributed", "force": [0, 3, 0], "link": "upper", "profile": {"x": [0, 1], "factor": [0, 1]}},
-    ]
+        {
+            "type": "distributed", "force": [0, 300, 0], "link": "upper", "start": 0.3, "end": 0.8,
+            "profile": {"x": [0, 1], "factor": [0, 1]},
+        },
+    ]  # fmt: skip
     result = Scenario(**BASE, loads=loads).run()
     pulse = pliant.control.Pulse([0, 0, 2], 0.005, begin=0.01)
     direct = pliant.simulate(
@@ -174,7 +177,7 @@ def test_loads_are_those_of_the_library() -> None:
         loads=[
             pliant.loads.Wrench(force=[0, -4, 0], link="fore", x=0.4),
             pliant.loads.Wrench(moment=pulse.expression),
-            pliant.loads.Distributed(force=[0, 3, 0], link="upper", profile=lambda x: x),
+            pliant.loads.Distributed(force=[0, 300, 0], link="upper", start=0.3, end=0.8, profile=lambda x: x),
         ],
     )  # fmt: skip
     # Steps end where the pulse begins and ends in the first run, not in the second: equal to the tolerance of steps.

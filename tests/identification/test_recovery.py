@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import pliant
 from pliant.identification.precision import covariance
-from pliant.identification.residuals import loss_function
+from pliant.identification.residuals import Residuals, loss_function
 
 from .conftest import FOUR, START, measure, model, perturbed
 
@@ -99,6 +99,20 @@ def test_noise_and_intervals_under_a_robust_loss(recording: pliant.Recording) ->
         half = student.ppf(1 - tail / 2, freedom) * found.standard_errors
         low, high = found.intervals(0.9, simultaneous=together).T
         np.testing.assert_allclose([low, high], [found.estimates - half, found.estimates + half], rtol=1e-9)
+
+
+def test_a_prior_is_one_more_reading() -> None:
+    """(value - mean) / deviation of those that have one, and its slope by differences; a ridge adds its own rows."""
+    prior = np.array([[np.nan, np.nan], [3.0, 0.25], [-2.0, 4.0]])
+    fitted = SimpleNamespace(prior=prior, scale=np.array([2.0, 5.0, 0.5]))
+    u = np.array([1.0, 0.7, -3.0])
+    for ridge in (0.0, 0.3):
+        given = SimpleNamespace(fitted=fitted, _ridge=(ridge, np.array([0.9, 0.6, -2.0])))
+        values, slopes = Residuals.prior(given, u)  # type: ignore[arg-type]
+        expected = [(0.7 * 5.0 - 3.0) / 0.25, (-3.0 * 0.5 + 2.0) / 4.0, *([0.03, 0.03, -0.3] if ridge else [])]
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+        ends = [[Residuals.prior(given, u + s * h)[0] for s in (1, -1)] for h in 1e-3 * np.eye(3)]  # type: ignore[arg-type]
+        np.testing.assert_allclose(slopes, np.array([(a - b) / 2e-3 for a, b in ends]).T, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy"])

@@ -100,6 +100,19 @@ def shaft(run: Result, link: Any, described: Any) -> np.ndarray:
     return np.asarray(drive.stiffness * twist + drive.damping * rate - friction)
 
 
+def test_root_forces_of_an_unequal_beam_that_turns_and_swings() -> None:
+    """Material points from the root outwards, with their Coriolis accelerations, need what the joint gives."""
+    beam = UNEQUAL.model_copy(update={"rotary": None})
+    tip = Lump(mass=0.4, com=(0.03, 0.04, -0.02), inertia=(0.003, 0.004, 0.005))
+    robot = unequal_beam(Shapes(bending_y=2, bending_z=1), beam, joint=Joint(axis=(0.36, 0.48, 0.8)), tip=tip)
+    model = robot.replace({"gravity": (1.5, -2.5, -9.0)}).model()
+    q, qd = np.array([0.3, 0.04, -0.02, 0.03]), np.array([4.0, 2.0, -1.5, 1.0])
+    run = pliant.simulate(model, 0.01, q, qd, [3.0], method="dop853", output_step=0.005)
+    root, reaction = run.internal("arm", 0.0), run.reaction("arm")
+    assert root.force == pytest.approx(-reaction.force, abs=1e-9 * np.abs(reaction.force).max())
+    assert root.moment == pytest.approx(-reaction.moment, abs=1e-9 * np.abs(reaction.moment).max())
+
+
 def test_strain_and_stress_of_sections() -> None:
     """M c / I at the outer fibre of tube and box, and at a fibre of one's choice."""
     force = (0.0, 30.0, 40.0)
