@@ -128,12 +128,12 @@ def test_link_frequencies_with_a_load_beyond_the_tip() -> None:
     """Mass, inertia and first moment at the tip of a beam of 1.3 m: roots of the frequency equation, in both planes."""
     mu, L, EI_y, EI_z = 2.1, 1.3, 70.0, 160.0
     beam = UNEQUAL.model_copy(update={"rotary": None})
-    model = unequal_beam(Shapes(method="elements", count=8, bending_y=True, bending_z=True), beam).model()
+    model = unequal_beam(Shapes(method="elements", count=5, bending_y=True, bending_z=True), beam).model()
     load = TipLoad(mass=0.9, inertia=0.3, first_moment=0.35)
     found = link_frequencies(model, "arm", load=load)
     beta = clamped_mass_roots(2, 0.9 / (mu * L), 0.3 / (mu * L**3), 0.35 / (mu * L**2))
     expected = np.sort(np.outer(np.sqrt([EI_y, EI_z]), beta**2).ravel() / (np.sqrt(mu) * L**2))
-    np.testing.assert_allclose(found[:4], expected, rtol=1e-4)  # eight elements
+    np.testing.assert_allclose(found[:4], expected, rtol=1e-3)  # five elements
 
 
 def test_modes_of_a_spatial_arm() -> None:

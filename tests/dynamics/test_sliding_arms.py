@@ -122,7 +122,10 @@ def test_recursion_agrees_with_drives(drive: str) -> None:
     compare(sliding_robot(4, "end", "clamped-free", DRIVES[drive]), 6)
 
 
-@pytest.mark.parametrize("name", [name for name, f in FORMULATIONS.items() if "sliding beams" in f.supports])
+@pytest.mark.parametrize(
+    "name",
+    ["denoc", "lagrange", *(pytest.param(n, marks=pytest.mark.full) for n in ("gibbs-appell", "recursive-lagrange"))],
+)
 def test_the_rotor_of_a_slide_adds_its_reflected_inertia(name: str) -> None:
     """J N^2 on the slide and nowhere else, whichever way the equations are made."""
     geared, direct = (build_chain(sliding_robot(4, "end", "clamped-free", drive)) for drive in (DRIVES["rotor"], None))
