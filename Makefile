@@ -11,7 +11,7 @@ export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export MPLBACKEND = Agg
 
-.PHONY: FORCE help demo test test-wheel test-full test-machines test-long lint docs bench clean
+.PHONY: FORCE help demo test test-wheel test-full test-machines test-long mutants lint docs bench clean
 
 help:
 	@echo "make demo           install into .venv and run the two-link flexible arm"
@@ -19,7 +19,8 @@ help:
 	@echo "make test-wheel     the same tests against the wheel that users install"
 	@echo "make test-full      also the large random sets, on the wheel, with documentation and coverage"
 	@echo "make test-machines  the core tests on other processors, libraries and Pythons (tests/machines --list)"
-	@echo "make test-long      everything that takes long: test-full and test-machines"
+	@echo "make mutants        plant bugs, one at a time, and see the tests fail (tests/mutants --list)"
+	@echo "make test-long      everything that takes long: test-full, test-machines and mutants"
 	@echo "make bench          pliant beside its peers, as ratios (installs the bench extra)"
 	@echo "make docs           build the documentation site into site/"
 
@@ -61,12 +62,17 @@ test-full: lint $(WHEEL)/site $(VENV)/installed-docs
 	$(BIN)/pytest -n 2 --dist worksteal -m random
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tests/machines --seed $${SEED:-today}
+	$(BIN)/python tests/mutants --sample 12 --seed $${SEED:-today}
 
 # Processors, libraries and Pythons other than the one at hand; a variant whose tools do not install says so.
 test-machines: $(VENV)/installed-dev
 	$(BIN)/python tests/machines
 
-test-long: test-full test-machines
+# At least 90 % of the planted bugs have to be noticed.
+mutants: $(VENV)/installed-dev
+	$(BIN)/python tests/mutants
+
+test-long: test-full test-machines mutants
 
 docs: $(VENV)/installed-docs
 	$(BIN)/mkdocs build --strict

@@ -1,12 +1,73 @@
-"""Seeded random robots and states: spatial, rigid and flexible mixed, every joint, every shape."""
+"""Arms for tests: one that is unequal in everything, and seeded random ones, with their states.
+
+Take `unequal_arm`, `unequal_beam` or `unequal_two_link` where a test has no reason to take another: an arm of length
+one whose two planes are alike hides powers of the length, swapped planes and lost constants.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pliant.robot import Beam, Drive, Friction, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
+from pliant.robot import Beam, Drive, Friction, Joint, Link, Lump, Origin, RigidBody, Robot, Section, Shapes
+
+BOX = Section(shape="box", width=0.03, height=0.05, thickness=0.002)
+UNEQUAL = Beam(
+    length=1.3, mass_per_length=2.1, EI_y=70.0, EI_z=160.0, GJ=45.0, EA=3e4, polar_inertia=0.013, rotary=(0.004, 0.009)
+)
+"""No number is another's, and none is one."""
 
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0), None)
+
+
+def unequal_beam(shapes: Shapes, beam: Beam = UNEQUAL, **link: Any) -> Robot:
+    """One beam on a joint about z, for closed forms; no gravity."""
+    return Robot(name="unequal beam", gravity=(0, 0, 0), links=[Link(name="arm", beam=beam, shapes=shapes, **link)])
+
+
+def unequal_two_link() -> Robot:
+    """The bundled two-link arm with nothing in it equal: it stands in for that one, name by name."""
+    upper = Link(
+        name="upper", beam=Beam(length=1.2, mass_per_length=4.0, EI_y=600.0, EI_z=1400.0), shapes=Shapes(bending_y=1),
+        joint=Joint(hub=Lump(mass=0.2, inertia=(0.01, 0.02, 0.03))), tip=Lump(mass=0.4, com=(0.03, 0.02, 0.0)),
+    )  # fmt: skip
+    fore = Link(
+        name="fore", beam=Beam(length=0.85, mass_per_length=5.5, EI_y=1500.0, EI_z=900.0), shapes=Shapes(bending_y=1),
+        joint=Joint(origin=Origin(xyz=(0.05, -0.02, 0.0), rpy=(0.0, 0.0, 0.2))),
+    )  # fmt: skip
+    return Robot(name="unequal two-link arm", gravity=(0.0, -9.81, 0.0), links=[upper, fore])
+
+
+def unequal_arm() -> Robot:
+    """Two beams and a slide: oblique axes, offsets, gears, hubs, loads beside the axis, a box that is not square."""
+    boom = Link(
+        name="boom",
+        joint=Joint(
+            axis=(0.36, 0.48, 0.8), origin=Origin(xyz=(0.1, -0.2, 0.3), rpy=(0.3, -0.5, 0.7)),
+            hub=Lump(mass=0.8, com=(0.02, -0.05, 0.03), inertia=(0.02, 0.03, 0.04)),
+            drive=Drive(stiffness=400.0, rotor_inertia=0.002, gear_ratio=7.0, damping=0.3),
+            friction=Friction(viscous=0.2),
+        ),
+        beam=UNEQUAL, shapes=Shapes(bending_y=2, bending_z=1, torsion=1, damping=0.01),
+        tip=Lump(mass=0.4, com=(0.03, 0.04, -0.02), inertia=(0.003, 0.004, 0.005)),
+    )  # fmt: skip
+    fore = Link(
+        name="fore",
+        joint=Joint(
+            axis=(0.0, 0.6, 0.8), origin=Origin(xyz=(0.05, 0.02, -0.04), rpy=(-0.4, 0.2, 1.1)),
+            drive=Drive(rotor_inertia=0.003, gear_ratio=5.0), friction=Friction(viscous=0.1),
+        ),
+        beam=Beam(length=0.7, material="aluminium", section=BOX, rotary="section"),
+        shapes=Shapes(bending_y=1, bending_z=2, damping=0.02),
+    )  # fmt: skip
+    hand = Link(
+        name="hand",
+        joint=Joint(type="prismatic", axis=(0.0, 1.0, 0.0), drive=Drive(rotor_inertia=0.4, gear_ratio=1.5)),
+        rigid=RigidBody(mass=0.9, com=(0.02, 0.06, 0.01), inertia=(0.011, 0.005, 0.009), tip=(0.1, 0.25, -0.07)),
+    )  # fmt: skip
+    payload = Lump(mass=0.6, com=(0.01, -0.02, 0.05), inertia=(0.002, 0.0015, 0.001))
+    return Robot(name="unequal arm", gravity=(1.5, -2.5, -9.0), links=[boom, fore, hand], payload=payload)
 
 
 def random_robot(

@@ -9,10 +9,13 @@ from pliant import Beam, Joint, Limits, Link, Origin, Robot, Shapes
 
 def two_links(limits: Limits | None = None) -> Robot:
     """A planar arm with a mode in each link."""
-    beam = Beam(length=1.0, mass_per_length=5.0, EI_y=1e3, EI_z=1e3, GJ=800, EA=1e7)
+    beams = {
+        "upper": Beam(length=1.2, mass_per_length=4.0, EI_y=600, EI_z=1400, GJ=800, EA=1e7),
+        "fore": Beam(length=0.85, mass_per_length=5.5, EI_y=1500, EI_z=900, GJ=700, EA=2e7),
+    }
     links = [
         Link(name=name, joint=Joint(limits=limits), beam=beam, shapes=Shapes(bending_y=1, damping=0.01))
-        for name in ("upper", "fore")
+        for name, beam in beams.items()
     ]
     return Robot(name="two links", gravity=(0, -9.81, 0), links=links)
 

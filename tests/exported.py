@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import pliant
+from arms import unequal_two_link
 from pliant.export.contents import FUNCTIONS, export_name
 from pliant.model import Model
 from pliant.robot import Beam, Friction, Joint, Link, Lump, Robot, Shapes
@@ -31,7 +32,7 @@ def single_link() -> Robot:
     link = Link(
         name="arm",
         joint=Joint(hub=Lump(inertia=(0, 0, 0.1)), friction=Friction(viscous=0.1, coulomb=0.2)),
-        beam=Beam(length=1.0, mass_per_length=2.0, EI_y=10, EI_z=10),
+        beam=Beam(length=1.3, mass_per_length=2.0, EI_y=7, EI_z=12),
         shapes=Shapes(bending_y=1, damping=0.01),
     )
     return Robot(name="single link & hub", gravity=(0, -9.81, 0), links=[link], payload=Lump(mass=0.3))
@@ -41,7 +42,7 @@ def single_link() -> Robot:
 def model(name: str) -> Model:
     """By name: with parameters, spatial and rigid, by closed form, with elastic drives."""
     if name == "parameters":
-        return pliant.load("two-link").model(parameters=("links.upper.beam.EI_z", "payload.mass"))
+        return unequal_two_link().model(parameters=("links.upper.beam.EI_z", "payload.mass"))
     if name == "lagrange":
         return single_link().model("lagrange")
     return pliant.load(name).model()

@@ -165,8 +165,11 @@ def test_loads_are_those_of_the_library() -> None:
     loads = [
         {"type": "wrench", "force": [0, -4, 0], "link": "fore", "x": 0.4},
         {"type": "wrench", "moment": {"type": "pulse", "height": [0, 0, 2], "duration": 0.005, "start": 0.01}},
-        {"type": "distributed", "force": [0, 3, 0], "link": "upper", "profile": {"x": [0, 1], "factor": [0, 1]}},
-    ]
+        {
+            "type": "distributed", "force": [0, 300, 0], "link": "upper", "start": 0.3, "end": 0.8,
+            "profile": {"x": [0, 1], "factor": [0, 1]},
+        },
+    ]  # fmt: skip
     result = Scenario(**BASE, loads=loads).run()
     pulse = pliant.control.Pulse([0, 0, 2], 0.005, begin=0.01)
     direct = pliant.simulate(
@@ -174,7 +177,7 @@ def test_loads_are_those_of_the_library() -> None:
         loads=[
             pliant.loads.Wrench(force=[0, -4, 0], link="fore", x=0.4),
             pliant.loads.Wrench(moment=pulse.expression),
-            pliant.loads.Distributed(force=[0, 3, 0], link="upper", profile=lambda x: x),
+            pliant.loads.Distributed(force=[0, 300, 0], link="upper", start=0.3, end=0.8, profile=lambda x: x),
         ],
     )  # fmt: skip
     # Steps end where the pulse begins and ends in the first run, not in the second: equal to the tolerance of steps.
@@ -191,10 +194,11 @@ def test_a_base_that_is_accelerated_upwards_is_more_gravity() -> None:
 
 def test_a_carried_base_moves_by_its_path() -> None:
     path = {"type": "quintic", "from": [0, 0, 0], "to": [0.1, 0, 0], "duration": 0.02}
-    result = Scenario(**BASE, base={"type": "carried", "position": path}).run()
+    result = Scenario(**BASE, base={"type": "carried", "position": path, "rpy": [0.1, -0.2, 0.3]}).run()
     quintic = pliant.control.Quintic([0, 0, 0], [0.1, 0, 0], 0.02)
     model = pliant.load("two-link").model()
-    direct = pliant.simulate(model, 0.02, base=pliant.loads.BasePath(position=quintic.expression), method="dop853")
+    carried = pliant.loads.BasePath(position=quintic.expression, rpy=(0.1, -0.2, 0.3))
+    direct = pliant.simulate(model, 0.02, base=carried, method="dop853")
     np.testing.assert_allclose(result.q, direct.q, atol=1e-8)  # steps end at the ends of the path in the first only
     assert np.abs(result.q[-1] - Scenario(**BASE).run().q[-1]).max() > 1e-3
 

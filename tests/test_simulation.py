@@ -275,3 +275,10 @@ def test_every_joint_of_a_rigid_arm_may_be_prescribed() -> None:
     assert run.tau == pytest.approx(
         model.inverse_dynamics(run.q, run.qd, np.repeat(-0.3 * np.sin(run.t)[:, None], 6, axis=1)), abs=1e-9
     )
+
+
+def test_rows_are_where_they_were_asked_for() -> None:
+    model = pliant.load("two-link").model()
+    np.testing.assert_allclose(pliant.simulate(model, 0.02, output_step=0.005).t, [0, 0.005, 0.01, 0.015, 0.02])
+    np.testing.assert_allclose(pliant.simulate(model, 0.012, output_step=0.005).t, [0, 0.005, 0.01, 0.012])
+    np.testing.assert_allclose(pliant.simulate(model, 0.01).t, np.linspace(0, 0.01, 1001))

@@ -180,3 +180,12 @@ def test_table_lists_every_row() -> None:
     assert len(lines) == len(rows) + 1
     assert lines[0].split()[:3] == ["method", "function", "products"]
     assert "218" in next(line for line in lines if line.startswith("Mohan-Saha"))  # 173 * 2 - 128
+
+
+def test_below_needs_fewer_products_and_fewer_sums() -> None:
+    Count = counts.Count
+    ours = Count("tape", "forward dynamics", 10, 20, 2)
+    assert ours.below(Count("book", "forward dynamics", 13, 21))
+    assert not ours.below(Count("book", "forward dynamics", 12, 21))  # ten products and two divisions are twelve
+    assert not ours.below(Count("book", "forward dynamics", 13, 20))
+    assert not ours.below(Count("book", "forward dynamics", 11, 30))

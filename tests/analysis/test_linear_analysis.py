@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
+from arms import UNEQUAL, unequal_arm, unequal_beam, unequal_two_link
 from pliant.analysis import (
     closed_loop_eigenvalues,
     closed_loop_matrix,
@@ -18,13 +19,26 @@ from pliant.analysis import (
     modes,
     to_control,
 )
-from pliant.control import LQR, PD, PID, ComputedTorque, Cycloidal, Encoder, Sampled, StrainGauge
-from pliant.robot import TipLoad
+from pliant.control import (
+    LQR,
+    PD,
+    PID,
+    ComputedTorque,
+    Cycloidal,
+    Encoder,
+    Measurement,
+    Sampled,
+    StrainGauge,
+    TipPosition,
+)
+from pliant.model import StateSpace
+from pliant.robot import Shapes, TipLoad
+from pliant.shapes import clamped_mass_roots
 
 
 @pytest.fixture(scope="module")
 def arm() -> pliant.Model:
-    return pliant.load("two-link").model()
+    return unequal_two_link().model()
 
 
 @pytest.mark.parametrize("controller", [PD(300, 60, [0.2, 0.4]), PID(300, 100, 60, [0.2, 0.4])], ids=["pd", "pid"])
@@ -75,12 +89,12 @@ def test_frequency_response_is_what_a_sine_does(arm) -> None:
 
     rest = arm.equilibrium([-np.pi / 2, 0.0])  # hanging: stable
     damped = pliant.Robot.model_validate(_with_friction()).model()
-    hertz, amplitude = 3.0, 0.01
+    hertz, amplitude, hold = 3.0, 0.01, damped.holding_torque(rest)
     G = frequency_response(damped, [hertz], rest)[0]
 
     class Sine:
         def expression(self, t, q, qd):
-            return ca.vertcat(amplitude * ca.sin(2 * np.pi * hertz * t), 0)
+            return ca.DM(hold) + ca.vertcat(amplitude * ca.sin(2 * np.pi * hertz * t), 0)
 
     result = pliant.simulate(damped, 8.0, q0=rest, torque=Sine(), output_step=1 / 300)
     late = result.t > 6.0  # friction has taken the transient: exp(-3 * 6)
@@ -90,11 +104,36 @@ def test_frequency_response_is_what_a_sine_does(arm) -> None:
 
 
 def _with_friction() -> dict:
-    robot = pliant.load("two-link").to_dict()
+    robot = unequal_two_link().to_dict()
     for link in robot["links"]:
-        link["joint"] = {"friction": {"viscous": 20.0}}
+        link["joint"] = {**link["joint"], "friction": {"viscous": 20.0}}
         link["shapes"] |= {"damping": 0.05}
     return robot
+
+
+def test_frequency_response_of_an_accelerometer() -> None:
+    """x'' = (u - c x' - k x) / m, read as an acceleration: -w^2 / (k - m w^2 + i c w), with its feedthrough 1/m."""
+    m, c, k = 1.7, 0.4, 90.0
+    system = StateSpace(
+        np.array([[0.0, 1.0], [-k / m, -c / m]]), np.array([[0.0], [1 / m]]), np.array([[-k / m, -c / m]]),
+        np.array([[1 / m]]),
+    )  # fmt: skip
+    hertz = np.array([0.3, 1.2, 40.0])
+    w = 2 * np.pi * hertz
+    expected = -(w**2) / (k - m * w**2 + 1j * c * w)
+    np.testing.assert_allclose(frequency_response(system, hertz)[:, 0, 0], expected, rtol=1e-12)
+
+
+def test_link_frequencies_with_a_load_beyond_the_tip() -> None:
+    """Mass, inertia and first moment at the tip of a beam of 1.3 m: roots of the frequency equation, in both planes."""
+    mu, L, EI_y, EI_z = 2.1, 1.3, 70.0, 160.0
+    beam = UNEQUAL.model_copy(update={"rotary": None})
+    model = unequal_beam(Shapes(method="elements", count=5, bending_y=True, bending_z=True), beam).model()
+    load = TipLoad(mass=0.9, inertia=0.3, first_moment=0.35)
+    found = link_frequencies(model, "arm", load=load)
+    beta = clamped_mass_roots(2, 0.9 / (mu * L), 0.3 / (mu * L**3), 0.35 / (mu * L**2))
+    expected = np.sort(np.outer(np.sqrt([EI_y, EI_z]), beta**2).ravel() / (np.sqrt(mu) * L**2))
+    np.testing.assert_allclose(found[:4], expected, rtol=1e-3)  # five elements
 
 
 def test_modes_of_a_spatial_arm() -> None:
@@ -114,6 +153,29 @@ def test_modes_of_a_spatial_arm() -> None:
     blind = modes(model, q)
     with pytest.raises(pliant.ModelError, match="no sensors"):
         blind.unobservable()
+
+
+def test_observability_is_what_a_vibration_of_unit_energy_shows() -> None:
+    """Each mode swings with kinetic and strain energy 1/2 in turn; the largest reading, beside that of other modes."""
+    model = unequal_arm().replace({"gravity": (0, 0, 0)}).model()
+    q = np.zeros(model.n)
+    q[: model.n_joints] = 0.3, -0.5, 0.1
+    q = model.equilibrium(q[: model.n_joints])
+    sensors = [StrainGauge("boom", 0.3), Encoder("boom", rate=True, side="link"), TipPosition()]
+    found = modes(model, q, "locked", sensors)
+    reader = Measurement(model, sensors)
+    largest = []
+    for f, shape in zip(found.frequencies, found.shapes.T):
+        w, h = 2 * np.pi * f, 1e-6
+        assert shape @ model.mass_matrix(q) @ shape == pytest.approx(1.0, rel=1e-9)
+        readings = []
+        for phase in np.linspace(0, np.pi, 41):
+            move, rate = shape / w * np.cos(phase), -shape * np.sin(phase)
+            ends = [reader.ideal(q + s * h * move, s * h * rate)[0] for s in (1, -1)]
+            readings.append((ends[0] - ends[1]) / (2 * h))
+        largest.append(np.abs(readings).max(axis=0))
+    expected = np.array(largest) / np.max(largest, axis=0)
+    np.testing.assert_allclose(found.observe, expected, atol=1e-6)  # differences
 
 
 def test_control_cosines_span_the_torque(arm) -> None:

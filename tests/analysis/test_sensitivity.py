@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 
 import numpy as np
@@ -157,6 +158,8 @@ def test_convergence_of_elements_is_fourth_order() -> None:
     found = convergence(single, lambda r: r.model().frequencies()[0], (4, 8, 12))
     assert found.order == pytest.approx(4, abs=0.1)  # cubic elements
     assert 2 * np.pi * found.limit == pytest.approx(208.637, rel=1e-5)
+    law = convergence(single, lambda r: 3 + 2 * r.links[0].shapes.count ** -2.5, (2, 3, 5))
+    assert (law.order, law.limit) == (pytest.approx(2.5, rel=1e-9), pytest.approx(3.0, rel=1e-9))
 
 
 @pytest.mark.parametrize(
@@ -174,3 +177,15 @@ def test_convergence_of_elements_is_fourth_order() -> None:
 def test_bad_input(robot, call, message: str) -> None:
     with pytest.raises(pliant.ModelError, match=message):
         call(robot)
+
+
+def test_differences_of_cubics(robot) -> None:
+    """Exact for a polynomial of third order, to both sides and to one, where the mass of the payload may not fall."""
+
+    def cubic(path: str) -> Callable[[pliant.Robot], float]:
+        return lambda changed: 5 * changed.paths()[path] ** 3 - changed.paths()[path] ** 2 + 3 * changed.paths()[path]
+
+    stiff, none = "links.upper.beam.EI_z", robot.replace({"payload.mass": 0.0})
+    x = robot.paths()[stiff]
+    assert finite_difference(robot, stiff, cubic(stiff)) == pytest.approx(15 * x**2 - 2 * x + 3, rel=1e-9)
+    assert finite_difference(none, "payload.mass", cubic("payload.mass"), 0.1) == pytest.approx(3.0, rel=1e-9)

@@ -210,6 +210,25 @@ def test_constants_and_shared_samples_add_up(model) -> None:
         close(batch.tau[i], one.tau)
 
 
+def test_samples_that_end_before_the_run(model) -> None:
+    """Held at their first and last values outside, of each arm its own."""
+    times, q0 = np.array([0.01, 0.02, 0.03]), starts(model, 2)
+    values = np.array([[[4.0, 1.0], [2.0, -1.0], [9.0, 6.0]], [[-3.0, 0.0], [1.0, 1.0], [-8.0, 2.0]]])
+    batch = simulate_batch(model, 0.05, q0, torque=(times, values), step=1e-3, output_step=0.01)
+    for i in range(2):
+        np.testing.assert_allclose(batch.tau[i][[0, 1, 2, 3, 5]], values[i][[0, 0, 1, 2, 2]], atol=1e-12)
+        close(batch.q[i], alone(model, q0, i, torque=(times, values[i])).q)
+
+
+def test_two_constants_add_up(model) -> None:
+    """Torques that are constant beside a controller that is: each arm has the sum of its own."""
+    torque, constant, q0 = np.array([7.0, -3.0]), np.array([[1.0, 0.5], [5.0, -1.0]]), starts(model, 2)
+    batch = simulate_batch(model, 0.05, q0, torque=torque, controller=constant, step=1e-3, output_step=0.01)
+    for i in range(2):
+        close(batch.q[i], alone(model, q0, i, torque=torque + constant[i]).q)
+        np.testing.assert_allclose(batch.tau[i], np.tile(torque + constant[i], (len(batch.t), 1)), rtol=1e-14)
+
+
 @pytest.mark.parametrize("where", ["cpu", "cuda"])
 def test_prescribed_motion_and_the_torque_it_needs(device, model, where) -> None:
     motion = {"upper": lambda t: 0.3 * ca.sin(4 * t)}

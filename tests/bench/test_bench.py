@@ -57,6 +57,14 @@ def test_rivals_take_turns_and_times_are_those_of_one_call(clock: list[float]) -
     assert rounds == "sffffffs" * 3  # whoever began last time comes second
 
 
+def test_many_short_calls_are_timed_by_the_call(clock: list[float]) -> None:
+    def task() -> None:
+        clock[0] += 2e-5
+
+    found = alternating({"short": task}, Effort(rounds=3, seconds=4e-3))  # 200 calls in bursts of 40
+    np.testing.assert_allclose(found["short"].values, 2e-5, rtol=1e-6)
+
+
 def test_long_rounds_are_fewer(clock: list[float]) -> None:
     def task() -> None:
         clock[0] += HOUR

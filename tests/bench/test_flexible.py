@@ -8,7 +8,9 @@ import pytest
 from pliant.bench import flexible
 from pliant.bench.findings import Report
 from pliant.bench.flexible import ASKED, EXUDYN, OURS, Setting
-from pliant.bench.peers import PeerRun
+from pliant.bench.lumped_chain import segments
+from pliant.bench.peers import PeerRun, PlanarArm, PlanarLink
+from pliant.shapes import clamped_mass_roots
 from pliant.timing import Effort
 
 T = np.linspace(0.0, 2.0, 21)
@@ -80,3 +82,21 @@ def test_verdict_on_the_curve_names_what_is_not_beaten() -> None:
     assert "quick" in text
     assert "slow" not in text
     assert "within 0.1 of the allowed error" in report.notes[-1]
+
+
+def test_lumped_chain_tends_to_the_beam() -> None:
+    """Rods and springs in place of a beam with a tip mass: the roots of its frequency equation, in second order."""
+    L, mu, EI, tip = 1.3, 2.1, 160.0, 0.8
+    arm = PlanarArm((PlanarLink(L, mu, EI, None, 1e6, tip, 0.02),), (0.0, 0.0))  # a hub that does not turn
+    exact = clamped_mass_roots(2, tip / (mu * L), 0.02 / (mu * L**3)) ** 2 * np.sqrt(EI / mu) / L**2 / (2 * np.pi)
+    errors = []
+    for elements in (8, 16):
+        chain = segments(arm, elements)
+        found = chain.frequencies(np.zeros(chain.n))
+        errors.append(np.abs(found[1:3] / exact - 1).max())
+        assert chain.mass.sum() == pytest.approx(mu * L + tip, rel=1e-12)
+        assert chain.length.sum() == pytest.approx(L, rel=1e-12)
+        whole = mu * L**3 / 3 + tip * L**2 + 0.02 + 1e6  # about the hub, when nothing is bent
+        assert chain.mass_matrix(np.zeros(chain.n))[0, 0] == pytest.approx(whole, rel=1e-14)
+    assert errors[1] < 0.01
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import pliant
+from arms import unequal_arm
 from pliant.cli import count
+from pliant.cli.output import megabytes
 
 from .conftest import Run
 
@@ -33,6 +35,22 @@ def test_info_as_json_agrees_with_the_library(run: Run) -> None:
         model.frequencies().tolist(), rel=1e-12
     )  # same calls, printed in full
     assert facts["links"][0]["coordinates"] == ["upper", "upper.bending_y.1"]
+
+
+def test_the_mass_of_an_arm_is_that_of_its_parts(run: Run, tmp_path: Path) -> None:
+    """Beams of 1.3 and 0.7 m, hub, tip, hand and payload, added up by hand; sizes in words."""
+    file = tmp_path / "arm.yaml"
+    unequal_arm().save(file)
+    beams = 2.1 * 1.3 + 2700 * (0.03 * 0.05 - 0.026 * 0.046) * 0.7
+    assert json.loads(run("info", str(file), "--json").stdout)["mass_kg"] == pytest.approx(
+        beams + 0.8 + 0.4 + 0.9 + 0.6, rel=1e-9
+    )
+    assert [megabytes(size) for size in (1_500, 99_000, 100_000, 2_340_000)] == [
+        "1.5 kB",
+        "99.0 kB",
+        "0.1 MB",
+        "2.3 MB",
+    ]
 
 
 def test_info_lists_the_bundled_arms(run: Run) -> None:
@@ -64,6 +82,7 @@ def test_frequencies_of_links_and_arm(run: Run) -> None:
     assert row["modes_hz"] == pytest.approx(exact / (2 * math.pi), rel=1e-12)
     assert row["elements_hz"] == pytest.approx(row["modes_hz"], rel=1e-6)  # 16 elements: error about (beta h)^4 / 720
     assert facts["arm"]["hz"] == pytest.approx(pliant.load("two-link").model().frequencies().tolist(), rel=1e-12)
+    assert facts["arm"]["rad_per_s"] == pytest.approx([2 * math.pi * f for f in facts["arm"]["hz"]], rel=1e-12)
 
 
 def test_frequencies_elsewhere(run: Run) -> None:

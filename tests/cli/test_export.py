@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import pliant
+from pliant.analysis.counts import tape_count
+from pliant.dynamics import build_chain
+
 from .conftest import Run
 
 
@@ -65,6 +69,10 @@ def test_count_shows_published_formulas(run: Run) -> None:
     }  # fmt: skip
     assert (found["Mohan-Saha"]["products"], found["Mohan-Saha"]["sums"]) == (910, 767)
     assert all(row["denoc"]["below"] for row in rows)
+    ours = found["Mohan-Saha"]["denoc"]
+    counted = tape_count(build_chain(pliant.load("puma")), "denoc", ours["function"])
+    assert counted.divisions
+    assert ours["products"] == counted.products + counted.divisions
     text = run("count", "puma", "--formulation", "denoc").stdout
     assert "published formulas" in text
     assert "no velocity or gravity terms" in text

@@ -51,6 +51,9 @@ def test_the_summary_for_programs(run: Run, scenario: Write) -> None:
     assert (facts["t_end"], facts["method"], facts["steps"]) == (0.02, "rk4", 200)
     assert facts["files"] == [str(Path("out") / "case" / "run.nc")]
     assert facts["range"]["upper"][0] <= -np.pi / 2 <= facts["range"]["upper"][1]
+    run = pliant.Result.load(facts["files"][0])
+    assert facts["tip_end"] == pytest.approx(run.tip[-1].tolist(), rel=1e-12)
+    assert facts["range"]["fore"] == pytest.approx([run["fore"].min(), run["fore"].max()], rel=1e-12)
 
 
 def test_overrides_are_checked_like_the_file(run: Run, scenario: Write) -> None:

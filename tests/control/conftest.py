@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import pliant
+from arms import unequal_two_link
 from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
 
 
@@ -21,7 +21,7 @@ def slewing_beam(hub: float = 0.5, EI: float = 10.0, modes: int = 1, damping: fl
 
 @pytest.fixture(scope="session")
 def two_link() -> Model:
-    return pliant.load("two-link").model()
+    return unequal_two_link().model()
 
 
 @pytest.fixture(scope="session")

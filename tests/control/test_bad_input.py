@@ -117,7 +117,7 @@ def test_target_out_of_reach(two_link, target: list[float]) -> None:
     ("options", "message"),
     [
         ({"duration": 1.0, "torque_limit": 0.0}, "torque_limit: got 0.0"),
-        ({"duration": 1.0, "torque_limit": [200, 1]}, "goal: holding the arm there takes torques"),
+        ({"duration": 1.0, "torque_limit": [200, 5]}, "goal: holding the arm there takes torques"),
         ({"objective": "time"}, "least time needs torque limits"),
         ({"objective": "effort"}, "least effort needs a duration"),
         ({"objective": "fame", "duration": 1.0}, "objective: got 'fame'"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from scipy.linalg import solve_continuous_are
+from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
 
 import pliant
+from arms import unequal_beam
+from pliant import Shapes
 from pliant.control import (
     LQR,
     Accelerometer,
@@ -18,6 +20,7 @@ from pliant.control import (
     StrainGauge,
     TipPosition,
 )
+from pliant.loads import Base, Wrench
 
 JOINTS = [0.0, 0.5]
 SENSORS = [Encoder("upper"), Encoder("fore"), StrainGauge("upper"), StrainGauge("fore")]
@@ -30,8 +33,8 @@ def test_readings(two_link) -> None:
     y = Measurement(two_link, [Encoder("fore"), Encoder("upper", rate=True), TipPosition((0, 1))]).ideal(q, qd)[0]
     np.testing.assert_allclose(y, [q[1], qd[0], *two_link.tip_pose(q)[:2, 3]], rtol=1e-13)
     shapes = two_link.link_shapes[0]
-    gauge = Measurement(two_link, [StrainGauge("upper", 0.25)]).ideal(q, qd)[0]
-    np.testing.assert_allclose(gauge, shapes.evaluate([0.25], 2)[0] * q[2], rtol=1e-13)
+    gauge = Measurement(two_link, [StrainGauge("upper", 0.3)]).ideal(q, qd)[0]
+    np.testing.assert_allclose(gauge, shapes.evaluate([0.3 / 1.2], 2)[0] / 1.2**2 * q[2], rtol=1e-13)
     qdd = two_link.forward_dynamics(q, qd, tau)
     h = 2e-5
     path = [two_link.tip_pose(q + s * h * qd + (s * h) ** 2 / 2 * qdd)[:3, 3] for s in (-1, 0, 1)]
@@ -39,6 +42,27 @@ def test_readings(two_link) -> None:
     expected = two_link.tip_pose(q)[:3, :3].T @ felt
     reading = Measurement(two_link, [Accelerometer("fore", k) for k in range(3)]).ideal(q, qd, tau)[0]
     np.testing.assert_allclose(reading, expected, atol=1e-5 * np.abs(expected).max())  # h^2/12 x'''' + 1e-16/h^2
+
+
+def test_accelerometers_feel_loads_and_the_motion_of_the_base(two_link) -> None:
+    """An arm that is carried upwards feels more weight; one that is pushed at its tip is faster there."""
+    q, qd, tau = np.array([0.3, -0.5, 0.01, 0.02]), np.array([0.5, -1.0, 0.1, 0.2]), np.array([3.0, -2.0])
+    sensors = [Accelerometer("fore", k) for k in range(3)]
+    at_rest = Measurement(two_link, sensors).ideal(q, qd, tau)[0]
+    lifted = Measurement(two_link, sensors, base=Base(acceleration=(0.0, 4.0, 0.0))).ideal(q, qd, tau)[0]
+    heavier = two_link.robot.replace({"gravity": (0.0, -13.81, 0.0)}).model()
+    np.testing.assert_allclose(lifted, Measurement(heavier, sensors).ideal(q, qd, tau)[0], rtol=1e-12)
+    assert np.abs(lifted - at_rest).max() > 0.1
+    push = [Wrench(force=lambda t: [10.0 * t, -4.0, 2.0])]
+    run = pliant.simulate(two_link, 0.2, q, qd, torque=tau, loads=push, output_step=0.2)
+    seen = Measurement(two_link, sensors, push).ideal(run.q[-1], run.qd[-1], tau, t=0.2)[0]
+    h = 1e-4
+    path = [
+        two_link.tip_pose(run.q[-1] + s * h * run.qd[-1] + (s * h) ** 2 / 2 * run.qdd[-1])[:3, 3] for s in (-1, 0, 1)
+    ]
+    felt = (path[0] - 2 * path[1] + path[2]) / h**2 - [0, -9.81, 0]
+    expected = two_link.tip_pose(run.q[-1])[:3, :3].T @ felt
+    np.testing.assert_allclose(seen, expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_motor_and_link_side() -> None:
@@ -59,6 +83,60 @@ def test_noise_and_quanta_are_as_stated(two_link) -> None:
     np.testing.assert_allclose(readings[:, 1], 0.3, rtol=1e-15)
     again = noisy.reader(seed=1)
     np.testing.assert_array_equal(again(0.0, np.array([0.3, 0.34, 0, 0]), np.zeros(4), np.zeros(2)), readings[0])
+
+
+def test_quanta_are_the_nearest(two_link) -> None:
+    """Readings above and below a mark, of either sign: never more than half a quantum off."""
+    read = Measurement(two_link, [Encoder("fore", quantum=0.1)]).reader(seed=1)
+    given = np.array([0.31, 0.34, 0.36, 0.39, -0.31, -0.36, 0.04])
+    found = [read(0.0, np.array([0.0, angle, 0, 0]), np.zeros(4), np.zeros(2))[0] for angle in given]
+    np.testing.assert_allclose(found, [0.3, 0.3, 0.4, 0.4, -0.3, -0.4, 0.0], rtol=1e-15, atol=0)
+
+
+def test_a_quantum_counts_as_its_deviation(two_link) -> None:
+    """Rounding to a quantum q errs evenly within q/2 of the truth: like noise of deviation q / sqrt(12)."""
+    rng = np.random.default_rng(0)
+    q = 3e-3
+    truth = rng.uniform(0, 1, 100_000)
+    deviation = float(np.std(np.round(truth / q) * q - truth))
+    assert deviation == pytest.approx(q / np.sqrt(12), rel=0.01)
+    designs = [
+        Observer(JOINTS, [Encoder("upper", **given), *SENSORS[1:]], process=10.0, floor=1e-6).design(two_link, 1e-3).L
+        for given in ({"quantum": q}, {"noise": q / np.sqrt(12)}, {"noise": q})
+    ]
+    np.testing.assert_allclose(designs[0], designs[1], rtol=1e-12)
+    assert designs[0][0, 0] > 1.5 * designs[2][0, 0]  # it matters
+
+
+def test_sampled_gain_is_that_of_noise_added_in_small_steps(two_link) -> None:
+    """The noise that gathers over a sample, by a thousand steps of its differential equation; the gain by iteration."""
+    period = 2e-3
+    observer = Observer(JOINTS, SENSORS, process=10.0, floor=1e-3)
+    found, continuous = observer.design(two_link, period), observer.design(two_link)
+    inverse = np.linalg.inv(two_link.mass_matrix(found.x0[:4]))
+    W = np.zeros((8, 8))
+    W[4:, 4:] = 100 * inverse @ inverse.T
+    steps = 1000
+    h = period / steps
+    small = expm(continuous.A * h)
+    gathered = np.zeros((8, 8))
+    for _ in range(steps):  # the mean of both ends of a step: second order
+        gathered = small @ (gathered + h / 2 * W) @ small.T + h / 2 * W
+    A, C, R = expm(continuous.A * period), continuous.C, 1e-6 * np.eye(4)
+    P = solve_discrete_are(A.T, C.T, gathered, R)
+    gain = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
+    np.testing.assert_allclose(found.L, gain, rtol=1e-4, atol=1e-5 * np.abs(gain).max())
+
+
+def test_a_gauge_reads_the_curvature_of_a_long_arm() -> None:
+    """A tip force bends a cantilever of 1.3 m: F (L - x) / EI at x, in either plane, by elements that are exact."""
+    L, x, force = 1.3, 0.4, np.array([0.0, 0.2, -0.3])
+    model = unequal_beam(Shapes(method="elements", count=2, bending_y=True, bending_z=True)).model()
+    q = model.equilibrium([0.0], [Wrench(force=tuple(force))])
+    gauges = [StrainGauge("arm", x, plane) for plane in ("bending_y", "bending_z")]
+    y = Measurement(model, gauges).ideal(q, 0 * q)[0]
+    expected = force[1:] * (L - x) / np.array([160.0, 70.0])
+    np.testing.assert_allclose(y, expected, rtol=1e-3)  # squares of the slope
 
 
 def test_gain_is_scipys(two_link) -> None:

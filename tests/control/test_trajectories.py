@@ -89,6 +89,10 @@ def test_trapezium_has_constant_pieces() -> None:
     np.testing.assert_allclose(qdd[:, 0], [16 / 3, 16 / 3, 0, 0, -16 / 3, -16 / 3], atol=1e-12)
     np.testing.assert_allclose(qd[2:4, 0], 4 / 3, atol=1e-14)
     assert trajectory.breaks == (0.0, 0.25, 0.75, 1.0)
+    uneven = Trapezoidal([0.3], [1.7], 2.0, ramp=0.1)
+    for at in uneven.breaks[1:-1]:  # position and rate go on through the corners
+        before, after = (np.array(uneven(at + s * 1e-9)[:2]) for s in (-1, 1))
+        np.testing.assert_allclose(before, after, atol=1e-7)
 
 
 @pytest.mark.parametrize("order", [3, 5])
@@ -157,6 +161,8 @@ def test_signals_are_what_they_say() -> None:
     np.testing.assert_allclose(
         sine([0.5, 2.0, 4.0])[0], [[1, 3], [3, 3], [-1, 3]], atol=1e-15
     )  # a quarter, three quarters
+    late = Sine([2.0], frequency=0.25, phase=np.pi / 6, begin=1.0)
+    np.testing.assert_allclose(late([1.0, 2.0])[0][:, 0], [1.0, np.sqrt(3)], rtol=1e-14)  # 30 and 120 degrees
     blow = Pulse([10.0], duration=0.2, begin=1.0)
     np.testing.assert_allclose(blow([0.99, 1.1, 1.21])[0][:, 0], [0, 10, 0], atol=1e-14)
     assert Pulse([10.0], 0.2, 1.0, shape="rectangle")(1.01)[0] == [10]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
-from arms import random_robot, random_state
+from arms import UNEQUAL, random_robot, random_state, unequal_arm, unequal_beam
 from evaluation import evaluate, relative
 from oracle import oracle
 from pliant.dynamics import FORMULATIONS, build_chain, features
+from pliant.robot import Joint, Robot, Shapes
 
 NONLINEAR = [name for name in FORMULATIONS if name not in ("lagrange", "dual-screw")]
 FEW = range(12)
@@ -19,7 +21,10 @@ ROUND_OFF = 1e-9  # the promise; measured values stand near 1e-13, accelerations
 
 def check(seed: int, links: int | None = None, **options: object) -> None:
     """All formulations against the judge on one random robot; M symmetric and positive; forward undoes inverse."""
-    robot = random_robot(seed, links, drives=seed % 2 == 0)
+    compare(random_robot(seed, links, drives=seed % 2 == 0), seed, **options)
+
+
+def compare(robot: Robot, seed: int, **options: object) -> None:
     chain = build_chain(robot, **options)  # type: ignore[arg-type]
     q, qd, tau = random_state(robot, chain.n, chain.n_joints, seed)
     judge = evaluate(chain, "lagrange", q, qd, tau)
@@ -41,6 +46,11 @@ def test_formulations_agree_with_the_judge(seed: int) -> None:
     check(seed, links=1 + seed % 3)
 
 
+def test_formulations_agree_on_an_arm_unequal_in_everything() -> None:
+    """Rotary inertia, torsion, gears, hubs and loads beside the axis, in two beams that are not alike."""
+    compare(unequal_arm(), 3)
+
+
 @pytest.mark.full
 @pytest.mark.random
 @pytest.mark.parametrize("seed", MANY)
@@ -58,6 +68,39 @@ def test_stiffened_formulations_agree_with_the_judge(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20, 60))
 def test_stiffened_formulations_agree_with_the_judge_on_many(seed: int) -> None:
     check(seed, links=1 + seed % 3, stiffening=True)
+
+
+@pytest.mark.parametrize(("plane", "axis", "sign"), [("bending_y", (0, 0, 1), 1), ("bending_z", (0, 1, 0), -1)])
+def test_rotary_inertia_by_hand(plane: str, axis: tuple[int, int, int], sign: int) -> None:
+    """Sections turn by q + v': j L on the joint, j v(L) across, j int v'^2 on the mode; j_z in one plane, j_y in the
+    other, where w bends against the turn about y."""
+    L, j = 1.3, 0.009 if plane == "bending_y" else 0.004
+    shapes = Shapes(**{plane: 1})
+    with_it, without = (
+        unequal_beam(shapes, UNEQUAL.model_copy(update={"rotary": rotary}), joint=Joint(axis=axis)).model()
+        for rotary in ((0.004, 0.009), None)
+    )
+    q = np.zeros(2)
+    mode = with_it.link_shapes[0]
+    eta = np.linspace(0, 1, 20001)
+    slopes = trapezoid(mode.evaluate(eta, 1)[:, 0] ** 2, eta) / L
+    across = sign * j * mode.evaluate([1.0])[0, 0]
+    expected = np.array([[j * L, across], [across, j * slopes]])
+    np.testing.assert_allclose(with_it.mass_matrix(q) - without.mass_matrix(q), expected, rtol=1e-6)
+
+
+def test_bending_shortens_by_half_the_square_of_the_slope() -> None:
+    """x(eta) = eta L - 1/2 int v'^2 + w'^2 dx, by quadrature of the slopes."""
+    robot, L = unequal_beam(Shapes(bending_y=2, bending_z=1)), 1.3
+    chain = build_chain(robot, stiffening=True)
+    shapes, c = robot.model().link_shapes[0], np.array([0.03, -0.02, 0.04])
+    for station in (0.4, 1.0):
+        eta = np.linspace(0, station, 20001)
+        slope = shapes.evaluate(eta, 1) / L
+        v, w = slope[:, :2] @ c[:2], slope[:, 2] * c[2]
+        place = ca.Function("place", [(q := ca.SX.sym("c", 3))], [chain.links[0].body.point(q, station)[0]])(c)
+        expected = station * L - trapezoid(v**2 + w**2, eta) * L / 2
+        assert float(place[0]) == pytest.approx(expected, rel=1e-9)
 
 
 def without_rotary(seed: int) -> object:

@@ -121,6 +121,26 @@ def test_recursion_agrees_with_drives(drive: str) -> None:
     compare(sliding_robot(4, "end", "clamped-free", DRIVES[drive]), 6)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["denoc", "lagrange", *(pytest.param(n, marks=pytest.mark.full) for n in ("gibbs-appell", "recursive-lagrange"))],
+)
+def test_the_rotor_of_a_slide_adds_its_reflected_inertia(name: str) -> None:
+    """J N^2 on the slide and nowhere else, whichever way the equations are made."""
+    geared, direct = (build_chain(sliding_robot(4, "end", "clamped-free", drive)) for drive in (DRIVES["rotor"], None))
+    q, qd, tau = sliding_state(geared, 6)
+    added = functions(geared, name)[0](q) - functions(direct, name)[0](q)
+    slide = next(iter(geared.travels()))
+    expected = np.zeros_like(added)
+    expected[slide, slide] = 0.01 * 4.0**2
+    np.testing.assert_allclose(added, expected, atol=1e-12)
+    M, bias, _ = functions(direct, name)  # and in the recursion that forms no matrix
+    qdd = functions(geared, name)[2](q, qd, tau)
+    force = np.array(ca.evalf(ca.densify(direct.actuation()))) @ tau
+    left = (M(q) + expected) @ qdd + bias(q, qd)
+    np.testing.assert_allclose(left, force, atol=1e-9 * np.abs(bias(q, qd)).max())
+
+
 @pytest.mark.parametrize("name", [name for name, f in FORMULATIONS.items() if "sliding beams" in f.supports])
 def test_every_formulation_that_slides_agrees(name: str) -> None:
     compare(sliding_robot(7, "middle", "clamped-free"), 8, name)

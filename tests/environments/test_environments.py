@@ -62,6 +62,35 @@ def test_physics_is_that_of_simulate() -> None:
     assert seen[8:11] == pytest.approx(run.tip[-1], rel=1e-4, abs=1e-6)
 
 
+def test_rewards_by_hand() -> None:
+    """Distance, errors and effort in what is observed, times the period; actions beyond one count as one."""
+    period, action = 0.01, np.array([1.5, -0.5])
+    effort = 0.01 * (1.0 + 0.25) / 2
+    env = ArmEnv("two-link", "reach", period=period)
+    env.reset(seed=2)
+    seen, reward, *_ = env.step(action)
+    gap = np.linalg.norm(seen[8:11] - seen[11:14])
+    assert reward == pytest.approx(period * (-gap - effort), rel=1e-12)
+    env.reset(seed=2)
+    assert np.array_equal(env.step(np.array([1.0, -0.5]))[0], seen)
+    env = ArmEnv("two-link", "track", period=period)
+    env.reset(seed=2)
+    rows = []
+    for _ in range(9):
+        seen, reward, *_ = env.step(action)
+        assert reward == pytest.approx(period * (-np.mean((seen[:2] - seen[11:13]) ** 2) - effort), rel=1e-12)
+        rows.append(seen[11:])
+    goals = np.array(rows)  # positions, and rates that are their differences
+    differences = (goals[2:, :2] - goals[:-2, :2]) / (2 * period)
+    np.testing.assert_allclose(goals[1:-1, 2:], differences, atol=1e-3 * np.abs(differences).max())
+
+
+def test_the_horizon_is_counted_in_periods() -> None:
+    env = ArmEnv("two-link", "reach", period=0.01, horizon=0.03)
+    env.reset(seed=0)
+    assert [env.step(np.zeros(2))[3] for _ in range(3)] == [False, False, True]
+
+
 def test_many_arms_are_many_single_arms() -> None:
     envs = ArmVectorEnv(5, "two-link", "track", period=0.01)
     envs.reset(seed=0)

@@ -72,4 +72,4 @@ def test_description_is_plain_json(tmp_path: Path) -> None:
     assert about["functions"].keys() == {"bias"}
     assert about["units"] == ["rad", "rad", "m", "m"]
     assert about["options"]["formulation"] == "denoc"
-    assert about["parameters"] == pytest.approx({"links.upper.beam.EI_z": 1000.0, "payload.mass": 0.0}, abs=ROUND_OFF)
+    assert about["parameters"] == pytest.approx({"links.upper.beam.EI_z": 1400.0, "payload.mass": 0.0}, abs=ROUND_OFF)

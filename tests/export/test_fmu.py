@@ -10,14 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from arms import random_robot
+from arms import unequal_arm, unequal_beam
 from exported import model, needs_compiler
+from pliant import Drive, Joint, Shapes
 from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
@@ -148,10 +150,26 @@ def test_matches_simulate_with_a_controller_outside(unit: Unit) -> None:
     assert np.abs(result.q - result.q[0]).max() > 0.1  # something moved
 
 
+def root_strains(m: pliant.Model, q: Any, qd: Any, tau: Any) -> dict[str, float]:
+    """Section forces over stiffnesses at the root of every link, by the names of the outputs."""
+    qdd = m.forward_dynamics(q, qd, tau)
+    run = RunHistory(m, np.zeros(1), q[None], qd[None], qdd[None], m.nominal_parameters)
+    found = {}
+    for link in m.robot.links:
+        if link.shapes is not None:
+            forces, p = run.internal(link.name, 0.0), beam_properties(link.beam)
+            values = {
+                "bending_y": (forces.moment_z, p.EI_z), "bending_z": (-forces.moment_y, p.EI_y),
+                "torsion": (forces.torque, p.GJ), "axial": (forces.axial, p.EA),
+            }  # fmt: skip
+            found |= {f"strain.{link.name}.{field}": x[0] / k for field, (x, k) in values.items() if k}
+    return found
+
+
 @pytest.mark.parametrize("stiffening", [True, "second-order"])
 def test_strain_of_a_stiffened_arm(stiffening, tmp_path: Path) -> None:
-    """On an arm with no two numbers alike, hub, twisted axes and drives: the strains of the run itself."""
-    m = random_robot(5, 3, drives=True, elements=False).model(stiffening=stiffening)
+    """On an arm with no two numbers alike: the strains of the run itself."""
+    m = unequal_arm().model(stiffening=stiffening)
     unit = Unit(export(m, "fmu", tmp_path / "arm3"), tmp_path)
     rng = np.random.default_rng(4)
     q, qd, tau = 0.01 * rng.normal(size=m.n), rng.normal(size=m.n), rng.normal(size=m.n_joints)
@@ -161,23 +179,61 @@ def test_strain_of_a_stiffened_arm(stiffening, tmp_path: Path) -> None:
         states = np.concatenate([q, qd])
         running.setContinuousStates(np.ctypeslib.as_ctypes(states), len(states))
         names = [name for name in unit.references if name.startswith("strain.")]
-        found = dict(zip(names, unit.get(running, *names)))
-    qdd = m.forward_dynamics(q, qd, tau)
-    run = RunHistory(m, np.zeros(1), q[None], qd[None], qdd[None], m.nominal_parameters)
-    for link in m.robot.links:
-        if link.shapes is None:
-            continue
-        forces, p = run.internal(link.name, 0.0), beam_properties(link.beam)
-        expected = {
-            "bending_y": forces.moment_z / p.EI_z,
-            "bending_z": -forces.moment_y / p.EI_y,
-            "torsion": forces.torque / p.GJ if p.GJ else [0.0],
-            "axial": forces.axial / p.EA if p.EA else [0.0],
-        }
-        for field, value in expected.items():
-            if f"strain.{link.name}.{field}" in found:
-                assert found.pop(f"strain.{link.name}.{field}") == pytest.approx(value[0], rel=1e-9), field
-    assert not found
+        found = dict(zip(names, np.atleast_1d(unit.get(running, *names))))
+    expected = root_strains(m, q, qd, tau)
+    assert len(found) >= 4
+    assert found == pytest.approx({name: expected[name] for name in found}, rel=1e-9)
+
+
+UNEQUAL_LINK = unequal_beam(
+    Shapes(bending_y=2, bending_z=1, torsion=1),
+    joint=Joint(axis=(0.36, 0.48, 0.8), drive=Drive(stiffness=400.0, rotor_inertia=0.002, gear_ratio=7.0)),
+)
+
+
+@pytest.fixture(scope="module")
+def unequal(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Unit]:
+    """A link whose length is not one, with several modes, two planes, torsion and a motor."""
+    folder = tmp_path_factory.mktemp("unequal")
+    return {v: Unit(export(UNEQUAL_LINK.model(), "fmu", folder / f"arm{v[0]}", fmi=v), folder) for v in VERSIONS}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_strains_of_an_unequal_arm(unequal: dict[str, Unit], version: str) -> None:
+    """Strains of section forces over stiffnesses; and the accelerations."""
+    unit, m = unequal[version], UNEQUAL_LINK.model()
+    q, qd = np.linspace(0.05, 0.15, m.n), np.linspace(-0.4, 0.3, m.n)
+    with unit.instance("model") as running:
+        states, rates = np.concatenate([q, qd]), np.zeros(2 * m.n)
+        derivatives = running.getContinuousStateDerivatives if version == "3.0" else running.getDerivatives
+        running.setContinuousStates(np.ctypeslib.as_ctypes(states), 2 * m.n)
+        expected = root_strains(m, q, qd, np.zeros(1))
+        for field in ("bending_y", "bending_z", "torsion"):
+            assert unit.get(running, f"strain.arm.{field}") == pytest.approx(expected[f"strain.arm.{field}"], rel=1e-9)
+        derivatives(np.ctypeslib.as_ctypes(rates), 2 * m.n)
+    assert rates == pytest.approx(np.concatenate([qd, m.forward_dynamics(q, qd, np.zeros(1))]), rel=1e-9)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_derivative_names_its_variable(unequal: dict[str, Unit], version: str) -> None:
+    """`der(x)` is the derivative of x, and is listed as such: FMI 3 by value reference, FMI 2 by place from 1."""
+    root = ElementTree.parse(unequal[version].folder / "modelDescription.xml").getroot()
+    listed = list(root.find("ModelVariables"))
+    names = [variable.get("name") for variable in listed]
+    count = UNEQUAL_LINK.model().n
+    if version == "3.0":
+        by_number = {variable.get("valueReference"): variable.get("name") for variable in listed}
+        numbers = {variable.get("name"): variable.get("derivative") for variable in listed}
+        structure = [e.get("valueReference") for e in root.find("ModelStructure").iter("ContinuousStateDerivative")]
+    else:
+        by_number = {str(k): name for k, name in enumerate(names, start=1)}
+        numbers = {variable.get("name"): variable.find("Real").get("derivative") for variable in listed}
+        structure = [e.get("index") for e in root.find("ModelStructure/Derivatives").iter("Unknown")]
+    rates = {name: by_number[number] for name, number in numbers.items() if number is not None}
+    expected = {f"der({name})": name for name in names[1 : 1 + count]}
+    expected |= {f"der({name},2)": f"der({name})" for name in names[1 : 1 + count]}
+    assert rates == expected
+    assert sorted(by_number[number] for number in structure) == sorted(expected)
 
 
 def test_model_exchange_gives_the_accelerations(unit: Unit) -> None:
@@ -198,7 +254,8 @@ def test_model_exchange_gives_the_accelerations(unit: Unit) -> None:
     qdd = m.forward_dynamics(q, qd, tau)
     assert rates[:4] == pytest.approx(qd)
     assert rates[4:] == pytest.approx(qdd, rel=1e-11)
-    assert strains == pytest.approx(-tau / 1000.0, rel=1e-9)  # links without hubs: EI v'' at a root is the joint torque
+    expected = root_strains(m, q, qd, tau)
+    assert strains == pytest.approx([expected[f"strain.{name}.bending_y"] for name in JOINTS], rel=1e-9)
 
 
 class Implicit:
@@ -353,7 +410,7 @@ def test_description(units: dict[str, Path]) -> None:
     by_name = {v.name: v for v in fmpy.read_model_description(str(units["3.0"])).modelVariables}
     assert by_name["links.upper.beam.EI_z"].causality == "parameter"
     assert by_name["links.upper.beam.EI_z"].unit == "N.m2"
-    assert float(by_name["links.upper.beam.EI_z"].start) == 1000.0
+    assert float(by_name["links.upper.beam.EI_z"].start) == 1400.0
     assert float(by_name["upper"].start) == START[0]
     assert (by_name["torque.fore"].causality, by_name["torque.fore"].unit) == ("input", "N.m")
     assert by_name["upper.bending_y[1]"].causality == "local"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pliant
+from arms import unequal_two_link
 from pliant import Recording
 from pliant.identification import Strain
 
@@ -24,7 +25,7 @@ Q0 = {"upper": -1.0, "fore": 0.3}
 
 @cache
 def arm() -> pliant.Robot:
-    return pliant.load("two-link")
+    return unequal_two_link()
 
 
 @cache

@@ -37,7 +37,7 @@ def test_a_prior_tells_them_apart() -> None:
     """With one mass known to 0.01 kg, the other is known about as well, and wholly correlated."""
     truth = np.array([1000.0, 1000.0, 0.5, 0.8])
     recording = measure(truth, 3)
-    fixed = arm().replace({FOUR[3]: 0.8})
+    fixed = arm().replace({FOUR[k]: float(truth[k]) for k in (0, 1, 3)})
     with pytest.warns(UserWarning, match="cannot be told apart"):
         found = pliant.identify(fixed, recording, PAIR, prior={PAIR[0]: (0.2, 0.01)}, start={PAIR[1]: 0.2})
     assert found[PAIR[0]] + found[PAIR[1]] == pytest.approx(0.5, rel=0.01)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
+from scipy.stats import norm
+from scipy.stats import t as student
 
 import pliant
+from pliant.identification.precision import covariance
+from pliant.identification.residuals import Residuals, loss_function
 
 from .conftest import FOUR, START, measure, model, perturbed
 
@@ -67,6 +74,79 @@ def test_outliers() -> None:
     plain = pliant.identify(model(), given, FOUR, start=START)
     errors = [np.abs(found.estimates / truth - 1).max() for found in (robust, plain)]
     assert errors[0] < 0.01 < errors[1]
+
+
+def test_unknown_noise_counts_the_fitted_numbers() -> None:
+    """Four numbers fitted to 28 readings: sum of squares over 24, shared by the channels, and chi2 of one."""
+    found = pliant.identify(model(), measure(perturbed(3), 3, t_end=0.6, gauges=False, rows=6), FOUR, start=START)
+    count = sum(len(channel.t) for channel in found.channels)
+    assert count == 28
+    for channel in found.channels:
+        squares = float(np.mean(channel.residual**2))
+        assert channel.noise == pytest.approx(np.sqrt(squares * count / (count - 4)), rel=0.02)  # the fit stops at 1 %
+    assert found.chi2 == pytest.approx(1.0, rel=0.02)
+
+
+def test_noise_and_intervals_under_a_robust_loss() -> None:
+    """Noise of a normal distribution has the deviation 1.4826 median(|r|); intervals are Student's."""
+    recording = measure(perturbed(2), 2, t_end=0.5, gauges=False, rows=50)
+    found = pliant.identify(model(), recording, FOUR, start=START, loss="soft_l1")
+    for channel in found.channels:
+        expected = np.median(np.abs(channel.residual)) / norm.ppf(0.75)
+        assert channel.noise == pytest.approx(expected, rel=0.02)  # the fit stops at 1 %
+    np.testing.assert_allclose(found.standard_errors**2, np.diag(found.covariance), rtol=1e-12)
+    freedom = sum(len(channel.t) for channel in found.channels) - 4
+    for together, tail in ((False, 0.1), (True, 0.1 / 4)):
+        half = student.ppf(1 - tail / 2, freedom) * found.standard_errors
+        low, high = found.intervals(0.9, simultaneous=together).T
+        np.testing.assert_allclose([low, high], [found.estimates - half, found.estimates + half], rtol=1e-9)
+
+
+def test_a_prior_is_one_more_reading() -> None:
+    """(value - mean) / deviation of those that have one, and its slope by differences; a ridge adds its own rows."""
+    prior = np.array([[np.nan, np.nan], [3.0, 0.25], [-2.0, 4.0]])
+    fitted = SimpleNamespace(prior=prior, scale=np.array([2.0, 5.0, 0.5]))
+    u = np.array([1.0, 0.7, -3.0])
+    for ridge in (0.0, 0.3):
+        given = SimpleNamespace(fitted=fitted, _ridge=(ridge, np.array([0.9, 0.6, -2.0])))
+        values, slopes = Residuals.prior(given, u)  # type: ignore[arg-type]
+        expected = [(0.7 * 5.0 - 3.0) / 0.25, (-3.0 * 0.5 + 2.0) / 4.0, *([0.03, 0.03, -0.3] if ridge else [])]
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+        ends = [[Residuals.prior(given, u + s * h)[0] for s in (1, -1)] for h in 1e-3 * np.eye(3)]  # type: ignore[arg-type]
+        np.testing.assert_allclose(slopes, np.array([(a - b) / 2e-3 for a, b in ends]).T, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy"])
+def test_losses_are_those_of_scipy(loss: str) -> None:
+    r, scale = np.linspace(-5, 5, 11), 1.7
+    theirs = least_squares(lambda x: r + 0 * x[0], [0.0], loss=loss, f_scale=scale, max_nfev=1).cost
+    assert loss_function(loss, r**2, scale)[0].sum() / 2 == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize(("loss", "scale"), [("soft_l1", 1.7), ("huber", 1.7), ("cauchy", 12.0)])
+def test_covariance_under_a_robust_loss(loss: str, scale: float) -> None:
+    """H^-1 B H^-1 with the curvature of the cost and the squares of its slopes, both by differences."""
+    rng = np.random.default_rng(4)
+    J, y = rng.normal(size=(40, 2)) * [1.0, 3.0], rng.normal(size=40) * 3
+    at = np.array([0.1, -0.2])
+
+    def costs(u: np.ndarray) -> np.ndarray:
+        return np.asarray(loss_function(loss, (J @ u - y) ** 2, scale)[0] / 2)
+
+    h = 1e-4
+    steps = h * np.eye(2)
+    slopes = np.array([(costs(at + s) - costs(at - s)) / (2 * h) for s in steps])
+    H = np.array(
+        [[(costs(at + a + b) - costs(at + a - b) - costs(at - a + b) + costs(at - a - b)).sum() / (4 * h * h)
+          for b in steps] for a in steps]
+    )  # fmt: skip
+    expected = np.linalg.inv(H) @ (slopes @ slopes.T) @ np.linalg.inv(H)
+    residuals = SimpleNamespace(
+        weighted=lambda u: (J @ u - y, J), prior=lambda u: (np.zeros(0), np.zeros((0, 2))), loss=loss, loss_scale=scale
+    )
+    fitted = SimpleNamespace(prior=np.full((2, 2), np.nan), names=("a", "b"))
+    found = covariance(residuals, at, (), fitted)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)  # differences
 
 
 def test_start_and_rest_are_fitted_too() -> None:

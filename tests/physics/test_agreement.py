@@ -7,6 +7,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import pliant
 from arms import random_robot, random_state
@@ -60,6 +61,33 @@ def test_shaken_rigid_pendulum_by_hand() -> None:
     expected = 0.8 / (0.3 + 2.0 * 0.4**2) * (x * np.sin(run.q[:, 0]) - y * np.cos(run.q[:, 0]))
     assert run.qdd[:, 0] == pytest.approx(expected, abs=1e-10)
     assert np.abs(run.energy_balance).max() < 1e-7 * run.energy.kinetic.max()
+
+
+def test_motion_of_a_carried_base() -> None:
+    """Rates of a path in the axes of the base, by differences of SciPy's rotations; gravity turns with the base."""
+
+    def place(t: float) -> np.ndarray:
+        return np.array([np.sin(2 * t), t**2, np.exp(t)])
+
+    def attitude(t: float) -> Rotation:
+        return Rotation.from_euler("xyz", [0.3 + t, 0.7 * np.sin(t), 1.1 * t**2])
+
+    path = BasePath(
+        position=lambda t: (ca.sin(2 * t), t**2, ca.exp(t)), rpy=lambda t: (0.3 + t, 0.7 * ca.sin(t), 1.1 * t**2)
+    )
+    g, s, now, h = np.array([1.0, -2.0, -9.0]), ca.SX.sym("t"), 0.6, 1e-4
+    motion = path.expression(s, ca.SX(ca.DM(g)))
+    f = ca.Function("f", [s], [motion.omega, motion.alpha, motion.a])
+    omega, alpha, a = (np.array(x).ravel() for x in f(now))
+
+    def rate(t: float) -> np.ndarray:
+        return np.asarray((attitude(t - h).inv() * attitude(t + h)).as_rotvec() / (2 * h))
+
+    R = attitude(now).as_matrix()
+    acceleration = (place(now + h) - 2 * place(now) + place(now - h)) / h**2
+    assert omega == pytest.approx(rate(now), abs=1e-6)
+    assert alpha == pytest.approx((rate(now + h) - rate(now - h)) / (2 * h), abs=1e-6)
+    assert a - g == pytest.approx(R.T @ (acceleration - g), abs=1e-6)
 
 
 def test_turning_base_equals_a_turning_joint() -> None:

@@ -24,7 +24,7 @@ def conservative(seed: int, links: int, **options: Any) -> Robot:
 
 
 def pinned() -> Robot:
-    beam = Beam(length=1.0, mass_per_length=2.0, EI_z=80.0)
+    beam = Beam(length=1.3, mass_per_length=2.0, EI_z=80.0)
     joint = Joint(hub=Lump(inertia=(0, 0, 0.1)))
     return Robot(
         name="pinned",
@@ -39,7 +39,7 @@ def pinned() -> Robot:
 
 def single_modes() -> Robot:
     """For the first-order model, whose inertia matrix loses definiteness where a link that carries others bends far."""
-    beam = Beam(length=1.0, mass_per_length=2.0, EI_y=2e4, EI_z=3e4)
+    beam = Beam(length=1.3, mass_per_length=2.0, EI_y=2e4, EI_z=3e4)
     links = [Link(name=name, beam=beam, shapes=Shapes(bending_y=1, bending_z=1)) for name in ("a", "b")]
     return Robot(name="single modes", gravity=(0, -9.81, 0), links=links, payload=Lump(mass=0.5))
 
@@ -99,7 +99,7 @@ def test_energy_is_conserved_by_random_robots(seed: int, stiffening: bool) -> No
 
 
 def damped(**shapes: Any) -> Robot:
-    beam = Beam(length=1.0, mass_per_length=2.0, EI_y=60.0, EI_z=80.0, GJ=30.0, polar_inertia=0.02)
+    beam = Beam(length=1.3, mass_per_length=2.0, EI_y=60.0, EI_z=80.0, GJ=30.0, polar_inertia=0.02)
     joint = Joint(friction=Friction(viscous=0.4, coulomb=0.3, coulomb_speed=0.05))
     drive = pliant.Drive(stiffness=300.0, rotor_inertia=0.05, damping=0.5)
     return Robot(
@@ -136,7 +136,7 @@ def test_energy_is_lost_at_the_rate_of_the_dampers(shapes: dict[str, Any], stiff
 
 def eigenvalues(shapes: Shapes) -> np.ndarray:
     """Of a built-in beam, by rising frequency, upper half plane."""
-    beam = Beam(length=1.0, mass_per_length=2.0, EI_z=80.0)
+    beam = Beam(length=1.3, mass_per_length=2.0, EI_z=80.0)
     model = Robot(name="b", links=[Link(name="b", joint=Joint(type="fixed"), beam=beam, shapes=shapes)]).model()
     found = np.linalg.eigvals(model.linearize(np.zeros(model.n)).A)
     return np.asarray(sorted((x for x in found if x.imag > 0), key=abs))

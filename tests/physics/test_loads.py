@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import pliant
-from arms import random_robot, random_state
+from arms import random_robot, random_state, unequal_arm
 from beams import EI_Y, EI_Z, ELEMENTS, GJ, LENGTH, cantilever, modes
 from pliant import Model, Robot, Shapes
 from pliant.dynamics import build_chain
@@ -71,6 +74,77 @@ def test_generalised_forces_are_virtual_work(seed: int, stiffening: bool) -> Non
     assert np.abs(difference).max() < 1e-12
     J = robot.model(stiffening=stiffening).jacobian(state)
     assert np.abs(J.T @ np.concatenate([m, f]) - at_tip).max() < 1e-12
+
+
+def section_motion(model: Model, link: int, eta: float) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Place and attitude of a section in base axes: shapes by hand, rotations by SciPy."""
+    robot, shapes = model.robot, model.link_shapes[link]
+    assert shapes is not None
+    L = robot.links[link].beam.length
+    value, slope = (shapes.evaluate([eta], order)[0] for order in (0, 1))
+    amplitudes = list(model.chain.links[link].body_indices)
+    q = ca.SX.sym("q", model.n)
+    place = list(placements(model.chain, q))[link]
+    frame = ca.Function("frame", [q], [ca.densify(place.R), ca.densify(place.p)])
+
+    def at(state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        R, p = (np.array(x) for x in frame(state))
+        r, theta = np.array([eta * L, 0.0, 0.0]), np.zeros(3)
+        for j, (field, c) in enumerate(zip(shapes.fields, state[amplitudes])):
+            assert shapes.powers[j] == 0
+            if field == "torsion":
+                theta[0] += value[j] * c
+            else:
+                along, about, sign = (1, 2, 1.0) if field == "bending_y" else (2, 1, -1.0)
+                r[along] += value[j] * c
+                theta[about] += sign * slope[j] / L * c
+        return R @ Rotation.from_rotvec(theta).as_matrix(), p.ravel() + R @ r
+
+    return at
+
+
+def work(model: Model, q: np.ndarray, link: int, eta: float, load: Any, axes: str) -> np.ndarray:
+    """Generalised forces of a wrench (force, moment) on a section, by differences of its place and attitude."""
+    at, h = section_motion(model, link, eta), 1e-6
+    R_link, R = section_motion(model, link, 0.0)(q)[0], at(q)[0]
+    force, moment = ({"base": np.eye(3), "link": R_link, "section": R}[axes] @ part for part in load)
+    out = np.zeros(model.n)
+    for k, step in enumerate(h * np.eye(model.n)):
+        (R1, p1), (R0, p0) = at(q + step), at(q - step)
+        turn = Rotation.from_matrix(R1 @ R0.T).as_rotvec()
+        out[k] = (force @ (p1 - p0) + moment @ turn) / (2 * h)
+    return out
+
+
+FORCE, MOMENT = np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.7, -0.4])
+
+
+@pytest.mark.parametrize("axes", ["base", "link", "section"])
+def test_wrench_inside_a_link_is_virtual_work(axes: str) -> None:
+    """Force and moment at a third of a beam that is bent in both planes and twisted, by differences."""
+    model = unequal_arm().model()
+    q = np.linspace(0.25, 0.4, model.n)  # sections turn by some 0.5 rad: rotations do not commute
+    load = Wrench(force=tuple(FORCE), moment=tuple(MOMENT), link="boom", x=1.3 / 3, axes=axes)
+    found = applied(model, [load], None)(q)[0]
+    expected = work(model, q, 0, 1 / 3, (FORCE, MOMENT), axes)
+    assert found == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())  # differences of second order
+
+
+@pytest.mark.parametrize("axes", ["link", "section"])
+def test_distributed_load_is_virtual_work(axes: str) -> None:
+    """Force and moment per length between two stations, under a profile, against a rule of our own."""
+    model = unequal_arm().model()
+    q = np.linspace(0.1, 0.2, model.n)
+    start, end, L = 0.2, 1.1, 1.3
+    load = Distributed(
+        force=tuple(FORCE), moment=tuple(MOMENT), link=0, start=start, end=end, axes=axes, profile=lambda x: 1 + x**2
+    )
+    found = applied(model, [load], None)(q)[0]
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    x, dx = (start + end) / 2 + (end - start) / 2 * nodes, (end - start) / 2 * weights
+    parts = [w * (1 + s**2) * work(model, q, 0, s / L, (FORCE, MOMENT), axes) for s, w in zip(x, dx)]
+    expected = np.sum(parts, axis=0)
+    assert found == pytest.approx(expected, abs=1e-7 * np.abs(expected).max())
 
 
 def test_axes_of_a_load() -> None:

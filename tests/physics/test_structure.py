@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import pliant
-from arms import random_robot, random_state
+from arms import UNEQUAL, random_robot, random_state, unequal_beam
 from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
-from pliant import Beam, Link, Lump, Result, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Lump, Result, Robot, Section, Shapes
 from pliant.dynamics.stations import shape_curvature
 from pliant.loads import Base, Distributed, Wrench
 
@@ -143,6 +143,19 @@ def shaft(run: Result, link: Any, described: Any) -> np.ndarray:
     return np.asarray(drive.stiffness * twist + drive.damping * rate - friction)
 
 
+def test_root_forces_of_an_unequal_beam_that_turns_and_swings() -> None:
+    """Material points from the root outwards, with their Coriolis accelerations, need what the joint gives."""
+    beam = UNEQUAL.model_copy(update={"rotary": None})
+    tip = Lump(mass=0.4, com=(0.03, 0.04, -0.02), inertia=(0.003, 0.004, 0.005))
+    robot = unequal_beam(Shapes(bending_y=2, bending_z=1), beam, joint=Joint(axis=(0.36, 0.48, 0.8)), tip=tip)
+    model = robot.replace({"gravity": (1.5, -2.5, -9.0)}).model()
+    q, qd = np.array([0.3, 0.04, -0.02, 0.03]), np.array([4.0, 2.0, -1.5, 1.0])
+    run = pliant.simulate(model, 0.01, q, qd, [3.0], method="dop853", output_step=0.005)
+    root, reaction = run.internal("arm", 0.0), run.reaction("arm")
+    assert root.force == pytest.approx(-reaction.force, abs=1e-9 * np.abs(reaction.force).max())
+    assert root.moment == pytest.approx(-reaction.moment, abs=1e-9 * np.abs(reaction.moment).max())
+
+
 def test_strain_and_stress_of_sections() -> None:
     """M c / I at the outer fibre of tube and box, and at a fibre of one's choice."""
     force = (0.0, 30.0, 40.0)
@@ -173,6 +186,24 @@ def test_axial_force_of_a_spinning_beam() -> None:
         tension = MU * w**2 * (LENGTH**2 - x**2) / 2 + m * w**2 * LENGTH
         assert run.internal("arm", x).axial == pytest.approx(tension, rel=1e-6)
         assert run.strain("arm", x, at=(0.0, 0.0)) == pytest.approx(tension / 1e5, rel=1e-6)
+
+
+def test_section_inertia_of_a_spinning_beam() -> None:
+    """A beam carried round an oblique axis: what its mass and its sections need, w x (J w) and J alpha, by hand."""
+    mu, L, (j_y, j_z), j_x = 2.1, 1.3, (0.04, 0.09), 0.15
+    beam = UNEQUAL.model_copy(update={"polar_inertia": j_x, "rotary": (j_y, j_z)})
+    w, wx, wz = 3.0, 1.8, 2.4
+    robot = unequal_beam(Shapes(bending_y=1), beam, joint=Joint(axis=(0.6, 0.0, 0.8)))
+    run = pliant.simulate(robot.model(), 0.01, motion={"arm": lambda t: w * t}, method="dop853", output_step=0.005)
+    for x in (0.0, 0.4, 1.1):
+        lever = (L**3 - x**3) / 3 - x * (L**2 - x**2) / 2  # of the mass beyond x, about x
+        expected = wx * wz * (mu * lever - (j_x - j_z) * (L - x))  # the plane of w and the beam, in which it is rigid
+        assert run.internal("arm", x).moment_y == pytest.approx(expected, rel=1e-9)
+        assert np.abs(run.internal("arm", x).moment_z).max() < 1e-12
+    along = unequal_beam(Shapes(bending_y=1), beam, joint=Joint(axis=(1.0, 0.0, 0.0)))
+    run = pliant.simulate(along.model(), 0.01, motion={"arm": lambda t: 2.5 * t**2}, method="dop853", output_step=0.005)
+    for x in (0.0, 0.4, 1.1):
+        assert run.internal("arm", x).torque == pytest.approx(-j_x * 5.0 * (L - x), rel=1e-9)
 
 
 def test_results_from_files(tmp_path: Path) -> None:

@@ -106,6 +106,32 @@ def test_side_branches_are_lumped(path: Path) -> None:
     assert body.inertia[1] == pytest.approx(0.05 + 0.001 + m * 0.05, rel=1e-12)
 
 
+def test_a_branch_is_lumped_with_its_attitude(path: Path) -> None:
+    """A long camera, turned and off its origin: parallel axes and the turned tensor, written out."""
+    turned = ARM.replace('<origin xyz="0 0 0.1"/></joint>', '<origin xyz="0.03 -0.07 0.1" rpy="0.4 -0.3 0.9"/></joint>')
+    turned = turned.replace('<inertial><mass value="0.4"/>', '<inertial><origin xyz="0.1 0.02 0"/><mass value="0.4"/>')
+    turned = turned.replace('ixx="0.001" iyy="0.001" izz="0.001"', 'ixx="0.001" iyy="0.004" izz="0.0045"')
+    path.write_text(turned)
+    body = load(path, tip="tool").link("fore").rigid
+    R = rotation_matrix([0.4, -0.3, 0.9])
+    places = np.array([[0.2, 0, 0], np.array([0.03, -0.07, 0.1]) + R @ [0.1, 0.02, 0]])
+    masses = np.array([1.5, 0.4])
+    com = masses @ places / 1.9
+    tensors = [np.diag([0.01, 0.05, 0.05]), R @ np.diag([0.001, 0.004, 0.0045]) @ R.T]
+    for mass, r in zip(masses, places - com):
+        tensors.append(mass * (r @ r * np.eye(3) - np.outer(r, r)))
+    want = sum(tensors)
+    np.testing.assert_allclose(body.com, com, rtol=1e-12)
+    np.testing.assert_allclose(body.inertia[:3], np.diag(want), rtol=1e-12)
+    np.testing.assert_allclose(body.inertia[3:], [want[0, 1], want[0, 2], want[1, 2]], rtol=1e-12)
+
+
+def rotation_matrix(rpy: list[float]) -> np.ndarray:
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_euler("xyz", rpy).as_matrix())
+
+
 def test_side_file(path: Path, tmp_path: Path) -> None:
     side = tmp_path / "side.yaml"
     side.write_text(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, RigidBody, Section, Shapes, TipLoad, beam_properties
@@ -66,6 +67,27 @@ def test_frequencies_of_uniform_modes():
         *(rod * np.sqrt(1e6 / 3)),
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_rotary_inertia_lowers_each_plane_by_its_own():
+    """One mode: k / (m + j (psi', psi') / L^2), with j_z where v bends about z and j_y where w bends about y."""
+    mode = bending_modes(1)
+    eta = np.linspace(0, 1, 20001)
+    slopes = trapezoid(mode.evaluate(eta, 1)[:, 0] ** 2, eta)
+    found = hand_frequencies(link({"bending_y": 1, "bending_z": 1}, rotary=(0.05, 0.2)))
+    plain = hand_frequencies(link({"bending_y": 1, "bending_z": 1}))
+    expected = plain / np.sqrt(1 + np.array([0.2, 0.05]) * slopes / (3.0 * 2.0**2))
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+def test_as_many_amplitudes_as_the_description_says():
+    for shapes in (
+        {"method": "elements", "count": 3, "bending_y": True, "bending_z": True, "torsion": True},
+        {"method": "elements", "count": 4, "reduce": 3, "bending_y": True, "axial": True},
+        {"method": "elements", "count": 2, "reduce": 3, "bending_y": True, "axial": True},
+        {"bending_y": 2, "bending_z": 1, "torsion": 1, "axial": 3},
+    ):
+        assert Shapes(**shapes).number == link_shapes(link(shapes)).size
 
 
 def test_boundary_load_of_each_field():

@@ -13,6 +13,7 @@ from pliant.studies.checks import (
     FAILS,
     HOLDS,
     NOT_REPRODUCED,
+    REPORTED,
     REPRODUCED,
     VERDICTS,
     below,
@@ -20,7 +21,9 @@ from pliant.studies.checks import (
     compared,
     plain,
     required,
+    timed,
 )
+from pliant.studies.cibicik_egeland import statics
 from pliant.studies.report import SIGNS, show, tally
 
 
@@ -64,6 +67,7 @@ def test_every_verdict_has_a_sign_and_is_counted() -> None:
 def test_numbers_are_shown_as_a_reader_wants_them() -> None:
     assert show(None) == "–"
     assert show([1, 2.5]) == "1, 2.5"
+    assert show(0.123456789) == "0.12346"
     assert show({"a": 25251}) == "a: 25 251"
 
 
@@ -79,3 +83,27 @@ def test_a_study_says_what_it_is(name: str) -> None:
 def test_an_unknown_study_is_named() -> None:
     with pytest.raises(ModelError, match=r"'puma'.*mohan-saha"):
         study("puma")
+
+
+def test_statics_of_the_crane_by_hand() -> None:
+    """Audited tip deflections of [CE21]; and a beam that lies level with nothing beyond it but the tool."""
+    for pose, expected in (
+        ((np.pi / 6, 2 * np.pi / 3, np.pi / 6), (10.1e-3, 1.83e-3)),
+        ((np.pi / 3,) * 3, (17.4e-3, 3.17e-3)),
+    ):
+        assert np.abs(statics.deflections([0.0, *pose])) == pytest.approx(
+            expected, rel=0.02
+        )  # three digits, and slopes
+    EI = 210e9 * np.pi / 64 * (0.05**4 - 0.04**4)
+    p, F, L = 9.81 * 7850 * np.pi / 4 * (0.05**2 - 0.04**2), 9.81 * 3.56, 1.8
+    level = np.pi / 2 - 1e-9  # link 2 upright, link 3 level, the tool hanging: no moment of it
+    bent = statics.deflections([0.0, 0.0, level, np.pi / 2])[1]
+    assert bent == pytest.approx((p * L**4 / 8 + F * L**3 / 3) / EI, rel=2e-3)  # what the slopes turn
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [((1.2, 1.5, 1.3), REPRODUCED), ((0.8, 0.9, 0.7), NOT_REPRODUCED), ((0.9, 1.2, 1.1), REPORTED)],
+)
+def test_a_timed_claim_needs_every_round(ratios: tuple[float, ...], verdict: str) -> None:
+    assert timed("x", "c", "w", None, {}, ratios, "", "").verdict == verdict

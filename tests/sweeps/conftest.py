@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from arms import unequal_two_link
 from pliant.runs.results import Result
 from pliant.sweeps import SweepStudy
 from pliant.sweeps.outputs import SweepResult
 
 BASE: dict[str, Any] = {
     "scenario": {
-        "robot": "two-link",
+        "robot": unequal_two_link().to_dict(),
         "initial": {"q": {"upper": -1.5, "fore": 0.1}},
         "torque": {"upper": 2.0},
         "duration": 0.1,

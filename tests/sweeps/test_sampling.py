@@ -30,6 +30,12 @@ def test_points_fill_their_range_and_stay(method: str) -> None:
     assert np.abs(below - 128).max() <= (40 if method == "random" else 1)
 
 
+def test_listed_values_are_drawn_alike() -> None:
+    """Each of three values has a third of the range, the last one too."""
+    axis = Axis(values=(5.0, -2.0, 7.0))
+    np.testing.assert_array_equal(axis.at(np.array([0.0, 0.3, 0.4, 0.6, 0.7, 1.0])), [5, 5, -2, -2, 7, 7])
+
+
 def test_a_normal_axis() -> None:
     """Mean and deviation of 4096 Latin hypercube points: errors of 1e-3 and 1 %."""
     found = points(Sample(method="latin-hypercube", count=4096), {"a": Axis(mean=2.0, deviation=0.5)})

@@ -15,6 +15,7 @@ from scipy.integrate import trapezoid
 from typer.testing import CliRunner
 
 import pliant
+from arms import unequal_two_link
 from pliant import ModelError, PliantError
 from pliant.cli import app
 from pliant.robot.yaml_text import write_yaml
@@ -33,7 +34,7 @@ def test_a_batch_gives_what_single_points_and_rebuilt_robots_give(tmp_path: Path
     for name in batch.metrics:
         assert batch.metrics[name] == pytest.approx(single.metrics[name], rel=1e-9, abs=1e-14)
     row = batch.values[7]
-    robot = pliant.load("two-link").replace({"payload.mass": row[0]})
+    robot = unequal_two_link().replace({"payload.mass": row[0]})
     run = pliant.simulate(
         robot.model(), 0.1, {"upper": -1.5, "fore": row[1]}, torque=[row[2], 0.0], method="rk4", step=1e-3,
         output_step=5e-3,
@@ -281,3 +282,33 @@ def test_metrics_of_a_known_motion() -> None:
     assert METRICS["peak_deflection"](h)[0] == 0.0
     assert METRICS["peak_torque"](h)[0] == 3.0
     assert METRICS["peak_speed"](h)[0] == pytest.approx(0.2, rel=1e-4)
+
+
+@pytest.mark.parametrize("step", [0.02, 0.1])
+def test_settled_at_the_first_row_that_stays(step: float) -> None:
+    """Rows that swing ever less about where they end: counted by hand, to the row."""
+    from pliant.sweeps.metrics import Histories
+
+    model = pliant.load("two-link").model()
+    t = np.arange(0, 3, step)
+    q = np.zeros((1, len(t), model.n))
+    q[0, :, 0] = 0.4 * np.exp(-2.5 * t) * np.cos(9 * t)
+    h = Histories(model, t, q, 0 * q, np.zeros((1, len(t), 2)), np.zeros((1, 0)))
+    away = np.linalg.norm(h.tip[0] - h.tip[0, -1], axis=1)
+    late = [k for k in range(len(t)) if (away[k:] <= 0.02 * away.max()).all()]
+    assert METRICS["settling_time"](h)[0] == t[late[0]]
+    assert 0 < late[0] < len(t) - 1
+    moving = Histories(model, t, np.cumsum(np.ones_like(q), axis=1) * step, 0 * q, np.zeros((1, len(t), 2)), h.p)
+    assert METRICS["settling_time"](moving)[0] == t[-1]
+
+
+def test_energy_is_what_the_motors_give() -> None:
+    """Half of the run drives with 2 N m at 0.3 rad/s, half of it brakes with as much: braking gives nothing back."""
+    from pliant.sweeps.metrics import Histories
+
+    model = pliant.load("two-link").model()
+    t = np.linspace(0, 2, 401)
+    q, qd, tau = np.zeros((1, 401, model.n)), np.zeros((1, 401, model.n)), np.zeros((1, 401, 2))
+    qd[0, :, 1], tau[0, :, 1] = 0.3, np.where(t < 1, 2.0, -2.0)
+    found = METRICS["energy"](Histories(model, t, q, qd, tau, np.zeros((1, 0))))[0]
+    assert found == pytest.approx(0.6, rel=5e-3)  # the row of the change

@@ -28,12 +28,13 @@ from pliant.export.fmu_variables import Output, Variable, nominal_states, start_
 from pliant.export.placing import placed_file, require_free
 from pliant.kernels import Tape
 from pliant.model import Model
+from pliant.options import FmiVersion
 from pliant.signatures import checked
 
 
 @checked
 def export_fmu(
-    model: Model, path: str | Path, *, fmi: str = "3.0", q0: ArrayLike | Mapping[str, float] | None = None,
+    model: Model, path: str | Path, *, fmi: FmiVersion = "3.0", q0: ArrayLike | Mapping[str, float] | None = None,
     qd0: ArrayLike | Mapping[str, float] | None = None, force: bool = False,
 ) -> Path:  # fmt: skip
     """Write a functional mock-up unit for model exchange and co-simulation; needs a C compiler.
@@ -45,6 +46,7 @@ def export_fmu(
     path : str or path
         The file; `.fmu` is added where it is missing.
     fmi : "3.0" or "2.0"
+        Version of the standard.
     q0, qd0 : optional
         Start values of coordinates and rates, given as for `simulate`.
     force : bool

@@ -1,0 +1,29 @@
+"""Units and start values of a mock-up unit, without building one."""
+
+from __future__ import annotations
+
+from exported import model
+from pliant.export.fmu_description import BASE_UNITS
+from pliant.export.fmu_variables import start_states, variables
+
+
+def test_units_are_products_of_si_base_units() -> None:
+    """Every unit of a mock-up unit, taken apart: N is kg m s^-2, a digit is a power, what follows / divides."""
+    parts = {"N": {"kg": 1, "m": 1, "s": -2}} | {name: {name: 1} for name in ("kg", "m", "s", "rad")}
+    for unit, stated in BASE_UNITS.items():
+        expected: dict[str, int] = {}
+        for sign, side in zip((1, -1), unit.split("/")):
+            for factor in side.split("."):
+                name, power = factor.rstrip("0123456789"), int(factor.lstrip("Nkgmsrad") or 1)
+                for base, exponent in parts.get(name, {}).items():
+                    expected[base] = expected.get(base, 0) + sign * power * exponent
+        assert stated == expected, unit
+
+
+def test_start_values_of_positions_and_rates() -> None:
+    made = model("parameters")
+    q0, qd0 = [0.1, 0.2, 0.003, 0.004], [-1.0, 2.0, 0.05, 0.06]
+    found = {v.name: v.start for v in variables(made, start_states(made, q0, qd0), [])}
+    names = ("upper", "fore", "upper.bending_y[1]", "fore.bending_y[1]")
+    assert [found[name] for name in names] == q0
+    assert [found[f"der({name})"] for name in names] == qd0

@@ -1,0 +1,127 @@
+"""One copy of the source in a temporary folder, and the tests run on it with a bug or without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutants.planting import ROOT, SOURCE, BrokenEntry, Mutant
+
+LIMIT = 600.0
+"""Seconds after which tests without a bug have failed; with one, 120 s and ten times what they took without."""
+
+COMPILING = ("kernels", "integrate")
+"""Rooms that make machine code: with a bug in one of them nothing compiled without it may be used again."""
+
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How one mutant fared: `killed`, `survived` or `broken`, and what says so."""
+
+    mutant: Mutant
+    fate: str
+    seconds: float
+    note: str = ""
+
+    def line(self) -> str:
+        return f"{self.fate:8s} {self.mutant.room:14s} {self.mutant.name:52s} {self.seconds:5.0f} s  {self.note}"
+
+
+class Bench:
+    """A copy of the package for one worker, with a folder of compiled code that lives as long as the copy.
+
+    Kernels are kept under a key of their content, so those of the sound source serve the mutants of all rooms but
+    `COMPILING`; which of the two is the only thing that decides where a run keeps its compiled code.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.source = folder / "pliant"
+        shutil.copytree(SOURCE, self.source, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def try_mutant(self, mutant: Mutant, sound: Mapping[str, float | str]) -> Verdict:
+        """Plant, test, restore. `sound`: seconds that each test took without the bug, or why it did not pass."""
+        path = self.source / mutant.file
+        took = [sound[name] for name in mutant.selection]
+        try:
+            text = mutant.text(self.source)
+            for reason in took:
+                if isinstance(reason, str):
+                    raise BrokenEntry(f"{mutant.name}: its tests do not pass without it: {reason}")
+        except BrokenEntry as error:
+            return Verdict(mutant, "broken", 0.0, str(error))
+        before, seconds = path.stat(), sum(float(part) for part in took)
+        original = path.read_bytes()
+        path.write_text(text, encoding="utf-8")
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+            compiled.unlink()
+        start = time.perf_counter()
+        try:
+            code, said = self.run(["-x", *mutant.selection], 120.0 + 10.0 * seconds, fresh=mutant.room in COMPILING)
+        finally:
+            path.write_bytes(original)
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return Verdict(mutant, "survived" if code == 0 else "killed", time.perf_counter() - start, said)
+
+    def sound(self, file: str, selection: Sequence[str]) -> dict[str, float | str]:
+        """What tests of one file do on the sound source: seconds of those that pass, the reason of those that do not.
+
+        An entry may name the file, a test in it, or one case of a test.
+        """
+        report = self.folder / "report.xml"
+        report.unlink(missing_ok=True)
+        code, said = self.run([*selection, f"--junitxml={report}"], LIMIT, write=True)
+        if not report.exists():
+            return dict.fromkeys(selection, said or f"pytest ended with {code}")
+        cases: dict[str, float | str] = {}
+        for case in ElementTree.parse(report).getroot().iter("testcase"):
+            bad = [part for part in case if part.tag in ("failure", "error", "skipped")]
+            cases[f"{file}::{case.get('name')}"] = (
+                f"{bad[0].tag}: {bad[0].get('message', '')[:120]}" if bad else float(case.get("time", 0.0))
+            )
+        return {name: _of_cases(name, cases) for name in selection}
+
+    def run(
+        self, asked: Sequence[str], limit: float, fresh: bool = False, write: bool = False
+    ) -> tuple[int | None, str]:
+        """pytest's exit code (None: out of time) and the line that says what failed first."""
+        compiled = self.folder / ("fresh" if fresh else "compiled")
+        if fresh:
+            shutil.rmtree(compiled, ignore_errors=True)
+        surroundings = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(self.folder), str(ROOT / "tests")]),
+            "PLIANT_CACHE_DIR": str(compiled / "kernels"),
+            "NUMBA_CACHE_DIR": str(compiled / "loops"),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "examples"),
+            "PYTHONDONTWRITEBYTECODE": "" if write else "1",
+            "MPLBACKEND": "Agg",
+        }
+        surroundings.pop("PLIANT_TESTED", None)  # the wheel that make test-full tests is not what runs here
+        command = [sys.executable, "-m", "pytest", *OPTIONS, f"--basetemp={self.folder / 'tmp'}", *asked]
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return None, f"no end after {limit:.0f} s"
+        said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return done.returncode, said[0].removeprefix("FAILED ")[:160] if said else done.stderr.strip()[-160:]
+
+
+def _of_cases(name: str, cases: dict[str, float | str]) -> float | str:
+    """Seconds of all cases that an entry names, or the first reason against them."""
+    own = [found for case, found in cases.items() if name in (case, case.split("[")[0], case.split("::")[0])]
+    bad = [found for found in own if isinstance(found, str)]
+    if bad:
+        return bad[0]
+    return sum(found for found in own if isinstance(found, float)) if own else f"{name} names no test"
