@@ -18,15 +18,19 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.algebra.runge_kutta import dopri5
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import PliantError
 from pliant.export.c import definition, labels
-from pliant.export.c_text import array, comment
+from pliant.export.c_text import array, c_constant, comment
 from pliant.export.contents import description, export_name, template
 from pliant.export.fmu_description import build_description, description_xml
 from pliant.export.fmu_variables import Output, Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free
 from pliant.kernels import Tape
+from pliant.kernels.c_functions import controller
+from pliant.kernels.cuda_text import Precision
+from pliant.kernels.step_control import FIRST_ERROR, LEAST_MEMORY, exponents
 from pliant.model import Model
 from pliant.options import FmiVersion
 from pliant.signatures import checked
@@ -107,6 +111,7 @@ def _write_tree(model: Model, root: Path, fmi: str, states: tuple[float, ...]) -
     templates = files("pliant.export") / "templates"
     for file in (wrapper, "fmu_instance.h"):
         (sources / file).write_text((templates / file).read_text(encoding="utf-8"), encoding="utf-8")
+    (sources / "method.h").write_text(_method(), encoding="utf-8")
     (sources / "model.h").write_text(_header(model, len(outputs), token), encoding="utf-8")
     (sources / "model.c").write_text(_source(model, q, outputs, states), encoding="utf-8")
     if fmi == "3.0":
@@ -148,6 +153,17 @@ def _header(model: Model, n_outputs: int, token: str) -> str:
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
     lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
     return "\n".join([*lines, *(f"{prototype};" for prototype in _PROTOTYPES), "", "#endif", ""])
+
+
+def _method() -> str:
+    """The pair of Dormand and Prince and the step controller, as single runs have them."""
+    pair = dopri5()
+    alpha, beta = exponents(pair.order)
+    numbers = {"ALPHA": alpha, "BETA": beta, "FIRST_ERROR": FIRST_ERROR, "LEAST_MEMORY": LEAST_MEMORY}
+    lines = ["#ifndef METHOD_H", "#define METHOD_H", "", "#include <math.h>", "", f"#define STAGES {pair.stages}"]
+    lines += [f"#define {name} {c_constant(value)}" for name, value in numbers.items()]
+    lines += ["", array("static const double A", pair.A), array("static const double ERROR", pair.error), ""]
+    return "\n".join([*lines, controller(Precision("double"), "static"), "", "#endif", ""])
 
 
 _PROTOTYPES = (

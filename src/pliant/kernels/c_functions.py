@@ -1,4 +1,4 @@
-"""The step controller as CUDA: functions of `kernels.step_control`, written from their Python source."""
+"""The step controller as CUDA and as C: functions of `kernels.step_control`, written from their Python source."""
 
 from __future__ import annotations
 
@@ -18,30 +18,33 @@ OPERATORS = {
 CONTROLLER = (step_control.scaled, step_control.step_ratio, step_control.next_step, step_control.first_step)
 
 
-def controller(precision: Precision) -> str:
-    """The functions that an adaptive kernel calls."""
-    head = "template <class T> __device__ __forceinline__ T {}(T a, T b) {{ return b {} a ? b : a; }}"
-    extremes = [head.format("larger", ">"), head.format("smaller", "<")]
-    return "\n".join([*extremes, *(_Function(function, precision).text() for function in CONTROLLER)])
+def controller(precision: Precision, kind: str = "__device__ __forceinline__") -> str:
+    """The functions that an adaptive loop calls, each of this kind of function."""
+    T = precision.type
+    extremes = [
+        f"{kind} {T} {name}({T} a, {T} b) {{ return b {sign} a ? b : a; }}"
+        for name, sign in (("larger", ">"), ("smaller", "<"))
+    ]
+    return "\n".join([*extremes, *(_Function(function, precision, kind).text() for function in CONTROLLER)])
 
 
 class _Function:
     """One function of numbers and conditions, without branches."""
 
-    def __init__(self, function: Callable[..., Any], precision: Precision) -> None:
-        self.function, self.precision, self.tree = function, precision, definition(function)
+    def __init__(self, function: Callable[..., Any], precision: Precision, kind: str) -> None:
+        self.function, self.precision, self.kind, self.tree = function, precision, kind, definition(function)
 
     def text(self) -> str:
         T = self.precision.type
-        given = [(a.arg, "bool" if ast.unparse(a.annotation or a) == "bool" else T) for a in self.tree.args.args]
-        head = f"__device__ __forceinline__ {T} {self.tree.name}({', '.join(f'{kind} {name}' for name, kind in given)})"
+        given = [(a.arg, "int" if ast.unparse(a.annotation or a) == "bool" else T) for a in self.tree.args.args]
+        head = f"{self.kind} {T} {self.tree.name}({', '.join(f'{kind} {name}' for name, kind in given)})"
         return f"{head} {{ {' '.join(map(self._statement, self.tree.body[1:]))} }}"
 
     def _statement(self, node: ast.stmt) -> str:
         if isinstance(node, ast.Return) and node.value is not None:
             return f"return {self._of(node.value)};"
         if isinstance(node, ast.Assign):
-            kind = "bool" if isinstance(node.value, ast.Compare | ast.BoolOp) else self.precision.type
+            kind = "int" if isinstance(node.value, ast.Compare | ast.BoolOp) else self.precision.type
             return f"const {kind} {ast.unparse(node.targets[0])} = {self._of(node.value)};"
         raise Untranslatable(f"{self.tree.name}, line {node.lineno}: expected an assignment or a result")
 

@@ -80,6 +80,7 @@ FMI fmi2Status fmi2SetupExperiment(void *instance, int given, double tolerance, 
     }
     s->values[0] = start;
     s->step = 0.0;
+    s->error = FIRST_ERROR;
     return fmi2OK;
 }
 

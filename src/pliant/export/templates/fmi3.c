@@ -90,6 +90,7 @@ FMI fmi3Status fmi3EnterInitializationMode(void *instance, bool given, double to
     }
     s->values[0] = start;
     s->step = 0.0;
+    s->error = FIRST_ERROR;
     return fmi3OK;
 }
 

@@ -7,6 +7,7 @@
 #define FMU_INSTANCE_H
 
 #include "model.h"
+#include "method.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ typedef struct {
     double values[N_VALUES];
     double tolerance;
     double step;      /* last accepted step of the integrator, 0 before the first */
+    double error;     /* of that step, for the controller */
     int stale;        /* accelerations and outputs do not belong to the state yet */
     void *environment;
     void *logger;
@@ -39,6 +41,7 @@ static void reset(Instance *s)
     memcpy(s->values + PARAMETERS, start_parameters, N_PARAMETERS * sizeof(double));
     s->tolerance = DEFAULT_TOLERANCE;
     s->step = 0.0;
+    s->error = FIRST_ERROR;
     s->stale = 1;
 }
 
@@ -87,74 +90,81 @@ static int set_values(Instance *s, const unsigned *references, size_t count, con
     return 1;
 }
 
-/* Dormand and Prince's pair of order 5 and 4. */
-static const double A[6][6] = {
-    {1.0/5},
-    {3.0/40, 9.0/40},
-    {44.0/45, -56.0/15, 32.0/9},
-    {19372.0/6561, -25360.0/2187, 64448.0/6561, -212.0/729},
-    {9017.0/3168, -355.0/33, 46732.0/5247, 49.0/176, -5103.0/18656},
-    {35.0/384, 0.0, 500.0/1113, 125.0/192, -2187.0/6784, 11.0/84}
-};
-static const double E[7] = {
-    71.0/57600, 0.0, -71.0/16695, 71.0/1920, -17253.0/339200, 22.0/525, -1.0/40
-};
-
-/* One trial step from x with k[0] = rates(x): the new state in y, its rates in k[6]; returns the scaled error. */
-static double trial(Instance *s, const double *x, double h, double k[7][N_STATES], double *y)
+/* One trial step from x with k[0] = rates(x): the new state in y, its rates in the last k; returns the scaled error. */
+static double trial(Instance *s, const double *x, double h, double k[STAGES][N_STATES], double *y)
 {
     double sum = 0.0;
     int i, j, stage;
-    for (stage = 0; stage < 6; stage++) {
+    for (stage = 1; stage < STAGES; stage++) {
         for (i = 0; i < N_STATES; i++) {
             double slope = 0.0;
-            for (j = 0; j <= stage; j++) {
-                slope += A[stage][j] * k[j][i];
+            for (j = 0; j < stage; j++) {
+                slope += A[stage * STAGES + j] * k[j][i];
             }
             y[i] = x[i] + h * slope;
         }
-        rates(s, y, k[stage + 1]);
+        rates(s, y, k[stage]);
     }
     for (i = 0; i < N_STATES; i++) {
-        const double scale = s->tolerance * (0.01 + fmax(fabs(x[i]), fabs(y[i])));
-        double error = 0.0;
-        for (j = 0; j < 7; j++) {
-            error += E[j] * k[j][i];
+        double error = 0.0, ratio;
+        for (j = 0; j < STAGES; j++) {
+            error += ERROR[j] * k[j][i];
         }
-        sum += h * error / scale * (h * error / scale);
+        ratio = scaled(h * error, x[i], y[i], s->tolerance, 0.01 * s->tolerance);
+        sum += ratio * ratio;
     }
     return sqrt(sum / N_STATES);
+}
+
+/* The first step, from the sizes of state and slopes. */
+static double first(const Instance *s, const double *x, const double *slope)
+{
+    double states = 0.0, slopes = 0.0;
+    int i;
+    for (i = 0; i < N_STATES; i++) {
+        const double a = scaled(x[i], x[i], x[i], s->tolerance, 0.01 * s->tolerance);
+        const double b = scaled(slope[i], x[i], x[i], s->tolerance, 0.01 * s->tolerance);
+        states += a * a;
+        slopes += b * b;
+    }
+    return first_step(sqrt(states / N_STATES), sqrt(slopes / N_STATES));
 }
 
 /* Integrates to time `end` with torques and parameters held; 0 where it cannot. */
 static int integrate(Instance *s, double end)
 {
-    double k[7][N_STATES], y[N_STATES], *x = s->values + Q;
+    double k[STAGES][N_STATES], y[N_STATES], *x = s->values + Q;
     const double span = end - s->values[0];
-    double t = s->values[0], h = s->step > 0.0 ? s->step : 1e-3 * span;
+    double t = s->values[0], h = s->step;
     long count;
+    int again = 0;
     if (!(span > 0.0)) {
         return span == 0.0;
     }
     rates(s, x, k[0]);
+    if (!(h > 0.0)) {
+        h = first(s, x, k[0]);
+    }
     for (count = 0; count < MOST_STEPS; count++) {
         const int last = t + h * (1.0 + 1e-12) >= end;
         const double trying = last ? end - t : h;
         const double error = trial(s, x, trying, k, y);
+        const double ratio = step_ratio(error, s->error, again, ALPHA, BETA);
         if (error <= 1.0) {
-            const double grow = fmin(5.0, 0.9 * pow(fmax(error, 1e-10), -0.2));
             memcpy(x, y, sizeof y);
-            memcpy(k[0], k[6], sizeof y);
+            memcpy(k[0], k[STAGES - 1], sizeof y);
             t = last ? end : t + trying;
-            s->step = last ? fmax(h, trying * grow) : trying * grow;
-            h = s->step;
+            s->step = h = next_step(trying, h, ratio);
+            s->error = larger(error, LEAST_MEMORY);
+            again = 0;
             if (last) {
                 s->values[0] = end;
                 s->stale = 1;
                 return 1;
             }
         } else {
-            h = trying * (error == error ? fmax(0.1, 0.9 * pow(error, -0.2)) : 0.1);
+            h = trying * ratio;
+            again = 1;
             if (t + h == t) {
                 return 0;
             }
