@@ -1,4 +1,4 @@
-"""Batches on this machine: evaluations a second of the compiled stepping loops, and the time of whole batches.
+"""Batches on this machine: evaluations per second of the compiled stepping loops, and the time of whole batches.
 
     python -m benchmarks batch [--quick]
 
@@ -30,7 +30,7 @@ STEPS = 10
 
 
 def loops(name: str, seconds: float) -> dict[str, Any]:
-    """Evaluations a second of the stepping loop itself, on one thread and on two."""
+    """Evaluations per second of the stepping loop itself, on one thread and on two."""
     model = chain(*ARMS[name]).model()
     f = equations(model).function
     start = time.perf_counter()

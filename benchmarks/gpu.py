@@ -1,4 +1,4 @@
-"""Runs on a graphics processor: evaluations a second against the roofline, and agreement with this library's CPU code.
+"""Runs on a GPU: evaluations per second against the roofline, and agreement with this library's CPU code.
 
     python benchmarks/gpu.py prepare FOLDER     # where pliant is installed: emits sources and reference results
     python benchmarks/gpu.py run FOLDER         # where a GPU and CuPy are; pliant's dependencies are not needed
@@ -209,7 +209,7 @@ extern "C" __global__ void spin(T* out, int count) {
 
 
 def ceilings() -> dict[str, float]:
-    """Multiplications and additions a second in each precision, and bytes copied a second, as measured here."""
+    """Multiplications and additions per second in each precision, and bytes copied per second, as measured here."""
     import cupy as cp
 
     def seconds(work: Any) -> float:

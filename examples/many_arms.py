@@ -6,7 +6,7 @@ import pliant
 
 model = pliant.load("two-link").model(parameters=["payload.mass"])
 payloads = np.linspace(0.0, 5.0, 1000)[:, None]
-batch = pliant.simulate_batch(model, 0.5, p=payloads, step=1e-3)  # ten steps a period of the fastest mode, and more
+batch = pliant.simulate_batch(model, 0.5, p=payloads, step=1e-3)  # ten steps per period of the fastest mode, and more
 
 one = pliant.simulate(model, 0.5, p=payloads[-1], method="rk4", step=1e-3)
 same = np.abs(batch.q[-1, -1] - one.q[-1]).max()

@@ -19,7 +19,7 @@ from pliant.kernels.cuda_device import DeviceIntegrator
 from pliant.kernels.pack import TimeSegments
 from pliant.kernels.tape import Tape
 
-#: Runs of a hundred steps: roundings of some hundred operations a stage, amplified by stiff modes.
+#: Runs of a hundred steps: roundings of some hundred operations per stage, amplified by stiff modes.
 SAME = 1e-10
 
 

@@ -53,7 +53,7 @@ def test_rivals_take_turns_and_times_are_those_of_one_call(clock: list[float]) -
     assert np.allclose(found["slow"].values, 3e-3)
     assert np.allclose(found["fast"].values, 1e-3)
     assert found["slow"].over(found["fast"]).median == pytest.approx(3.0)
-    rounds = "".join(name[0] for name in order).rstrip()[-24:]  # one slow call and three fast ones a round
+    rounds = "".join(name[0] for name in order).rstrip()[-24:]  # one slow call and three fast ones per round
     assert rounds == "sffffffs" * 3  # whoever began last time comes second
 
 
@@ -95,7 +95,7 @@ def test_verdict_needs_the_ratio_and_where_asked_the_accuracy() -> None:
 
 
 def filled() -> Report:
-    found = Report("x86_64 some, 4 doubles a vector")
+    found = Report("x86_64 some, 4 doubles per vector")
     found.comparisons += [
         comparison(Timings((2e-6, 2e-6, 4e-6)), Timings((8e-6, 6e-6, 20e-6)), asked=3.5),
         comparison(Timings((1e-3,)), Timings((2e-3,)), asked=5.0),
@@ -116,8 +116,8 @@ def test_json_holds_the_rounds_that_its_ratios_come_from() -> None:
         assert c["met"] == (np.median(ratios) >= c["asked"])
     assert [v["met"] for v in data["verdicts"]] == [True, False, False]
     for line in (*data["comparisons"], *data["starts"], *data["points"]):
-        assert line["machine"] == "x86_64 some, 4 doubles a vector"
-    assert all("(x86_64 some, 4 doubles a vector)" in v["asked"] for v in data["verdicts"])
+        assert line["machine"] == "x86_64 some, 4 doubles per vector"
+    assert all("(x86_64 some, 4 doubles per vector)" in v["asked"] for v in data["verdicts"])
 
 
 def test_page_has_every_number_and_says_what_is_not_met() -> None:
@@ -131,7 +131,7 @@ def test_page_has_every_number_and_says_what_is_not_met() -> None:
     assert "| 3.5 x | met |" in ratios[2]
     assert "| 5 x | **NOT MET** |" in ratios[3]
     for lines in tables:
-        assert all(line.endswith("| x86_64 some, 4 doubles a vector |") for line in lines[2:])
+        assert all(line.endswith("| x86_64 some, 4 doubles per vector |") for line in lines[2:])
     assert "200 MB" in starts[2]
     assert "| – |" in starts[2]  # no run of its own
     assert "3 modes" in points[2]

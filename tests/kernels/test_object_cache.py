@@ -33,7 +33,7 @@ def expected(factor: float = 1.0) -> np.ndarray:
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "objects"))
-    Kernel(ca.Function("f", [], [ca.SX(1)]))()  # the call interface has its own entry: once a process
+    Kernel(ca.Function("f", [], [ca.SX(1)]))()  # the call interface has its own entry: once per process
     cache.clear()
     return tmp_path / "objects"
 

@@ -44,13 +44,13 @@ def test_energy_does_not_drift() -> None:
 @pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the memory tables of Linux")
 def test_an_hour_takes_no_more_memory_than_a_minute() -> None:
-    """3600 s of the two-link arm; what grows is the result alone, whose rows are asked for once a second."""
+    """3600 s of the two-link arm; what grows is the result alone, whose rows are asked for once per second."""
     pliant.simulate(model(), 60.0, START, method="rk4", step=1e-3, output_step=1.0, progress=False)
     before = _resident()
     run = pliant.simulate(model(), 3600.0, START, method="rk4", step=1e-3, output_step=1.0, progress=False)
     assert run.stats.steps >= 3_600_000
     assert len(run) == 3601
-    assert _resident() - before < 10  # megabytes; a leak of 8 bytes a step would be 29
+    assert _resident() - before < 10  # megabytes; a leak of 8 bytes per step would be 29
 
 
 @pytest.mark.full

@@ -104,7 +104,7 @@ def loaded_two_link(shapes: int) -> Robot:
 def test_two_links_with_lumps_and_torques() -> None:
     """Elbow and payload with inertia, hanging, under torques; deflections of 27 and 18 mm.
 
-    Four shapes a link leave 1e-4 m, three leave 1.4e-4 m; without stiffening the weight below misses and 9e-3 m are
+    Four shapes per link leave 1e-4 m, three leave 1.4e-4 m; without stiffening the weight below misses and 9e-3 m are
     left.
     """
     stiff = Discretisation(elements=8, step=2e-4, tolerance=1e-4, axial_stiffness=1e8)

@@ -24,7 +24,7 @@ def short(swing: pliant.Result) -> pliant.Result:
 def test_pictures_show_an_arm_that_moves(short: pliant.Result) -> None:
     """Coloured pixels are the arm; they lie elsewhere at another time."""
     frames = list(pictures(short, fps=4, speed=1.0, magnification=3.0))
-    assert len(frames) == 9  # two seconds, four a second, and the first
+    assert len(frames) == 9  # two seconds, four per second, and the first
     assert frames[0].shape == (SIZE[1], SIZE[0], 3)
     left = [frame[40:, : SIZE[0] // 2].astype(int) for frame in frames]
     colourful = [(f.max(axis=2) - f.min(axis=2)) > 40 for f in left]

@@ -191,8 +191,9 @@ def _tables(size: ArmSize) -> list[Count]:
     rows = []
     for arm in arms if fits else []:
         for column, operations in theodore_ghosal.TABLE_2.get(arm, {}).items():
-            text = f"[TG95] {arm}, {column}, counted for two modes or elements a plane: {theodore_ghosal.WHAT[column]}"
-            rows.append(_row(f"{_NAMES[column]} ({arm})", theodore_ghosal.WHAT[column], operations, text))
+            what = theodore_ghosal.WHAT[column]
+            text = f"[TG95] {arm}, {column}, counted for two modes or elements per plane: {what}"
+            rows.append(_row(f"{_NAMES[column]} ({arm})", what, operations, text))
     return rows
 
 

@@ -74,7 +74,7 @@ class Cpu:
 
 
 class Cuda:
-    """One thread an arm."""
+    """One thread per arm."""
 
     def __init__(
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,

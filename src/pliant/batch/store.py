@@ -147,7 +147,7 @@ class NetCDF:
 
 
 class Zarr:
-    """A folder of chunks, one a slice."""
+    """A folder of chunks, one per slice."""
 
     def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
         try:

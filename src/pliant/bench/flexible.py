@@ -67,7 +67,7 @@ def measure(report: Report, effort: Effort) -> None:
 
 
 def _ours(shapes: tuple[tuple[int, int], ...], t_end: float) -> list[Setting]:
-    """Shapes a link, the classical Runge-Kutta method near its largest stable step."""
+    """Shapes per link, the classical Runge-Kutta method near its largest stable step."""
     return [
         Setting(
             OURS, f"{u} + {f} shapes, RK4 at {h * 1e3:.3g} ms", partial(two_link.pliant_run, u, f, step=h, t_end=t_end)
@@ -78,7 +78,7 @@ def _ours(shapes: tuple[tuple[int, int], ...], t_end: float) -> list[Setting]:
 
 
 def _exudyn(t_end: float) -> list[Setting]:
-    """Cable elements a link, trapezoidal rule."""
+    """Cable elements per link, trapezoidal rule."""
     return [
         Setting(EXUDYN, f"2 x {n} elements, {h * 1e3:.3g} ms", partial(two_link.exudyn_run, n, h, t_end))
         for n, h in ELEMENTS
@@ -86,7 +86,7 @@ def _exudyn(t_end: float) -> list[Setting]:
 
 
 def _lumped(engine: str, run: Callable[..., PeerRun], counts: tuple[int, ...], t_end: float) -> list[Setting]:
-    """Springs a link, RK4 near its largest stable step that divides the output step."""
+    """Springs per link, RK4 near its largest stable step that divides the output step."""
     found, arm = [], two_link.planar()
     for n in counts:
         chain = lumped_chain.segments(arm, n)

@@ -55,7 +55,7 @@ def measure(report: Report, effort: Effort) -> None:
         times = alternating(tasks, effort)
         report.comparisons.append(
             Comparison(
-                PART, "two-link, one mode a link", f"free fall of {t_end:g} s at rtol {RTOL:g}", "simulated second",
+                PART, "two-link, one mode per link", f"free fall of {t_end:g} s at rtol {RTOL:g}", "simulated second",
                 Side(f"pliant, {ours}", times["ours"].scaled(1 / t_end), errors["ours"]),
                 Side(f"SciPy, {theirs} on the same kernel", times["theirs"].scaled(1 / t_end), errors["theirs"]),
                 REFERENCE,

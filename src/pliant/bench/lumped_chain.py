@@ -74,7 +74,7 @@ class Segments:
 
 
 def segments(arm: PlanarArm, elements: int) -> Segments:
-    """The arm with `elements` springs a link."""
+    """The arm with `elements` springs per link."""
     length: list[float] = []
     mass, com, inertia, stiffness, roots = [], [], [], [], []
     for link in arm.links:
@@ -95,7 +95,7 @@ def segments(arm: PlanarArm, elements: int) -> Segments:
 
 
 def segments_for(arm: PlanarArm, exact: ArrayLike, error: float) -> int:
-    """Fewest elements a link for which the first frequencies of the straight arm come within a relative `error`.
+    """Fewest elements per link for which the first frequencies of the straight arm come within a relative `error`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def segments_for(arm: PlanarArm, exact: ArrayLike, error: float) -> int:
         if len(found) == len(wanted) and np.abs(found / wanted - 1).max() <= error:
             return elements
         elements += max(1, elements // 16)
-    raise ModelError(f"error {error:g}: more than {MOST} segments a link; ask for less")
+    raise ModelError(f"error {error:g}: more than {MOST} segments per link; ask for less")
 
 
 def mujoco_run(

@@ -180,7 +180,7 @@ class Runs:
         self.compare(report, effort, f"Pinocchio {pin.__version__}, RK4 loop in Python", run)
 
     def mujoco(self, report: Report, effort: Effort) -> None:
-        """mj_step, many steps a call."""
+        """mj_step, many steps per call."""
         import mujoco
 
         model, data = mujoco_arm(self.arm.chain, STEP)

@@ -30,7 +30,7 @@ def planar() -> PlanarArm:
 
 
 def robot(upper: int, fore: int) -> Robot:
-    """The bundled arm with so many shapes a link."""
+    """The bundled arm with so many shapes per link."""
     shapes = {
         "links.upper.shapes": Shapes(boundary="clamped-mass", tip_load=TipLoad(mass=HEAVY), bending_y=upper),
         "links.fore.shapes": Shapes(boundary="pinned", bending_y=fore),
@@ -98,7 +98,7 @@ def exudyn_run(elements: int = 8, step: float = 1.25e-4, t_end: float = DURATION
 
 
 def mujoco_run(elements: int = 8, step: float = 2e-3 / 6, t_end: float = DURATION, **options: Any) -> PeerRun:
-    """MuJoCo's chain of rigid segments, so many springs a link."""
+    """MuJoCo's chain of rigid segments, so many springs per link."""
     from pliant.bench import lumped_chain
 
     return lumped_chain.mujoco_run(planar(), t_end, START, elements, step, OUTPUT_STEP, **options)

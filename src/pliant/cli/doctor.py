@@ -137,7 +137,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     versions, cpu, store, gpu = facts["versions"], facts["processor"], facts["cache"], facts["gpu"]
     asked = cpu["pliant_cpu"]
     found = gpu["problem"] or (", ".join(gpu["devices"]) if gpu["devices"] else "none")
-    vectors = f"{cpu['doubles_per_vector']} doubles a vector" + (
+    vectors = f"{cpu['doubles_per_vector']} doubles per vector" + (
         ", fused multiply-add" if cpu["fused_multiply_add"] else ""
     )
     return [

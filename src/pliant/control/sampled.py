@@ -25,7 +25,7 @@ FINEST = 64
 class Sampled(Controller):
     """Another controller, computed every `sample_time` seconds, held in between and acting `delay` seconds later.
 
-    Before the first value arrives the torque is zero. States of the controller advance by one Euler step a sample.
+    Before the first value arrives the torque is zero. States of the controller advance by one Euler step per sample.
 
     Parameters
     ----------

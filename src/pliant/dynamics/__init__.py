@@ -1,4 +1,4 @@
-"""Mechanics: links as maps, and one module a formulation. All of it emits expressions and knows no machine code."""
+"""Mechanics: links as maps, and one module per formulation. All of it emits expressions and knows no machine code."""
 
 from __future__ import annotations
 

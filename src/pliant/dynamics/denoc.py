@@ -4,7 +4,7 @@ The twist of every link is linear in the rates through the natural orthogonal co
 twist from link to link, N_d adds the link's own rates. Here a link's own rates are its joint's *and* its
 amplitudes'; a body enters only through its moments and its tip map, so that any link that is a map fits. The
 generalised inertia matrix factors as U D U^T [MS07] (30) by eliminating, from the tip inwards, each link's
-amplitudes and then its joint: an articulated inertia and one pivot a coordinate.
+amplitudes and then its joint: an articulated inertia and one pivot per coordinate.
 
 Notes
 -----

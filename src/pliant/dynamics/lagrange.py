@@ -1,5 +1,5 @@
-"""Lagrange's equations straight from kinetic and potential energy by automatic differentiation: the judge of all
-disputes.
+"""Lagrange's equations straight from kinetic and potential energy by automatic differentiation: the
+reference formulation.
 
 Nothing here is recursive or clever. M = d2T/dqd2, the velocity terms are d/dt(dT/dqd) - dT/dq at zero acceleration,
 gravity is a gradient. [TG95] eqs. (16), (17), (26).

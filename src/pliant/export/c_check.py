@@ -58,6 +58,6 @@ test_driver.__test__ = False  # type: ignore[attr-defined]  # a program for the 
 
 
 def reference_values(f: Any, inputs: Sequence[Array]) -> list[Array]:
-    """Outputs of a function as CasADi's virtual machine evaluates them, one row a state, row-major."""
+    """Outputs of a function as CasADi's virtual machine evaluates them, one row per state, row-major."""
     rows = [[np.array(y, dtype=float).ravel() for y in f.call(list(state))] for state in zip(*inputs)]
     return [np.array(column) for column in zip(*rows)]

@@ -70,7 +70,7 @@ def comment(lines: Iterable[str]) -> str:
 
 
 def array(declaration: str, values: Array) -> str:
-    """An initialised array, four numbers a line."""
+    """An initialised array, four numbers per line."""
     texts = [c_constant(x) for x in values.ravel().tolist()] or ["0.0"]
     rows = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
     return f"{declaration}[{len(texts)}] = {{\n    " + ",\n    ".join(rows) + "\n};"

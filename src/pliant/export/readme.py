@@ -15,7 +15,7 @@ WHAT = {
     "python": "A NumPy module, self-contained.",
     "latex": "The equations on paper.",
     "casadi": "Serialised CasADi functions for optimal control.",
-    "cuda": "CUDA source, self-contained: one thread an arm.",
+    "cuda": "CUDA source, self-contained: one thread per arm.",
 }
 
 

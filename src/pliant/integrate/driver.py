@@ -79,7 +79,7 @@ def solve(
         An exception in it stops the run and is raised again here. x is a view that changes later: copy what you keep.
     events : Events, optional
     progress : callable, optional
-        Called with the time reached, a few times a second and at the end.
+        Called with the time reached, a few times per second and at the end.
     max_steps : int, optional
         Give up after so many attempts.
 

@@ -75,7 +75,7 @@ class State:
         return self.problem.rhs, jacobian, callback, self.problem.n, self.problem.n_positions
 
     def evaluate(self, t: float, x: Array) -> Array:
-        """f(t, x, p) from Python, for what happens once a run; at a jump, what comes after it."""
+        """f(t, x, p) from Python, for what happens once per run; at a jump, what comes after it."""
         self.inp[0] = max(t, self.clock[Clock.FROM])
         self.inp[1 : 1 + self.problem.n] = x
         if self.callback:

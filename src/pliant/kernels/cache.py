@@ -1,4 +1,4 @@
-"""Object code on disk: one checked file a kernel, in the user's cache folder or in `PLIANT_CACHE_DIR`.
+"""Object code on disk: one checked file per kernel, in the user's cache folder or in `PLIANT_CACHE_DIR`.
 
 LLVM trusts object code blindly, so that a file is believed only if it carries the checksum of its own content and of
 the key it was asked for. Files appear whole (written aside, then renamed), hence any number of threads and processes

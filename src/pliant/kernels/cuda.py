@@ -4,7 +4,7 @@ One thread runs one arm, and the stepping loop is inside the kernel. Three ways 
 
 * `registers`: the state and all live values fit registers; plain code, the compiler decides;
 * `shared`: one kernel that keeps at most K values in registers and the others in shared memory (`cuda_allocate`);
-* `chunks`: beyond what the instruction cache holds, several kernels a stage, values that cross in global memory.
+* `chunks`: beyond what the instruction cache holds, several kernels per stage, values that cross in global memory.
 """
 
 from __future__ import annotations

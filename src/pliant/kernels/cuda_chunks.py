@@ -1,4 +1,4 @@
-"""A long tape as several CUDA kernels a stage, each short enough for the instruction cache.
+"""A long tape as several CUDA kernels per stage, each short enough for the instruction cache.
 
 Cuts are made where few values live. Values that cross a cut, the state and the slopes lie in global memory as
 [block][slot][thread], so that every access is coalesced and every offset is known at compile time. What costs little is

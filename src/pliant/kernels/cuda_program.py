@@ -1,4 +1,4 @@
-"""A tape made ready for a graphics processor: shared reciprocals, one sine-cosine an angle.
+"""A tape made ready for a graphics processor: shared reciprocals, one sine-cosine per angle.
 
 A division costs a dozen instructions there and a branch, a multiplication one: a / b becomes a * (1/b), and all
 divisions by b share one reciprocal.

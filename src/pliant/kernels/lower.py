@@ -1,4 +1,4 @@
-"""From a tape to the steps of machine code: fused multiply-adds, one sine-cosine an angle, parts of bounded length.
+"""From a tape to the steps of machine code: fused multiply-adds, one sine-cosine per angle, parts of bounded length.
 
 All rounding is decided here, before LLVM sees anything. A product that is used once, in a sum, is fused with it; LLVM
 gets no freedom to contract or reorder, and so code for one state and code for a pack of states give equal bits.

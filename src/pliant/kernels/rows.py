@@ -87,7 +87,7 @@ def batch_shape(signature: Signature, arrays: Sequence[Array]) -> Shape:
 
 
 def rows(array: Array, shape: Shape, leading: Shape) -> tuple[Array, int]:
-    """An array whose memory holds one state a row, and the distance of rows in elements (0: all states share one)."""
+    """An array whose memory holds one state per row, and the distance of rows in elements (0: all states share one)."""
     own = array.shape[: array.ndim - len(shape)]
     size = math.prod(shape)
     if math.prod(own) == 1:

@@ -105,7 +105,7 @@ class Machine(Processor):
     @property
     def summary(self) -> str:
         """In a few words, for numbers that were measured on it."""
-        return f"{self.architecture} {self.cpu}, {self.width} doubles a vector"
+        return f"{self.architecture} {self.cpu}, {self.width} doubles per vector"
 
     @property
     def code_model(self) -> str:

@@ -2,7 +2,7 @@
 
 A `Model` is a robot, a formulation and a few switches. Each of its functions is traced on first use, in memory once
 per content, and handed to a `Kernel`, which compiles it (or takes the object code from the disk cache). What is
-asked thousands of times a second is compiled; what is asked once (linearisation, stiffness) runs on CasADi's virtual
+asked thousands of times per second is compiled; what is asked once (linearisation, stiffness) runs on CasADi's virtual
 machine. The choice depends on the function alone, so that equal input always gives equal bits.
 """
 

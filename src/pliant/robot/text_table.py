@@ -39,7 +39,7 @@ def link_mass(link: Link) -> float:
 
 
 def table(robot: Robot) -> str:
-    """Links, joints, masses and shapes, one line a link."""
+    """Links, joints, masses and shapes, one line per link."""
     rows = [_HEAD, *(_row(link) for link in robot.links)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

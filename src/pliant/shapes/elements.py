@@ -33,7 +33,7 @@ class Elements:
     ----------
     count : int
     order : {2, 1}
-        2 for bending (deflection v and slope dv/dx of each node), 1 for torsion and axial motion (one value a node).
+        2 for bending (deflection v and slope dv/dx of each node), 1 for torsion and axial motion (one value per node).
     """
 
     wavenumber: ClassVar[float] = 0.0

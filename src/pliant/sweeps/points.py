@@ -92,7 +92,7 @@ class Points:
             return None
 
     def inputs(self, rows: Array) -> tuple[Array, Array, Any, Array]:
-        """q0, qd0, torque and p of points of a shared model, each with one row a point."""
+        """q0, qd0, torque and p of points of a shared model, each with one row per point."""
         s, model = self.study.scenario, self.shared
         assert model is not None
         torque: Any = as_given(s.torque)

@@ -130,7 +130,7 @@ class Sample(Description):
 
 
 def points(sample: Sample, axes: dict[str, Axis]) -> Array:
-    """(N, d) values, one row a point; the last axis of a grid runs fastest."""
+    """(N, d) values, one row per point; the last axis of a grid runs fastest."""
     if sample.method == "grid":
         lines = [axis.grid() for axis in axes.values()]
         total = int(np.prod([len(line) for line in lines], dtype=float))

@@ -3,7 +3,7 @@
 What is counted differs from column to column. Book's numbers are inverse dynamics; all others are the inertia matrix
 alone. The authors' own come from MACSYMA with the parameters as numbers, so they depend on that program's simplifier
 and cannot be derived: only their order can be compared. RR and RP have two flexible links, RRR and RRP a rigid first
-link and two flexible ones, each with two modes or two elements a plane; joints P are sliding beams.
+link and two flexible ones, each with two modes or two elements per plane; joints P are sliding beams.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TABLE_2: dict[str, dict[str, Operations]] = {
 
 
 def equations(n: int, n_f: int, m: int, *, elements: bool, planar: bool = False) -> int:
-    """Second-order equations of `n` links, `n_f` of them flexible with `m` modes a plane or `m` elements."""
+    """Second-order equations of `n` links, `n_f` of them flexible with `m` modes per plane or `m` elements."""
     planes = 1 if planar else 2
     return n + planes * (2 if elements else 1) * m * n_f
 

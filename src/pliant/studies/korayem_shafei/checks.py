@@ -100,7 +100,7 @@ def _swing(numbers: Numbers) -> list[Check]:
         required("D-whole", "A second mode changes the end deflection by less than 10 %", "two-link example",
                  {**ends, "change": change}, 0.1, change < 0.1,
                  "one mode would then be enough, as the paper takes it",
-                 "Largest end deflections (mm) of both links. One clamped-free mode a link is too few for this arm, "
+                 "Largest end deflections (mm) of both links. One clamped-free mode per link is too few for this arm, "
                  "because a clamped-free shape has no moment at its end, where the next link pulls. The paper does "
                  "not claim otherwise; it shows one mode only."),
         reported("response", "The response of the flexible arm is highly undesirable", "computational simulation",
@@ -143,7 +143,7 @@ def _against_elements(numbers: Numbers) -> list[Check]:
         claimed("elements-angles", "Joint angles and tip by one mode agree with finite elements", "Figs. 4-7",
                 "good concordance", {to: {key: found[key] for key in ("angles (rad)", "tip (mm)")} for to, found in
                 one.items()}, angles <= 1e-3, "1e-3 rad over 2 s", "angles are of order 0.1 rad: a percent, the width "
-                "of a line", "One clamped-free mode a link against two elements a link and against converged ones. "
+                "of a line", "One clamped-free mode per link against two elements per link and against converged ones. "
                 "The slow swing is that of two rigid links, nearly."),
         claimed("elements-flexure", "Flexural displacements by one mode agree with finite elements", "Figs. 8-15",
                 "good concordance", {"peaks off": {to: found["peaks"] for to, found in one.items()},
@@ -183,7 +183,7 @@ def _flexure(one: Numbers, low: Numbers) -> str:
     return (
         f"With one mode the peak end deflections over 0.5 s are {-100 * converged[0]:.0f} % (first link) and "
         f"{-100 * converged[1]:.0f} % (second link) below those of converged elements, {-100 * two[0]:.0f} % and "
-        f"{-100 * two[1]:.0f} % below those of two elements a link, and the vibrations are at {low['1 mode'][0]:.0f} "
+        f"{-100 * two[1]:.0f} % below those of two elements per link, and the vibrations are at {low['1 mode'][0]:.0f} "
         f"and {low['1 mode'][1]:.0f} Hz where elements have {low['elements'][0]:.0f} and {low['elements'][1]:.0f}. A "
         "clamped-free shape has no moment at its end, where the next link pulls. Gravity is our reading, and so "
         "are joints without torques; neither gravity nor torques given in time would change the frequencies by so much."

@@ -25,7 +25,7 @@ def illustrate(runs: Runs) -> list[Figure]:
     found = []
     for number, (text, label, quantity) in enumerate(_quantities(), start=4):
         fast = number >= 8
-        caption = f"Fig. {number} of the paper: {text}; one clamped-free mode a link against finite elements"
+        caption = f"Fig. {number} of the paper: {text}; one clamped-free mode per link against finite elements"
         caption += ", the first half second." if fast else "."
         found.append(Figure(f"fig{number:02d}", caption, _draw(runs, label, quantity, SHORT if fast else np.inf), 2.3))
     return [*found, _truncation(runs), _stiffening(runs), _advantage()]

@@ -48,7 +48,7 @@ class Shapes:
 
 
 def swing(modes: int, start: tuple[float, float], times: Array) -> Swing:
-    """The arm released at rest and undeformed, with `modes` shapes a link."""
+    """The arm released at rest and undeformed, with `modes` shapes per link."""
     from scipy.integrate import solve_ivp
 
     shapes = clamped_free(modes)

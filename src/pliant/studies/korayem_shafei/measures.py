@@ -139,7 +139,7 @@ def _extremes(angles: Any, ends: Any) -> dict[str, list[float]]:
 
 
 def _against_elements(runs: Runs) -> dict[str, Any]:
-    """Modes against two elements a link and against converged ones, and frequencies."""
+    """Modes against two elements per link and against converged ones, and frequencies."""
     compared = {
         name: {other: _apart(runs.histories[name], runs.histories[other]) for other in ("2 elements", "elements")}
         for name in ("1 mode", "2 modes", "3 modes")

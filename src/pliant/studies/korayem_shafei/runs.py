@@ -25,7 +25,7 @@ GIVEN = {
     "I_z": "5e-9 m^4 (EI = 1000 N m^2)",
     "mass per length": "5 kg/m",
     "start": "theta1 = -90 deg, theta2 = 5 deg, all rates and deflections zero",
-    "shapes": "one clamped-free mode a link",
+    "shapes": "one clamped-free mode per link",
 }
 CHOSEN = (
     ("gravity", "9.81 m/s^2 along -Y with theta1 measured from X: the arm hangs with a kink of 5 deg"),
@@ -33,7 +33,7 @@ CHOSEN = (
     ("duration", "5 s (quick: 2 s)"),
     (
         "number of elements of the compared paper",
-        "two cubic elements a link, since it has nodes in the middle and at the end of each; and eight (quick: four) "
+        "two cubic elements per link, since it has nodes in the middle and at the end of each; and eight (quick: four) "
         "for converged curves",
     ),
     (
@@ -64,7 +64,7 @@ class Runs:
 
     @property
     def modes(self) -> Result:
-        """The paper's model: one clamped-free mode a link, Gibbs-Appell."""
+        """The paper's model: one clamped-free mode per link, Gibbs-Appell."""
         return self.histories["1 mode"]
 
     @property

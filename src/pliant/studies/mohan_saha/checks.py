@@ -232,7 +232,7 @@ def _explained(numbers: Numbers) -> list[Check]:
     return [
         required("C-eigenvalue", "The error dynamics have an eigenvalue above 20 1/s at 5.5 s", "section 4.2",
                  eigenvalue, "> 20 1/s at 5.5 s", eigenvalue["5.5 s"] > 20,
-                 "the error then grows by e^20 a second", "Link 3 is 8.8 kg on a rod of 0.02 m, and the wrist has no "
+                 "the error then grows by e^20 per second", "Link 3 is 8.8 kg on a rod of 0.02 m, and the wrist has no "
                  "mass: an inverted pendulum with a rate of sqrt(3g/2a) = 27 1/s. The paper names a zero eigenvalue; "
                  "it is a large positive one, of the motion, and every algorithm must leave it."),
         required("C-seed", "The tolerance decides when the motion is left, and the eigenvalue by how much later",

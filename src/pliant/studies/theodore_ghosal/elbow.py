@@ -33,7 +33,7 @@ def loads() -> list[list[float]]:
 
 
 def frequencies() -> tuple[dict[str, Any], dict[str, Model]]:
-    """Three lowest frequencies by fine elements over the angle, and relative errors of two modes a link."""
+    """Three lowest frequencies by fine elements over the angle, and relative errors of two modes per link."""
     models = {name: model_of(kind) for name, kind in SHAPES.items()}
     true = _lowest(model_of("elements", 8))
     errors = {name: np.abs(_lowest(model) / true - 1).max(axis=0).tolist() for name, model in models.items()}
@@ -58,7 +58,7 @@ def folded(model: Model) -> Result:
 
 
 def responses(models: dict[str, Model]) -> tuple[dict[str, Any], dict[str, Result]]:
-    """Largest error of the deflection of link 1 against four elements a link, over its peak."""
+    """Largest error of the deflection of link 1 against four elements per link, over its peak."""
     true = folded(model_of("elements", 4))
     runs = {name: folded(model) for name, model in models.items()}
     deflection = true.deflection("link1")[:, 1]
