@@ -56,7 +56,7 @@ def test_accelerometers_feel_loads_and_the_motion_of_the_base(two_link) -> None:
     push = [Wrench(force=lambda t: [10.0 * t, -4.0, 2.0])]
     run = pliant.simulate(two_link, 0.2, q, qd, torque=tau, loads=push, output_step=0.2)
     seen = Measurement(two_link, sensors, push).ideal(run.q[-1], run.qd[-1], tau, t=0.2)[0]
-    h = 1e-4
+    h = 2e-5
     path = [
         two_link.tip_pose(run.q[-1] + s * h * run.qd[-1] + (s * h) ** 2 / 2 * run.qdd[-1])[:3, 3] for s in (-1, 0, 1)
     ]

@@ -15,7 +15,7 @@ STUDY = Study(
     summary="The paper derives the equations of n flexible links by Gibbs-Appell with 3x3 algebra only, counts their "
     "operations against Book's method, and simulates two elastic links with one clamped-free mode each, comparing with "
     "finite elements of an earlier paper. Here the same arm swings by our Gibbs-Appell formulation, by a Lagrangian "
-    "that shares no code with it, and by finite elements, two per link as in the earlier paper and converged ones; with "
+    "that shares no code with it, and by finite elements, two per link as in the earlier paper and converged; with "
     "one, two and three modes, with clamped-free and clamped-mass shapes, with and without stiffening. The counts are "
     "evaluated as formulas, over all arms up to ten links, and taken from instruction tapes.",
     given=GIVEN,
