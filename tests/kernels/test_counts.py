@@ -94,8 +94,8 @@ def another_machine(request, monkeypatch) -> None:
 
     for kind in (modes.BendingModes, rods.RodModes, elements.Elements, elements.ReducedShapes):
         bend(kind, "evaluate")
-    rule = quadrature._gauss
-    monkeypatch.setattr(quadrature, "_gauss", lambda n: tuple(noisy(x, seed) for x in rule(n)))
+    rule = quadrature.gauss
+    monkeypatch.setattr(quadrature, "gauss", lambda n: tuple(noisy(x, seed) for x in rule(n)))
     library = {**vars(math), **{f.__name__: lambda x, f=f: float(noisy([f(x)], seed)[0]) for f in (math.sin, math.cos)}}
     monkeypatch.setattr(angles, "math", SimpleNamespace(**library))
 

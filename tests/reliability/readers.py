@@ -15,7 +15,6 @@ from pliant.batch import BatchResult
 from pliant.identification import Recording
 from pliant.identification.csv_files import read_csv
 from pliant.identification.study_file import IdentificationStudy
-from pliant.scenario.values import reference_state
 from pliant.sweeps import SweepStudy
 
 from . import sound
@@ -45,7 +44,7 @@ def equations(rng: random.Random, folder: Path) -> None:
     if len(arm.links) * (1 + sum(link.shapes.number for link in arm.links if link.shapes is not None)) > 60:
         return  # large is not wrong, and compiling takes its time
     model = arm.model()
-    q, rest = reference_state(model), np.zeros(model.n)  # a beam that slides has a length
+    q, rest = model.chain.rest(), np.zeros(model.n)  # a beam that slides has a length
     for name, value in (
         ("forward_dynamics", lambda: model.forward_dynamics(q, rest, np.zeros(model.n_joints))),
         ("frequencies", lambda: model.frequencies(q)),
