@@ -195,8 +195,6 @@ def section_data(link: ChainLink) -> BeamData:
             f"link {link.name!r} slides: its section forces are not followed; ask reaction of its joints"
         )
     if link.body.data is None:
-        raise UnsupportedModel(
-            f"link {link.name!r} is rigid: where its mass lies is not known; ask reaction of its joints, or "
-            "give its beam shapes"
-        )
+        what = "is no beam: it has no sections" if link.flexible else "is rigid: where its mass lies is not known"
+        raise UnsupportedModel(f"link {link.name!r} {what}; ask reaction of its joints, or give it a beam with shapes")
     return link.body.data
