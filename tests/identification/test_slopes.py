@@ -9,6 +9,7 @@ import pliant
 from arms import unequal_beam
 from pliant.identification import Recording, Strain
 from pliant.identification.response import Response
+from pliant.loads import Wrench
 
 PATHS = ("links.upper.beam.EI_z", "payload.mass", "links.fore.beam.length", "links.upper.shapes.damping")
 
@@ -64,14 +65,16 @@ def test_readings_are_those_of_a_run() -> None:
 
 
 def test_a_strain_across_both_planes() -> None:
-    """A beam let go under gravity across both of its planes: -y M_z / EI_z + z M_y / EI_y + N / EA of a fibre."""
+    """A beam let go under gravity and a force across its planes: -y M_z / EI_z + z M_y / EI_y + N / EA of a fibre."""
     robot = unequal_beam(pliant.Shapes(bending_y=1, bending_z=1)).replace({"gravity": (1.0, -6.0, -8.0)})
     model = robot.model(parameters=["links.arm.beam.EI_z"])
-    at, t = (0.012, -0.03), np.linspace(0.02, 0.1, 5)
-    recording = Recording(t, {"gauge": np.zeros(5)}, q0={"arm": 0.3}, sensors={"gauge": Strain("arm", 0.4, at)})
+    at, t, push = (0.012, -0.03), np.linspace(0.02, 0.1, 5), [Wrench(force=(2.0, 5.0, -3.0))]
+    gauge = {"gauge": Strain("arm", 0.4, at)}
+    recording = Recording(t, {"gauge": np.zeros(5)}, q0={"arm": 0.3}, sensors=gauge, loads=push)
     made = Response(model, recording, "dop853", 1e-10, 1e-12)
     y = made.predict(model.nominal_parameters, np.zeros(0), np.ones(1)).y[:, 0]
-    run = pliant.simulate(model, 0.1, {"arm": 0.3}, output_step=0.02, rtol=1e-10, atol=1e-12, method="dop853")
+    exact = {"rtol": 1e-10, "atol": 1e-12, "method": "dop853"}
+    run = pliant.simulate(model, 0.1, {"arm": 0.3}, output_step=0.02, loads=push, **exact)
     forces = run.internal("arm", 0.4)
     expected = -at[0] * forces.moment_z / 160.0 + at[1] * forces.moment_y / 70.0 + forces.axial / 3e4
     assert y == pytest.approx(expected[1:], rel=1e-5)
