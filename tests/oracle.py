@@ -29,7 +29,7 @@ def material_points(robot: Robot, chain: Chain, q: ca.SX) -> list[tuple[float, c
             for left, right in itertools.pairwise(breaks):
                 for node, weight in zip(nodes, weights):
                     eta = (left + right) / 2 + (right - left) / 2 * node
-                    r, _ = place.link.body.point(chain.body(place.link, q), float(eta))
+                    r, _ = place.link.body.mass_point(chain.body(place.link, q), float(eta))
                     found.append((b.mass_per_length * b.length * weight * (right - left) / 2, place.p + place.R @ r))
         else:
             body = link.rigid

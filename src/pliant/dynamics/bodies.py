@@ -10,7 +10,7 @@ integrated by quadrature inside the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import casadi as ca
@@ -56,12 +56,14 @@ class Moments:
         columns = [axial(H.T) for H in self.H]
         return ca.horzcat(*columns) + self.spin if columns else ca.SX(3, 0)
 
+    def modal_forces(self, E: SX, W: SX) -> SX:
+        """(k,) forces `int phi_j . (E r + W rd)` of the points' accelerations on the coordinates."""
+        rows = [ca.trace(ca.mtimes(E, H)) + ca.trace(ca.mtimes(W, N)) for H, N in zip(self.H, self.N)]
+        return ca.vertcat(*rows)
+
     def added(self, lump: Moments) -> Moments:
         """With a lump that is fixed to the frame."""
-        return Moments(
-            self.m + lump.m, self.s + lump.s, self.D + lump.D, self.eps, self.H, self.gram, self.spin,
-            self.N, self.P, self.f_beta, self.X_beta, self.b_beta,
-        )  # fmt: skip
+        return replace(self, m=self.m + lump.m, s=self.s + lump.s, D=self.D + lump.D)
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,9 @@ class Body(Protocol):
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         """Position of the axis and rotation vector of the section at station `eta` = x / length."""
 
+    def mass_point(self, c: SX, eta: float) -> tuple[SX, SX]:
+        """Likewise as the mass integrals have it: the same, but for what a body keeps of its mass approximately."""
+
 
 def lump(mass: SX, com: SX, inertia: SX) -> Moments:
     """Rigid lump of `mass` at `com` with `inertia` about its centre; zero mass with inertia is allowed (a disc's
@@ -180,6 +185,8 @@ class RigidMap:
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         return self.tip_position * eta, ca.SX.zeros(3)
+
+    mass_point = point
 
 
 @dataclass(frozen=True)
@@ -405,6 +412,8 @@ class LinearBeam:
         values, slopes = self._station(eta)
         r = ca.SX(ca.DM([1, 0, 0])) * (eta * self.data.length) + ca.mtimes(self.shift_columns(values), c)
         return r, ca.mtimes(self.turn_columns(values, slopes), c)
+
+    mass_point = point
 
 
 def is_zero(value: SX) -> bool:

@@ -20,7 +20,7 @@ from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
-from pliant.dynamics.stiffening import StiffenedBeam, lift
+from pliant.dynamics.stiffening import FLAT, StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
@@ -284,9 +284,11 @@ def _beam(
     integrals = shapes.integrals_for(properties)
     if not stiffening:
         return LinearBeam(_beam_data(link), shapes, integrals, rotation, end, root), hub
-    lifted, integrals = lift(shapes, integrals, section_profile(properties), squares=stiffening != "second-order")
+    known = beam_properties(nominal.beam)
+    flat = FLAT * (known.EI_y + known.EI_z) > known.GJ
+    lifted, integrals, axis, forms = lift(shapes, integrals, section_profile(properties), stiffening, flat)
     inner = LinearBeam(_beam_data(link), lifted, integrals, rotation, end, root)
-    return StiffenedBeam(inner, shapes, lifted.pairs), hub
+    return StiffenedBeam(inner, shapes, axis, forms), hub
 
 
 def _sliding_beam(

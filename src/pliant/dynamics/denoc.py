@@ -177,8 +177,7 @@ def body_wrench(body: Moments, cd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX,
         W = skew(2 * omega)
         f = f + ca.mtimes(W, ca.mtimes(body.eps, cd)) + body.f_beta
         X = X + ca.mtimes(W, body.P.T) + body.X_beta
-        rows = [ca.trace(ca.mtimes(E, H)) + ca.trace(ca.mtimes(W, N)) for H, N in zip(body.H, body.N)]
-        modal = ca.mtimes(body.eps.T, a) + ca.vertcat(*rows) + body.b_beta + ca.mtimes(body.spin.T, alpha)
+        modal = ca.mtimes(body.eps.T, a) + body.modal_forces(E, W) + body.b_beta + ca.mtimes(body.spin.T, alpha)
         spin = ca.cross(omega, ca.mtimes(body.spin, cd))
     return ca.cross(body.s, a) + axial(X) + spin, f, modal
 

@@ -152,7 +152,7 @@ class InternalForces:
             ca.horzcat(*(data.at(name, x) * w * data.length for x, w in zip(eta, weight)))
             for name in names
         ]  # fmt: skip
-        places = [link.body.point(self.chain.body(link, self.q), x) for x in eta]
+        places = [link.body.mass_point(self.chain.body(link, self.q), x) for x in eta]
         both = ca.vertcat(ca.horzcat(*(r for r, _ in places)), ca.horzcat(*(ca.SX(theta) for _, theta in places)))
         first, second = (ca.reshape(x, both.shape) for x in self._rates(ca.vec(both)))
         (r, _), (rd, thetad), (rdd, thetadd) = (ca.vertsplit(x, 3) for x in (both, first, second))

@@ -196,6 +196,8 @@ class SlidingBeam:
         axis, turn = self.functions.axis, self.functions.turn
         return r + ca.mtimes(ca.DM(axis.T), values * c[1:]), ca.mtimes(ca.DM(turn.T), slopes * c[1:])
 
+    mass_point = point
+
     def held(self) -> RigidMap:
         """The straight beam, held at its rest length."""
         l = ca.SX([self.rest_length])

@@ -89,6 +89,8 @@ class TrackedBeam:
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         return self._at(self._modes(c), c, eta)
 
+    mass_point = point
+
     @property
     def points(self) -> int:
         """Gauss points: twelve serve two or three modes to rounding; each further half wave needs about three more."""

@@ -1,5 +1,6 @@
 """How a beam may bend: modes, frequency equations, finite elements, and the integrals the dynamics needs."""
 
+from pliant.shapes.bent_axis import BentAxis, Forms, Projection, project
 from pliant.shapes.builder import link_shapes
 from pliant.shapes.elements import (
     Elements,
@@ -36,12 +37,15 @@ __all__ = [
     "PINNED",
     "UNIFORM",
     "BendingModes",
+    "BentAxis",
     "Elements",
     "Field",
+    "Forms",
     "FrequencyRow",
     "LinkShapes",
     "LoadRatios",
     "ModalIntegrals",
+    "Projection",
     "ReducedShapes",
     "RodModes",
     "RootSupport",
@@ -65,6 +69,7 @@ __all__ = [
     "modal_integrals",
     "pinned_free_roots",
     "pinned_pinned_roots",
+    "project",
     "reduce_elements",
     "rod_elements",
     "rod_modes",
