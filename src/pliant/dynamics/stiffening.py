@@ -225,9 +225,9 @@ class StiffenedBeam:
         g = ca.vertcat(c, ca.mtimes(second / 2 + third / 3, c))
         G = ca.vertcat(ca.SX.eye(self.size), second + third)
         second_rate, _ = self._slope(replace(self.forms, third=None), cd)
-        bias = ca.mtimes(second_rate, cd)
+        bias: SX = ca.mtimes(second_rate, cd)
         if self.forms.third is not None:
-            bias += 2 * ca.mtimes(self._slope(self.forms, c, cd)[1], cd)
+            bias = bias + ca.mtimes(2 * self._slope(self.forms, c, cd)[1], cd)
         return g, G, ca.mtimes(G, cd), ca.vertcat(ca.SX.zeros(self.size), bias)
 
     def lifted_rate(self, c: SX, cd: SX) -> SX:
