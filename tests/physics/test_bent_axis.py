@@ -15,6 +15,8 @@ from scipy.spatial.transform import Rotation
 import pliant
 from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes
 from pliant.dynamics.build import build_chain
+from pliant.dynamics.section_forces import InternalForces
+from pliant.options import FormulationName
 from pliant.robot import Origin
 
 SPATIAL = Beam(length=0.8, mass_per_length=0.4, EI_y=900.0, EI_z=4.0, GJ=40.0, polar_inertia=1e-4)
@@ -151,6 +153,72 @@ def test_buckling_loads_of_the_strip() -> None:
         assert signs[0] > 0 > signs[1]
 
 
+# --------------------------------------------------------------------------------------------- a spinning strip
+
+
+def spinning_theory(speed: float) -> float:
+    """First torsional frequency (rad/s) of the strip spinning flat about its root, by a Ritz solution over sines.
+
+    GJ phi'' + (T I_p/A phi')' - (j_z - j_y) speed^2 phi = j_p phi_tt, T the centrifugal tension.
+    """
+    x, w = np.polynomial.legendre.leggauss(60)
+    x, w = (x + 1) / 2 * L, w / 2 * L
+    k = (np.arange(12) + 0.5) * np.pi / L
+    phi, slope = np.sin(x[:, None] * k), k * np.cos(x[:, None] * k)
+    tension = RHO * AREA * speed**2 * (L**2 - x**2) / 2
+    K = slope.T @ ((w * (GJ + tension * (STIFF + SOFT) / AREA))[:, None] * slope)
+    gram = phi.T @ (w[:, None] * phi)
+    value = eigh(K + RHO * (STIFF - SOFT) * speed**2 * gram, RHO * (STIFF + SOFT) * gram, eigvals_only=True)
+    return float(np.sqrt(value[0]))
+
+
+@pytest.mark.parametrize("part", [0.3, 0.86])
+def test_torsion_of_a_spinning_strip(part: float) -> None:
+    """Sections turn with the twist, and tension resists it: the more, the faster it spins."""
+    still = spinning_theory(0.0)
+    speed = part * still
+    beam = Beam(
+        length=L, mass_per_length=RHO * AREA, EI_y=E * SOFT, EI_z=E * STIFF, GJ=GJ, polar_inertia=RHO * (STIFF + SOFT)
+    )
+    link = Link(name="strip", beam=beam, shapes=Shapes(bending_z=1, torsion=4))
+    model = Robot(name="spun", gravity=(0, 0, 0), links=[link]).model(stiffening="second-order")
+    q0 = {"strip": 0.0, "strip.torsion.1": 1e-3}
+    run = pliant.simulate(
+        model, 10 * np.pi / still, q0, {"strip": speed}, motion={"strip": lambda t: speed * t}, method="dop853",
+        output_step=0.02 / still,
+    )  # fmt: skip
+    twist = run.q[:, model.coordinates.index("strip.torsion.1")]
+    at = np.flatnonzero(twist[1:] * twist[:-1] < 0)
+    times = run.t[at] - twist[at] * (run.t[at + 1] - run.t[at]) / (twist[at + 1] - twist[at])
+    assert 2 * np.pi / mean_period(times) == pytest.approx(spinning_theory(speed), rel=0.005)
+
+
+@pytest.mark.parametrize("formulation", ["denoc", "gibbs-appell", "recursive-lagrange"])
+def test_formulations_agree_on_turning_sections(formulation: FormulationName) -> None:
+    beam = SPATIAL.model_copy(update={"GJ": 2.0, "polar_inertia": 0.02})
+    link = Link(
+        name="a", joint=Joint(axis=(0.3, 0.2, 1.0)), beam=beam, shapes=Shapes(bending_y=1, bending_z=1, torsion=2)
+    )
+    robot = Robot(name="strip", links=[link, link.model_copy(update={"name": "b"})])
+    reference, other = (robot.model(name, stiffening="second-order") for name in ("lagrange", formulation))
+    q, qd = 0.1 * np.random.default_rng(2).normal(size=(2, reference.n))
+    qd[:2] = 3.0
+    expected = reference.forward_dynamics(q, qd, [1.0, -2.0])
+    assert np.abs(other.forward_dynamics(q, qd, [1.0, -2.0]) - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_section_forces_close_the_balance() -> None:
+    """Summed from the tip to the root they give the wrench that the recursion hands to the joint."""
+    beam = SPATIAL.model_copy(update={"GJ": 2.0, "polar_inertia": 0.02})
+    shapes = Shapes(bending_y=1, bending_z=1, torsion=2)
+    robot = Robot(name="strip", links=[Link(name="a", joint=Joint(axis=(0.3, 0.2, 1.0)), beam=beam, shapes=shapes)])
+    forces = InternalForces(build_chain(robot, stiffening="second-order"))
+    state = [ca.vertcat(0.3, *x) for x in 0.1 * np.random.default_rng(4).normal(size=(3, 4))]
+    found = ca.vertcat(*forces.section(0, 0.0)[::-1]), -ca.vertcat(*forces.carried[0].at_root)
+    inner, outer = (np.array(ca.DM(forces.at(x, ca.SX(0), *map(ca.SX, state)))) for x in found)
+    np.testing.assert_allclose(inner, outer, atol=1e-7 * np.abs(outer).max())
+
+
 # ----------------------------------------------------------------------------------- a spatial arm, cut in pieces
 
 
@@ -180,7 +248,7 @@ def spatial(pieces: int) -> Robot:
 def tip_path(robot: Robot, level: bool | str) -> np.ndarray:
     model = robot.model(stiffening=level)
     q0 = model.equilibrium([0.2, 0.4])
-    torque = list(model.holding_torque(q0) + [1.2, -0.6])
+    torque = list(model.holding_torque(q0) + np.array([1.2, -0.6]))
     run = pliant.simulate(model, 0.3, q0, torque=torque, rtol=1e-6, output_step=0.03)
     return np.array([model.tip_pose(q)[:3, 3] for q in run.q])
 

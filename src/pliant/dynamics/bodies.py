@@ -354,9 +354,9 @@ class LinearBeam:
 
     def root_turn(self) -> SX:
         """(3, k) rotation of the root section per amplitude: zero for clamped shapes."""
-        return self.turn_columns(*self._station(0.0))
+        return self.turn_columns(*self.station(0.0))
 
-    def _station(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
+    def station(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
         """Values and slopes d/d(eta) of the shapes at a station."""
         found = (self.shapes.evaluate(np.array([eta]), derivative)[0] for derivative in (0, 1))
         values, slopes = (canonical(x, norm) for x, norm in zip(found, self.integrals.norms))
@@ -409,7 +409,7 @@ class LinearBeam:
         return ca.densify(ca.mtimes(self.damping(), cd))
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
-        values, slopes = self._station(eta)
+        values, slopes = self.station(eta)
         r = ca.SX(ca.DM([1, 0, 0])) * (eta * self.data.length) + ca.mtimes(self.shift_columns(values), c)
         return r, ca.mtimes(self.turn_columns(values, slopes), c)
 

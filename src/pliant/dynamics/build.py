@@ -22,6 +22,7 @@ from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
 from pliant.dynamics.stiffening import FLAT, StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
+from pliant.dynamics.turning_sections import TurningSections
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
@@ -287,8 +288,15 @@ def _beam(
     known = beam_properties(nominal.beam)
     flat = FLAT * (known.EI_y + known.EI_z) > known.GJ
     lifted, integrals, axis, forms = lift(shapes, integrals, section_profile(properties), stiffening, flat)
-    inner = LinearBeam(_beam_data(link), lifted, integrals, rotation, end, root)
-    return StiffenedBeam(inner, shapes, axis, forms), hub
+    data = _beam_data(link)
+    sections = None
+    if flat and nominal.shapes.torsion and stiffening != "first-order":
+        sections = TurningSections.of(data, shapes, rotation)
+        integrals = replace(
+            integrals, **{name: 0 * getattr(integrals, name) for name in ("spin_mass", "spin", "spin_gram")}
+        )
+    inner = LinearBeam(data, lifted, integrals, rotation, end, root)
+    return StiffenedBeam(inner, shapes, axis, forms, sections), hub
 
 
 def _sliding_beam(

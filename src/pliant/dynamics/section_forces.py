@@ -22,6 +22,7 @@ from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.denoc import Motion, body_wrench, euler_matrix, link_wrench, outward_motion
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.stations import section_axes, station_rule
+from pliant.dynamics.stiffening import StiffenedBeam
 from pliant.errors import UnsupportedModel
 
 
@@ -160,6 +161,11 @@ class InternalForces:
         a, omega, alpha = (ca.repmat(x, 1, count) for x in (motion.a, motion.omega, motion.alpha))
         E, mass, inertia = euler_matrix(motion.omega, motion.alpha), ca.repmat(rows[0], 3, 1), ca.vertcat(*rows[1:])
         force = mass * (a + ca.mtimes(E, r) + 2 * ca.cross(omega, rd, 1) + rdd)
+        body = link.body
+        if isinstance(body, StiffenedBeam) and (turning := body.sections) is not None:
+            c, cd, cdd = (self.chain.body(link, x) for x in (self.q, self.qd, self.qdd))
+            at = [turning.torque(x, body.section(x, c, cd), (cd, cdd), motion.omega, motion.alpha) for x in eta]
+            return r, force, ca.horzcat(*(w * data.length * torque for w, torque in zip(weight, at)))
         spin = inertia * (alpha + thetadd) + ca.cross(omega, inertia * (omega + thetad), 1)
         return r, force, spin
 

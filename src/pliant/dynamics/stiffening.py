@@ -25,6 +25,7 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import BeamData, LinearBeam, Moments, TipMap
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.turning_sections import TurningSections
 from pliant.options import RotationName, StiffeningName
 from pliant.shapes import BentAxis, Field, Forms, LinkShapes, ModalIntegrals, Projection, SectionProfile, project
 from pliant.shapes.bent_axis import stacked
@@ -148,6 +149,7 @@ class StiffenedBeam:
     shapes: LinkShapes
     axis: BentAxis
     forms: Forms
+    sections: TurningSections | None = None
     is_linear: bool = False
     travel: ClassVar[None] = None
     follows: ClassVar[bool] = False
@@ -221,14 +223,23 @@ class StiffenedBeam:
 
     def _rates(self, c: SX, cd: SX) -> tuple[SX, SX, SX, SX]:
         """g, dg/dc, and the rates gd and (d/dt dg/dc) cd."""
-        second, third = self._slope(self.forms, c)
-        g = ca.vertcat(c, ca.mtimes(second / 2 + third / 3, c))
-        G = ca.vertcat(ca.SX.eye(self.size), second + third)
-        second_rate, _ = self._slope(replace(self.forms, third=None), cd)
-        bias: SX = ca.mtimes(second_rate, cd)
-        if self.forms.third is not None:
-            bias = bias + ca.mtimes(2 * self._slope(self.forms, c, cd)[1], cd)
-        return g, G, ca.mtimes(G, cd), ca.vertcat(ca.SX.zeros(self.size), bias)
+        values, slope, bias = self._along(self.forms, c, cd)
+        G = ca.vertcat(ca.SX.eye(self.size), slope)
+        return ca.vertcat(c, values), G, ca.mtimes(G, cd), ca.vertcat(ca.SX.zeros(self.size), bias)
+
+    def _along(self, forms: Forms, c: SX, cd: SX) -> tuple[SX, SX, SX]:
+        """The forms at c, their slopes, and the change of the slopes times the rates."""
+        second, third = self._slope(forms, c)
+        bias: SX = ca.mtimes(self._slope(replace(forms, third=None), cd)[0], cd)
+        if forms.third is not None:
+            bias = bias + ca.mtimes(2 * self._slope(forms, c, cd)[1], cd)
+        return ca.mtimes(second / 2 + third / 3, c), second + third, bias
+
+    def section(self, eta: float, c: SX, cd: SX) -> tuple[SX, SX, SX]:
+        """Rotation vector of a section, its slope (3, k), and what the rates alone add to its second derivative."""
+        linear = self.inner.turn_columns(*self.inner.station(eta))[:, : self.size]
+        values, slope, bias = self._along(self.axis.turned(eta), c, cd)
+        return ca.mtimes(linear, c) + values, linear + slope, bias
 
     def lifted_rate(self, c: SX, cd: SX) -> SX:
         """dg/dt."""
@@ -237,7 +248,7 @@ class StiffenedBeam:
     def moments(self, c: SX, cd: SX) -> Moments:
         g, G, gd, bias = self._rates(c, cd)
         inner = self.inner.moments(g, gd)
-        return _LiftedMoments(
+        out = _LiftedMoments(
             inner.m, inner.s, inner.D,
             eps=ca.mtimes(inner.eps, G), H=_combined(inner.H, G), gram=ca.mtimes([G.T, inner.gram, G]),
             spin=ca.mtimes(inner.spin, G), N=_combined(inner.N, G), P=inner.P,
@@ -246,6 +257,7 @@ class StiffenedBeam:
             b_beta=ca.mtimes([G.T, inner.gram, bias]),
             inner=inner, G=G,
         )  # fmt: skip
+        return out if self.sections is None else self.sections.added(out, self.section, c, cd)
 
     def tip(self, c: SX, cd: SX) -> TipMap:
         g, G, gd, bias = self._rates(c, cd)

@@ -148,6 +148,10 @@ class ModalIntegrals:
             tip_slope=canonical(self.tip_slope, slope),
         )
 
+    def without_spin(self) -> ModalIntegrals:
+        """The same for sections without rotary inertia."""
+        return replace(self, spin_mass=0 * self.spin_mass, spin=0 * self.spin, spin_gram=0 * self.spin_gram)
+
     def shortening(self, eta: ArrayLike) -> Array:
         """H_jk(eta) = int_0^eta psi_j' psi_k' within each bending plane, 0 elsewhere, shape (len(eta), m, m)."""
         stations = np.atleast_1d(np.asarray(eta, dtype=float))
