@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -147,22 +145,6 @@ def test_stiffness(case):
             o = f.shapes.order
             expected = integral(lambda x: w(x) * value(f, j, x, o) * value(f, l, x, o)) if h is f else 0.0  # noqa: B023
             assert found.stiffness[i, k] == pytest.approx(expected, rel=1e-12, abs=1e-10)  # entries up to 1e4
-
-
-def test_shortening(case):
-    fields, _, found = case
-    eta = np.array([0.0, 0.3, 0.5, 0.77, 1.0])
-    H = found.shortening(eta)
-    own = coordinates(fields)
-    for s, station in enumerate(eta):
-        for i, k in [(0, 0), (0, 1), (1, 2), (3, 4), (0, 4), (len(own) - 1, len(own) - 1)]:
-            (f, j), (h, l) = own[i], own[k]
-            expected = 0.0
-            if f is h and f.shapes.order == 2:
-                cuts = [0, *(c for c in (0.5,) if c < station), station]
-                slope = lambda x: value(f, j, x, 1) * value(f, l, x, 1)  # noqa: B023, E731
-                expected = sum(quad(slope, a, b, epsabs=1e-13, epsrel=1e-13)[0] for a, b in pairwise(cuts))
-            close(H[s, i, k], expected)
 
 
 def test_tip(case):

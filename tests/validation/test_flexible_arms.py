@@ -39,7 +39,7 @@ def single_link(payload: Lump, gravity: float = -9.81) -> Robot:
 
 
 def differences(
-    robot: Robot, angles: list[float], pulse: list[float], cut: Discretisation = FINE, stiffening: bool = True
+    robot: Robot, angles: list[float], pulse: list[float], cut: Discretisation = FINE, stiffening: bool | str = True
 ) -> tuple[float, float, PeerRun]:
     """Of angles and deflections under one period of a sine at every joint; our run."""
 
@@ -69,12 +69,15 @@ def test_single_link_with_hub_and_payload(payload: Lump) -> None:
     assert angle < THIRD_ORDER * d**3
 
 
-def test_what_is_left_is_of_third_order() -> None:
-    """Without gravity the motion scales with the torque, and half of it leaves less than a sixth of the difference."""
+def test_what_second_order_leaves_is_of_third_order_and_third_order_takes_it() -> None:
+    """Without gravity the motion scales with the torque, and half of it leaves less than a sixth of the difference; with
+    terms of third order what is left is the peers' own elements."""
     robot = single_link(Lump(mass=0.5, inertia=(0.01, 0.01, 0.01)), gravity=0.0)
-    large, small = (differences(robot, [0.0], [size])[:2] for size in (6.0, 3.0))
-    assert large[0] > 6 * small[0]
-    assert large[1] > 6 * small[1]
+    large, small = (differences(robot, [0.0], [size], stiffening="second-order")[:2] for size in (6.0, 3.0))
+    third = differences(robot, [0.0], [6.0], stiffening=True)[:2]
+    for k in range(2):
+        assert large[k] > 6 * small[k]
+        assert third[k] < large[k] / 4
 
 
 @pytest.mark.full

@@ -76,8 +76,9 @@ class Model:
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
     stiffening : bool, "second-order" or "first-order"
-        Whether bending shortens a beam. True keeps every product of the shortening, "second-order" all but its square
-        (half the cost with five shapes or more, no less exact for moderate deflections).
+        How far the place of a bent and twisted beam is followed: first order (False), second order (shortening, and
+        twist that turns bending into the other plane), or third order (True: dearer, for reference); "first-order"
+        keeps of second order what meets the undeformed arm. See the page Theory.
     parameters : sequence of str
         Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values
         by default.

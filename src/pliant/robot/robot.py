@@ -212,7 +212,7 @@ class Robot(Document):
         rotation : "exact" or "linear"
             Rotation of a bent link's tip.
         stiffening : bool, "second-order" or "first-order"
-            Whether bending shortens a beam.
+            How far the place of a bent beam is followed: first (False), second or third order (True).
         parameters : sequence of str
             Paths of numbers that stay inputs.
         shapes : "exact" or "nominal"

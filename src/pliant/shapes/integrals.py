@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pliant.algebra.canonical import canonical, canonical_products
 from pliant.arrays import Array
@@ -71,7 +70,7 @@ class ModalIntegrals:
     """Integrals over eta in [0, 1] of the m shapes of a link, weighted with the profile g (1 for a uniform beam).
 
     The caller supplies powers of L and the scalar properties. The eps_j, C_j, C_jk of [KS09] are made of `eps`,
-    `eta_eps`, `gram`; H_jk of [ZZZ] is `shortening`.
+    `eta_eps`, `gram`.
 
     Attributes
     ----------
@@ -151,21 +150,6 @@ class ModalIntegrals:
     def without_spin(self) -> ModalIntegrals:
         """The same for sections without rotary inertia."""
         return replace(self, spin_mass=0 * self.spin_mass, spin=0 * self.spin, spin_gram=0 * self.spin_gram)
-
-    def shortening(self, eta: ArrayLike) -> Array:
-        """H_jk(eta) = int_0^eta psi_j' psi_k' within each bending plane, 0 elsewhere, shape (len(eta), m, m)."""
-        stations = np.atleast_1d(np.asarray(eta, dtype=float))
-        return np.stack([self._shortening_at(station) for station in stations])
-
-    def _shortening_at(self, station: float) -> Array:
-        H = np.zeros((len(self.tip), len(self.tip)))
-        for f, block in zip(self.fields, blocks(self.fields)):
-            if f.shapes.order == 2 and station > 0:
-                breaks = f.shapes.breaks
-                rule = gauss_rule([*breaks[breaks < station], station], f.shapes.wavenumber)
-                slope = f.shapes.evaluate(rule.eta, 1)
-                H[block, block] = slope.T @ (rule.weight[:, None] * slope)
-        return H
 
 
 def blocks(fields: Sequence[Field]) -> list[slice]:

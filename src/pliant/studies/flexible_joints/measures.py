@@ -126,7 +126,7 @@ def _equations() -> float:
     """Generalised forces of Canadarm2 at a random state, the paper's recursion against automatic differentiation."""
     robot = arm(1)
     rng = np.random.default_rng(3)
-    models = [robot.model(name, stiffening=True) for name in ("recursive-lagrange", "lagrange")]
+    models = [robot.model(name, stiffening="second-order") for name in ("recursive-lagrange", "lagrange")]
     q, qd, qdd = rng.normal(size=(3, models[0].n))
     q[5:] *= 0.1
     forces = [inverse_dynamics(model, q, qd, qdd) for model in models]

@@ -26,7 +26,7 @@ MODES = 3
 ORDERS: dict[str, tuple[bool | StiffeningName, FormulationName]] = {
     "zero": (False, "denoc"),
     "first": ("first-order", "lagrange"),
-    "high": (True, "denoc"),
+    "high": ("second-order", "denoc"),
 }
 """Coupling model: stiffening and formulation, with the same modes for all."""
 INERTIAS, HEAVY = (5.0, 10.0, 15.0), (5e3, 1e4, 1.5e4)
@@ -189,11 +189,11 @@ def _other_beams(runs: Runs, quick: bool) -> None:
     runs.extra["spin with tip mass"] = spin_up(spinning("high", tip=0.2), speed, SPIN)
     if not quick:
         robot = load("spin-up").replace({"links.arm.shapes": Shapes(bending_y=2, axial=3)})
-        runs.extra["stretching beam"] = spin_up(robot.model(stiffening=True), 8.0, 20.0)
+        runs.extra["stretching beam"] = spin_up(robot.model(stiffening="second-order"), 8.0, 20.0)
         beam = Beam(length=10.0, mass_per_length=1.2, EI_y=1.4e4, EI_z=1.4e4, EA=2.8e7)
         link = Link(name="arm", beam=beam, shapes=Shapes(bending_y=2, axial=3))
         literature = Robot(name="beam of Simo and Vu-Quoc", gravity=(0, 0, 0), links=[link])
-        runs.extra["literature beam"] = spin_up(literature.model(stiffening=True), 6.0, 20.0)
+        runs.extra["literature beam"] = spin_up(literature.model(stiffening="second-order"), 6.0, 20.0)
 
 
 # ----------------------------------------------------------------------------------------------------- Canadarm2
@@ -212,7 +212,7 @@ def canadarm(shapes: int) -> Model:
         f"links.{link.name}.joint.drive.{what}" for link in robot.links for what in ("stiffness", "rotor_inertia")
     ]
     beams = [f"links.{boom}.beam.{what}" for boom in BOOMS for what in ("EI_y", "EI_z", "GJ", "EA")]
-    return robot.model(stiffening=True, parameters=[*drives, *beams])
+    return robot.model(stiffening="second-order", parameters=[*drives, *beams])
 
 
 def rigid_joints(robot: Robot) -> Robot:
@@ -236,7 +236,7 @@ def _falls(runs: Runs, model: Model, tell: Tell) -> None:
     runs.falls["physical EA"] = fall(model, axial=PHYSICAL_EA)
     runs.falls["long"] = fall(model, t_end=LONG)
     tell("free fall, rigid joints")
-    runs.falls["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening=True), FALL)
+    runs.falls["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening="second-order"), FALL)
     tell("free fall, no shortening")
     runs.falls["no shortening"] = _simulated(robot.model(), FALL)
 
@@ -251,7 +251,7 @@ def _braked(runs: Runs, model: Model, tell: Tell) -> None:
         runs.braked[f"stiffness {stiffness:.2f} MN m"] = _simulated(model, BRAKED, held, p)
     tell("on the brakes, rigid joints and no shortening")
     locked = {link.name: _constant(angle) for link, angle in zip(robot.links, POSE)}
-    runs.braked["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening=True), BRAKED, locked)
+    runs.braked["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening="second-order"), BRAKED, locked)
     runs.braked["no shortening"] = _simulated(robot.model(), BRAKED, held)
 
 
@@ -295,7 +295,7 @@ def start(model: Model) -> Array:
 
 def _recursive_fall(runs: Runs) -> None:
     """The fall by the paper's recursion and its Adams method."""
-    own = arm(runs.settings["shapes per field"]).model("recursive-lagrange", stiffening=True)
+    own = arm(runs.settings["shapes per field"]).model("recursive-lagrange", stiffening="second-order")
     runs.recursion["fall"] = simulate(own, FALL, start(own), method="adams", rtol=1e-8, output_step=2.5e-3,
                                       progress=False)  # fmt: skip
 

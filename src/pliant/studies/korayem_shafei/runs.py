@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis import counts
 from pliant.dynamics import build_chain
-from pliant.options import FormulationName
+from pliant.options import FormulationName, StiffeningName
 from pliant.robot import Shapes, load
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
@@ -101,30 +101,35 @@ def perform(quick: bool, tell: Tell) -> Runs:
     return runs
 
 
-def _cases(quick: bool, elements: int) -> list[tuple[str, Shapes, bool, FormulationName]]:
+def _cases(quick: bool, elements: int) -> list[tuple[str, Shapes, bool | StiffeningName, FormulationName]]:
     """Name, shapes, stiffening and formulation of each swing."""
     loaded = {"boundary": "clamped-mass", "tip_load": "auto"}
-    cases: list[tuple[str, Shapes, bool, FormulationName]] = [
+    cases: list[tuple[str, Shapes, bool | StiffeningName, FormulationName]] = [
         ("1 mode", Shapes(bending_y=1), False, "gibbs-appell"),
         ("2 modes", Shapes(bending_y=2), False, "gibbs-appell"),
         ("3 modes", Shapes(bending_y=3), False, "gibbs-appell"),
         ("3 loaded modes", Shapes(bending_y=3, **loaded), False, "gibbs-appell"),
         ("2 elements", Shapes(method="elements", count=2, bending_y=True), False, "denoc"),
         ("elements", Shapes(method="elements", count=elements, bending_y=True), False, "denoc"),
-        ("3 modes stiffened", Shapes(bending_y=3), True, "denoc"),
+        ("3 modes stiffened", Shapes(bending_y=3), "second-order", "denoc"),
     ]
     if not quick:
         cases += [
             ("1 loaded mode", Shapes(bending_y=1, **loaded), False, "gibbs-appell"),
             ("2 loaded modes", Shapes(bending_y=2, **loaded), False, "gibbs-appell"),
-            ("3 loaded modes stiffened", Shapes(bending_y=3, **loaded), True, "denoc"),
-            ("elements stiffened", Shapes(method="elements", count=4, bending_y=True), True, "denoc"),
+            ("3 loaded modes stiffened", Shapes(bending_y=3, **loaded), "second-order", "denoc"),
+            ("elements stiffened", Shapes(method="elements", count=4, bending_y=True), "second-order", "denoc"),
         ]
     return cases
 
 
 def _swing(
-    runs: Runs, name: str, shapes: Shapes, stiffening: bool, formulation: FormulationName, duration: float
+    runs: Runs,
+    name: str,
+    shapes: Shapes,
+    stiffening: bool | StiffeningName,
+    formulation: FormulationName,
+    duration: float,
 ) -> None:
     robot = load("two-link")
     model = robot.replace({f"links.{link}.shapes": shapes for link in LINKS}).model(formulation, stiffening=stiffening)
