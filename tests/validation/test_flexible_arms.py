@@ -70,8 +70,8 @@ def test_single_link_with_hub_and_payload(payload: Lump) -> None:
 
 
 def test_what_second_order_leaves_is_of_third_order_and_third_order_takes_it() -> None:
-    """Without gravity the motion scales with the torque, and half of it leaves less than a sixth of the difference; with
-    terms of third order what is left is the peers' own elements."""
+    """Without gravity the motion scales with the torque, and half of it leaves less than a sixth of the difference;
+    with terms of third order what is left is the peers' own elements."""
     robot = single_link(Lump(mass=0.5, inertia=(0.01, 0.01, 0.01)), gravity=0.0)
     large, small = (differences(robot, [0.0], [size], stiffening="second-order")[:2] for size in (6.0, 3.0))
     third = differences(robot, [0.0], [6.0], stiffening=True)[:2]
