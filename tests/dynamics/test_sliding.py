@@ -11,13 +11,14 @@ import pytest
 from scipy.linalg import eigh
 from sliding_oracle import EI_Z, HUB, LENGTH, MU, PAYLOAD, SHAPES, TOTAL, arm, functions, gradient, oracle
 
+import pliant
 from pliant.dynamics import build_chain, sliding_material, sliding_shapes
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.forces import passive, strain_energy
 from pliant.dynamics.kinematics import kinetic_energy, tip_pose
 from pliant.dynamics.sliding_modes import MovingModes
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.robot import Limits, Lump, Robot, Shapes
+from pliant.robot import Joint, Limits, Lump, Robot, Shapes
 from pliant.shapes import LoadRatios, beta_length_derivatives, clamped_mass_roots
 
 TWO = {"bending_y": 2}
@@ -191,7 +192,7 @@ MISTAKES = {
     "no convective term": (
         "clamped-free",
         lambda m: m.setattr(
-            sliding_shapes, "flow", lambda s, p, eta: (s.evaluate(eta), 0 * s.evaluate(eta), 0 * s.evaluate(eta))
+            sliding_shapes, "shape_flow", lambda s, p, eta: (s.evaluate(eta), 0 * s.evaluate(eta), 0 * s.evaluate(eta))
         ),
         1e-4,
     ),
@@ -226,6 +227,44 @@ def test_a_wrong_stiffness_in_the_row_of_the_length_is_caught(share: float) -> N
     exact = gradient(known.strain_energy, q)[1]
     assert right == pytest.approx(exact, rel=DIFFERENCES * 10)
     assert abs(share * known.strain_energy(q) / q[1] / exact - 1) > 1e-2
+
+
+# ---------------------------------------------------------------------------------------------------------- stiffening
+
+
+@pytest.mark.parametrize("shapes", [{"bending_y": 2, "bending_z": 1}, FOLLOWED])
+def test_a_stiffened_sliding_beam_at_one_length_is_a_fixed_one(shapes: dict[str, Any]) -> None:
+    """All of it outside, its length held: inertia, forces and points of a stiffened beam of that length."""
+    robot = arm(shapes).replace({"links.arm.beam.total_length": LENGTH})
+    beam = robot.links[1].beam.model_copy(update={"slides": False, "total_length": None})
+    fixed = robot.links[1].model_copy(update={"beam": beam, "joint": Joint(type="fixed")})
+    whole = robot.model_copy(update={"links": [robot.links[0], fixed]})
+    sliding, held = (build_chain(given, stiffening="second-order") for given in (robot, whole))
+    c = 0.04 * np.random.default_rng(2).normal(size=(2, held.n - 1))
+    q, qd = np.hstack([[[0.7], [2.0]], c])
+    long, longd = np.insert(q, 1, LENGTH), np.insert(qd, 1, 0.0)
+    free = [0, *range(2, sliding.n)]
+    (M, bias, _), (M_fixed, bias_fixed, _) = (functions(chain, "denoc") for chain in (sliding, held))
+    expected = M_fixed(q)
+    np.testing.assert_allclose(M(long)[np.ix_(free, free)], expected, atol=1e-9 * np.abs(expected).max())
+    expected = bias_fixed(q, qd)
+    np.testing.assert_allclose(bias(long, longd)[free], expected, atol=1e-9 * np.abs(expected).max())
+    bodies = ((sliding.links[1].body, long[1:]), (held.links[1].body, q[1:]))
+    ends = [ca.DM(body.point(ca.SX(ca.DM(x)), 0.6)[0]) for body, x in bodies]
+    np.testing.assert_allclose(np.array(ends[0]), np.array(ends[1]), atol=1e-12)
+
+
+def test_energy_of_a_stiffened_sliding_beam() -> None:
+    """It slides out while it swings and bends: the energy is kept, and it is not the motion without stiffening."""
+    robot = arm({"bending_y": 2}, (EI_Z, EI_Z))
+    runs = []
+    for level in ("second-order", False):
+        model = robot.model(stiffening=level)
+        q, qd = np.array([0.0, 0.5, 0.02, 0.0]), np.array([6.0, 0.3, 0.0, 0.0])
+        run = pliant.simulate(model, 0.1, q, qd, method="dop853", rtol=1e-10, atol=1e-12)
+        assert np.ptp(run.energy.total) < 1e-7 * run.energy.kinetic.max()
+        runs.append(run.q[-1])
+    assert np.abs(runs[0] - runs[1]).max() > 1e-3
 
 
 # ------------------------------------------------------------------------------------------------- travel and refusals
@@ -266,9 +305,9 @@ def test_what_does_not_slide_is_refused(shapes: dict[str, object], beam: dict[st
         build_chain(Robot(**data))
 
 
-def test_stiffening_is_refused() -> None:
-    with pytest.raises(UnsupportedModel, match="stiffening"):
-        build_chain(arm(TWO), stiffening=True)
+def test_first_order_stiffening_is_refused() -> None:
+    with pytest.raises(UnsupportedModel, match='no "first-order" stiffening; use "second-order"'):
+        build_chain(arm(TWO), stiffening="first-order")
 
 
 def test_hub_inertia_enters_once() -> None:

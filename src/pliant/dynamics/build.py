@@ -20,6 +20,7 @@ from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
+from pliant.dynamics.sliding_stiffening import StiffenedSlidingBeam
 from pliant.dynamics.stiffening import FLAT, StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.dynamics.turning_sections import TurningSections
@@ -302,9 +303,13 @@ def _beam(
 def _sliding_beam(
     link: Any, nominal: Any, shapes: LinkShapes | None, rotation: RotationName, stiffening: bool | StiffeningName
 ) -> SlidingBeam:
-    if stiffening and shapes is not None:
-        raise UnsupportedModel(f"links.{nominal.name}: a beam that slides has no stiffening yet; use stiffening=False")
-    return sliding_beam(link, nominal, _beam_data(link), shapes, rotation, constant(ca.blockcat(tip_rotation(link))))
+    if stiffening == "first-order" and shapes is not None:
+        raise UnsupportedModel(
+            f'links.{nominal.name}: a beam that slides has no "first-order" stiffening; use "second-order"'
+        )
+    kind = StiffenedSlidingBeam if stiffening and shapes is not None else SlidingBeam
+    end = constant(ca.blockcat(tip_rotation(link)))
+    return sliding_beam(link, nominal, _beam_data(link), shapes, rotation, end, kind)
 
 
 def _lever(link: Any, body: Body) -> tuple[SX, ...]:

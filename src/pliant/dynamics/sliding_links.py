@@ -18,7 +18,13 @@ SHORTEST = 0.05
 
 
 def sliding_beam(
-    link: Any, nominal: Any, data: BeamData, shapes: LinkShapes | None, rotation: RotationName, end: Rotation
+    link: Any,
+    nominal: Any,
+    data: BeamData,
+    shapes: LinkShapes | None,
+    rotation: RotationName,
+    end: Rotation,
+    kind: type[SlidingBeam] = SlidingBeam,
 ) -> SlidingBeam:
     """The body of a link whose beam slides; `link` is a view, `nominal` the description itself."""
     where = f"links.{nominal.name}"
@@ -32,7 +38,7 @@ def sliding_beam(
         raise UnsupportedModel(f"{where}.beam.rotary: not supported on a beam that slides and bends; leave it out")
     normalise = nominal.shapes.normalise if nominal.shapes is not None else "unit"
     length, travel = float(nominal.beam.length), travel_of(nominal)
-    return SlidingBeam(data, shapes, rotation, link.beam.total_length, travel, length, normalise, end)
+    return kind(data, shapes, rotation, link.beam.total_length, travel, length, normalise, end)
 
 
 def sliding_link(link: ChainLink) -> ChainLink:

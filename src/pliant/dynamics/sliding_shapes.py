@@ -26,6 +26,7 @@ from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.dynamics.sliding_modes import Jet, LengthModes, MovingModes
 from pliant.shapes import BendingModes, LinkShapes, gauss_rule
+from pliant.shapes.bent_axis import IntegralNodes
 from pliant.shapes.quadrature import gauss
 
 ORDERS = (0, 1, 2)
@@ -74,6 +75,13 @@ class SlidingShapes(Protocol):
     def damping(self, l: SX) -> SX:
         """(k, k) matrix that damps all modes alike, to be multiplied by 2 zeta sqrt(EI mu)."""
 
+    def against(self, l: SX, nodes: IntegralNodes, flow: Flows) -> list[list[SX]]:
+        """[a][b] (k, m) integrals of Psi^(a) and derivatives b of further functions l f(eta), given by `length_flow`
+        at nodes."""
+
+    def slope_products(self, l: SX, nodes: IntegralNodes, rows: Array) -> list[SX]:
+        """For each row of weights at the nodes, (k, k) sums of products of slopes d/dx within each plane."""
+
 
 @dataclass(frozen=True)
 class FixedShapes:
@@ -102,7 +110,7 @@ class FixedShapes:
         """Integrals over eta in [0, 1] of psi, chi, kappa, of eta times them, and of their products."""
         parts = [part.shapes for part in self.shapes.parts]
         rule = gauss_rule(np.concatenate([part.breaks for part in parts]), max(part.wavenumber for part in parts))
-        f = flow(self.shapes, self._powers, rule.eta)
+        f = shape_flow(self.shapes, self._powers, rule.eta)
         norms = [np.sqrt(rule.weight @ a**2) for a in f]
         grams = [
             [canonical(a.T @ (rule.weight[:, None] * b), np.outer(m, n)) for b, n in zip(f, norms)]
@@ -149,10 +157,34 @@ class FixedShapes:
     def damping(self, l: SX) -> SX:
         return self._scaled(self.shapes.integrals.damping, l, -1)
 
+    def against(self, l: SX, nodes: IntegralNodes, flow: Flows) -> list[list[SX]]:
+        own = shape_flow(self.shapes, self._powers, nodes.eta)
+        powers = [ca.vertcat(*(l ** int(p) for p in self._powers)) * l**k for k in range(-2, 3)]
+        return [
+            [ca.DM(own[a].T @ (nodes.weight[:, None] * flow[b])) * powers[4 - a - b] for b in ORDERS] for a in ORDERS
+        ]
 
-def flow(shapes: LinkShapes, p: Array, eta: Array) -> tuple[Array, Array, Array]:
-    """psi, chi and kappa at the stations, (len(eta), k) each."""
+    def slope_products(self, l: SX, nodes: IntegralNodes, rows: Array) -> list[SX]:
+        slope, same = self.shapes.evaluate(nodes.eta, 1), same_plane(self.axis)
+        return [self._scaled(same * (slope.T @ (row[:, None] * slope)), l, -2) for row in rows]
+
+
+Flows = tuple[Array, Array, Array]
+
+
+def same_plane(axis: Array) -> Array:
+    """(k, k) one where two shapes bend in one plane."""
+    return axis @ axis.T
+
+
+def shape_flow(shapes: LinkShapes, p: Array, eta: Array) -> Flows:
+    """psi, chi and kappa of shapes at the stations, (len(eta), k) each."""
     y, y1, y2 = (shapes.evaluate(eta, order) for order in ORDERS)
+    return length_flow(y, y1, y2, p, eta)
+
+
+def length_flow(y: Array, y1: Array, y2: Array, p: Array, eta: Array) -> Flows:
+    """psi, chi and kappa from values and derivatives in eta."""
     left = 1 - eta[:, None]
     chi = p * y + left * y1
     return y, chi, (p - 1) * chi + left * ((p - 1) * y1 + left * y2)
@@ -219,6 +251,21 @@ class FollowedShapes:
         planes = self._at(l)
         values = _gathered([plane.values(eta) for plane in planes]).value
         return values, ca.vertcat(*(slope for plane in planes for slope in plane.slopes(eta)))
+
+    def against(self, l: SX, nodes: IntegralNodes, flow: Flows) -> list[list[SX]]:
+        planes = self._at(l)
+        jets = [_gathered([plane.values(x) for plane in planes]) for x in nodes.eta.tolist()]
+        weighted = [[ca.DM(w * f).T for w, f in zip(nodes.weight, flow[b])] for b in ORDERS]
+        return [
+            [l ** (2 - b) * sum(ca.mtimes(jet[a], row) for jet, row in zip(jets, weighted[b])) for b in ORDERS]
+            for a in ORDERS
+        ]
+
+    def slope_products(self, l: SX, nodes: IntegralNodes, rows: Array) -> list[SX]:
+        planes, same = self._at(l), ca.DM(same_plane(self.axis))
+        slopes = [ca.vertcat(*(slope for plane in planes for slope in plane.slopes(x))) for x in nodes.eta.tolist()]
+        squares = [same * ca.mtimes(slope, slope.T) for slope in slopes]
+        return [sum((w * square for w, square in zip(row.tolist(), squares)), ca.SX(*same.shape)) for row in rows]
 
     def stiffness(self, l: SX) -> SX:
         """Modes are orthogonal in strain: beta^4 N / l^3."""

@@ -80,7 +80,7 @@ class LiftedShapes:
     def evaluate(self, eta: Any, derivative: int = 0) -> np.ndarray:
         """Values (or slopes) of all functions, (len(eta), m); a turn of the tip is zero elsewhere."""
         eta = np.asarray(eta, dtype=float)
-        beyond = [part.functions(eta, derivative) for part in self.fields_beyond]
+        beyond = [part.polynomials.functions(eta, derivative) for part in self.fields_beyond]
         turns = np.zeros((len(eta), len(self.turns))) + (derivative == 0) * (eta == 1.0)[:, None]
         return np.hstack([self.base.evaluate(eta, derivative), *beyond, turns])
 
@@ -139,6 +139,27 @@ class _LiftedMoments(Moments):
 
     def modal_forces(self, E: SX, W: SX) -> SX:
         return ca.mtimes(self.G.T, self.inner.modal_forces(E, W))
+
+
+def seen_through(inner: Moments, G: SX, bias: SX) -> Moments:
+    """Moments over coordinates g, seen through a map g(c) with the Jacobian G and bias = (dG/dt) cd."""
+    return _LiftedMoments(
+        inner.m, inner.s, inner.D,
+        eps=ca.mtimes(inner.eps, G), H=_combined(inner.H, G), gram=ca.mtimes([G.T, inner.gram, G]),
+        spin=ca.mtimes(inner.spin, G), N=_combined(inner.N, G), P=inner.P,
+        f_beta=inner.f_beta + ca.mtimes(inner.eps, bias),
+        X_beta=sum((H.T * bias[a] for a, H in enumerate(inner.H) if not bias[a].is_zero()), inner.X_beta),
+        b_beta=ca.mtimes(G.T, inner.b_beta + ca.mtimes(inner.gram, bias)),
+        inner=inner, G=G,
+    )  # fmt: skip
+
+
+def seen_tip(inner: TipMap, G: SX, bias: SX) -> TipMap:
+    """Likewise for the distal frame."""
+    return replace(
+        inner, W=ca.mtimes(inner.W, G), J=ca.mtimes(inner.J, G),
+        w_beta=inner.w_beta + ca.mtimes(inner.W, bias), v_beta=inner.v_beta + ca.mtimes(inner.J, bias),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -247,25 +268,12 @@ class StiffenedBeam:
 
     def moments(self, c: SX, cd: SX) -> Moments:
         g, G, gd, bias = self._rates(c, cd)
-        inner = self.inner.moments(g, gd)
-        out = _LiftedMoments(
-            inner.m, inner.s, inner.D,
-            eps=ca.mtimes(inner.eps, G), H=_combined(inner.H, G), gram=ca.mtimes([G.T, inner.gram, G]),
-            spin=ca.mtimes(inner.spin, G), N=_combined(inner.N, G), P=inner.P,
-            f_beta=ca.mtimes(inner.eps, bias),
-            X_beta=sum((inner.H[a].T * bias[a] for a in range(self.size, g.shape[0])), ca.SX(3, 3)),
-            b_beta=ca.mtimes([G.T, inner.gram, bias]),
-            inner=inner, G=G,
-        )  # fmt: skip
+        out = seen_through(self.inner.moments(g, gd), G, bias)
         return out if self.sections is None else self.sections.added(out, self.section, c, cd)
 
     def tip(self, c: SX, cd: SX) -> TipMap:
         g, G, gd, bias = self._rates(c, cd)
-        inner = self.inner.tip(g, gd)
-        return replace(
-            inner, W=ca.mtimes(inner.W, G), J=ca.mtimes(inner.J, G), v_beta=ca.mtimes(inner.J, bias),
-            w_beta=inner.w_beta + ca.mtimes(inner.W, bias),
-        )  # fmt: skip
+        return seen_tip(self.inner.tip(g, gd), G, bias)
 
     def strain_energy(self, c: SX) -> SX:
         return self.inner.strain_energy(ca.vertcat(c, ca.SX.zeros(self.beyond)))

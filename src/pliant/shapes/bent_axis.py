@@ -32,9 +32,9 @@ class IntegralNodes:
     cumulative : (Q, Q) integrals from 0 to each point
     """
 
-    def __init__(self, breaks: Array, wavenumber: float) -> None:
+    def __init__(self, breaks: Array, wavenumber: float, least: int = 16) -> None:
         self.edges = np.unique(breaks)
-        self.counts = [16 + int(np.ceil(wavenumber * h)) for h in np.diff(self.edges)]
+        self.counts = [least + int(np.ceil(wavenumber * h)) for h in np.diff(self.edges)]
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])
         local = [gauss(count) for count in self.counts]
         self.eta = np.concatenate([low + h * x for low, h, (x, _) in zip(self.edges, np.diff(self.edges), local)])
@@ -234,58 +234,76 @@ def _clean(values: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Projection:
-    """The part of the place beyond first degree, along one axis, over few functions: their values are `functions(eta)`,
-    (len(eta), k), orthonormal under the mass, and their amplitudes the forms."""
+class MassPolynomials:
+    """Polynomials that vanish at the root, orthonormal under the mass.
 
-    axis: BentAxis
-    direction: int
-    forms: Forms
-    degrees: tuple[int, int]  # of the polynomials eta^p P_j
-    mixing: Array  # (k, number of them)
+    `rows` (k, Q) give the amplitudes of a place from its slope r' at the nodes: tip and the moments of mass of zeroth
+    and first degree exact, the rest by least squares.
+    """
+
+    power: int
+    mixing: Array
+    rows: Array
+
+    @staticmethod
+    def over(nodes: IntegralNodes, mass: Array, power: int, count: int) -> MassPolynomials:
+        """`count` polynomials from eta^power on, for a mass per length at the nodes."""
+        values = _powers(nodes.eta, power, count)
+        mixing = np.linalg.inv(np.linalg.cholesky(values.T @ ((nodes.weight * mass)[:, None] * values)))
+        values = values @ mixing.T
+        weights = np.vstack([mass, mass * nodes.eta, mass * values.T])
+        tails = (weights @ nodes.weight)[:, None] - weights @ nodes.cumulative.T
+        tip = mixing @ _powers(np.ones(1), power, count)[0]
+        exact = np.vstack([tip, (weights[:2] * nodes.weight) @ values])
+        correct = exact.T @ np.linalg.inv(exact @ exact.T)
+        fitted = np.hstack([correct, np.eye(count) - correct @ exact])
+        return MassPolynomials(power, mixing, fitted @ (nodes.weight * np.vstack([np.ones_like(mass), tails])))
+
+    def turned(self, basis: Array) -> MassPolynomials:
+        """Orthonormal combinations of them."""
+        return MassPolynomials(self.power, basis @ self.mixing, basis @ self.rows)
 
     def functions(self, eta: Array, derivative: int = 0) -> Array:
-        """Values, or slopes, at stations."""
-        return _polynomials(eta, self.degrees, derivative) @ self.mixing.T
+        """(len(eta), k) values, or derivatives, at stations."""
+        return _powers(eta, self.power, self.mixing.shape[1], derivative) @ self.mixing.T
 
     @property
     def size(self) -> int:
         return len(self.mixing)
 
 
-def _polynomials(eta: Array, degrees: tuple[int, int], derivative: int = 0) -> Array:
-    power, count = degrees
-    shifted = np.polynomial.Polynomial([-1.0, 2.0])
-    eta = np.asarray(eta, dtype=float)
+def _powers(eta: Array, power: int, count: int, derivative: int = 0) -> Array:
+    """(len(eta), count) eta^power times Legendre's polynomials on [0, 1]."""
     out = []
     for j in range(count):
-        found = np.polynomial.Legendre.basis(j).convert(kind=np.polynomial.Polynomial)(shifted)
+        found = np.polynomial.Legendre.basis(j, domain=[0, 1]).convert(kind=np.polynomial.Polynomial, domain=[-1, 1])
         found = found * np.polynomial.Polynomial([0.0, 1.0]) ** power
-        out.append(found.deriv(derivative)(eta) if derivative else found(eta))
-    return np.stack(out, axis=1) + np.zeros((len(eta), count))
+        out.append((found.deriv(derivative) if derivative else found)(np.asarray(eta, dtype=float)))
+    return np.stack(out, axis=1)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The place beyond first degree along one axis: polynomials, and their amplitudes as forms."""
+
+    direction: int
+    polynomials: MassPolynomials
+    forms: Forms
+
+    @property
+    def size(self) -> int:
+        return self.polynomials.size
 
 
 def project(axis: BentAxis, direction: int, count: int) -> Projection | None:
-    """The place along x, y or z over `count` polynomials: the tip, the mass's first moments of zeroth and first degree
-    exact, the rest by least squares; None where nothing moves."""
-    nodes = axis.nodes
-    mass = axis.profile("mass_per_length", nodes.eta)
-    degrees = (3 if axis.clamped else 1, count)
-    values = _polynomials(nodes.eta, degrees)
-    mixing = np.linalg.inv(np.linalg.cholesky(values.T @ ((nodes.weight * mass)[:, None] * values)))
-    values = values @ mixing.T
-    weights = np.vstack([mass, mass * nodes.eta, (mass * values.T)])
-    tails = (weights @ nodes.weight)[:, None] - weights @ nodes.cumulative.T
-    forms = axis.along(np.vstack([nodes.weight, nodes.weight * tails]))[direction::3]
+    """The place along x, y or z over at most `count` polynomials; None where nothing moves."""
+    mass = axis.profile("mass_per_length", axis.nodes.eta)
+    every = MassPolynomials.over(axis.nodes, mass, 3 if axis.clamped else 1, count)
+    forms = axis.along(every.rows)[direction::3]
     if not forms.columns().size:
         return None
-    tip = _polynomials(np.ones(1), degrees)[0] @ mixing.T
-    exact = np.vstack([tip, (weights[:2] * nodes.weight) @ values])
-    wanted, fitted = forms[:3], forms[3:]
-    correct = exact.T @ np.linalg.inv(exact @ exact.T)
-    found = stacked([wanted, fitted]).combined(np.hstack([correct, np.eye(count) - correct @ exact]))
-    turn = found.basis()
-    return Projection(axis, direction, found.combined(turn), degrees, turn @ mixing)
+    basis = forms.basis()
+    return Projection(direction, every.turned(basis), forms.combined(basis))
 
 
-__all__ = ["BentAxis", "Forms", "IntegralNodes", "Projection", "project", "stacked"]
+__all__ = ["BentAxis", "Forms", "IntegralNodes", "MassPolynomials", "Projection", "project", "stacked"]
