@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -47,15 +49,12 @@ class Table:
     note: str = ""
 
 
-class Runs(Protocol):
-    """What was run: settings, histories by name (runs or plain arrays), and the numbers that verdicts rest on."""
+@dataclass
+class StudyRuns:
+    """What was run: settings, and the numbers that verdicts rest on; studies add `histories`, runs or plain arrays."""
 
     settings: dict[str, Any]
-    numbers: dict[str, Any]
-
-    @property
-    def histories(self) -> Mapping[str, Result | Mapping[str, Any]]:
-        """Runs and plain arrays by name."""
+    numbers: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,9 +104,22 @@ class Study:
     illustrate: Callable[[Any], list[Figure]]
     tabulate: Callable[[Any], list[Table]]
 
+    @classmethod
+    def load(cls, name: str) -> Study:
+        """The study of a folder: what its study.yaml states, with numbers of its files in braces, and what those do."""
+        import yaml
+
+        package = f"pliant.studies.{name.replace('-', '_')}"
+        runs, checks, figures = (import_module(f"{package}.{part}") for part in ("runs", "checks", "figures"))
+        about = yaml.safe_load((files(package) / "study.yaml").read_text(encoding="utf-8"))
+        known = vars(figures) | vars(runs)
+        about["chosen"] = [(what, choice.format_map(known)) for what, choice in about["chosen"].items()]
+        return cls(name, **about, perform=runs.perform, judge=checks.judge, illustrate=figures.illustrate,
+                   tabulate=figures.tabulate)  # fmt: skip
+
     def run(self, quick: bool, tell: Tell) -> Outcome:
         """All experiments of the paper, judged and drawn."""
-        runs: Runs = self.perform(quick, tell)
+        runs = self.perform(quick, tell)
         numbers = plain(runs.numbers)
         checks, figures, tables = self.judge(numbers), self.illustrate(runs), self.tabulate(runs)
         return Outcome(checks, figures, tables, runs.histories, runs.settings, numbers)

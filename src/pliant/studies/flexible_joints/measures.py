@@ -14,11 +14,9 @@ from pliant.studies.flexible_joints import beam
 from pliant.studies.flexible_joints.runs import (
     BOOMS,
     DIVERGED,
+    EAS,
     HEAVY,
     INERTIAS,
-    ORDERS,
-    PHYSICAL_EA,
-    PRINTED_EA,
     READINGS,
     SPIN_UP,
     STIFFNESSES,
@@ -76,11 +74,11 @@ def _beam() -> dict[str, float]:
 
 
 def _spins(runs: Runs) -> dict[str, Any]:
-    found: dict[str, Any] = {order: {} for order in ORDERS}
+    found: dict[str, Any] = {}
     for (order, speed), run in runs.spins.items():
         if speed not in THRESHOLD:
             values = tip(run)
-            found[order][f"{speed:g}"] = {
+            found.setdefault(order, {})[f"{speed:g}"] = {
                 "diverged": diverged(run),
                 "peak (m)": float(values.min()),
                 "at (s)": float(run.t[values.argmin()]),
@@ -230,7 +228,7 @@ def _fall(runs: Runs) -> dict[str, Any]:
         "EA": {
             "u_x (m)": [float(np.abs(_at_tip(run)["u_x"]).max()) for run in (printed, physical)],
             "v_y (m)": [float(np.abs(_at_tip(run)["v_y"]).max()) for run in (printed, physical)],
-            "radius of a thin tube (m)": [float(np.sqrt(2 * 3.8e6 / EA)) for EA in (PRINTED_EA, PHYSICAL_EA)],
+            "radius of a thin tube (m)": [float(np.sqrt(2 * 3.8e6 / EA)) for EA in EAS],
         },
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ def illustrate(runs: Runs) -> list[Figure]:
         fast = number >= 8
         caption = f"Fig. {number} of the paper: {text}; one clamped-free mode per link against finite elements"
         caption += ", the first half second." if fast else "."
-        found.append(Figure(f"fig{number:02d}", caption, _draw(runs, label, quantity, SHORT if fast else np.inf), 2.3))
+        draw = partial(_draw, runs, label, quantity, SHORT if fast else np.inf)
+        found.append(Figure(f"fig{number:02d}", caption, draw, 2.3))
     return [*found, _truncation(runs), _stiffening(runs), _advantage()]
 
 
@@ -55,17 +57,14 @@ def _station(link: str, station: str, unit: str) -> Quantity:
     return lambda run: 1e3 * run.rotation(link, station)[:, 2]
 
 
-def _draw(runs: Runs, label: str, quantity: Quantity, until: float) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        axes = page.subplots()
-        for run, text, style in zip((runs.modes, runs.elements), LABELS, (FIRST, SECOND)):
-            rows = run.t <= until
-            axes.plot(run.t[rows], quantity(run)[rows], label=text, **style)
-        axes.set_ylabel(label)
-        legend(axes, 2)
-        time_axis(axes)
-
-    return draw
+def _draw(runs: Runs, label: str, quantity: Quantity, until: float, page: Any) -> None:
+    axes = page.subplots()
+    for run, text, style in zip((runs.modes, runs.elements), LABELS, (FIRST, SECOND)):
+        rows = run.t <= until
+        axes.plot(run.t[rows], quantity(run)[rows], label=text, **style)
+    axes.set_ylabel(label)
+    legend(axes, 2)
+    time_axis(axes)
 
 
 def _truncation(runs: Runs) -> Figure:
@@ -130,9 +129,7 @@ def _advantage() -> Figure:
             axes.set_facecolor("0.88")  # more flexible links than links
             _border(axes, cells)
             axes.set_title(f"m = {m}", loc="left", fontsize=9)
-            axes.set_xticks(range(2, 11, 2))
-            axes.set_yticks(range(2, 11, 2))
-            axes.set_aspect("equal")
+            axes.set(xticks=range(2, 11, 2), yticks=range(2, 11, 2), aspect="equal")
         for axes in panels[-1]:
             axes.set_xlabel("links n")
         for axes in panels[:, 0]:

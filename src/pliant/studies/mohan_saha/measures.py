@@ -235,7 +235,5 @@ def _cost(runs: Runs) -> dict[str, Any]:
         "bent": float(np.abs(products / (slope * n + offset) - 1).max()),
         "seconds": {name: list(runs.cpu[name].values) for name in ALGORITHMS},
         "ratios": list(runs.cpu["non-recursive"].over(runs.cpu["recursive"]).values),
-        "by links": {
-            str(k): {a: pair[a].median for a in ALGORITHMS} for k, pair in runs.times.items()
-        },
-    }  # fmt: skip
+        "by links": {str(k): {a: pair[a].median for a in ALGORITHMS} for k, pair in runs.times.items()},
+    }
