@@ -73,13 +73,7 @@ class DeviceIntegrator:
         return self.cp.array(self.cp.asarray(x).T, dtype=self.dtype, order="C", copy=True)
 
     def __call__(
-        self,
-        X: Any,
-        w: Any,
-        p: Any,
-        plan: TimeSegments,
-        rows: int,
-        settings: tuple[float, float, float, float] | None = None,
+        self, X: Any, w: Any, p: Any, plan: TimeSegments, rows: int, settings: tuple[float, ...] | None = None
     ) -> tuple[Any, Any]:
         """Run the columns of `X` (n, B), which end as final states; gives (rows, n, B) and step counts (2, B)."""
         cp, B = self.cp, X.shape[1]

@@ -80,7 +80,7 @@ class BatchIntegrator:
         self.lanes = Lanes(width) if width else target.pack(len(tape))
         self.n, self.n_held, self.n_own = tape.in_sizes[1:]
         if tape.n_out != self.n:
-            raise ModelError(f"f: {tape.n_out} rates were given for {self.n} states.")
+            raise ModelError(f"f: got {tape.n_out} rates, expected {self.n}, one per state")
         program = lower(tape, target.fma, llvm.PART_LENGTH)
         reads_time = bool(((tape.op == INPUT) & (tape.a == 0)).any())
         self.form = PackForm(method, self.n, self.n_held, self.n_own, program.work_size, self.lanes.width, reads_time)

@@ -159,10 +159,5 @@ def definition(lanes: Lanes, fma: bool) -> str:
     if not fma:
         names = (("sin", "s"), ("cos", "c"))
         return _function(lanes, [f"%{short}.end = call {T} @lanes_{name}_{s}({T} %x)" for name, short in names])
-    body = [
-        *_reduction(lanes),
-        *_sine_and_cosine(lanes),
-        *_quadrant(lanes),
-        *_far_angles(lanes),
-    ]
+    body = [*_reduction(lanes), *_sine_and_cosine(lanes), *_quadrant(lanes), *_far_angles(lanes)]
     return _function(lanes, body)
