@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.splines import Piece, Piecewise
+from pliant.control.splines import Piecewise, spline_pieces
 from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -255,7 +255,4 @@ class _Through(Piecewise):
         from scipy.interpolate import make_interp_spline
 
         spline = make_interp_spline(at, points, k=5)
-        factorial = np.cumprod([1, *range(1, 6)])
-        starts = np.unique(spline.t[5:-5])[:-1]
-        pieces = [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(6)])) for a in starts]
-        super().__init__(pieces, float(at[-1]))
+        super().__init__(spline_pieces(spline, np.unique(spline.t[5:-5])[:-1], 5), float(at[-1]))
