@@ -16,6 +16,7 @@ from pliant.bench.findings import Report
 from pliant.bench.markdown import markdown
 from pliant.errors import ModelError
 from pliant.timing import QUICK, Effort
+from pliant.writing import atomic_write
 
 PARTS = {
     "rigid": "rigid 6R, 30R and PUMA: forward dynamics and runs; Pinocchio, MuJoCo, Exudyn",
@@ -90,17 +91,11 @@ def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
 
 def _write(folder: Path, report: Report, facts: dict[str, Any], done: list[str]) -> dict[str, Any]:
     data = {"format": 1, **facts, "parts": list(done), **report.to_dict()}
-    _replace(folder / DATA, json.dumps(data, indent=1, allow_nan=False))
-    _replace(folder / TABLE, markdown(report, facts))
+    for name, text in ((DATA, json.dumps(data, indent=1, allow_nan=False)), (TABLE, markdown(report, facts))):
+        with atomic_write(folder / name) as partial:
+            partial.write_text(text, encoding="utf-8")
     if report.points:
         from pliant.bench.figure import draw
 
         draw(report.points, folder / FIGURE)
     return data
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
