@@ -26,8 +26,8 @@ def read_drive(model: Model, given: Any, name: str) -> TorqueInput:
     read = read_torque(model, given, name, many=True)
     if read.function is not None:
         raise UnsupportedModel(
-            f"{name}: a Python function was given; a batch is compiled whole. Give an array, samples, or an object "
-            "with .expression(t, q, qd) in CasADi operations."
+            f"{name}: got a Python function, expected an array, samples, or an object with .expression(t, q, qd) in "
+            "CasADi operations; a batch is compiled whole"
         )
     return read
 
@@ -191,9 +191,7 @@ def output_times(t_end: float, output_step: float | None, step: float | None) ->
     return np.append(times, t_end)
 
 
-def make_plan(
-    t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool
-) -> TimeSegments:  # fmt: skip
+def make_plan(t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool) -> TimeSegments:
     """Segments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
     t_end = float(t[-1])
     inner = breaks if pieces is None else np.concatenate([breaks, pieces[(pieces > 0) & (pieces < t_end)]])

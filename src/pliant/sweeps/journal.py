@@ -112,6 +112,3 @@ def _outcomes(entry: Any, total: int) -> Outcomes:
     if not all(0 <= point < total for point in found.of):
         raise ValueError("a point that the study has not")
     return found
-
-
-__all__ = ["NAME", "Journal"]
