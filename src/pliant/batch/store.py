@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, extra
 from pliant.model import Model
 
 SPARE = 0.8
@@ -142,12 +142,7 @@ class Zarr:
     """A folder of chunks, one per slice."""
 
     def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
-        try:
-            import zarr  # noqa: F401
-        except ImportError as error:
-            raise PliantError(
-                "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc"
-            ) from error
+        extra("zarr", "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc")
         self.path, self.model, self.t, self.names = path, model, t, names
         self._partial = _beside(path)
         self._partial.unlink()

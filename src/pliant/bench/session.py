@@ -16,6 +16,7 @@ from pliant.bench.findings import Report
 from pliant.bench.markdown import markdown
 from pliant.errors import ModelError
 from pliant.timing import QUICK, Effort
+from pliant.version import VERSION
 from pliant.writing import atomic_write
 
 PARTS = {
@@ -67,16 +68,18 @@ def bench(
     return report, data
 
 
+def installed(name: str) -> str | None:
+    """Version of a package, if it is there."""
+    try:
+        return VERSION if name == "pliant" else metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
     """The day, the machine, the versions and the command."""
     from pliant.kernels.target import machine
 
-    versions: dict[str, str | None] = {}
-    for name in ("pliant", *PEERS):
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = None
     return {
         "date": date.today().isoformat(),
         "machine": machine().summary,
@@ -84,7 +87,7 @@ def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
         "python": f"Python {platform.python_version()}",
         "command": " ".join(["pliant bench", *parts, *(["--quick"] if quick else [])]),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "versions": versions,
+        "versions": {name: installed(name) for name in ("pliant", *PEERS)},
         "quick": quick,
     }
 

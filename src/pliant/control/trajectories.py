@@ -144,15 +144,17 @@ def numbers(name: str, value: Any, size: int | None = None) -> Array:
 
 def positive(name: str, value: Any) -> float:
     """A positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not (0 < float(value) < np.inf):
-        raise ModelError(f"{name}: got {value!r}, expected a positive number")
-    return float(value)
+    return _between(name, value, 0.0, "positive")
 
 
 def moment(name: str, value: Any) -> float:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(float(value)):
-        raise ModelError(f"{name}: got {value!r}, expected a finite number")
+    return _between(name, value, -np.inf, "finite")
+
+
+def _between(name: str, value: Any, low: float, wanted: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not low < float(value) < np.inf:
+        raise ModelError(f"{name}: got {value!r}, expected a {wanted} number")
     return float(value)
 
 

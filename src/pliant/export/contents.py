@@ -13,7 +13,6 @@ from typing import Any
 import casadi as ca
 
 from pliant.errors import ModelError
-from pliant.kernels import Tape
 from pliant.model import EXPRESSIONS, Model
 from pliant.version import VERSION
 
@@ -77,11 +76,6 @@ def function(model: Model, name: str) -> Any:
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])
     given += [model.parameter_symbols] if model.parameters else []
     return ca.Function(name, given, outputs, list(sizes), list(signature.outputs(model)))
-
-
-def tape(model: Model, name: str) -> Tape:
-    """Instruction tape of `function`."""
-    return Tape.from_function(function(model, name))
 
 
 def _state_space(model: Model, A21: Any, A22: Any, B2: Any) -> list[Any]:

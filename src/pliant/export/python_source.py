@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pliant.export.c import elements, shown
-from pliant.export.contents import FUNCTIONS, chosen, export_name, labels, module_text, provenance, tape
+from pliant.export.contents import FUNCTIONS, chosen, export_name, function, labels, module_text, provenance
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
 from pliant.export.statements import Language, write
@@ -77,7 +77,8 @@ def export_python(
     """
     target, name, which = Path(folder), export_name(model), chosen(functions)
     with placed(target, force) as work:
-        (work / f"{name}.py").write_text(module(model, {f: tape(model, f) for f in which}), encoding="utf-8")
+        tapes = {f: Tape.from_function(function(model, f)) for f in which}
+        (work / f"{name}.py").write_text(module(model, tapes), encoding="utf-8")
         f = shown(which)
         call = f"{', '.join(FUNCTIONS[f].outputs(model))} = arm.{f}({', '.join(FUNCTIONS[f].inputs)})"
         write_readme(model, "python", work, which, call=call + ("   # p=arm.NOMINAL" if model.parameters else ""))

@@ -146,10 +146,6 @@ class Events:
     terminal: Any = True
     owner: Any = field(default=None, repr=False)
 
-    def directions(self) -> npt.NDArray[np.int64]:
-        """Direction of each function."""
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(self.direction, dtype=np.int64), (self.count,))).copy()
-
-    def terminals(self) -> npt.NDArray[np.int64]:
-        """1 for each function that stops the run."""
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(self.terminal, dtype=np.int64), (self.count,))).copy()
+    def each(self, values: Any) -> npt.NDArray[np.int64]:
+        """Direction or terminal of every event."""
+        return np.array(np.broadcast_to(values, (self.count,)), dtype=np.int64)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import PliantError, UnsupportedModel
+from pliant.errors import PliantError, UnsupportedModel, extra
 from pliant.kernels.step_control import FIRST_ERROR
 
 if TYPE_CHECKING:
@@ -19,12 +19,8 @@ WAVES = 16
 
 def cupy() -> Any:
     """CuPy with a device that answers, or an error that says what is missing."""
-    try:
-        import cupy as cp
-    except ImportError as error:
-        raise PliantError(
-            "device='cuda': CuPy is not installed. Install it with `pip install pliant[gpu]`, or use device='cpu'."
-        ) from error
+    remedy = "CuPy is not installed. Install it with `pip install pliant[gpu]`, or use device='cpu'."
+    cp = extra("cupy", f"device='cuda': {remedy}")
     try:
         count = cp.cuda.runtime.getDeviceCount()
     except Exception as error:

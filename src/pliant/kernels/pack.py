@@ -7,8 +7,8 @@ not touch each other, so that a run has the same bits whatever runs beside it an
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import emit, llvm, sides, threads
-from pliant.kernels.batch import aligned
+from pliant.kernels.batch import in_blocks
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.lower import lower
 from pliant.kernels.operations import INPUT
@@ -103,12 +103,7 @@ class BatchIntegrator:
                    plan.count, plan.row, plan.piece, len(plan.t), settings, counts)  # fmt: skip
         job = table(told)
 
-        def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
-            scratch, start = aligned(self.form.starts[-1] * self.lanes.width)
-            while block := next_block():
-                self._function(job.ctypes.data, start, *block)
-            del scratch
-
-        packs = -(-B // self.lanes.width)
-        threads.share(work, B, self.lanes.width, min(threads.get_threads(), packs))
+        most = min(threads.get_threads(), -(-B // self.lanes.width))
+        size = self.form.starts[-1] * self.lanes.width
+        in_blocks(partial(self._function, job.ctypes.data), size, B, self.lanes.width, most)
         return counts

@@ -35,7 +35,7 @@ TIP = ("u_x", "v_y", "w_z", "theta_x")
 def measure(runs: Runs) -> dict[str, Any]:
     """Every number that a verdict rests on."""
     return {
-        "beam": _beam(),
+        "beam": {"frequency (Hz)": float(spinning("zero").frequencies()[0]), "formula": beam.first_frequency()},
         "spins": _spins(runs),
         "threshold": {f"{s:g}": {"diverged": diverged(runs.spins["zero", s])} for s in THRESHOLD},
         "references": {order: {f"{s:g}": _reference(runs, order, s) for o, s in runs.references if o == order}
@@ -67,10 +67,6 @@ def residual(run: Result) -> float:
     """Half the range of the tip deflection once the speed is constant (m); of the whole run if it ends before."""
     after = run.t > SPIN_UP + 0.5
     return float(np.ptp(tip(run)[after if after.any() else slice(None)]) / 2)
-
-
-def _beam() -> dict[str, float]:
-    return {"frequency (Hz)": float(spinning("zero").frequencies()[0]), "formula": beam.first_frequency()}
 
 
 def _spins(runs: Runs) -> dict[str, Any]:

@@ -107,17 +107,13 @@ def _rod() -> dict[str, float]:
     M = np.zeros((6, 6))
     for length, place in ((b, lambda s: np.array([0, 0, s])), (a, lambda s: np.array([0, 0, b]) + s * x)):
         for s, w in zip(length * (1 + points) / 2, length * weights / 2):
-            J = np.hstack([np.eye(3), -_skew(place(s))])
+            J = np.hstack([np.eye(3), np.cross(np.eye(3), place(s)).T])
             M += rho * w * J.T @ J
     forms = {"corrected": False, "printed": True}
     return {
         name: float(np.abs(published.rod_mass_matrix(rho, a, b, theta, printed) - M).max() / np.abs(M).max())
         for name, printed in forms.items()
     }
-
-
-def _skew(r: Any) -> Any:
-    return np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
 
 
 def _other_joints() -> float:

@@ -36,10 +36,16 @@ def illustrate(runs: Runs) -> list[Figure]:
         Figure("eigenvalues", "The lowest vibrations of the closed loop along the motion by assumed modes, each "
                "followed from time to time by its shape; the colour tells which link has the larger share. Where two "
                "come near each other they exchange their shapes instead of crossing.", partial(_branches, runs), 3.6),
-        _beta(runs),
-        _stiffness(runs),
+        Figure("frequency-equation", "Roots of the frequency equation of link 3 as it slides out: found afresh, and "
+               "integrated by the differential form (45).", partial(_beta, runs), 2.8),
+        Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: growth "
+               "of the coupled loop against the bound of the Lemma, and two runs.", partial(_stiffness, runs), 3.1),
+        Figure("elbow", "Tip of link 1 of a planar arm that folds at its elbow within 0.7 s and rings afterwards: two "
+               "modes per link whose shapes know the mass beyond alone, the whole load of the straight arm, or the "
+               "load of the moment; below, the largest difference from the elements so far.",
+               partial(_elbow, runs), 4.2),
     ]  # fmt: skip
-    return [*figures, _elbow(runs)] if runs.elbows else figures
+    return figures if runs.elbows else figures[:-1]
 
 
 _EIGEN = (
@@ -145,66 +151,50 @@ def _branches(runs: Runs, page: Any) -> None:
     page.legend(dots, list(COLOURS), loc="outside upper left", ncols=2, frameon=False)
 
 
-def _beta(runs: Runs) -> Figure:
-    def draw(page: Any) -> None:
-        made = page.subplots(1, 2, sharex=True)
-        b = runs.roots
-        for k, axes in enumerate(made):
-            axes.plot(b["length"], b["followed"][:, k], label="integrated, (47) corrected", **FIRST)
-            axes.plot(b["length"], b["roots"][:, k], "o", color="black", markersize=4, label="roots", clip_on=False)
-            axes.plot(b["length"], b["printed"][:, k], label="integrated, (47) as printed", **THIRD)
-            axes.set(xlabel="free length $l_3$ (m)", ylabel=f"$\\beta_{k + 1}$")
-        shared_legend(page, made[0])
-
-    return Figure("frequency-equation", "Roots of the frequency equation of link 3 as it slides out: found afresh, and "
-                  "integrated by the differential form (45).", draw, 2.8)  # fmt: skip
+def _beta(runs: Runs, page: Any) -> None:
+    made = page.subplots(1, 2, sharex=True)
+    b = runs.roots
+    for k, axes in enumerate(made):
+        axes.plot(b["length"], b["followed"][:, k], label="integrated, (47) corrected", **FIRST)
+        axes.plot(b["length"], b["roots"][:, k], "o", color="black", markersize=4, label="roots", clip_on=False)
+        axes.plot(b["length"], b["printed"][:, k], label="integrated, (47) as printed", **THIRD)
+        axes.set(xlabel="free length $l_3$ (m)", ylabel=f"$\\beta_{k + 1}$")
+    shared_legend(page, made[0])
 
 
-def _stiffness(runs: Runs) -> Figure:
-    def draw(page: Any) -> None:
-        left, right = page.subplots(1, 2)
-        link, damped = runs.overestimated["link"], runs.overestimated["damped link"]
-        alphas = np.linspace(-0.1, 0.6, 141)
-        left.plot(alphas, [link.growth(a) for a in alphas], label="undamped", **FIRST)
-        left.plot(alphas, [damped.growth(a) for a in alphas], label="damping 1e-5 K", **SECOND)
-        left.axvline(link.bound, color="#B04A00", linestyle=(0, (1, 1.3)), linewidth=1.3, label="bound of the Lemma")
-        zero_line(left)
-        left.set(xlabel="over-estimation $\\alpha$", ylabel="largest real part (1/s)")
-        for name, label, style in (("1.1", "believes 1.1 K", MANY[1]), ("0.9", "believes 0.9 K", MANY[2])):
-            run = runs.run(f"stiffness {name}")
-            values = 1e3 * np.abs(run.q[:, 1])
-            envelope = np.maximum.accumulate(values[::-1])[::-1] if name == "0.9" else np.maximum.accumulate(values)
-            right.semilogy(run.t[:-20], envelope[:-20], label=label, **style)
-        right.set(ylabel="envelope of the amplitude (mm)", xlim=(0.0, 1.0))
-        time_axis(right)
-        handles, labels = (a + b for a, b in zip(left.get_legend_handles_labels(), right.get_legend_handles_labels()))
-        page.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
-
-    return Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: "
-                  "growth of the coupled loop against the bound of the Lemma, and two runs.", draw, 3.1)  # fmt: skip
+def _stiffness(runs: Runs, page: Any) -> None:
+    left, right = page.subplots(1, 2)
+    link, damped = runs.overestimated["link"], runs.overestimated["damped link"]
+    alphas = np.linspace(-0.1, 0.6, 141)
+    left.plot(alphas, [link.growth(a) for a in alphas], label="undamped", **FIRST)
+    left.plot(alphas, [damped.growth(a) for a in alphas], label="damping 1e-5 K", **SECOND)
+    left.axvline(link.bound, color="#B04A00", linestyle=(0, (1, 1.3)), linewidth=1.3, label="bound of the Lemma")
+    zero_line(left)
+    left.set(xlabel="over-estimation $\\alpha$", ylabel="largest real part (1/s)")
+    for name, label, style in (("1.1", "believes 1.1 K", MANY[1]), ("0.9", "believes 0.9 K", MANY[2])):
+        run = runs.run(f"stiffness {name}")
+        values = 1e3 * np.abs(run.q[:, 1])
+        envelope = np.maximum.accumulate(values[::-1])[::-1] if name == "0.9" else np.maximum.accumulate(values)
+        right.semilogy(run.t[:-20], envelope[:-20], label=label, **style)
+    right.set(ylabel="envelope of the amplitude (mm)", xlim=(0.0, 1.0))
+    time_axis(right)
+    handles, labels = (a + b for a, b in zip(left.get_legend_handles_labels(), right.get_legend_handles_labels()))
+    page.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
 
 
-def _elbow(runs: Runs) -> Figure:
-    def draw(page: Any) -> None:
-        upper, lower = grid(page, 2, 1)[:, 0]
-        true = runs.elbows["elements"]
-        deflection = 1e3 * true.deflection("link1")[:, 1]
-        upper.plot(true.t, deflection, label="four elements per link", **MANY[0])
-        zero_line(upper)
-        upper.set_ylabel("deflection (mm)")
-        for (name, run), style in zip([(n, r) for n, r in runs.elbows.items() if n != "elements"], MANY[1:]):
-            upper.plot(run.t, 1e3 * run.deflection("link1")[:, 1], label=f"modes, {name}", **style)
-            error = np.maximum.accumulate(np.abs(1e3 * run.deflection("link1")[:, 1] - deflection))
-            lower.semilogy(run.t[5:], error[5:], **style)
-        lower.set_ylabel("largest difference (mm)")
-        shared_legend(page, upper)
-
-    caption = (
-        "Tip of link 1 of a planar arm that folds at its elbow within 0.7 s and rings afterwards: two modes per link "
-        "whose shapes know the mass beyond alone, the whole load of the straight arm, or the load of the moment; "
-        "below, the largest difference from the elements so far."
-    )
-    return Figure("elbow", caption, draw, 4.2)
+def _elbow(runs: Runs, page: Any) -> None:
+    upper, lower = grid(page, 2, 1)[:, 0]
+    true = runs.elbows["elements"]
+    deflection = 1e3 * true.deflection("link1")[:, 1]
+    upper.plot(true.t, deflection, label="four elements per link", **MANY[0])
+    zero_line(upper)
+    upper.set_ylabel("deflection (mm)")
+    for (name, run), style in zip([(n, r) for n, r in runs.elbows.items() if n != "elements"], MANY[1:]):
+        upper.plot(run.t, 1e3 * run.deflection("link1")[:, 1], label=f"modes, {name}", **style)
+        error = np.maximum.accumulate(np.abs(1e3 * run.deflection("link1")[:, 1] - deflection))
+        lower.semilogy(run.t[5:], error[5:], **style)
+    lower.set_ylabel("largest difference (mm)")
+    shared_legend(page, upper)
 
 
 # ------------------------------------------------------------------------------------------------------- tables
