@@ -96,9 +96,9 @@ def test_unaligned_memory(product):
         ({"A": np.array([[1, 2, 3], [4, -np.inf, 6]])}, r"A: got -inf at index \[1, 1\]"),
         ({"x": np.full((40, 3), np.inf)}, r"x: got inf at index \[0, 0\]"),
         ({"x": np.zeros(3, dtype=complex)}, "x: got an array of type complex128, expected real numbers"),
-        ({"x": "abc"}, "x: an array of type <U3"),
-        ({"x": [None, 1, 2]}, "x: an array of type object"),
-        ({"x": [True, False, True]}, "x: an array of type bool"),
+        ({"x": "abc"}, "x: got an array of type <U3"),
+        ({"x": [None, 1, 2]}, "x: got an array of type object"),
+        ({"x": [True, False, True]}, "x: got an array of type bool"),
         ({"x": [[1, 2], [3]]}, "x: got list that is no array"),
         ({"x": np.zeros((4, 3)), "y": np.zeros((5, 1))}, r"product: the batch axes.*x \(4,\), y \(5,\)"),
     ],
@@ -162,7 +162,7 @@ def test_shapes_may_be_chosen(backend):
         square, same = kernel(given)
         assert (square.shape, same.shape) == (np.shape(given), (*np.shape(given), 1, 1))
         assert (square == 9).all()
-    with pytest.raises(ModelError, match="time: nan"):
+    with pytest.raises(ModelError, match="time: got nan"):
         kernel(np.nan)
     with pytest.raises(ModelError, match="out_shapes"):
         Kernel(kernel.function, out_shapes=[(2,), ()])

@@ -10,6 +10,7 @@ What a paper prints stands under `published`; a value that we computed by anothe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 
 from pliant.timing import Timings
 
+Numbers = Mapping[str, Any]
+"""What was measured, as `judge` reads it."""
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 REPORTED = "reported"

@@ -1,8 +1,8 @@
 """What a study is: parameters, runs that measure, a judge that compares, and the folder that the outcome is written to.
 
-Measuring and judging are apart: `perform` makes every run and puts every number that a verdict rests on into
-`numbers`, plain data; `judge` is a function of those numbers alone. So a wrong number can be planted, and the verdict
-must turn; and whoever doubts a verdict finds in `numbers.json` all that it follows from.
+Measuring and judging are apart: `perform` makes every run, `measure` gives every number that a verdict rests on, plain
+data; `judge` is a function of those numbers alone. So a wrong number can be planted, and the verdict must turn; and
+whoever doubts a verdict finds in `numbers.json` all that it follows from.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ class Study:
     steps : (quick, full)
         How often a run tells of its progress.
     perform : function of (quick, tell)
-        Makes every run and measures every number.
+        Makes every run.
+    measure : function of the runs
+        Every number that a verdict rests on, where it was not found on the way.
     judge : function of the numbers
         All checks.
     illustrate, tabulate : functions of the runs
@@ -100,6 +102,7 @@ class Study:
     chosen: Sequence[tuple[str, str]]
     steps: tuple[int, int]
     perform: Callable[[bool, Tell], Any]
+    measure: Callable[[Any], Mapping[str, Any]]
     judge: Callable[[Mapping[str, Any]], list[Check]]
     illustrate: Callable[[Any], list[Figure]]
     tabulate: Callable[[Any], list[Table]]
@@ -110,16 +113,19 @@ class Study:
         import yaml
 
         package = f"pliant.studies.{name.replace('-', '_')}"
-        runs, checks, figures = (import_module(f"{package}.{part}") for part in ("runs", "checks", "figures"))
+        parts = ("runs", "measures", "checks", "figures")
+        runs, measures, checks, figures = (import_module(f"{package}.{part}") for part in parts)
         about = yaml.safe_load((files(package) / "study.yaml").read_text(encoding="utf-8"))
         known = vars(figures) | vars(runs)
         about["chosen"] = [(what, choice.format_map(known)) for what, choice in about["chosen"].items()]
-        return cls(name, **about, perform=runs.perform, judge=checks.judge, illustrate=figures.illustrate,
-                   tabulate=figures.tabulate)  # fmt: skip
+        return cls(name, **about, perform=runs.perform, measure=measures.measure, judge=checks.judge,
+                   illustrate=figures.illustrate, tabulate=figures.tabulate)  # fmt: skip
 
     def run(self, quick: bool, tell: Tell) -> Outcome:
         """All experiments of the paper, judged and drawn."""
         runs = self.perform(quick, tell)
+        tell("measuring")
+        runs.numbers |= self.measure(runs)
         numbers = plain(runs.numbers)
         checks, figures, tables = self.judge(numbers), self.illustrate(runs), self.tabulate(runs)
         return Outcome(checks, figures, tables, runs.histories, runs.settings, numbers)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 from pliant.dynamics.published import korayem_shafei as published
-from pliant.studies.checks import Check, below, claimed, reported, required
-
-Numbers = Mapping[str, Any]
+from pliant.studies.checks import Check, Numbers, below, claimed, reported, required
 
 
 def judge(numbers: Numbers) -> list[Check]:

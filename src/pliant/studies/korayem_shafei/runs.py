@@ -16,7 +16,6 @@ from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.studies.korayem_shafei.arms import HANGING, LINKS, START, counted_arm
 from pliant.studies.korayem_shafei.independent import Swing, swing
-from pliant.studies.korayem_shafei.measures import measure
 from pliant.studies.study import StudyRuns, Tell
 
 
@@ -63,8 +62,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
     for size in settings["counted arms (n, n_f, m)"]:
         tell(f"counting {size}")
         runs.tapes[size] = tapes(*size)
-    tell("measuring")
-    runs.numbers = measure(runs)
     return runs
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from pliant.robot import Joint, Link, Lump, Origin, RigidBody, Robot
 from pliant.runs.results import Result
 from pliant.studies.evaluation import inverse_dynamics, mass_matrix
 from pliant.studies.mohan_saha.arms import ALGORITHMS, LEFT, desired, puma
-
-if TYPE_CHECKING:
-    from pliant.studies.mohan_saha.runs import Runs
+from pliant.studies.mohan_saha.runs import Runs
 
 OWN = "Mohan-Saha"
 QUOTED = tuple(name for name in published.METHODS if name not in (OWN, "Walker-Orin"))

@@ -17,7 +17,6 @@ from pliant.model import Model
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.studies.mohan_saha.arms import ALGORITHMS, HUBS, RECURSIVE, desired, puma, rods
-from pliant.studies.mohan_saha.measures import measure
 from pliant.studies.study import StudyRuns, Tell
 from pliant.timing import TURNS, Timings, alternating
 
@@ -104,8 +103,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tell("forced PUMA with a stabilising controller")
     runs.histories["stabilised"] = _stabilised()
     _cost(runs, tell)
-    tell("measuring")
-    runs.numbers = measure(runs)
     return runs
 
 

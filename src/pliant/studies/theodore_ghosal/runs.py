@@ -57,8 +57,6 @@ def reference() -> Cycloidal:
 
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study, and every number that follows."""
-    from pliant.studies.theodore_ghosal.measures import measure
-
     runs = Runs({"rtol": 1e-7, "atol": 1e-9, "output_step": 1e-3, "eigenvalue times": 11 if quick else 41,
                  "gains": GAINS, "LQR weights": WEIGHTS,
                  "velocity terms in eigenvalues": not quick})  # fmt: skip
@@ -97,7 +95,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
         runs.numbers["elbow"], followers = elbow.frequencies()
         tell("planar arm folding")
         runs.numbers["elbow"]["response"], runs.elbows = elbow.responses(followers)
-    measure(runs, quick)
     return runs
 
 
