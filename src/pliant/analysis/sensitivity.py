@@ -242,7 +242,7 @@ def run_sensitivity(
     if q0_slope is not None:
         slope = np.asarray(q0_slope, dtype=float)
         if slope.shape != (model.n, P):
-            raise ModelError(f"q0_slope: shape {slope.shape}, expected {(model.n, P)}")
+            raise ModelError(f"q0_slope: got shape {slope.shape}, expected {(model.n, P)}")
         S0[: len(composed.free)] = slope[composed.free]
     problem = _augmented(composed, N, P)
     p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])

@@ -38,11 +38,11 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
     try:
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{name}: got {type(given).__name__}; {expected}") from error
+        raise ModelError(f"{name}: got {type(given).__name__}, {expected}") from error
     if array.ndim not in (1, 2) or array.shape[-1] != size or array.size == 0 != size:
-        raise ModelError(f"{name}: shape {array.shape}; {expected}")
-    if not np.isfinite(array).all():
-        raise ModelError(f"{name}: not finite at index {np.argwhere(~np.isfinite(array))[0].tolist()}; {expected}")
+        raise ModelError(f"{name}: got shape {array.shape}, {expected}")
+    for index in np.argwhere(~np.isfinite(array)):
+        raise ModelError(f"{name}: got {array[tuple(index)]} at index {index.tolist()}, {expected}")
     return np.atleast_2d(array)
 
 

@@ -98,7 +98,7 @@ def _on_device(model: Model, given: Any, name: str, device: str) -> Any:
         raise ModelError(f"{name}: got an array of a CUDA device with device={device!r}, expected device='cuda'")
     array = cupy().asarray(given)
     if array.ndim != 2 or array.shape[1] != model.n or array.shape[0] == 0:
-        raise ModelError(f"{name}: shape {array.shape}; expected (arms, {model.n}): {', '.join(model.coordinates)}")
+        raise ModelError(f"{name}: got shape {array.shape}, expected (arms, {model.n}): {', '.join(model.coordinates)}")
     if not bool(cupy().isfinite(array).all()):
-        raise ModelError(f"{name}: not finite; expected finite numbers")
+        raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")
     return array

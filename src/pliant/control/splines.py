@@ -77,7 +77,7 @@ def timed_rows(name: str, times: ArrayLike, values: Any) -> tuple[Array, Array]:
         raise ModelError(f"{name}: got {values!r}, expected {len(at)} rows of numbers") from error
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or len(rows) != len(at) or not np.isfinite(rows).all():
-        raise ModelError(f"{name}: shape {rows.shape}, expected one finite row for each of the {len(at)} times")
+        raise ModelError(f"{name}: got shape {rows.shape}, expected one finite row for each of the {len(at)} times")
     if len(at) < 2 or not (np.diff(at) > 0).all():
         raise ModelError(f"times: got {times!r}, expected at least two strictly rising times")
     return at, rows

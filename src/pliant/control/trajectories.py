@@ -76,7 +76,7 @@ class Trajectory:
         """q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
         times = np.asarray(t, dtype=float)
         if times.ndim > 1:
-            raise ModelError(f"t: shape {times.shape}, expected one time or a list of times")
+            raise ModelError(f"t: got shape {times.shape}, expected one time or a list of times")
         values = self._function(times.reshape(1, -1))
         q, qd, qdd = (np.array(v, dtype=float).T for v in values)
         return (q, qd, qdd) if times.ndim else (q[0], qd[0], qdd[0])

@@ -63,7 +63,7 @@ def frequency_map(
     if joint not in model.joints:
         raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")
     if positions.ndim != 1 or len(positions) < 2 or not np.isfinite(positions).all():
-        raise ModelError(f"values: shape {positions.shape}; expected at least two finite positions (K,)")
+        raise ModelError(f"values: got shape {positions.shape}, expected at least two finite positions (K,)")
     curves = np.array([model.frequencies({**(at or {}), joint: float(x)}, joints) for x in positions])[:, :count]
     unit, scale = position_unit(model.robot, joint)
     panel = Panel(
