@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 LONGEST = 3000
@@ -71,3 +72,11 @@ class SimulationError(PliantError):
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
         self.result = result
+
+
+def extra(module: str, message: str, kind: type[PliantError] = PliantError) -> Any:
+    """A module that pliant does without; where it is asked for and missing, the message says how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise kind(message) from error

@@ -11,7 +11,6 @@ import pytest
 
 import pliant
 from arms import unequal_arm
-from pliant.cli import count
 from pliant.cli.output import megabytes
 
 from .conftest import Run
@@ -131,11 +130,3 @@ def test_count_says_who_refuses(run: Run) -> None:
     result = run("count", "two-link", "--stiffening", "--formulation", "dual-screw")
     assert result.exit_code == 2
     assert "stiffening" in result.stderr
-
-
-def test_count_takes_further_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    column = count.Column("published", lambda robot, name, function: "123" if name == "denoc" else None)
-    monkeypatch.setattr(count, "COLUMNS", [column])
-    lines = run("count", "two-link").stdout.splitlines()
-    assert lines[1].endswith("published")
-    assert [line.endswith("123") for line in lines[3:6]] == [True] * 3

@@ -142,12 +142,12 @@ def test_registry_makes_trajectories_from_plain_data() -> None:
         (lambda: Cycloidal([0], [1], 1.0, np.inf), "begin: got inf"),
         (lambda: Trapezoidal([0], [1], 1.0, ramp=0.6), "ramp: got 0.6"),
         (lambda: Waypoints([0, 1, 1], [[0], [1], [2]]), "times: got"),
-        (lambda: Waypoints([0, 1], [[0], [1], [2]]), "points: shape"),
+        (lambda: Waypoints([0, 1], [[0], [1], [2]]), "points: got shape"),
         (lambda: Waypoints([0, 1], [[0], [1]], order=4), "order: got 4"),
         (lambda: MohanSaha(0), "joints: got 0"),
         (lambda: Phases([Constant([1.0]), Constant([1.0])], [1.0, 2.0]), "times: got"),
         (lambda: Phases([Constant([1.0]), Constant([1.0, 2.0])], [1.0]), "parts: they move"),
-        (lambda: Constant([1.0])([[1.0]]), "t: shape"),
+        (lambda: Constant([1.0])([[1.0]]), "t: got shape"),
     ],
 )
 def test_bad_trajectories(make, message: str) -> None:

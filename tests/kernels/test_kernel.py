@@ -88,18 +88,18 @@ def test_unaligned_memory(product):
     [
         (
             {"x": np.zeros(4)},
-            r"x: an array of shape \(4,\) was given, real numbers of shape \(\.\.\., 3\) were expected",
+            r"x: got an array of shape \(4,\), expected real numbers of shape \(\.\.\., 3\)",
         ),
-        ({"x": 1.0}, r"x: an array of shape \(\) was given.*\(\.\.\., 3\)"),
-        ({"A": np.zeros((3, 2))}, r"A: an array of shape \(3, 2\) was given.*\(\.\.\., 2, 3\)"),
-        ({"x": np.array([1, 2, np.nan])}, r"x: nan was given at index \[2\], finite numbers were expected"),
-        ({"A": np.array([[1, 2, 3], [4, -np.inf, 6]])}, r"A: -inf was given at index \[1, 1\]"),
-        ({"x": np.full((40, 3), np.inf)}, r"x: inf was given at index \[0, 0\]"),
-        ({"x": np.zeros(3, dtype=complex)}, "x: an array of type complex128 was given, real numbers"),
-        ({"x": "abc"}, "x: an array of type <U3"),
-        ({"x": [None, 1, 2]}, "x: an array of type object"),
-        ({"x": [True, False, True]}, "x: an array of type bool"),
-        ({"x": [[1, 2], [3]]}, "x: list that is no array was given"),
+        ({"x": 1.0}, r"x: got an array of shape \(\), .*\(\.\.\., 3\)"),
+        ({"A": np.zeros((3, 2))}, r"A: got an array of shape \(3, 2\), .*\(\.\.\., 2, 3\)"),
+        ({"x": np.array([1, 2, np.nan])}, r"x: got nan at index \[2\], expected finite numbers"),
+        ({"A": np.array([[1, 2, 3], [4, -np.inf, 6]])}, r"A: got -inf at index \[1, 1\]"),
+        ({"x": np.full((40, 3), np.inf)}, r"x: got inf at index \[0, 0\]"),
+        ({"x": np.zeros(3, dtype=complex)}, "x: got an array of type complex128, expected real numbers"),
+        ({"x": "abc"}, "x: got an array of type <U3"),
+        ({"x": [None, 1, 2]}, "x: got an array of type object"),
+        ({"x": [True, False, True]}, "x: got an array of type bool"),
+        ({"x": [[1, 2], [3]]}, "x: got list that is no array"),
         ({"x": np.zeros((4, 3)), "y": np.zeros((5, 1))}, r"product: the batch axes.*x \(4,\), y \(5,\)"),
     ],
 )
@@ -114,12 +114,12 @@ def test_wrong_input(product, change, message, warm):
 def test_non_finite_number_in_the_last_lane_of_a_batch(product):
     x = np.ones((1001, 3))
     x[1000, 2] = np.nan
-    with pytest.raises(ModelError, match=r"x: nan was given at index \[1000, 2\]"):
+    with pytest.raises(ModelError, match=r"x: got nan at index \[1000, 2\]"):
         product(np.ones((2, 3)), x, np.ones(1))
 
 
 def test_wrong_number_of_inputs(product):
-    with pytest.raises(ModelError, match="product: 2 inputs were given, 3 were expected: A, x, y"):
+    with pytest.raises(ModelError, match="product: got 2 inputs, expected 3: A, x, y"):
         product(np.ones((2, 3)), np.ones(3))
 
 
@@ -162,7 +162,7 @@ def test_shapes_may_be_chosen(backend):
         square, same = kernel(given)
         assert (square.shape, same.shape) == (np.shape(given), (*np.shape(given), 1, 1))
         assert (square == 9).all()
-    with pytest.raises(ModelError, match="time: nan"):
+    with pytest.raises(ModelError, match="time: got nan"):
         kernel(np.nan)
     with pytest.raises(ModelError, match="out_shapes"):
         Kernel(kernel.function, out_shapes=[(2,), ()])
@@ -270,7 +270,7 @@ def test_more_elements_than_the_stack_should_hold():
 
 def test_unknown_backend():
     x = ca.SX.sym("x")
-    with pytest.raises(ModelError, match="backend: 'cuda' was given"):
+    with pytest.raises(ModelError, match="backend: got 'cuda'"):
         Kernel(ca.Function("f", [x], [x]), "cuda")  # type: ignore[arg-type]
 
 

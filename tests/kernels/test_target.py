@@ -168,7 +168,7 @@ def test_a_wrong_name_is_an_error_of_the_user(tmp_path: Path) -> None:
     )
     done = _child(code + "\nexcept PliantError as error: sys.exit(f'refused: {error}')", "pdp-11", tmp_path)
     assert done.returncode == 1
-    assert "refused: PLIANT_CPU: 'pdp-11' was given, expected `generic`" in done.stderr
+    assert "refused: PLIANT_CPU: got 'pdp-11', expected `generic`" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

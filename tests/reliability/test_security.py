@@ -44,7 +44,9 @@ PROCESSES = {  # who may start a program, and which
 }
 IMPORTS = {  # who may import by a name held in a variable
     "__init__.py": "pliant's own rooms",
-    "studies/__init__.py": "pliant's own studies",
+    "cli/__init__.py": "pliant's own commands",
+    "errors.py": "modules of extras, named where they are used",
+    "studies/study.py": "pliant's own studies",
     "kernels/fastcall.py": "NumPy's own core",
     "cli/sweep.py": "--function package.module:name, which the user types",
     "bench/session.py": "pliant's own benchmarks",

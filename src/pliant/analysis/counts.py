@@ -6,14 +6,14 @@ published count leaves work out that ours contains, the row says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics import FORMULATIONS, Chain, Formulation, equations
-from pliant.dynamics.equations import Equations, features, solve_positive
+from pliant.dynamics.equations import Equations, solve_positive
 from pliant.dynamics.forces import rotors
 from pliant.dynamics.matrices import partition
 from pliant.dynamics.published import korayem_shafei, mohan_saha, theodore_ghosal
@@ -105,15 +105,6 @@ def arm_size(chain: Chain) -> ArmSize:
 
 
 # ----------------------------------------------------------------------------------------------- from the tape
-
-
-def tape_counts(
-    chain: Chain, formulations: Sequence[FormulationName] | None = None, functions: Sequence[str] = tuple(FUNCTIONS)
-) -> list[Count]:
-    """Counts of functions by formulations: all that can carry the chain by default."""
-    chosen: Sequence[FormulationName | Formulation]
-    chosen = formulations or [f for f in FORMULATIONS.values() if features(chain) <= f.supports]
-    return [tape_count(chain, name, function) for name in chosen for function in functions]
 
 
 def tape_count(chain: Chain, formulation: FormulationName | Formulation, function: str) -> Count:
@@ -223,19 +214,3 @@ def compare(chain: Chain, formulation: FormulationName = "denoc") -> list[CountC
         tape = tapes.setdefault(function, tapes.get(function) or tape_count(chain, formulation, function))
         found.append(CountComparison(row, tape))
     return found
-
-
-def table(rows: Sequence[Count]) -> str:
-    """Rows as text: method, function, products, sums, divisions, trigonometric calls, what is counted."""
-    head = ("method", "function", "products", "sums", "divisions", "trig", "counts")
-    body = [
-        (r.method, r.function, f"{r.products:,.0f}", f"{r.sums:,.0f}", *("-" if x is None else f"{x:,}" for x in (
-            r.divisions, r.trig)), r.counts)
-        for r in rows
-    ]  # fmt: skip
-    widths = [max(len(line[k]) for line in (head, *body)) for k in range(6)]
-    return "\n".join(
-        "  ".join(text.ljust(w) if k < 2 else text.rjust(w) for k, (text, w) in enumerate(zip(line, widths)))
-        + "  " + line[6]
-        for line in (head, *body)
-    )  # fmt: skip

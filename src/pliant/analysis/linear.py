@@ -160,7 +160,7 @@ class Modes:
         list of int
         """
         if self.observe is None:
-            raise ModelError("unobservable: no sensors were given")
+            raise ModelError("unobservable: got no sensors, expected some; pass sensors=[...] to modes")
         return [k for k, row in enumerate(self.observe) if np.abs(row).max(initial=0.0) < tolerance]
 
     def owner(self, mode: int) -> str:

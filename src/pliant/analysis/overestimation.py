@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.control.law import actuated, gain_matrix
 from pliant.control.lqr import rest_state
+from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
@@ -166,12 +167,9 @@ def overestimation(
     >>> bool(0 <= loop.threshold <= 1)
     True
     """
-    given = np.asarray(joints, dtype=float)
-    if given.shape != (model.n_joints,):
-        raise ModelError(f"joints: shape {given.shape}, expected {model.n_joints} numbers ({', '.join(model.joints)})")
     if damping < 0 or largest <= 0:
         raise ModelError(f"damping, largest: got {damping!r}, {largest!r}, expected >= 0 and > 0")
-    x0, _ = rest_state(model, given)
+    x0, _ = rest_state(model, numbers("joints", joints, model.n_joints))
     q, r = x0[: model.n], actuated(model)
     f = [k for k in range(model.n) if k not in r]
     if not f:

@@ -19,7 +19,6 @@ from pliant.control.trajectories import numbers
 from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
-from pliant.kernels import Kernel
 from pliant.model import Model, read_state, statics
 from pliant.options import JointsName, MethodName
 from pliant.protocols import Control, PrescribedMotion, Torque
@@ -237,16 +236,13 @@ def run_sensitivity(
     composed = compose(model, torque, controller, motion or {}, (), None, False)
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
-    x0 = composed.start(
-        read_state(model, q0, "q0"),
-        read_state(model, qd0, "qd0"),
-    )
+    x0 = composed.start(read_state(model, q0, "q0"), read_state(model, qd0, "qd0"))
     N, P = len(x0), len(model.parameters)
     S0 = np.zeros((N, P))
     if q0_slope is not None:
         slope = np.asarray(q0_slope, dtype=float)
         if slope.shape != (model.n, P):
-            raise ModelError(f"q0_slope: shape {slope.shape}, expected {(model.n, P)}")
+            raise ModelError(f"q0_slope: got shape {slope.shape}, expected {(model.n, P)}")
         S0[: len(composed.free)] = slope[composed.free]
     problem = _augmented(composed, N, P)
     p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
@@ -267,18 +263,7 @@ def _augmented(composed: Composition, N: int, P: int) -> Problem:
     inputs = p.shape[0] - P
     f = composed.xdot
     rate = ca.mtimes(ca.jacobian(f, x), S) + ca.jacobian(f, p)[:, inputs:]
-    whole, both = ca.vertcat(x, ca.vec(S)), ca.densify(ca.vertcat(f, ca.vec(rate)))
-    traced = ca.Function("sensitivity", [t, whole, p], ca.cse([both]), ["t", "x", "p"], ["xdot"])
-    rhs = Kernel(traced)
-
-    def jacobian() -> int:
-        slopes = [ca.densify(ca.jacobian(both, whole)), ca.densify(ca.jacobian(both, t))]
-        kernel = Kernel(ca.Function("slopes", [t, whole, p], ca.cse(slopes)))
-        kept.append(kernel)
-        return kernel.address
-
-    kept: list[Kernel] = [rhs]
-    return Problem(rhs.address, N * (1 + P), p.shape[0], jacobian, 0, lambda: traced, owner=kept)
+    return Problem.traced("sensitivity", t, ca.vertcat(x, ca.vec(S)), p, ca.vertcat(f, ca.vec(rate)))
 
 
 def _outcome(

@@ -26,8 +26,8 @@ def read_drive(model: Model, given: Any, name: str) -> TorqueInput:
     read = read_torque(model, given, name, many=True)
     if read.function is not None:
         raise UnsupportedModel(
-            f"{name}: a Python function was given; a batch is compiled whole. Give an array, samples, or an object "
-            "with .expression(t, q, qd) in CasADi operations."
+            f"{name}: got a Python function, expected an array, samples, or an object with .expression(t, q, qd) in "
+            "CasADi operations; a batch is compiled whole"
         )
     return read
 
@@ -38,11 +38,11 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
     try:
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{name}: got {type(given).__name__}; {expected}") from error
+        raise ModelError(f"{name}: got {type(given).__name__}, {expected}") from error
     if array.ndim not in (1, 2) or array.shape[-1] != size or array.size == 0 != size:
-        raise ModelError(f"{name}: shape {array.shape}; {expected}")
-    if not np.isfinite(array).all():
-        raise ModelError(f"{name}: not finite at index {np.argwhere(~np.isfinite(array))[0].tolist()}; {expected}")
+        raise ModelError(f"{name}: got shape {array.shape}, {expected}")
+    for index in np.argwhere(~np.isfinite(array)):
+        raise ModelError(f"{name}: got {array[tuple(index)]} at index {index.tolist()}, {expected}")
     return np.atleast_2d(array)
 
 
@@ -191,9 +191,7 @@ def output_times(t_end: float, output_step: float | None, step: float | None) ->
     return np.append(times, t_end)
 
 
-def make_plan(
-    t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool
-) -> TimeSegments:  # fmt: skip
+def make_plan(t: Array, breaks: Array, pieces: Array | None, step: float | None, adaptive: bool) -> TimeSegments:
     """Segments between rows, breaks and samples; fixed steps divide each segment evenly, none longer than `step`."""
     t_end = float(t[-1])
     inner = breaks if pieces is None else np.concatenate([breaks, pieces[(pieces > 0) & (pieces < t_end)]])

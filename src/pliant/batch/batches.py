@@ -139,11 +139,7 @@ def simulate_batch(
     t = output_times(t_end, output_step, step if method == "rk4" else None)
     stops, starts = f.composition.breaks(t_end, read_breaks(breaks)), given.samples.starts if given.samples else None
     impulses = f.composition.impulses(stops)
-    stages = Stages(
-        f,
-        make_plan(t, stops, starts, step, method == "dopri5"),
-        impulses,
-    )
+    stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5"), impulses)
     begin = time.perf_counter()
     settings = (rtol, atol, step or t_end, MOST_STEPS)
     engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
@@ -165,7 +161,7 @@ def _check(
         if value is not None and t_end > value * most:
             raise ModelError(f"{name}: got {value:g} s for a run of {t_end:g} s; expected at most {most:g} of them")
     if method == "rk4" and step is None:
-        raise ModelError("step: none was given; method='rk4' needs one (or use method='dopri5')")
+        raise ModelError("step: got none, expected one for method='rk4'; give it, or use method='dopri5'")
     if precision == "single" and device == "cpu":
         raise UnsupportedModel("precision: 'single' runs on the GPU; use precision='double' with device='cpu'")
     if precision == "single" and method == "dopri5" and rtol < LEAST_RTOL_SINGLE:

@@ -99,12 +99,12 @@ class Cuda:
         own, pieces = (a if len(a) == 1 else a[first : first + b] for a in (self.own, self.pieces))
         X, rows, settings = self.integrator.states(x), self.rows - 1, self.settings
         first_plan, *others = self.stages.plans
-        out, counts = self.integrator(X, pieces, own, first_plan, rows, settings)  # type: ignore[arg-type]
+        out, counts = self.integrator(X, pieces, own, first_plan, rows, settings)
         for k, plan in enumerate(others):
             host = [np.asarray(cp.asnumpy(a), dtype=float) for a in (X.T, pieces, own)]
             X = self.integrator.states(self.stages.between(k, *host))
             _amend(out.transpose(2, 0, 1), self.stages.plans[k], X.T)
-            more, further = self.integrator(X, pieces, own, plan, rows, settings)  # type: ignore[arg-type]
+            more, further = self.integrator(X, pieces, own, plan, rows, settings)
             filled = plan.row[plan.row >= 0]
             out[filled], counts = more[filled], counts + further
         return cp.ascontiguousarray(out.transpose(2, 0, 1)), cp.ascontiguousarray(counts.T)

@@ -61,7 +61,7 @@ class Given:
         names = (*self.model.parameters, *f.gains)
         if self.raw_p is None:
             if f.gains:
-                raise ModelError(f"p: none was given; the controller needs values of {', '.join(f.gains)}")
+                raise ModelError(f"p: got none, expected values of {', '.join(f.gains)} for the controller")
             values = self.model.nominal_parameters[None]
         elif not names:
             raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
@@ -95,10 +95,10 @@ def _on_device(model: Model, given: Any, name: str, device: str) -> Any:
     if not is_device_array(given):
         return read_state(model, given, name, many=True)
     if device != "cuda":
-        raise ModelError(f"{name}: an array of a CUDA device was given with device={device!r}; expected device='cuda'")
+        raise ModelError(f"{name}: got an array of a CUDA device with device={device!r}, expected device='cuda'")
     array = cupy().asarray(given)
     if array.ndim != 2 or array.shape[1] != model.n or array.shape[0] == 0:
-        raise ModelError(f"{name}: shape {array.shape}; expected (arms, {model.n}): {', '.join(model.coordinates)}")
+        raise ModelError(f"{name}: got shape {array.shape}, expected (arms, {model.n}): {', '.join(model.coordinates)}")
     if not bool(cupy().isfinite(array).all()):
-        raise ModelError(f"{name}: not finite; expected finite numbers")
+        raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")
     return array

@@ -157,12 +157,8 @@ class BatchResult:
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, gravity and strain energy, each (B, N)."""
-        stacked = _over_finite(
-            lambda q, qd, p: np.stack(self.model.energy(q, qd, p), axis=-1),
-            self._p(),
-            self._host("q"),
-            self._host("qd"),
-        )
+        q_and_qd = self._host("q"), self._host("qd")
+        stacked = _over_finite(lambda q, qd, p: np.stack(self.model.energy(q, qd, p), axis=-1), self._p(), *q_and_qd)
         return Energy(stacked[..., 0], stacked[..., 1], stacked[..., 2])
 
     @cached_property

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, extra
 from pliant.model import Model
 
 SPARE = 0.8
@@ -91,10 +93,11 @@ class NetCDF:
     def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...], arms: int,
                  shapes: dict[str, tuple[int, ...]], dtype: Any, slice_size: int) -> None:  # fmt: skip
         import h5netcdf
+        import h5py
 
         self.path, self.model = path, model
         self._partial = _beside(path)
-        try:
+        with _written(self):
             self.file = h5netcdf.File(self._partial, "w")
             self.file.dimensions = {"arm": arms, "time": len(t), "coordinate": model.n, "parameter": len(names)}
             axes = {2: ("arm", "time", "coordinate"), 1: ("arm", "time")}
@@ -108,40 +111,29 @@ class NetCDF:
             self.file.create_variable("arm", ("arm",), "i8", data=np.arange(arms))
             for name, values in (("coordinate", model.coordinates), ("parameter", names)):
                 text = np.array(values, dtype=object)
-                self.file.create_variable(name, (name,), _string_type(), data=text)
+                self.file.create_variable(name, (name,), h5py.string_dtype(), data=text)
             for name in ABOUT.keys() & self.file.variables.keys():
                 self.file.variables[name].attrs.update(ABOUT[name])
-        except OSError as error:
-            self.abort()
-            raise PliantError(f"{path}: could not be written ({error}); nothing was changed") from error
 
     def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
         """Write a slice."""
         last = first + len(parameters)
-        try:
+        with _written(self):
             for name, values in {**arrays, "parameters": parameters, **summary}.items():
                 self.file.variables[name][first:last] = values
             self.file.flush()
-        except OSError as error:
-            self.abort()
-            raise PliantError(f"{self.path}: could not be written ({error}); nothing was changed") from error
 
     def finish(self, stats: BatchStats) -> dict[str, Any]:
         """Give the file its name."""
-        try:
+        with _written(self):
             self.file.attrs.update(attributes(self.model, stats))
             self.file.close()
             os.replace(self._partial, self.path)
-        except OSError as error:
-            self.abort()
-            raise PliantError(f"{self.path}: could not be written ({error}); nothing was changed") from error
         return {}
 
     def abort(self) -> None:
         """Remove what was written."""
-        import contextlib
-
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             self.file.close()
         self._partial.unlink(missing_ok=True)
 
@@ -150,12 +142,7 @@ class Zarr:
     """A folder of chunks, one per slice."""
 
     def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
-        try:
-            import zarr  # noqa: F401
-        except ImportError as error:
-            raise PliantError(
-                "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc"
-            ) from error
+        extra("zarr", "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc")
         self.path, self.model, self.t, self.names = path, model, t, names
         self._partial = _beside(path)
         self._partial.unlink()
@@ -166,15 +153,12 @@ class Zarr:
         piece = dataset(self.model, self.t, arrays, parameters, self.names, summary, nothing, first)
         piece["coordinate"] = piece["coordinate"].astype(str)
         piece["parameter"] = piece["parameter"].astype(str)
-        try:
+        with _written(self):
             if first == 0:
                 chunks = {name: {"chunks": values.shape} for name, values in arrays.items()}
                 piece.to_zarr(self._partial, mode="w", encoding=chunks, zarr_format=2)
             else:
                 piece.to_zarr(self._partial, append_dim="arm", zarr_format=2)
-        except OSError as error:
-            self.abort()
-            raise PliantError(f"{self.path}: could not be written ({error}); nothing was changed") from error
 
     def finish(self, stats: BatchStats) -> dict[str, Any]:
         """Give the folder its name and its attributes."""
@@ -208,6 +192,16 @@ def sink(store: Any, model: Model, t: Any, names: tuple[str, ...], arms: int, sh
     raise ModelError(f"store: {str(path)!r} ends in {path.suffix!r}; expected .nc (NetCDF) or .zarr")
 
 
+@contextmanager
+def _written(to: NetCDF | Zarr) -> Iterator[None]:
+    """A disk that refuses leaves nothing behind."""
+    try:
+        yield
+    except OSError as error:
+        to.abort()
+        raise PliantError(f"{to.path}: could not be written ({error}); nothing was changed") from error
+
+
 def _beside(path: Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,19 +212,8 @@ def _beside(path: Path) -> Path:
     return Path(name)
 
 
-def _string_type() -> Any:
-    import h5py
-
-    return h5py.string_dtype()
-
-
 def _free_memory() -> int | None:
     """Bytes that are free, where the system tells."""
-    try:
-        with open("/proc/meminfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("MemAvailable"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
+    with suppress(OSError), open("/proc/meminfo", encoding="utf-8") as file:
+        return next((int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable")), None)
     return None

@@ -38,7 +38,7 @@ def measure(report: Report, effort: Effort) -> None:
 
 def _frequencies(upper: int, fore: int) -> Array:
     model = two_link.robot(upper, fore).replace({"gravity": (0.0, 0.0, 0.0)}).model()
-    return model.frequencies(np.zeros(model.n), joints="free")[2 : 2 + COUNT]
+    return model.frequencies(joints="free")[2 : 2 + COUNT]
 
 
 def _compare(

@@ -117,22 +117,24 @@ class _System:
         import exudyn
         import exudyn.itemInterface as items
 
-        self.exudyn, self.items, self.arm, self.cut = exudyn, items, arm, cut
+        self.items, self.arm, self.cut = items, arm, cut
         self.container = exudyn.SystemContainer()
         self.mbs = self.container.AddSystem()
-        ground = self.mbs.AddObject(items.ObjectGround())
+        ground = self._add("ObjectGround")
         self.roots: list[int] = []
         self.tips: list[int] = []
         heading = np.cumsum(np.broadcast_to(angles, len(arm.links)))
         turning = np.cumsum(np.broadcast_to(rates, len(arm.links)))
         p, v = np.zeros(2), np.zeros(2)
-        at = self.mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0]))
+        at = self._add("MarkerBodyPosition", bodyNumber=ground, localPosition=[0, 0, 0])
         for link, phi, omega in zip(arm.links, heading, turning, strict=True):
             p, v = self._add_link(link, p, v, float(phi), float(omega))
-            root = self.mbs.AddMarker(items.MarkerNodePosition(nodeNumber=self.roots[-1]))
-            self.mbs.AddObject(items.ObjectJointRevolute2D(markerNumbers=[at, root]))
-            at = self.mbs.AddMarker(items.MarkerNodePosition(nodeNumber=self.tips[-1]))
-        self.sensors = [self._sensor(node) for node in (*self.roots, *self.tips)]
+            root = self._add("MarkerNodePosition", nodeNumber=self.roots[-1])
+            self._add("ObjectJointRevolute2D", markerNumbers=[at, root])
+            at = self._add("MarkerNodePosition", nodeNumber=self.tips[-1])
+        stored = {"storeInternal": True, "writeToFile": False}
+        stored["outputVariableType"] = exudyn.OutputVariableType.Coordinates
+        self.sensors = [self._add("SensorNode", nodeNumber=node, **stored) for node in (*self.roots, *self.tips)]
 
     def axial(self, link: PlanarLink) -> float:
         """EA of a link."""
@@ -149,23 +151,23 @@ class _System:
         for x in np.linspace(0.0, link.length, self.cut.elements + 1):
             nodes.append(self._node(p + x * along, v + x * omega * across, along, across, phi, omega))
         for a, b in pairwise(nodes):
-            self.mbs.AddLoad(self._weight(self._element(link, [a, b])))
+            self._weigh(self._element(link, [a, b]))
         self._lump(nodes[0], 0.0, link.hub_inertia)
         self._lump(nodes[-1], link.tip_mass, link.tip_inertia)
         self.roots.append(nodes[0])
         self.tips.append(nodes[-1])
         return p + link.length * along, v + link.length * omega * across
 
+    def _add(self, kind: str, **given: Any) -> Any:
+        """Number of a new item: a `NodeRigidBody2D` by AddNode, a `MarkerBodyMass` by AddMarker, and so on."""
+        what = next(word for word in ("Node", "Object", "Marker", "Load", "Sensor") if kind.startswith(word))
+        return getattr(self.mbs, f"Add{what}")(getattr(self.items, kind)(**given))
+
     def _node(self, p: Any, v: Any, along: Any, across: Any, phi: float, omega: float) -> Any:
         if self.cut.kind == "ancf":
-            return self.mbs.AddNode(
-                self.items.NodePoint2DSlope1(
-                    referenceCoordinates=[*p, *along], initialVelocities=[*v, *(omega * across)]
-                )
-            )
-        return self.mbs.AddNode(
-            self.items.NodeRigidBody2D(referenceCoordinates=[*p, phi], initialVelocities=[*v, omega])
-        )
+            rates = [*v, *(omega * across)]
+            return self._add("NodePoint2DSlope1", referenceCoordinates=[*p, *along], initialVelocities=rates)
+        return self._add("NodeRigidBody2D", referenceCoordinates=[*p, phi], initialVelocities=[*v, omega])
 
     def _element(self, link: PlanarLink, nodes: list[Any]) -> Any:
         EA = self.axial(link)
@@ -175,43 +177,36 @@ class _System:
         }  # fmt: skip
         if self.cut.kind == "ancf":
             reduced = self.cut.reduced_integration
-            return self.mbs.AddObject(self.items.ObjectANCFCable2D(**common, useReducedOrderIntegration=reduced))
+            return self._add("ObjectANCFCable2D", **common, useReducedOrderIntegration=reduced)
         section = {"shearStiffness": THICK * EA, "crossSectionInertia": link.mass_per_length * link.EI / EA}
-        return self.mbs.AddObject(self.items.ObjectBeamGeometricallyExact2D(**common, **section))
+        return self._add("ObjectBeamGeometricallyExact2D", **common, **section)
 
-    def _weight(self, element: Any) -> Any:
-        marker = self.mbs.AddMarker(self.items.MarkerBodyMass(bodyNumber=element))
-        return self.items.LoadMassProportional(markerNumber=marker, loadVector=[*self.arm.gravity, 0.0])
+    def _weigh(self, element: Any) -> None:
+        marker = self._add("MarkerBodyMass", bodyNumber=element)
+        self._add("LoadMassProportional", markerNumber=marker, loadVector=[*self.arm.gravity, 0.0])
 
     def _lump(self, node: Any, mass: float, inertia: float) -> Any:
         """A rigid body that moves and turns with a node."""
         if not (mass or inertia):
             return None
         if self.cut.kind == "exact":
-            body = self.mbs.AddObject(self.items.ObjectRigidBody2D(mass=mass, inertia=inertia, nodeNumber=node))
+            body = self._add("ObjectRigidBody2D", mass=mass, inertia=inertia, nodeNumber=node)
         else:
             body = self._rider(node, mass, inertia)
         if mass:
-            self.mbs.AddLoad(self._weight(body))
+            self._weigh(body)
         return body
 
     def _rider(self, node: Any, mass: float, inertia: float) -> Any:
         """A rigid body clamped to a node of the cable by a joint."""
         state = self.mbs.GetNode(node)
         (x, y, a, b), (vx, vy, wa, wb) = state["referenceCoordinates"], state["initialVelocities"]
-        twin = self.mbs.AddNode(
-            self.items.NodeRigidBody2D(
-                referenceCoordinates=[x, y, np.arctan2(b, a)], initialVelocities=[vx, vy, a * wb - b * wa]
-            )
-        )
-        body = self.mbs.AddObject(
-            self.items.ObjectRigidBody2D(mass=max(mass, TINY), inertia=max(inertia, TINY), nodeNumber=twin)
-        )
-        pair = [
-            self.mbs.AddMarker(self.items.MarkerNodeRigid(nodeNumber=node)),
-            self.mbs.AddMarker(self.items.MarkerBodyRigid(bodyNumber=body, localPosition=[0, 0, 0])),
-        ]
-        self.mbs.AddObject(self.items.ObjectJointGeneric(markerNumbers=pair, constrainedAxes=[1, 1, 0, 0, 0, 1]))
+        place, rates = [x, y, np.arctan2(b, a)], [vx, vy, a * wb - b * wa]
+        twin = self._add("NodeRigidBody2D", referenceCoordinates=place, initialVelocities=rates)
+        body = self._add("ObjectRigidBody2D", mass=max(mass, TINY), inertia=max(inertia, TINY), nodeNumber=twin)
+        pair = [self._add("MarkerNodeRigid", nodeNumber=node),
+                self._add("MarkerBodyRigid", bodyNumber=body, localPosition=[0, 0, 0])]  # fmt: skip
+        self._add("ObjectJointGeneric", markerNumbers=pair, constrainedAxes=[1, 1, 0, 0, 0, 1])
         return body
 
     def add_torques(self, torques: Callable[[float], ArrayLike]) -> None:
@@ -225,35 +220,23 @@ class _System:
         def about_z(mbs: Any, t: float, load: Any) -> list[float]:
             return [0.0, 0.0, sign * float(np.asarray(torques(t))[joint])]
 
-        marker = self.mbs.AddMarker(self.items.MarkerNodeRigid(nodeNumber=node))
-        self.mbs.AddLoad(self.items.LoadTorqueVector(markerNumber=marker, loadVectorUserFunction=about_z))
+        marker = self._add("MarkerNodeRigid", nodeNumber=node)
+        self._add("LoadTorqueVector", markerNumber=marker, loadVectorUserFunction=about_z)
 
     def prescribe(self, motion: Callable[[float], tuple[float, float]]) -> None:
         """The first joint follows a given angle: the root turns against a body fixed in the base."""
-        items, mbs = self.items, self.mbs
-        state = mbs.GetNode(self.roots[0])
-        still = mbs.AddNode(items.NodePointGround())
-        origin = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=still, coordinate=0))
+        state = self.mbs.GetNode(self.roots[0])
+        origin = self._add("MarkerNodeCoordinate", nodeNumber=self._add("NodePointGround"), coordinate=0)
         if self.cut.kind == "exact":
             node, phi = self.roots[0], state["referenceCoordinates"][2]
         else:
-            node = mbs.GetObject(self._rider(self.roots[0], TINY, TINY))["nodeNumber"]
+            node = self.mbs.GetObject(self._rider(self.roots[0], TINY, TINY))["nodeNumber"]
             phi = float(np.arctan2(state["referenceCoordinates"][3], state["referenceCoordinates"][2]))
-        turned = mbs.AddMarker(items.MarkerNodeCoordinate(nodeNumber=node, coordinate=2))
-        mbs.AddObject(
-            items.CoordinateConstraint(
-                markerNumbers=[origin, turned],
-                offsetUserFunction=lambda mbs, t, index, offset: motion(t)[0] - phi,
-                offsetUserFunction_t=lambda mbs, t, index, offset: motion(t)[1],
-            )
-        )
-
-    def _sensor(self, node: Any) -> Any:
-        return self.mbs.AddSensor(
-            self.items.SensorNode(
-                nodeNumber=node, storeInternal=True, writeToFile=False,
-                outputVariableType=self.exudyn.OutputVariableType.Coordinates,
-            )
+        turned = self._add("MarkerNodeCoordinate", nodeNumber=node, coordinate=2)
+        self._add(
+            "ObjectConnectorCoordinate", markerNumbers=[origin, turned],
+            offsetUserFunction=lambda mbs, t, index, offset: motion(t)[0] - phi,
+            offsetUserFunction_t=lambda mbs, t, index, offset: motion(t)[1],
         )  # fmt: skip
 
     def histories(self) -> tuple[Any, Any, Any]:

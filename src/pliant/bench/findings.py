@@ -10,21 +10,25 @@ from pliant.bench.peers import absent
 from pliant.timing import Timings
 
 
+class Finding:
+    """Fields that become plain data by their names."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {name: value.to_dict() if hasattr(value, "to_dict") else value for name, value in vars(self).items()}
+
+
 @dataclass(frozen=True)
-class Side:
+class Side(Finding):
     """One engine's answer: its time, and its error against the comparison's reference."""
 
     engine: str
     seconds: Timings
     error: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"engine": self.engine, "seconds": self.seconds.to_dict(), "error": self.error}
-
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Finding):
     """The same task for pliant and for a peer, taken in turns.
 
     Attributes
@@ -70,15 +74,11 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the ratio is the peer's seconds over ours, round by round."""
-        return {
-            "part": self.part, "arm": self.arm, "task": self.task, "unit": self.unit, "reference": self.reference,
-            "ours": self.ours.to_dict(), "peer": self.peer.to_dict(), "ratio": self.ratio.to_dict(),
-            "asked": self.asked, "accuracy": self.accuracy, "met": self.met,
-        }  # fmt: skip
+        return {**super().to_dict(), "ratio": self.ratio.to_dict(), "met": self.met}
 
 
 @dataclass(frozen=True)
-class Start:
+class Start(Finding):
     """A fresh process: imports, building and compiling the arm, the first result, the most memory it held."""
 
     engine: str
@@ -89,15 +89,9 @@ class Start:
     process: Timings  # s, wall time of the process from the outside
     memory: Timings | None  # bytes, where the system tells
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        samples = {name: getattr(self, name) for name in ("imports", "build", "run", "process", "memory")}
-        measured = {name: value and value.to_dict() for name, value in samples.items()}
-        return {"engine": self.engine, "arm": self.arm, **measured}
-
 
 @dataclass(frozen=True)
-class Point:
+class Point(Finding):
     """One setting of one engine on a work-precision curve."""
 
     engine: str
@@ -106,13 +100,6 @@ class Point:
     deflection_error: float  # m
     seconds: Timings  # per simulated second
     error: float  # the larger of both, each over what is allowed
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "engine": self.engine, "settings": self.settings, "angle_error": self.angle_error,
-            "deflection_error": self.deflection_error, "error": self.error, "seconds": self.seconds.to_dict(),
-        }  # fmt: skip
 
 
 @dataclass

@@ -97,17 +97,13 @@ def _sympy(folder: Path) -> Work:
 
 
 def _flexible_pliant(folder: Path) -> Work:
-    import numpy as np
-
     from pliant.bench import two_link
     from pliant.runs.simulation import simulate
 
     made: list[Any] = []
 
     def run(t_end: float) -> None:
-        q0 = np.zeros(made[0].n)
-        q0[:2] = two_link.START
-        simulate(made[0], t_end, q0, method="rk4", step=3e-4, output_step=two_link.OUTPUT_STEP)
+        simulate(made[0], t_end, two_link.START, method="rk4", step=3e-4, output_step=two_link.OUTPUT_STEP)
 
     def first() -> None:
         made.append(two_link.robot(6, 6).model(stiffening="second-order"))

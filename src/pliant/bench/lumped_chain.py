@@ -114,13 +114,7 @@ def segments_for(arm: PlanarArm, exact: ArrayLike, error: float) -> int:
 
 
 def mujoco_run(
-    arm: PlanarArm,
-    t_end: float,
-    angles: ArrayLike,
-    elements: int,
-    step: float,
-    output_step: float = 0.002,
-    integrator: str = "RK4",
+    arm: PlanarArm, t_end: float, angles: ArrayLike, elements: int, step: float, output_step: float = 0.002
 ) -> PeerRun:
     """MuJoCo without contacts and constraints; `mj_step` runs the steps between two outputs."""
     import mujoco
@@ -130,7 +124,6 @@ def mujoco_run(
     stride = max(1, round(output_step / step))
     model, data = mujoco_arm(chain.rigid(), output_step / stride)
     model.jnt_stiffness[:] = chain.stiffness
-    model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
     data.qpos[list(chain.roots)] = angles
     ready = time.perf_counter()
     rows = [data.qpos.copy()]
@@ -138,7 +131,7 @@ def mujoco_run(
         mujoco.mj_step(model, data, stride)
         rows.append(data.qpos.copy())
     done = time.perf_counter()
-    settings = {"elements": elements, "step": output_step / stride, "integrator": integrator, "coordinates": chain.n}
+    settings = {"elements": elements, "step": output_step / stride, "integrator": "RK4", "coordinates": chain.n}
     return _peer_run("mujoco chain", chain, np.array(rows), output_step, done - ready, ready - start, settings)
 
 

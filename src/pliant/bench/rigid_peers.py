@@ -124,10 +124,6 @@ def exudyn_settings(t_end: float, step: float, output_step: float) -> Any:
     settings.timeIntegration.numberOfSteps = round(t_end / step)
     settings.timeIntegration.endTime = t_end
     settings.timeIntegration.verboseMode = 0
-    if hasattr(settings, "solution"):
-        settings.solution.file.write = False
-        settings.solution.sensors.writePeriod = output_step
-    else:
-        settings.solutionSettings.writeSolutionToFile = False
-        settings.solutionSettings.sensorsWritePeriod = output_step
+    settings.solution.file.write = False
+    settings.solution.sensors.writePeriod = output_step
     return settings

@@ -16,6 +16,8 @@ from pliant.bench.findings import Report
 from pliant.bench.markdown import markdown
 from pliant.errors import ModelError
 from pliant.timing import QUICK, Effort
+from pliant.version import VERSION
+from pliant.writing import atomic_write
 
 PARTS = {
     "rigid": "rigid 6R, 30R and PUMA: forward dynamics and runs; Pinocchio, MuJoCo, Exudyn",
@@ -66,16 +68,18 @@ def bench(
     return report, data
 
 
+def installed(name: str) -> str | None:
+    """Version of a package, if it is there."""
+    try:
+        return VERSION if name == "pliant" else metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
     """The day, the machine, the versions and the command."""
     from pliant.kernels.target import machine
 
-    versions: dict[str, str | None] = {}
-    for name in ("pliant", *PEERS):
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = None
     return {
         "date": date.today().isoformat(),
         "machine": machine().summary,
@@ -83,24 +87,18 @@ def _facts(parts: Sequence[str], quick: bool) -> dict[str, Any]:
         "python": f"Python {platform.python_version()}",
         "command": " ".join(["pliant bench", *parts, *(["--quick"] if quick else [])]),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "versions": versions,
+        "versions": {name: installed(name) for name in ("pliant", *PEERS)},
         "quick": quick,
     }
 
 
 def _write(folder: Path, report: Report, facts: dict[str, Any], done: list[str]) -> dict[str, Any]:
     data = {"format": 1, **facts, "parts": list(done), **report.to_dict()}
-    _replace(folder / DATA, json.dumps(data, indent=1, allow_nan=False))
-    _replace(folder / TABLE, markdown(report, facts))
+    for name, text in ((DATA, json.dumps(data, indent=1, allow_nan=False)), (TABLE, markdown(report, facts))):
+        with atomic_write(folder / name) as partial:
+            partial.write_text(text, encoding="utf-8")
     if report.points:
         from pliant.bench.figure import draw
 
         draw(report.points, folder / FIGURE)
     return data
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -52,12 +52,10 @@ def pliant_run(
 
     start = time.perf_counter()
     model = robot(upper, fore).model(stiffening=stiffening)
-    q0 = np.zeros(model.n)
-    q0[:2] = START
     given = {"method": method, "output_step": OUTPUT_STEP, **options}
-    simulate(model, OUTPUT_STEP, q0=q0, **given)  # traces and compiles
+    simulate(model, OUTPUT_STEP, START, **given)  # traces and compiles
     ready = time.perf_counter()
-    result = simulate(model, t_end, q0=q0, **given)
+    result = simulate(model, t_end, START, **given)
     done = time.perf_counter()
     slope = model.link_shapes[1].evaluate(0.0, 1)[0] / model.robot.links[1].beam.length  # type: ignore[union-attr]
     turn = result.q[:, 2 + upper :] @ slope  # of the root tangent of the fore link against its frame
@@ -77,9 +75,7 @@ def pliant_run(
 def stable_step(upper: int, fore: int, margin: float = 0.9) -> float:
     """A step of the classical Runge-Kutta method: `margin` of its limit 2.8 / (largest frequency)."""
     model = robot(upper, fore).model(stiffening="second-order")
-    q = np.zeros(model.n)
-    q[0] = START[0]
-    largest = 2 * np.pi * model.frequencies(q, joints="free")[-1]
+    largest = 2 * np.pi * model.frequencies({"upper": START[0]}, joints="free")[-1]
     return float(DURATION / np.ceil(DURATION * largest / (2.8 * margin)))
 
 
@@ -97,11 +93,11 @@ def exudyn_run(elements: int = 8, step: float = 1.25e-4, t_end: float = DURATION
     return simulate(planar(), t_end, START, output_step=OUTPUT_STEP, cut=Discretisation(elements, step, **given))
 
 
-def mujoco_run(elements: int = 8, step: float = 2e-3 / 6, t_end: float = DURATION, **options: Any) -> PeerRun:
+def mujoco_run(elements: int = 8, step: float = 2e-3 / 6, t_end: float = DURATION) -> PeerRun:
     """MuJoCo's chain of rigid segments, so many springs per link."""
     from pliant.bench import lumped_chain
 
-    return lumped_chain.mujoco_run(planar(), t_end, START, elements, step, OUTPUT_STEP, **options)
+    return lumped_chain.mujoco_run(planar(), t_end, START, elements, step, OUTPUT_STEP)
 
 
 def pinocchio_run(elements: int = 8, step: float = 2e-3 / 6, t_end: float = DURATION) -> PeerRun:

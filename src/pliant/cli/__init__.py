@@ -4,40 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
-from pliant.cli import (
-    bench,
-    cache,
-    count,
-    doctor,
-    export,
-    frequencies,
-    identify,
-    info,
-    reproduce,
-    simulate,
-    studio,
-    sweep,
-    view,
-)
 from pliant.cli.application import app
 
-for _module in (
-    info,
-    frequencies,
-    simulate,
-    sweep,
-    identify,
-    count,
-    export,
-    reproduce,
-    bench,
-    view,
-    studio,
-    doctor,
-    cache,
-):
-    app.command(_module.__name__.rsplit(".", 1)[-1])(_module.command)
+COMMANDS = ("info", "frequencies", "simulate", "sweep", "identify", "count", "export", "reproduce", "bench", "view",
+            "studio", "doctor", "cache")  # fmt: skip
+for _name in COMMANDS:
+    app.command(_name)(import_module(f"pliant.cli.{_name}").command)
 
 
 def main() -> None:

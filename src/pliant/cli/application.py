@@ -26,11 +26,8 @@ class _Commands(TyperGroup):
             warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
             try:
                 return super().invoke(ctx)
-            except (ModelError, UnsupportedModel) as error:
-                code = MISTAKEN
-                say(f"error: {error}")
             except PliantError as error:
-                code = FAILED
+                code = MISTAKEN if isinstance(error, ModelError | UnsupportedModel) else FAILED
                 say(f"error: {error}")
             except KeyboardInterrupt:
                 code = INTERRUPTED

@@ -58,19 +58,10 @@ def command(
 def _show(report: Report) -> None:
     from pliant.bench.markdown import duration, times
 
-    rows = [
-        (
-            c.arm,
-            c.task,
-            c.ours.engine,
-            c.peer.engine,
-            duration(c.ours.seconds),
-            duration(c.peer.seconds),
-            times(c.ratio),
-            report.machine,
-        )
-        for c in report.comparisons
-    ]
+    rows = []
+    for c in report.comparisons:
+        engines, seconds = zip(*((side.engine, duration(side.seconds)) for side in (c.ours, c.peer)))
+        rows.append((c.arm, c.task, *engines, *seconds, times(c.ratio), report.machine))
     table(("arm", "task", "ours", "peer", "ours", "peer", "ratio", "measured on"), rows, left=4)
     for text, met in report.all_verdicts():
         typer.echo(f"{'met' if met else 'NOT MET'}: {text}")

@@ -12,8 +12,7 @@ from pliant.kernels import cache
 
 
 def command(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove every kernel from disk.")] = False,
-    json: Json = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove every kernel from disk.")] = False, json: Json = False
 ) -> None:
     """Show the cache of compiled kernels, or clear it. It costs nothing but time to build anew."""
     removed = cache.clear() if clear else None

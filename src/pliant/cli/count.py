@@ -6,14 +6,12 @@ a further column beside ours, append a `Column` to `COLUMNS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 import typer
 
 from pliant.analysis.counts import compare
-from pliant.cli.options import Flexible, Json, RobotFile, Tip, robot_of
+from pliant.cli.options import Flexible, Json, RobotFile, Rotation, Stiffening, Tip, robot_of
 from pliant.cli.output import print_json, say, table
 from pliant.dynamics import FORMULATIONS, build_chain
 from pliant.errors import PliantError
@@ -24,23 +22,10 @@ FUNCTIONS = {"mass_matrix": "inertia matrix", "bias": "right-hand side", "forwar
 OPERATIONS = {"mul": "mul", "add": "add", "div": "div", "sqrt": "sqrt", "trig": "sin, cos"}
 
 
-@dataclass(frozen=True)
-class Column:
-    """A further column: title, and text for a robot, a formulation and a function (None: an empty cell)."""
-
-    title: str
-    text: Callable[[Robot, str, str], str | None]
-
-
-COLUMNS: list[Column] = []
-
-
 def command(
     file: RobotFile,
-    rotation: Annotated[
-        RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
-    ] = "exact",
-    stiffening: Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")] = False,
+    rotation: Rotation = "exact",
+    stiffening: Stiffening = False,
     formulation: Annotated[
         list[str] | None, typer.Option(help="Only this formulation; may stand several times.", metavar="NAME")
     ] = None,
@@ -65,9 +50,9 @@ def command(
              "published": published}
         )  # fmt: skip
         return
-    head = ("formulation", "function", *OPERATIONS.values(), *(column.title for column in COLUMNS))
+    head = ("formulation", "function", *OPERATIONS.values())
     rows = [
-        (name, text, *(str(found[function][key]) for key in OPERATIONS), *_further(robot, name, function))
+        (name, text, *(str(found[function][key]) for key in OPERATIONS))
         for name, found in counts.items()
         for function, text in FUNCTIONS.items()
     ]
@@ -112,7 +97,3 @@ def _show_published(rows: list[dict[str, Any]]) -> None:
 def _counts(robot: Robot, formulation: str, rotation: RotationName, stiffening: bool) -> dict[str, dict[str, Any]]:
     model = robot.model(cast(FormulationName, formulation), rotation=rotation, stiffening=stiffening)
     return {function: dict(model.operation_count(cast(FunctionName, function))) for function in FUNCTIONS}
-
-
-def _further(robot: Robot, formulation: str, function: str) -> list[str]:
-    return [column.text(robot, formulation, function) or "" for column in COLUMNS]

@@ -13,12 +13,12 @@ from typing import Any
 
 import typer
 
+from pliant.bench.session import installed
 from pliant.cli.options import Json
 from pliant.cli.output import megabytes, print_json
 from pliant.cli.self_test import run_checks
 from pliant.errors import PliantError
 from pliant.kernels import cache
-from pliant.version import VERSION
 
 PACKAGES = ("pliant", "numpy", "scipy", "casadi", "llvmlite", "pydantic", "xarray", "h5netcdf", "matplotlib")
 COMPILERS = ("cc", "gcc", "clang", "cl")
@@ -41,7 +41,7 @@ def examine() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": {name: installed(name) for name in PACKAGES},
         "processor": _processor(),
         "cache": _cache(),
         "compiler": next((path for name in COMPILERS if (path := shutil.which(name))), None),
@@ -49,13 +49,6 @@ def examine() -> dict[str, Any]:
         "extras": _extras(),
         "self_test": _self_test(),
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return VERSION if name == "pliant" else metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _processor() -> dict[str, Any]:
@@ -91,7 +84,7 @@ def _cache() -> dict[str, Any]:
 def _gpu() -> dict[str, Any]:
     """What CuPy sees; without CuPy, whether NVIDIA's driver is there."""
     driver = shutil.which("nvidia-smi") is not None or os.path.exists("/proc/driver/nvidia/version")
-    cupy = next((v for name in ("cupy", "cupy-cuda12x", "cupy-cuda13x") if (v := _version(name))), None)
+    cupy = next((v for name in ("cupy", "cupy-cuda12x", "cupy-cuda13x") if (v := installed(name))), None)
     names: list[str] = []
     if cupy is not None:
         try:
@@ -111,7 +104,7 @@ def _extras() -> dict[str, bool]:
         extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", text)
         name = re.match(r"[A-Za-z0-9._-]+", text)
         if extra and name:
-            found[extra[1]] = found.get(extra[1], True) and _version(name[0]) is not None
+            found[extra[1]] = found.get(extra[1], True) and installed(name[0]) is not None
     return dict(sorted(found.items()))
 
 

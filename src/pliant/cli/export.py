@@ -7,9 +7,9 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from pliant.cli.options import Flexible, RobotFile, Tip, robot_of
+from pliant.cli.options import Flexible, RobotFile, Rotation, Stiffening, Tip, robot_of
 from pliant.errors import ModelError
-from pliant.options import ExportName, FmiVersion, FormulationName, RotationName
+from pliant.options import ExportName, FmiVersion, FormulationName
 
 _FOLDERS = ("c", "python", "casadi", "cuda")
 
@@ -27,10 +27,8 @@ def command(
     formulation: Annotated[
         str | None, typer.Option(help="Formulation; lagrange for latex, else denoc.", metavar="NAME")
     ] = None,
-    rotation: Annotated[
-        RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")
-    ] = "exact",
-    stiffening: Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")] = False,
+    rotation: Rotation = "exact",
+    stiffening: Stiffening = False,
     parameter: Annotated[
         list[str] | None,
         typer.Option(help="Number that stays an input, e.g. payload.mass; may stand several times.", metavar="PATH"),

@@ -19,10 +19,7 @@ def command(
     file: RobotFile,
     at: At = None,
     rest: Annotated[bool, typer.Option("--rest", help="Let the arm settle under gravity there first.")] = False,
-    joints: Annotated[
-        JointsName,
-        typer.Option(help="Hold the motors (or joints), or let them swing."),
-    ] = "locked",
+    joints: Annotated[JointsName, typer.Option(help="Hold the motors (or joints), or let them swing.")] = "locked",
     json: Json = False,
     flexible: Flexible = None,
     tip: Tip = None,
@@ -56,9 +53,7 @@ def command(
 
 def link_tables(robot: Robot) -> dict[str, tuple[FrequencyRow, ...]]:
     """Rows of every flexible link, with the load beyond its tip where the link asks for that."""
-    found = {}
-    for link, load in zip(robot.links, tip_loads(robot)):
-        found[link.name] = frequency_table(link, load)
+    found = {link.name: frequency_table(link, load) for link, load in zip(robot.links, tip_loads(robot))}
     return {name: rows for name, rows in found.items() if rows}
 
 
@@ -77,18 +72,11 @@ def _show_link(robot: Robot, name: str, rows: tuple[FrequencyRow, ...]) -> None:
     shapes = robot.link(name).shapes
     boundary = "" if shapes is None else f", {shapes.boundary}, described by {shapes.method}"
     head = ("field", "number", "modes Hz", "rad/s", "elements Hz", "rad/s", "difference")
-    cells = [
-        (
-            row.field,
-            str(row.number),
-            number(row.modes_hz),
-            number(row.modes),
-            number(row.elements_hz),
-            number(row.elements),
-            "-" if not (row.modes and row.elements) else f"{row.elements / row.modes - 1:+.1e}",
-        )
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        values = (row.modes_hz, row.modes, row.elements_hz, row.elements)
+        apart = f"{row.elements / row.modes - 1:+.1e}" if row.modes and row.elements else "-"
+        cells.append((row.field, str(row.number), *map(number, values), apart))
     table(head, cells, title=f"link {name}{boundary}")
     typer.echo("")
 

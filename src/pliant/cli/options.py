@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from pliant.errors import ModelError
 from pliant.model import Model, read_state
+from pliant.options import RotationName
 from pliant.robot import Robot, load
 from pliant.robot.faults import suggestion
 from pliant.robot.fields import angle
@@ -21,6 +22,8 @@ Flexible = Annotated[
     Path | None, typer.Option(help="Side file that makes links of a URDF arm flexible.", metavar="FILE")
 ]
 Tip = Annotated[str | None, typer.Option(help="Link at the end of the chain, where a URDF tree has several ends.")]
+Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
+Stiffening = Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 At = Annotated[
     str | None,

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import typer
+
+LOG_SECONDS = 5.0
+"""Between lines of progress in a log."""
 
 
 def say(text: str) -> None:
     """A message to the user."""
     typer.echo(text, err=True)
+
+
+def seldom(last: float) -> Callable[[str], None]:
+    """`say`, for a log: nothing within `LOG_SECONDS` of what was said before, at first of the moment `last`."""
+
+    def speak(text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LOG_SECONDS:
+            last = time.monotonic()
+            say(text)
+
+    return speak
 
 
 def print_json(data: Any) -> None:

@@ -11,11 +11,11 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,19 +142,6 @@ def _layouts() -> None:
 # ------------------------------------------------------------------------------ the cache
 
 
-@contextmanager
-def _cache_in(folder: Path) -> Iterator[None]:
-    before = os.environ.get("PLIANT_CACHE_DIR")
-    os.environ["PLIANT_CACHE_DIR"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["PLIANT_CACHE_DIR"]
-        else:
-            os.environ["PLIANT_CACHE_DIR"] = before
-
-
 def _small_kernel() -> Any:
     import casadi as ca
 
@@ -164,23 +151,23 @@ def _small_kernel() -> Any:
     return Kernel(ca.Function("f", [x], [ca.sin(x) + x[0] * x[1]]))
 
 
-def _small_value() -> NDArray[np.float64]:
-    return np.sin([0.3, -1.2]) - 0.36
+def _require_small_kernel() -> None:
+    _require(_small_kernel()(np.array([0.3, -1.2])), np.sin([0.3, -1.2]) - 0.36, SMALL, "a small kernel")
 
 
 def _cache() -> None:
     """Compiled, written, and found again."""
-    with tempfile.TemporaryDirectory() as folder, _cache_in(Path(folder)):
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, PLIANT_CACHE_DIR=folder):
         for _ in range(2):
-            _require(_small_kernel()(np.array([0.3, -1.2])), _small_value(), SMALL, "a small kernel")
+            _require_small_kernel()
         if not _small_kernel().is_cached():
             raise PliantError("a kernel that was compiled is not found again in the cache")
 
 
 def _no_cache() -> None:
     """A folder that cannot be made."""
-    with tempfile.NamedTemporaryFile() as file, _cache_in(Path(file.name) / "objects"):
-        _require(_small_kernel()(np.array([0.3, -1.2])), _small_value(), SMALL, "a small kernel")
+    with tempfile.NamedTemporaryFile() as file, patch.dict(os.environ, PLIANT_CACHE_DIR=f"{file.name}/objects"):
+        _require_small_kernel()
 
 
 # ----------------------------------------------------------------------------------- runs

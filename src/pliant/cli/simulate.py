@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +14,12 @@ import numpy as np
 import typer
 
 from pliant.cli.application import INTERRUPTED
+from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
-from pliant.cli.output import number, print_json, say, table
-from pliant.errors import ModelError, PliantError, SimulationError
+from pliant.cli.output import number, print_json, say, seldom, table
+from pliant.errors import PliantError, SimulationError
 from pliant.runs.results import Result
 from pliant.scenario import Outputs, Scenario
-
-LOG_SECONDS = 5.0
-"""Between lines of progress in a log."""
 
 
 def command(
@@ -51,7 +47,7 @@ def command(
         changes["model"] = {**chosen.model.model_dump(), "formulation": formulation}
     if changes:
         chosen = chosen.replace(**changes)
-    folder = _ready(out if out is not None else Path("out") / scenario.stem)
+    folder = fresh_folder(out if out is not None else Path("out") / scenario.stem, force=True)
     try:
         result = chosen.run(_progress(progress))
     except SimulationError as error:
@@ -69,15 +65,8 @@ def _progress(asked: bool | None) -> bool | Callable[[float], None] | None:
     """What `simulate` takes: in a terminal a bar, in a log, if asked for, a line every few seconds."""
     if not asked or sys.stderr.isatty():
         return asked
-    last = -np.inf
-
-    def line(fraction: float) -> None:
-        nonlocal last
-        if time.monotonic() - last >= LOG_SECONDS:
-            last = time.monotonic()
-            say(f"{100 * fraction:.3g} % done")
-
-    return line
+    speak = seldom(-np.inf)
+    return lambda fraction: speak(f"{100 * fraction:.3g} % done")
 
 
 def summary(result: Result, files: list[Path]) -> dict[str, Any]:
@@ -90,11 +79,7 @@ def summary(result: Result, files: list[Path]) -> dict[str, Any]:
         "t_end": float(result.t[-1]),
         "rows": len(result),
         "formulation": result.options["formulation"],
-        "method": stats.method,
-        "reason": stats.reason,
-        "steps": stats.steps,
-        "rejected": stats.rejected,
-        "evaluations": stats.evaluations,
+        **{name: getattr(stats, name) for name in ("method", "reason", "steps", "rejected", "evaluations")},
         "wall_s": stats.wall,
         "energy_balance_j": _largest(result.energy_balance),
         "power_residual_w": _largest(result.power_residual),
@@ -154,17 +139,6 @@ def _uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _ready(folder: Path) -> Path:
-    """Make the folder of outputs before the run, so that a long run does not end in front of a closed door."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ModelError(f"--out {folder}: cannot be made ({error.strerror}); choose another folder") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ModelError(f"--out {folder}: cannot be written to; choose another folder")
-    return folder
 
 
 def _largest(values: Any) -> float:

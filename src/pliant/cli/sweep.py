@@ -14,10 +14,9 @@ import typer
 
 from pliant.cli.application import FAILED
 from pliant.cli.options import Json
-from pliant.cli.output import number, print_json, say, table
+from pliant.cli.output import number, print_json, say, seldom, table
 from pliant.errors import ModelError
 
-LOG_SECONDS = 5.0
 MOST_SHOWN = 5
 
 
@@ -46,9 +45,10 @@ def command(
     from pliant.sweeps import sweep
 
     folder = out if out is not None else Path("out") / study.stem
+    speak = seldom(time.monotonic())
     result = sweep(
         study, folder, workers=workers, scheduler=scheduler, function=_function(function), retry_failed=retry_failed,
-        force=force, progress=_reporter(),
+        force=force, progress=lambda done, total: speak(f"{done} of {total} points"),
     )  # fmt: skip
     finished = {name: column[np.isfinite(column)] for name, column in result.metrics.items()}
     if json:
@@ -86,15 +86,3 @@ def _function(name: str | None) -> Any:
     if not callable(found):
         raise ModelError(f"--function {name!r}: is not a function")
     return found
-
-
-def _reporter() -> Any:
-    last = time.monotonic()
-
-    def report(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= LOG_SECONDS:
-            last = time.monotonic()
-            say(f"{done} of {total} points")
-
-    return report

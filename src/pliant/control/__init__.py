@@ -18,15 +18,7 @@ from pliant.control.signals import Pulse, Samples, Sine
 from pliant.control.splines import Phases, Piecewise, Waypoints
 from pliant.control.switching import Switch
 from pliant.control.tip_space import TipLine, inverse_kinematics
-from pliant.control.trajectories import (
-    Constant,
-    Cycloidal,
-    MohanSaha,
-    Quintic,
-    Step,
-    Trajectory,
-    Trapezoidal,
-)
+from pliant.control.trajectories import Constant, Cycloidal, MohanSaha, Quintic, Step, Trajectory, Trapezoidal
 
 TRAJECTORIES: dict[str, Callable[..., Any]] = {
     "constant": Constant,

@@ -202,7 +202,7 @@ def gain_matrix(name: str, value: Any, m: int) -> Array:
         given = np.full(m, float(given))
     if given.shape not in ((m,), (m, m)) or not np.isfinite(given).all():
         raise ModelError(
-            f"{name}: shape {given.shape}, expected a number, {m} numbers (one per joint) or a {m} x {m} matrix"
+            f"{name}: got shape {given.shape}, expected a number, {m} numbers (one per joint) or a {m} x {m} matrix"
         )
     return np.diag(given) if given.ndim == 1 else given
 

@@ -256,12 +256,16 @@ def uncontrollable(model: Model, A: Array, B: Array, q0: Array) -> tuple[float, 
     As = T[:, None] * A / T[None, :] / fastest
     Bs = T[:, None] * B
     Bs = Bs / np.linalg.norm(Bs, axis=0, keepdims=True)
+    return unreached(As, Bs)
+
+
+def unreached(A: Array, B: Array) -> tuple[float, Array]:
+    """Least singular value of [A - s, B] over the eigenvalues s that do not decay, and its motion (Hautus)."""
+    n = len(A) // 2
     weakest, direction = np.inf, np.zeros(n)
-    for s in np.linalg.eigvals(As):
-        if s.real < DECAYS:
-            continue
-        left, values, _ = np.linalg.svd(np.hstack([As - s * np.eye(2 * n), Bs]))
-        if values[-1] < weakest:
-            weakest, w = float(values[-1]), left[:, -1]
-            direction = np.abs(w[:n]) + np.abs(w[n:])
+    for s in np.linalg.eigvals(A):
+        if s.real >= DECAYS:
+            left, values, _ = np.linalg.svd(np.hstack([A - s * np.eye(2 * n), B]))
+            if values[-1] < weakest:
+                weakest, direction = float(values[-1]), np.abs(left[:n, -1]) + np.abs(left[n:, -1])
     return weakest, direction

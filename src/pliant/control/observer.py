@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, Complex, Expression
 from pliant.control import riccati
 from pliant.control.law import NO_STATES, Controller, Law, Sampler
-from pliant.control.lqr import DECAYS, LQR, UNREACHED, Design, rest_state, system
+from pliant.control.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
 from pliant.control.sampled import delay_ticks, delayed
 from pliant.control.sensors import Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
@@ -73,13 +73,10 @@ class Observer:
         noise = np.maximum(np.maximum(measurement.noise, measurement.quantum / np.sqrt(12)), self.floor)
         W = positive("process", self.process) ** 2 * _disturbance(model, x0)
         _require_detectable(model, A, C)
-        if sample_time is None:
-            L = _continuous_gain(A, C, W, noise)
-            return Filter(model, measurement, x0, u0, y0, A, B, C, D, L, None)
-        period = positive("sample_time", sample_time)
-        Ad, Bd, Wd = _discretised(A, B, W, period)
-        L = _discrete_gain(Ad, C, Wd, noise)
-        return Filter(model, measurement, x0, u0, y0, Ad, Bd, C, D, L, period)
+        period = None if sample_time is None else positive("sample_time", sample_time)
+        if period is not None:
+            A, B, W = _discretised(A, B, W, period)
+        return Filter(model, measurement, x0, u0, y0, A, B, C, D, _gain(A, C, W, noise, period is not None), period)
 
 
 @dataclass(frozen=True)
@@ -291,16 +288,10 @@ def _disturbance(model: Model, x0: Array) -> Array:
     return W
 
 
-def _continuous_gain(A: Array, C: Array, W: Array, noise: Array) -> Array:
-    weighed = C / noise[:, None]
-    P = _riccati(riccati.continuous, A.T, weighed.T, W, np.eye(len(noise)))
-    return np.asarray(P @ weighed.T / noise[None, :])
-
-
-def _discrete_gain(A: Array, C: Array, W: Array, noise: Array) -> Array:
-    weighed = C / noise[:, None]
-    P = _riccati(riccati.discrete, A.T, weighed.T, W, np.eye(len(noise)))
-    inverse = np.linalg.inv(weighed @ P @ weighed.T + np.eye(len(noise)))
+def _gain(A: Array, C: Array, W: Array, noise: Array, sampled: bool) -> Array:
+    weighed, one = C / noise[:, None], np.eye(len(noise))
+    P = _riccati(riccati.discrete if sampled else riccati.continuous, A.T, weighed.T, W, one)
+    inverse = np.linalg.inv(weighed @ P @ weighed.T + one) if sampled else one
     return np.asarray(P @ weighed.T @ inverse / noise[None, :])
 
 
@@ -339,14 +330,10 @@ def _require_detectable(model: Model, A: Array, C: Array) -> None:
     As = A / scale[:, None] * scale[None, :] / scale[-1]
     Cs = C * scale[None, :]
     Cs = Cs / np.maximum(np.linalg.norm(Cs, axis=1, keepdims=True), np.finfo(float).tiny)
-    for s in np.linalg.eigvals(As):
-        if s.real < DECAYS:
-            continue
-        _, values, right = np.linalg.svd(np.vstack([As - s * np.eye(2 * n), Cs]))
-        if values[-1] < UNREACHED:
-            unseen = np.abs(right[-1, :n]) + np.abs(right[-1, n:])
-            name = model.coordinates[int(np.argmax(unseen))]
-            raise ModelError(
-                f"the sensors do not see an undamped motion of {name!r}; add a sensor that does (an encoder on its "
-                "joint, a strain gauge on its link) or give the link damping"
-            )
+    weakest, unseen = unreached(As.T, Cs.T)
+    if weakest < UNREACHED:
+        name = model.coordinates[int(np.argmax(unseen))]
+        raise ModelError(
+            f"the sensors do not see an undamped motion of {name!r}; add a sensor that does (an encoder on its joint, "
+            "a strain gauge on its link) or give the link damping"
+        )

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Expression
-from pliant.control.splines import Piece, Piecewise
+from pliant.control.splines import Piece, Piecewise, timed_rows
 from pliant.control.trajectories import Trajectory, moment, numbers, positive
-from pliant.errors import ModelError
 from pliant.options import PulseName
 from pliant.signatures import checked
 
@@ -115,16 +114,7 @@ class Samples(Piecewise):
     """
 
     def __init__(self, times: ArrayLike, values: Sequence[ArrayLike] | ArrayLike) -> None:
-        at = numbers("times", times)
-        try:
-            table = np.asarray(values, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"values: got {values!r}, expected {len(at)} rows of numbers") from error
-        table = table[:, None] if table.ndim == 1 else table
-        if table.ndim != 2 or len(table) != len(at) or not np.isfinite(table).all():
-            raise ModelError(f"values: shape {table.shape}, expected one finite row for each of the {len(at)} times")
-        if len(at) < 2 or not (np.diff(at) > 0).all():
-            raise ModelError(f"times: got {times!r}, expected at least two strictly rising times")
+        at, table = timed_rows("values", times, values)
         slopes = np.diff(table, axis=0) / np.diff(at)[:, None]
         self.times, self.values = at, table
         super().__init__(

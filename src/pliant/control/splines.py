@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -61,6 +62,27 @@ class Piecewise(Trajectory):
         return value.T
 
 
+def spline_pieces(spline: Any, starts: Array, order: int) -> list[Piece]:
+    """Polynomials of a spline of SciPy that begin at `starts`."""
+    factorial = np.cumprod([1, *range(1, order + 1)])
+    return [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in starts]
+
+
+def timed_rows(name: str, times: ArrayLike, values: Any) -> tuple[Array, Array]:
+    """Rising times (N,) and a row of finite numbers for each; a list of numbers is one column."""
+    at = numbers("times", times)
+    try:
+        rows = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: got {values!r}, expected {len(at)} rows of numbers") from error
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or len(rows) != len(at) or not np.isfinite(rows).all():
+        raise ModelError(f"{name}: got shape {rows.shape}, expected one finite row for each of the {len(at)} times")
+    if len(at) < 2 or not (np.diff(at) > 0).all():
+        raise ModelError(f"times: got {times!r}, expected at least two strictly rising times")
+    return at, rows
+
+
 @checked
 class Waypoints(Piecewise):
     """Spline through `points` (K, n) at `times` (K,).
@@ -86,24 +108,13 @@ class Waypoints(Piecewise):
     def __init__(self, times: ArrayLike, points: ArrayLike, order: int = 3) -> None:
         from scipy.interpolate import make_interp_spline
 
-        at = numbers("times", times)
-        try:
-            through = np.asarray(points, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"points: got {points!r}, expected {len(at)} rows of numbers") from error
-        through = through[:, None] if through.ndim == 1 else through
-        if through.ndim != 2 or len(through) != len(at) or not np.isfinite(through).all():
-            raise ModelError(f"points: shape {through.shape}, expected one finite row for each of the {len(at)} times")
-        if len(at) < 2 or not (np.diff(at) > 0).all():
-            raise ModelError(f"times: got {times!r}, expected at least two strictly rising times")
+        at, through = timed_rows("points", times, points)
         if order not in (3, 5):
             raise ModelError(f"order: got {order!r}, expected 3 or 5")
         rest = [(k, np.zeros(through.shape[1])) for k in range(1, (order + 1) // 2)]
         spline = make_interp_spline(at, through, k=order, bc_type=(rest, rest))
-        factorial = np.cumprod([1, *range(1, order + 1)])
-        pieces = [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in at[:-1]]
         self.times, self.points = at, through
-        super().__init__(pieces, float(at[-1]))
+        super().__init__(spline_pieces(spline, at[:-1], order), float(at[-1]))
 
 
 @checked

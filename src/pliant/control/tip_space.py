@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.splines import Piece, Piecewise
+from pliant.control.splines import Piecewise, spline_pieces
 from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -119,7 +119,7 @@ def _target(target: ArrayLike) -> Array:
         or not np.isfinite(given).all()
         or np.abs(given[:3, :3] @ given[:3, :3].T - np.eye(3)).max() > TYPED_ROTATION
     ):
-        raise ModelError(f"target: shape {given.shape}, expected a position (3,) or a pose (4, 4) with a rotation")
+        raise ModelError(f"target: got shape {given.shape}, expected a position (3,) or a pose (4, 4) with a rotation")
     return given
 
 
@@ -219,7 +219,7 @@ class TipLine(Trajectory):
     ) -> None:
         corners = np.asarray(points, dtype=float)
         if corners.ndim != 2 or corners.shape[0] < 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
-            raise ModelError(f"points: shape {corners.shape}, expected at least two rows of three finite numbers")
+            raise ModelError(f"points: got shape {corners.shape}, expected at least two rows of three finite numbers")
         if not 6 <= samples <= MOST_SAMPLES:
             raise ModelError(f"samples: got {samples!r}, expected 6 to {MOST_SAMPLES} stations on a line")
         lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
@@ -255,7 +255,4 @@ class _Through(Piecewise):
         from scipy.interpolate import make_interp_spline
 
         spline = make_interp_spline(at, points, k=5)
-        factorial = np.cumprod([1, *range(1, 6)])
-        starts = np.unique(spline.t[5:-5])[:-1]
-        pieces = [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(6)])) for a in starts]
-        super().__init__(pieces, float(at[-1]))
+        super().__init__(spline_pieces(spline, np.unique(spline.t[5:-5])[:-1], 5), float(at[-1]))

@@ -76,7 +76,7 @@ class Trajectory:
         """q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
         times = np.asarray(t, dtype=float)
         if times.ndim > 1:
-            raise ModelError(f"t: shape {times.shape}, expected one time or a list of times")
+            raise ModelError(f"t: got shape {times.shape}, expected one time or a list of times")
         values = self._function(times.reshape(1, -1))
         q, qd, qdd = (np.array(v, dtype=float).T for v in values)
         return (q, qd, qdd) if times.ndim else (q[0], qd[0], qdd[0])
@@ -144,15 +144,17 @@ def numbers(name: str, value: Any, size: int | None = None) -> Array:
 
 def positive(name: str, value: Any) -> float:
     """A positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not (0 < float(value) < np.inf):
-        raise ModelError(f"{name}: got {value!r}, expected a positive number")
-    return float(value)
+    return _between(name, value, 0.0, "positive")
 
 
 def moment(name: str, value: Any) -> float:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(float(value)):
-        raise ModelError(f"{name}: got {value!r}, expected a finite number")
+    return _between(name, value, -np.inf, "finite")
+
+
+def _between(name: str, value: Any, low: float, wanted: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not low < float(value) < np.inf:
+        raise ModelError(f"{name}: got {value!r}, expected a {wanted} number")
     return float(value)
 
 

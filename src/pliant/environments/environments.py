@@ -35,8 +35,8 @@ class _Arms:
         self.limit = self.motion.torque_scale()
         if torque_limit is not None:
             self.limit = checked_limit("torque_limit", torque_limit, self.motion.m)
-        nothing = np.ones(count, dtype=bool)
-        self.motion.place(nothing, np.tile(_middle(self.motion), (count, 1)), np.random.default_rng(0))
+        rest = self.motion.model.chain.rest()[: self.motion.m]  # a sliding beam stands in the middle of its travel
+        self.motion.place(np.ones(count, dtype=bool), np.tile(rest, (count, 1)), np.random.default_rng(0))
         self.task = TASKS[task](self.motion, spread)
         self.steps, self.most = np.zeros(count, dtype=int), max(1, round(horizon / period))
         size = 2 * self.motion.n + 3 + self.task.goal_size
@@ -235,9 +235,3 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
             reward, fallen, over = (np.where(fresh, 0, a) for a in (reward, fallen, over))
         self._done = np.asarray(fallen, dtype=bool) | np.asarray(over, dtype=bool)
         return self._arms.observe(), reward, np.asarray(fallen, dtype=bool), np.asarray(over, dtype=bool), {}
-
-
-def _middle(motion: PackMotion) -> Array:
-    """(m,) joint positions of the arm as it is described; a sliding beam stands in the middle of its travel."""
-
-    return np.asarray(motion.model.chain.rest()[: motion.m])

@@ -9,17 +9,8 @@ from pathlib import Path
 
 from pliant.export.c_check import test_driver
 from pliant.export.c_text import C, array, comment, room
-from pliant.export.contents import (
-    FUNCTIONS,
-    chosen,
-    description,
-    export_name,
-    function,
-    identifier,
-    input_sizes,
-    template,
-)
-from pliant.export.placing import placed
+from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, input_sizes, labels, template
+from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.export.statements import Statements, write
 from pliant.kernels import Tape
@@ -63,11 +54,9 @@ def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | Non
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
         tapes = {f: Tape.from_function(traced[f]) for f in which}
-        (work / f"{name}.h").write_text(header(model, which), encoding="utf-8")
-        (work / f"{name}.c").write_text(source(model, tapes), encoding="utf-8")
-        (work / f"{name}_test.c").write_text(test_driver(model, traced), encoding="utf-8")
-        (work / "Makefile").write_text(template("Makefile.in").substitute(name=name), encoding="utf-8")
-        model.robot.save(work / "robot.yaml")
+        texts = {f"{name}.h": header(model, which), f"{name}.c": source(model, tapes)}
+        texts |= {f"{name}_test.c": test_driver(model, traced)}
+        write_texts(work, {**texts, "Makefile": template("Makefile.in").substitute(name=name)})
         write_readme(model, "c", work, which, sample=_sample(model, which), modelica=_modelica(model, which))
     return target
 
@@ -111,11 +100,6 @@ def source(model: Model, tapes: dict[str, Tape]) -> str:
 def elements(tape: Tape) -> list[list[str]]:
     """How inputs are written: q[0], q[1], ..."""
     return [[f"{name}[{k}]" for k in range(size)] for name, size in zip(tape.in_names, tape.in_sizes)]
-
-
-def labels(model: Model) -> dict[str, str]:
-    """Words for the elements of q, for the names of sines and cosines."""
-    return {f"q[{k}]": identifier(name) for k, name in enumerate(model.coordinates)}
 
 
 def definition(prototype: str, tape: Tape, outputs: Sequence[str], labels: dict[str, str]) -> list[str]:

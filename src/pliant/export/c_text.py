@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from pliant.arrays import Array
 from pliant.export.statements import Language
+from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY
 
 
 def c_constant(x: float) -> str:
@@ -19,27 +20,8 @@ def c_constant(x: float) -> str:
     return text if any(mark in text for mark in ".e") else f"{text}.0"
 
 
-_PLAIN = (
-    *(
-        "exp",
-        "log",
-        "sqrt",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "floor",
-        "ceil",
-        "fabs",
-        "erf",
-        "sinh",
-        "cosh",
-    ),
-    *("tanh", "asinh", "acosh", "atanh", "log1p", "expm1"),
-)
-_OF_TWO = ("pow", "fmod", "copysign", "fmin", "fmax", "atan2", "hypot", "remainder")
+_PLAIN = (*LIBRARY_UNARY, "sqrt", "floor", "ceil", "fabs")
+_OF_TWO = (*LIBRARY_BINARY, "copysign", "fmin", "fmax")
 _COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
 

@@ -7,17 +7,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from pliant.export.contents import (
-    FUNCTIONS,
-    chosen,
-    coordinate_units,
-    description,
-    export_name,
-    function,
-    provenance,
-    template,
-)
-from pliant.export.placing import placed
+from pliant.export.contents import FUNCTIONS, chosen, coordinate_units, export_name, function, module_text, provenance
+from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.model import Model
 from pliant.signatures import checked
@@ -55,16 +46,9 @@ def export_casadi(
     with placed(target, force) as work:
         for name in which:
             function(model, name).save(str(work / f"{name}.casadi"))
-        about = {
-            **provenance(model),
-            "units": list(coordinate_units(model)),
-            "functions": {name: FUNCTIONS[name].what for name in which},
-        }
-        (work / "model.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-        text = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
-        (work / f"load_{export_name(model)}.py").write_text(
-            template("load.py.in").substitute(description=text), encoding="utf-8"
-        )
-        model.robot.save(work / "robot.yaml")
+        what = {name: FUNCTIONS[name].what for name in which}
+        about = {**provenance(model), "units": list(coordinate_units(model)), "functions": what}
+        loader = {f"load_{export_name(model)}.py": module_text(model, "load.py.in")}
+        write_texts(work, {"model.json": json.dumps(about, indent=2) + "\n", **loader})
         write_readme(model, "casadi", work, which, casadi=version("casadi"))
     return target

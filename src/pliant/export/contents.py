@@ -13,7 +13,6 @@ from typing import Any
 import casadi as ca
 
 from pliant.errors import ModelError
-from pliant.kernels import Tape
 from pliant.model import EXPRESSIONS, Model
 from pliant.version import VERSION
 
@@ -27,10 +26,6 @@ class ExportSignature:
     outputs: Callable[[Model], dict[str, tuple[int, ...]]]
 
 
-def _square(model: Model) -> tuple[int, int]:
-    return (model.n, model.n)
-
-
 FUNCTIONS: dict[str, ExportSignature] = {
     "forward_dynamics": ExportSignature(
         "accelerations qdd under joint torques tau", ("q", "qd", "tau"), lambda m: {"qdd": (m.n,)}
@@ -38,7 +33,7 @@ FUNCTIONS: dict[str, ExportSignature] = {
     "inverse_dynamics": ExportSignature(
         "generalised forces M qdd + bias that give accelerations qdd", ("q", "qd", "qdd"), lambda m: {"force": (m.n,)}
     ),
-    "mass_matrix": ExportSignature("inertia matrix M, rotors included", ("q",), lambda m: {"M": _square(m)}),
+    "mass_matrix": ExportSignature("inertia matrix M, rotors included", ("q",), lambda m: {"M": (m.n, m.n)}),
     "bias": ExportSignature(
         "gravity, elastic, damping, friction and velocity terms", ("q", "qd"), lambda m: {"bias": (m.n,)}
     ),
@@ -83,11 +78,6 @@ def function(model: Model, name: str) -> Any:
     return ca.Function(name, given, outputs, list(sizes), list(signature.outputs(model)))
 
 
-def tape(model: Model, name: str) -> Tape:
-    """Instruction tape of `function`."""
-    return Tape.from_function(function(model, name))
-
-
 def _state_space(model: Model, A21: Any, A22: Any, B2: Any) -> list[Any]:
     n, m = model.n, model.n_joints
     A = ca.blockcat([[ca.SX.zeros(n, n), ca.SX.eye(n)], [A21, A22]])
@@ -100,6 +90,17 @@ def template(name: str) -> Template:
 
 
 # ------------------------------------------------------------------------------------------------------- names
+
+
+def module_text(model: Model, file: str, **words: Any) -> str:
+    """A template of a Python file, filled; its docstring says what the model is."""
+    about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
+    return template(file).substitute(description=about, **words)
+
+
+def labels(model: Model) -> dict[str, str]:
+    """Names of coordinates, for sines and cosines."""
+    return {f"q[{k}]": identifier(name) for k, name in enumerate(model.coordinates)}
 
 
 def identifier(text: str) -> str:

@@ -15,11 +15,11 @@ from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import typical
 from pliant.errors import ModelError
-from pliant.export.c import elements, labels
+from pliant.export.c import elements
 from pliant.export.c_check import reference_states, reference_values
 from pliant.export.c_text import array, c_constant, c_language, comment
-from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, template
-from pliant.export.placing import placed
+from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, labels, module_text, template
+from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.export.statements import write
 from pliant.kernels import Tape
@@ -84,18 +84,13 @@ def export_cuda(
         traced = {f: function(model, f) for f in which}
         sources = {precision: stepping(model, precision, 1024 * shared_memory) for precision in PRECISIONS}
         numbers = reference(model, traced["forward_dynamics"])
-        (work / f"{name}.cuh").write_text(
-            header(model, {f: Tape.from_function(traced[f]) for f in which}), encoding="utf-8"
-        )
-        for precision, source in sources.items():
-            (work / f"{name}_{precision}.cu").write_text(kernels(model, source), encoding="utf-8")
-        (work / f"{name}_main.cu").write_text(example(model, numbers), encoding="utf-8")
-        (work / "Makefile").write_text(template("Makefile.cuda.in").substitute(name=name), encoding="utf-8")
-        (work / f"load_{name}.py").write_text(loader(model, sources), encoding="utf-8")
-        (work / "reference.json").write_text(
-            json.dumps({k: _plain(v) for k, v in numbers.items()}, indent=1) + "\n", encoding="utf-8"
-        )
-        model.robot.save(work / "robot.yaml")
+        tapes = {f: Tape.from_function(traced[f]) for f in which}
+        texts = {f"{name}.cuh": header(model, tapes), f"{name}_main.cu": example(model, numbers)}
+        texts |= {f"{name}_{precision}.cu": kernels(model, source) for precision, source in sources.items()}
+        texts |= {f"load_{name}.py": loader(model, sources)}
+        texts |= {"Makefile": template("Makefile.cuda.in").substitute(name=name)}
+        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in numbers.items()}
+        write_texts(work, {**texts, "reference.json": json.dumps(plain, indent=1) + "\n"})
         used = max(source.shared_bytes for source in sources.values())
         limit = f" ({shared_memory} KiB allowed; `--shared-memory 227` suits an H100)" if used else ""
         words = {"shared": f"{used} bytes of" if used else "no", "limit": limit, "step": f"{numbers['h']:g} s"}
@@ -203,10 +198,9 @@ def kernels(model: Model, source: Source) -> str:
 
 def loader(model: Model, sources: Mapping[str, Source]) -> str:
     """A Python module that compiles and launches the kernels through CuPy."""
-    about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
-    return template("cuda_load.py.in").substitute(
-        description=about, name=export_name(model), block=BLOCK, shared={k: s.shared_bytes for k, s in sources.items()},
-        tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
+    return module_text(
+        model, "cuda_load.py.in", name=export_name(model), tolerance_double=TOLERANCES["double"], block=BLOCK,
+        tolerance_single=TOLERANCES["single"], shared={k: s.shared_bytes for k, s in sources.items()},
         coordinates=list(model.coordinates), joints=list(model.joints), parameters=list(model.parameters),
         nominal=model.nominal_parameters.tolist(),
     )  # fmt: skip
@@ -250,10 +244,3 @@ def example(model: Model, numbers: Mapping[str, Any]) -> str:
         h=c_constant(numbers["h"]), tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
         arrays="\n\n".join(array(f"static const double {c}", numbers[key]) for key, c in keys.items()),
     )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-__all__ = ["export_cuda"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import shutil
@@ -21,12 +23,12 @@ from numpy.typing import ArrayLike
 from pliant.algebra.runge_kutta import dopri5
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import PliantError
-from pliant.export.c import definition, labels
+from pliant.export.c import definition
 from pliant.export.c_text import array, c_constant, comment
-from pliant.export.contents import description, export_name, template
+from pliant.export.contents import description, export_name, labels, provenance, template
 from pliant.export.fmu_description import build_description, description_xml
 from pliant.export.fmu_variables import Output, Variable, nominal_states, start_states, symbols_and_outputs, variables
-from pliant.export.placing import placed_file, require_free
+from pliant.export.placing import placed_file, require_free, write_texts
 from pliant.kernels import Tape
 from pliant.kernels.c_functions import controller
 from pliant.kernels.cuda_text import Precision
@@ -109,11 +111,9 @@ def _write_tree(model: Model, root: Path, fmi: str, states: tuple[float, ...]) -
     sources, wrapper = root / "sources", "fmi3.c" if fmi == "3.0" else "fmi2.c"
     sources.mkdir()
     templates = files("pliant.export") / "templates"
-    for file in (wrapper, "fmu_instance.h"):
-        (sources / file).write_text((templates / file).read_text(encoding="utf-8"), encoding="utf-8")
-    (sources / "method.h").write_text(_method(), encoding="utf-8")
-    (sources / "model.h").write_text(_header(model, len(outputs), token), encoding="utf-8")
-    (sources / "model.c").write_text(_source(model, q, outputs, states), encoding="utf-8")
+    texts = {file: (templates / file).read_text(encoding="utf-8") for file in (wrapper, "fmu_instance.h")}
+    texts |= {"method.h": _method(), "model.h": _header(model, len(outputs), token)}
+    write_texts(sources, {**texts, "model.c": _source(model, q, outputs, states)})
     if fmi == "3.0":
         (sources / "buildDescription.xml").write_bytes(build_description(name))
     listed = variables(model, states, outputs)
@@ -137,11 +137,6 @@ def documentation(model: Model, listed: list[Variable], fmi: str) -> str:
 
 def model_token(model: Model) -> str:
     """What ties the binary to the description: robot, options and version in one digest."""
-    import hashlib
-    import json
-
-    from pliant.export.contents import provenance
-
     content = json.dumps(provenance(model), sort_keys=True)
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
@@ -224,6 +219,3 @@ def _zip(root: Path, target: Path) -> None:
             entry.external_attr = (0o755 if "binaries" in path.parts else 0o644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, path.read_bytes())
-
-
-__all__ = ["export_fmu", "find_compiler"]

@@ -44,8 +44,12 @@ def description_xml(model: Model, name: str, token: str, variables: Sequence[Var
     ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1", tolerance="1e-8", stepSize="1e-3")
     listed = ET.SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
-        (_variable_3 if fmi == "3.0" else _variable_2)(listed, reference, variable)
-    (_structure_3 if fmi == "3.0" else _structure_2)(root, variables)
+        own = _attributes(reference, variable)
+        if fmi == "3.0":
+            ET.SubElement(listed, "Float64", own | _values(variable, 0))
+        else:
+            ET.SubElement(ET.SubElement(listed, "ScalarVariable", own), "Real", _values(variable, 1))
+    _structure(root, variables, fmi)
     return _text(root)
 
 
@@ -80,29 +84,12 @@ def _attributes(reference: int, v: Variable) -> dict[str, str]:
     return attributes
 
 
-def _variable_3(parent: ET.Element, reference: int, v: Variable) -> None:
-    attributes = _attributes(reference, v)
-    if v.unit:
-        attributes["unit"] = v.unit
-    if v.start is not None:
-        attributes["start"] = repr(float(v.start))
-    if v.nominal is not None:
-        attributes["nominal"] = repr(v.nominal)
-    if v.derivative is not None:
-        attributes["derivative"] = str(v.derivative)
-    ET.SubElement(parent, "Float64", attributes)
-
-
-def _variable_2(parent: ET.Element, reference: int, v: Variable) -> None:
-    real = ET.SubElement(ET.SubElement(parent, "ScalarVariable", _attributes(reference, v)), "Real")
-    if v.unit:
-        real.set("unit", v.unit)
-    if v.start is not None:
-        real.set("start", repr(float(v.start)))
-    if v.nominal is not None:
-        real.set("nominal", repr(v.nominal))
-    if v.derivative is not None:
-        real.set("derivative", str(v.derivative + 1))  # FMI 2 counts variables from 1
+def _values(v: Variable, first: int) -> dict[str, str]:
+    """Attributes of a number; variables are counted from `first`."""
+    start, nominal = (None if x is None else repr(float(x)) for x in (v.start, v.nominal))
+    derivative = None if v.derivative is None else str(v.derivative + first)
+    found = {"unit": v.unit or None, "start": start, "nominal": nominal, "derivative": derivative}
+    return {name: text for name, text in found.items() if text is not None}
 
 
 def _unknowns(variables: Sequence[Variable]) -> tuple[list[int], list[int], list[int]]:
@@ -113,23 +100,16 @@ def _unknowns(variables: Sequence[Variable]) -> tuple[list[int], list[int], list
     return outputs, derivatives, initial
 
 
-def _structure_3(root: ET.Element, variables: Sequence[Variable]) -> None:
+def _structure(root: ET.Element, variables: Sequence[Variable], fmi: str) -> None:
+    """FMI 3 lists references; FMI 2 groups of indices that count from 1."""
     structure = ET.SubElement(root, "ModelStructure")
-    outputs, derivatives, initial = _unknowns(variables)
-    for kind, references in (
-        ("Output", outputs),
-        ("ContinuousStateDerivative", derivatives),
-        ("InitialUnknown", initial),
-    ):
+    kinds = ("Output", "ContinuousStateDerivative", "InitialUnknown")
+    if fmi == "2.0":
+        kinds = ("Outputs", "Derivatives", "InitialUnknowns")
+    for kind, references in zip(kinds, _unknowns(variables)):
+        group = ET.SubElement(structure, kind) if fmi == "2.0" and references else structure
         for reference in references:
-            ET.SubElement(structure, kind, valueReference=str(reference))
-
-
-def _structure_2(root: ET.Element, variables: Sequence[Variable]) -> None:
-    structure = ET.SubElement(root, "ModelStructure")
-    outputs, derivatives, initial = _unknowns(variables)
-    for kind, references in (("Outputs", outputs), ("Derivatives", derivatives), ("InitialUnknowns", initial)):
-        if references:
-            group = ET.SubElement(structure, kind)
-            for reference in references:
+            if fmi == "2.0":
                 ET.SubElement(group, "Unknown", index=str(reference + 1))
+            else:
+                ET.SubElement(group, kind, valueReference=str(reference))

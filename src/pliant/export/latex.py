@@ -82,7 +82,6 @@ def export_latex(
     target, name = Path(folder), export_name(model)
     with placed(target, force) as work:
         (work / f"{name}.tex").write_text(document(model, equations_text(model, digits, limit)), encoding="utf-8")
-        model.robot.save(work / "robot.yaml")
         write_readme(model, "latex", work, ())
     return target
 

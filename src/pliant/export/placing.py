@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +20,12 @@ def require_free(target: Path, force: bool) -> None:
         raise ModelError(f"{target}: exists already; choose another place, or pass force=True (--force) to replace it")
     if target.is_symlink() or not (target.is_dir() or target.is_file()):
         raise ModelError(f"{target}: is neither a file nor a folder of its own; choose another place")
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
+    """Files of a folder by name."""
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 @contextmanager

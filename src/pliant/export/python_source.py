@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.export.c import elements, labels, shown
-from pliant.export.contents import FUNCTIONS, chosen, description, export_name, provenance, tape, template
+from pliant.export.c import elements, shown
+from pliant.export.contents import FUNCTIONS, chosen, export_name, function, labels, module_text, provenance
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
 from pliant.export.statements import Language, write
 from pliant.kernels import Tape
+from pliant.kernels.lanes import LIBRARY_UNARY
 from pliant.model import Model
 from pliant.signatures import checked
 
@@ -25,14 +26,7 @@ def python_constant(x: float) -> str:
     return repr(float(x))
 
 
-_PLAIN = (
-    *("exp", "log", "sqrt", "sin", "cos", "tan", "floor", "ceil", "fabs", "sinh", "cosh", "tanh", "log1p", "expm1"),
-    "sign",
-)
-_RENAMED = {
-    **{"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh"},
-    "atanh": "arctanh",
-}
+_PLAIN = (*LIBRARY_UNARY, "sqrt", "floor", "ceil", "fabs", "sign")
 _OF_TWO = {
     **{"pow": "power", "constpow": "power", "fmod": "fmod", "copysign": "copysign", "fmin": "fmin", "fmax": "fmax"},
     **{"atan2": "arctan2", "hypot": "hypot"},
@@ -40,8 +34,7 @@ _OF_TWO = {
 _COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 NUMPY = Language(
     {
-        **{name: f"np.{name}({{0}})" for name in _PLAIN},
-        **{name: f"np.{ours}({{0}})" for name, ours in _RENAMED.items()},
+        **{name: f"np.{f'arc{name[1:]}' if name[0] == 'a' else name}({{0}})" for name in _PLAIN},
         **{name: f"np.{ours}({{0}}, {{1}})" for name, ours in _OF_TWO.items()},
         **{name: f"(1.0*(({{0}}) {sign} ({{1}})))" for name, sign in _COMPARED.items()},
         "not": "(1.0*(({0}) == 0.0))",
@@ -84,8 +77,8 @@ def export_python(
     """
     target, name, which = Path(folder), export_name(model), chosen(functions)
     with placed(target, force) as work:
-        (work / f"{name}.py").write_text(module(model, {f: tape(model, f) for f in which}), encoding="utf-8")
-        model.robot.save(work / "robot.yaml")
+        tapes = {f: Tape.from_function(function(model, f)) for f in which}
+        (work / f"{name}.py").write_text(module(model, tapes), encoding="utf-8")
         f = shown(which)
         call = f"{', '.join(FUNCTIONS[f].outputs(model))} = arm.{f}({', '.join(FUNCTIONS[f].inputs)})"
         write_readme(model, "python", work, which, call=call + ("   # p=arm.NOMINAL" if model.parameters else ""))
@@ -94,9 +87,8 @@ def export_python(
 
 def module(model: Model, tapes: dict[str, Tape]) -> str:
     """Text of the module."""
-    about = "\n".join(line.replace("\\", "/").replace('"', "'") for line in description(model))
-    head = template("module.py.in").substitute(
-        description=about, name=export_name(model), provenance=repr(provenance(model)),
+    head = module_text(
+        model, "module.py.in", name=export_name(model), provenance=repr(provenance(model)),
         coordinates=repr(model.coordinates), joints=repr(model.joints), parameters=repr(model.parameters),
         nominal=repr(model.nominal_parameters.tolist()), functions=repr(tuple(tapes)),
     )  # fmt: skip

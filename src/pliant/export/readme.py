@@ -22,6 +22,7 @@ WHAT = {
 def write_readme(model: Model, to: str, folder: Path, functions: Sequence[str], **words: Any) -> None:
     """Write `README.md`; `words` fill the placeholders that only one kind of export has."""
     (folder / "README.md").write_text(readme(model, to, functions, **words), encoding="utf-8")
+    model.robot.save(folder / "robot.yaml")
 
 
 def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str:
@@ -69,6 +70,3 @@ def _functions(model: Model, functions: Sequence[str]) -> str:
 
 def _sized(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} ({' x '.join(map(str, shape))})"
-
-
-__all__ = ["again", "readme", "tables", "write_readme"]

@@ -53,7 +53,7 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
 def _scalar(channel: str, value: Any) -> Any:
     value = ca.SX(value)
     if value.shape != (1, 1):
-        raise ModelError(f"sensor {channel!r}: shape {value.shape}; expected one value")
+        raise ModelError(f"sensor {channel!r}: got shape {value.shape}, expected one value")
     return value
 
 

@@ -209,9 +209,7 @@ def _outcome(
     unresolved, spectrum = unresolved_directions(J[: len(data)] * (relative / fitted.scale), fitted.names)
     C = covariance(residuals, u, unresolved, fitted) * np.outer(fitted.scale, fitted.scale)
     freedom = max(1, len(data) - len(u))
-    channels = tuple(
-        Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u)
-    )  # fmt: skip
+    channels = tuple(Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u))
     edge = 1e-6 * fitted.scale
     bound = (values - fitted.lower <= edge) | (fitted.upper - values <= edge)
     known = {path: float(v) for path, v in zip(fitted.names[: fitted.P], values)}

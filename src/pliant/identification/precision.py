@@ -88,9 +88,5 @@ def clock_offsets(residuals: Residuals, u: Array) -> Iterator[tuple[str, float, 
         left = r + shift * d
         spread = np.sqrt(max(float(left @ left), 1e-300) / len(r))
         if abs(shift) * np.sqrt(length) > SIGNIFICANT * spread:
-            yield (
-                residuals.titles[k],
-                shift,
-                spread / np.sqrt(length),
-                (squares - float(left[own] @ left[own])) / squares,
-            )
+            explained = (squares - float(left[own] @ left[own])) / squares
+            yield residuals.titles[k], shift, spread / np.sqrt(length), explained

@@ -244,6 +244,3 @@ def _values(title: str, channel: str, given: Any, times: Array) -> Array:
             "the pair (times, values) for this channel"
         )
     return values
-
-
-__all__ = ["Recording", "Strain"]

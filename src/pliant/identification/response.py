@@ -106,21 +106,7 @@ class Response:
         whole, p, seeds = self._directions()
         f = c.xdot[: self.N]
         slopes = ca.jtimes(f, ca.vertcat(c.x, c.p), seeds)
-        both = ca.densify(ca.vertcat(f, ca.vec(slopes)))
-        traced = ca.Function("variational", [c.t, whole, p], ca.cse([both]), ["t", "x", "p"], ["xdot"])
-        rhs = Kernel(traced)
-        kept: list[Kernel] = [rhs]
-        size = whole.shape[0]
-
-        def jacobian() -> int:
-            outputs = [ca.densify(ca.jacobian(both, whole)), ca.densify(ca.jacobian(both, c.t))]
-            kept.append(Kernel(ca.Function("variational_slopes", [c.t, whole, p], ca.cse(outputs))))
-            return kept[-1].address
-
-        exact = traced.n_instructions() * size < LARGEST_JACOBIAN
-        return Problem(
-            rhs.address, size, p.shape[0], jacobian if exact else None, 0, lambda: traced, owner=kept
-        )  # fmt: skip
+        return Problem.traced("variational", c.t, whole, p, ca.vertcat(f, ca.vec(slopes)), LARGEST_JACOBIAN)
 
     @cached_property
     def _reader(self) -> Kernel:

@@ -96,12 +96,10 @@ def solve(
                 f"method {method!r} has neither events nor a Python function at every stage; "
                 "use dop853, dopri5 or rodas5p, or sample and hold the function"
             )
-        return solve_sundials(
-            problem, run.t0, run.x0, run.p, run.plan, hold, jumps, run.outputs, method, rtol, run.atol, step, progress
-        )
+        return solve_sundials(problem, run, progress)
     state = State(problem, run.t0, run.x0, run.p, callback, n_callback)
     rows = Rows(problem.n, run.outputs, events)
-    driver = _Driver(run, state, rows, hold, jumps, progress, max_steps)
+    driver = _Driver(run, state, rows, progress, max_steps)
     return driver.solution(driver.drive(), time.perf_counter() - begin)
 
 
@@ -109,16 +107,9 @@ class _Driver:
     """Calls the compiled loop chunk by chunk and acts on what it returns."""
 
     def __init__(
-        self,
-        run: Settings,
-        state: State,
-        rows: Rows,
-        hold: Hold | None,
-        jumps: Jumps | None,
-        progress: Callable[[float], None] | None,
-        max_steps: int | None,
+        self, run: Settings, state: State, rows: Rows, progress: Callable[[float], None] | None, max_steps: int | None
     ) -> None:
-        self.run, self.state, self.rows, self.hold, self.jumps = run, state, rows, hold, jumps
+        self.run, self.state, self.rows = run, state, rows
         self.progress, self.max_steps = progress, max_steps
         self.method = run.method
         self.explicit = "dopri5" if run.rtol > 1e-5 else "dop853"
@@ -136,8 +127,8 @@ class _Driver:
         if run.plan.row_at_start >= 0:
             width = run.plan.table.shape[1]
             state.p[run.plan.first : run.plan.first + width] = run.plan.table[run.plan.row_at_start]
-        if self.hold and run.plan.held_at_start:
-            state.hold(self.hold)
+        if run.hold and run.plan.held_at_start:
+            state.hold(run.hold)
         self.rows.start(state, run.t0)
         slope = state.evaluate(run.t0, run.x0)
         if not np.isfinite(slope).all():
@@ -260,13 +251,13 @@ class _Driver:
 
     def _at_break(self) -> None:
         """What Python does at the break that was just crossed: a jump of the state, then a held function."""
-        state, plan = self.state, self.run.plan
+        run, state, plan = self.run, self.state, self.run.plan
         at = int(state.tally[Tally.BREAK]) - 1
-        if self.jumps is not None and plan.jumps[at] >= 0:
-            state.x[:] = self.jumps.function(int(plan.jumps[at]), state.x.copy(), state.p)
+        if run.jumps is not None and plan.jumps[at] >= 0:
+            state.x[:] = run.jumps.function(int(plan.jumps[at]), state.x.copy(), state.p)
             self.rows.amend(state)
-        if self.hold is not None and plan.holds[at]:
-            state.hold(self.hold)
+        if run.hold is not None and plan.holds[at]:
+            state.hold(run.hold)
 
     def _stepper(self) -> Stepper:
         return make_stepper(self.method, self.state, self.run.plan, self.rows, self.run.rtol, self.run.atol)
@@ -324,15 +315,7 @@ class _Driver:
             found = self._measure(self.method, self.run.t1 - self.run.t0, CRAWL_NOISE)
             crawling = bool(found.explicit_steps > CHEAP_STEPS and found.gain >= LEAST_GAIN)
             self.stiffness = found if crawling or self.stiffness is None else self.stiffness
-        return Stats(
-            method=self.method,
-            reason=self.reason,
-            steps=int(tally[Tally.STEPS]),
-            rejected=int(tally[Tally.REJECTED]),
-            rhs=int(tally[Tally.RHS]),
-            jacobians=int(tally[Tally.JACOBIANS]),
-            factorizations=int(tally[Tally.LUS]),
-            wall=wall,
-            crawling=crawling,
-            stiffness=self.stiffness,
-        )
+        counted = (Tally.STEPS, Tally.REJECTED, Tally.RHS, Tally.JACOBIANS, Tally.LUS)
+        steps, rejected, rhs, jacobians, lus = (int(tally[k]) for k in counted)
+        work = (steps, rejected, rhs, jacobians, lus, wall)
+        return Stats(self.method, self.reason, *work, crawling, self.stiffness)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.kernels import Kernel
 
 StageCallback = Callable[[float, Array, Array], None]
 
@@ -51,6 +53,21 @@ class Problem:
                 f"Problem: n = {self.n}, n_parameters = {self.n_parameters}, n_positions = {self.n_positions}; "
                 "expected n >= 1, n_parameters >= 0 and 0 <= 2 n_positions <= n"
             )
+
+    @classmethod
+    def traced(cls, name: str, t: Any, x: Any, p: Any, xdot: Any, largest: float = np.inf) -> Problem:
+        """Of expressions; the exact Jacobian is compiled when a method asks, if it is not too large."""
+        xdot = ca.densify(xdot)
+        function = ca.Function(name, [t, x, p], ca.cse([xdot]), ["t", "x", "p"], ["xdot"])
+        kept = [Kernel(function)]
+
+        def jacobian() -> int:
+            slopes = [ca.densify(ca.jacobian(xdot, x)), ca.densify(ca.jacobian(xdot, t))]
+            kept.append(Kernel(ca.Function(f"{name}_slopes", [t, x, p], ca.cse(slopes))))
+            return kept[-1].address
+
+        n, exact = x.shape[0], function.n_instructions() * x.shape[0] < largest
+        return cls(kept[0].address, n, p.shape[0], jacobian if exact else None, 0, lambda: function, kept)
 
     def jacobian_address(self) -> int:
         """Address of the Jacobian, 0 if there is none."""
@@ -129,10 +146,6 @@ class Events:
     terminal: Any = True
     owner: Any = field(default=None, repr=False)
 
-    def directions(self) -> npt.NDArray[np.int64]:
-        """Direction of each function."""
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(self.direction, dtype=np.int64), (self.count,))).copy()
-
-    def terminals(self) -> npt.NDArray[np.int64]:
-        """1 for each function that stops the run."""
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(self.terminal, dtype=np.int64), (self.count,))).copy()
+    def each(self, values: Any) -> npt.NDArray[np.int64]:
+        """Direction or terminal of every event."""
+        return np.array(np.broadcast_to(values, (self.count,)), dtype=np.int64)

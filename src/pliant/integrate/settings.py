@@ -34,6 +34,8 @@ class Settings:
     atol: Array
     step: float | None
     plan: RunPlan
+    hold: Hold | None
+    jumps: Jumps | None
 
 
 def prepare(
@@ -77,7 +79,8 @@ def prepare(
     if samples and plan.first + plan.table.shape[1] > problem.n_parameters:
         end = plan.first + plan.table.shape[1]
         raise ModelError(f"samples fill p[{plan.first}:{end}], but there are {problem.n_parameters} parameters")
-    return Settings(t0, t1, start, parameters, _output_times(outputs, t0, t1), method, float(rtol), weights, step, plan)
+    times = _output_times(outputs, t0, t1)
+    return Settings(t0, t1, start, parameters, times, method, float(rtol), weights, step, plan, hold, jumps)
 
 
 def _vector(name: str, values: npt.ArrayLike, size: int) -> Array:

@@ -163,8 +163,8 @@ class Rows:
         self.x: Array = np.empty((capacity, n))
         count = events.count if events else 0
         self.g = tuple(np.zeros(count) for _ in range(4))  # before, after, trial, roots
-        self.direction = events.directions() if events else np.empty(0, np.int64)
-        self.terminal = events.terminals() if events else np.empty(0, np.int64)
+        self.direction = events.each(events.direction) if events else np.empty(0, np.int64)
+        self.terminal = events.each(events.terminal) if events else np.empty(0, np.int64)
         self._log(max(16 * count, 1))
 
     def _log(self, capacity: int) -> None:

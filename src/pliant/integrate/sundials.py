@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.integrate.problem import Hold, Jumps, Problem
+from pliant.integrate.problem import Problem
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status
 from pliant.integrate.state import RunPlan
 from pliant.kernels import sides
+
+if TYPE_CHECKING:
+    from pliant.integrate.settings import Settings
 
 MULTISTEP = ("adams", "bdf")
 CHUNKS = 20  # calls into CVODES between two breaks, so that Ctrl-C is heard; each restarts at order one, so not more
@@ -29,16 +32,14 @@ class _Multistep:
     Last states without a tolerance on which nothing depends (the work) are quadratures: they hold no step back.
     """
 
-    def __init__(
-        self, problem: Problem, method: str, rtol: float, atol: Array, step: float | None, smallest: float
-    ) -> None:
+    def __init__(self, problem: Problem, run: Settings, smallest: float) -> None:
         import casadi as ca
 
         if problem.expression is None:
-            raise ModelError(f"method {method!r} needs Problem.expression, a casadi.Function f(t, x, p)")
+            raise ModelError(f"method {run.method!r} needs Problem.expression, a casadi.Function f(t, x, p)")
         is_function = isinstance(problem.expression, ca.Function)
         f = problem.expression if is_function else problem.expression()
-        self.n = _controlled(f, atol)
+        self.n = _controlled(f, run.atol)
         s, x, p = ca.MX.sym("s"), ca.MX.sym("x", self.n), ca.MX.sym("p", problem.n_parameters)
         start, length, early, late = (ca.MX.sym(name) for name in ("start", "length", "early", "late"))
         t = ca.fmax(ca.fmin(start + s * length, late), early)
@@ -48,16 +49,16 @@ class _Multistep:
             "t": s, "x": x, "p": ca.vertcat(p, start, length, early, late), "ode": rates[: self.n],
             "quad": rates[self.n :],
         }  # fmt: skip
-        finite = atol[np.isfinite(atol)]
+        finite = run.atol[np.isfinite(run.atol)]
         self.options: dict[str, Any] = {
-            "linear_multistep_method": method,
-            "reltol": rtol,
+            "linear_multistep_method": run.method,
+            "reltol": run.rtol,
             "abstol": float(finite.min(initial=1.0)),
             "max_num_steps": 1_000_000,
             "show_eval_warnings": False,
             "disable_internal_warnings": True,
         }
-        self.steps = {"min_step_size": smallest, **({"max_step_size": step} if step else {})}
+        self.steps = {"min_step_size": smallest, **({"max_step_size": run.step} if run.step else {})}
         self.counts = {"nsteps": 0, "netfails": 0, "nfevals": 0, "nlinsetups": 0}
         self._made: dict[tuple[float, ...], Any] = {}
 
@@ -83,30 +84,16 @@ def _controlled(f: Any, atol: Array) -> int:
     return int(max(np.flatnonzero(np.isfinite(atol)).max(initial=0), used.max(initial=0))) + 1
 
 
-def solve_sundials(
-    problem: Problem,
-    t0: float,
-    x0: Array,
-    p: Array,
-    plan: RunPlan,
-    hold: Hold | None,
-    jumps: Jumps | None,
-    outputs: Array | None,
-    method: str,
-    rtol: float,
-    atol: Array,
-    step: float | None,
-    progress: Callable[[float], None] | None,
-) -> Solution:
+def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], None] | None) -> Solution:
     """Run adams or bdf over the segments of the plan. Without `outputs` there are 501 rows at equal distances."""
     begin = time.perf_counter()
-    t1 = float(plan.breaks[-1])
-    multistep = _Multistep(problem, method, rtol, atol, step, 4 * float(np.spacing(max(abs(t0), abs(t1)))))
-    times = np.linspace(t0, t1, DEFAULT_ROWS) if outputs is None else outputs
+    t0, t1, plan, hold, jumps = run.t0, run.t1, run.plan, run.hold, run.jumps
+    multistep = _Multistep(problem, run, 4 * float(np.spacing(max(abs(t0), abs(t1)))))
+    times = np.linspace(t0, t1, DEFAULT_ROWS) if run.outputs is None else run.outputs
     rows = np.empty((len(times), problem.n))
     done = int(np.searchsorted(times, t0, side="right"))
-    rows[:done] = x0
-    t, x, p = t0, x0.copy(), p.copy()
+    rows[:done] = run.x0
+    t, x, p = t0, run.x0.copy(), run.p.copy()
     status: Status = "finished"
     message, failure = "", None
     try:
@@ -138,7 +125,7 @@ def solve_sundials(
         message = f"SUNDIALS gave up after t = {t:.6g}: {str(error).strip().splitlines()[-1]}"
     c = multistep.counts
     wall = time.perf_counter() - begin
-    stats = Stats(method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
+    stats = Stats(run.method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
     log = EventLog(np.empty(0), np.empty((0, problem.n)), np.empty(0, np.int64))
     return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -49,22 +50,21 @@ class BatchCode:
         strides = np.array([stride for _, stride in laid], dtype=np.int64)
         targets = np.array([output.ctypes.data for output in outputs], dtype=np.int64)
         tables = (sources.ctypes.data, strides.ctypes.data, targets.ctypes.data)
-        refused: list[bool] = []
-
-        def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
-            scratch, start = aligned(self._scratch_size)
-            while block := next_block():
-                if self._function(*tables, start, *block):
-                    refused.append(True)
-            del scratch
-
         many = count * self._tape_length >= LEAST_SHARED
-        threads.share(work, count, GRAIN, threads.get_threads() if many else 1)
-        return outputs, not refused
+        call = functools.partial(self._function, *tables)
+        return outputs, in_blocks(call, self._scratch_size, count, GRAIN, threads.get_threads() if many else 1)
 
 
-def aligned(size: int) -> tuple[Array, int]:
-    """Memory for `size` doubles, and the aligned address in it."""
-    memory = np.empty(size + ALIGNMENT // 8)
-    start = memory.ctypes.data
-    return memory, start + -start % ALIGNMENT
+def in_blocks(call: Callable[..., int], size: int, count: int, grain: int, most: int) -> bool:
+    """Whether `call(scratch, start, stop)` gave zero for all blocks; a thread has aligned memory for `size` doubles."""
+    refused: list[bool] = []
+
+    def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
+        memory = np.empty(size + ALIGNMENT // 8)
+        scratch = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
+        while block := next_block():
+            if call(scratch, *block):
+                refused.append(True)
+
+    threads.share(work, count, grain, most)
+    return not refused

@@ -124,18 +124,11 @@ def emit(
                 f"These equations have {len(nodes.nodes)} operations; adaptive steps on a GPU take up to "
                 f"{LONGEST_KERNEL[precision]}. Use method='rk4', or device='cpu'."
             )
-        chunks = cuda_chunks.source(
-            operations,
-            chosen.values or 100,
-            _slots(chosen, numbers, 0, shared_bytes),
-            BLOCK,
-            chosen.blocks,
-            chosen.chunk,
-            method.low_storage,
-        )
+        slots, stages = _slots(chosen, numbers, 0, shared_bytes), method.low_storage
+        chunks = cuda_chunks.source(operations, chosen.values or 100, slots, BLOCK, chosen.blocks, chosen.chunk, stages)
         names = tuple(f"chunk{k}" for k in range(chunks.count))
         return Source(chunks.text, chosen, numbers, (n, held, own), False, chunks.shared * BLOCK * numbers.size, names,
-                      tuple(clock for clock, _, _ in method.low_storage), chunks.slots)  # fmt: skip
+                      tuple(clock for clock, _, _ in stages), chunks.slots)  # fmt: skip
     slots = _slots(chosen, numbers, n, shared_bytes) if chosen.strategy == "shared" else 0
     if slots < 0:  # a state too large for shared memory stays in local memory
         chosen, slots = replace(chosen, strategy="registers"), 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import PliantError, UnsupportedModel
+from pliant.errors import PliantError, UnsupportedModel, extra
 from pliant.kernels.step_control import FIRST_ERROR
 
 if TYPE_CHECKING:
@@ -19,12 +19,8 @@ WAVES = 16
 
 def cupy() -> Any:
     """CuPy with a device that answers, or an error that says what is missing."""
-    try:
-        import cupy as cp
-    except ImportError as error:
-        raise PliantError(
-            "device='cuda': CuPy is not installed. Install it with `pip install pliant[gpu]`, or use device='cpu'."
-        ) from error
+    remedy = "CuPy is not installed. Install it with `pip install pliant[gpu]`, or use device='cpu'."
+    cp = extra("cupy", f"device='cuda': {remedy}")
     try:
         count = cp.cuda.runtime.getDeviceCount()
     except Exception as error:
@@ -73,13 +69,7 @@ class DeviceIntegrator:
         return self.cp.array(self.cp.asarray(x).T, dtype=self.dtype, order="C", copy=True)
 
     def __call__(
-        self,
-        X: Any,
-        w: Any,
-        p: Any,
-        plan: TimeSegments,
-        rows: int,
-        settings: tuple[float, float, float, float] | None = None,
+        self, X: Any, w: Any, p: Any, plan: TimeSegments, rows: int, settings: tuple[float, ...] | None = None
     ) -> tuple[Any, Any]:
         """Run the columns of `X` (n, B), which end as final states; gives (rows, n, B) and step counts (2, B)."""
         cp, B = self.cp, X.shape[1]

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pliant.kernels.lower import LARGEST_EXPANDED_POWER
+from pliant.kernels.lower import LARGEST_EXPANDED_POWER, sincos_results
 from pliant.kernels.operations import NAMES
 from pliant.kernels.tape import Tape
 
@@ -108,7 +108,8 @@ class _Builder:
         tape = self.tape
         a, b, constant = tape.a.tolist(), tape.b.tolist(), tape.constant.tolist()
         names = [NAMES[code] for code in tape.op.tolist()]
-        pairs = self._pairs(names, a)
+        pairs = sincos_results(names, a, self.next)
+        self.next += 2 * len(pairs)
         for i, name in enumerate(names):
             if name == "input":
                 self.inputs[i] = a[i]
@@ -145,13 +146,6 @@ class _Builder:
         return {
             i: int(self.tape.a[i]) for i in np.flatnonzero([NAMES[code] == "inv" for code in found.tolist()]).tolist()
         }
-
-    def _pairs(self, names: list[str], a: list[int]) -> dict[int, tuple[int, int]]:
-        found: dict[int, dict[str, int]] = {}
-        for i, name in enumerate(names):
-            if name in ("sin", "cos"):
-                found.setdefault(a[i], {})[name] = i
-        return {angle: (both.get("sin", self._new()), both.get("cos", self._new())) for angle, both in found.items()}
 
     def _new(self) -> int:
         self.next += 1

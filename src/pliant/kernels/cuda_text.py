@@ -12,17 +12,12 @@ from dataclasses import dataclass
 from pliant.errors import UnsupportedModel
 from pliant.kernels.cuda_allocate import Action, Allocation, Reload, Store
 from pliant.kernels.cuda_program import Node, Nodes
+from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY
 
 INFIX = {"add": "+", "sub": "-", "mul": "*"}
 COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-UNARY = frozenset(
-    (
-        *("exp", "log", "sqrt", "tan", "asin", "acos", "atan", "floor", "ceil", "fabs", "erf", "sinh", "cosh", "tanh"),
-        *("asinh", "acosh", "atanh", "log1p", "expm1"),
-    )
-)
-BINARY = frozenset(("pow", "fmod", "copysign", "fmin", "fmax", "atan2", "hypot", "remainder"))
-
+UNARY = frozenset((*LIBRARY_UNARY, "sqrt", "floor", "ceil", "fabs"))
+BINARY = frozenset((*LIBRARY_BINARY, "copysign", "fmin", "fmax"))
 PROLOGUE = """
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 __device__ __forceinline__ double reciprocal(double a) {

@@ -58,16 +58,12 @@ class Kernel:
         names: Sequence[str] | None = None,
     ) -> None:
         if backend not in ("llvm", "vm"):
-            raise ModelError(f"backend: {backend!r} was given, 'llvm' or 'vm' was expected.")
+            raise ModelError(f"backend: got {backend!r}, expected 'llvm' or 'vm'")
         ins, outs = [f.size_in(i) for i in range(f.n_in())], [f.size_out(i) for i in range(f.n_out())]
         self.function = f
         self.backend: Backend = backend
-        self.signature = Signature(
-            name=f.name(),
-            in_names=_names(f, names),
-            in_shapes=_shapes("in_shapes", in_shapes, ins),
-            out_shapes=_shapes("out_shapes", out_shapes, outs),
-        )
+        shapes = _shapes("in_shapes", in_shapes, ins), _shapes("out_shapes", out_shapes, outs)
+        self.signature = Signature(f.name(), _names(f, names), *shapes)
         self._fast: Callable[..., Any] = _refuse
         self._code: llvm.Code | None = None
         self._batch: BatchCode | None = None
@@ -199,7 +195,7 @@ def _pieces(flat: Array, signature: Signature) -> list[Array]:
 def _names(f: ca.Function, names: Sequence[str] | None) -> tuple[str, ...]:
     own = tuple(f.name_in(i) for i in range(f.n_in()))
     if names is not None and len(names) != len(own):
-        raise ModelError(f"names: {len(names)} were given, {len(own)} were expected, one for each of {', '.join(own)}.")
+        raise ModelError(f"names: got {len(names)}, expected {len(own)}, one for each of {', '.join(own)}")
     return own if names is None else tuple(names)
 
 
@@ -209,7 +205,7 @@ def _shapes(name: str, given: Sequence[Shape] | None, sizes: Sequence[tuple[int,
         return tuple((rows,) if columns == 1 else (rows, columns) for rows, columns in sizes)
     shapes = tuple(tuple(shape) for shape in given)
     if [math.prod(shape) for shape in shapes] != [rows * columns for rows, columns in sizes]:
-        raise ModelError(f"{name}: {list(shapes)} was given, as many elements as in {list(sizes)} were expected.")
+        raise ModelError(f"{name}: got {list(shapes)}, expected as many elements as in {list(sizes)}")
     return shapes
 
 

@@ -93,7 +93,7 @@ def _steps(tape: Tape, fma: bool, leaves: dict[int, tuple[str, int | float]]) ->
     names = [NAMES[code] for code in tape.op.tolist()]
     fused = _fusions(names, a, b, _uses(tape)) if fma else {}
     absorbed = set(fused.values())
-    turned = _sincos_results(names, a, len(tape))
+    turned = sincos_results(names, a, len(tape))
     done: set[int] = set()
     for i, name in enumerate(names):
         if i in leaves or i in absorbed:
@@ -138,17 +138,14 @@ def _fused_step(i: int, name: str, product: int, names: list[str], a: list[int],
     return Instruction("fms", (i,), (x, y, b[i]))
 
 
-def _sincos_results(names: list[str], a: list[int], spare: int) -> dict[int, tuple[int, int]]:
+def sincos_results(names: list[str], a: list[int], spare: int) -> dict[int, tuple[int, int]]:
     """Map each angle to the values of its sine and cosine; one that nobody reads gets a spare number."""
     found: dict[int, dict[str, int]] = {}
     for i, name in enumerate(names):
         if name in ("sin", "cos"):
             found.setdefault(a[i], {})[name] = i
-    results = {}
-    for angle, pair in found.items():
-        results[angle] = (pair.get("sin", spare), pair.get("cos", spare + 1))
-        spare += 2
-    return results
+    pairs = enumerate(found.items())
+    return {angle: (p.get("sin", spare + 2 * k), p.get("cos", spare + 2 * k + 1)) for k, (angle, p) in pairs}
 
 
 def _power(i: int, base: int, exponent: int, leaves: dict[int, tuple[str, int | float]]) -> Instruction:

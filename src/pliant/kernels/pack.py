@@ -7,8 +7,8 @@ not touch each other, so that a run has the same bits whatever runs beside it an
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import emit, llvm, sides, threads
-from pliant.kernels.batch import aligned
+from pliant.kernels.batch import in_blocks
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.lower import lower
 from pliant.kernels.operations import INPUT
@@ -80,7 +80,7 @@ class BatchIntegrator:
         self.lanes = Lanes(width) if width else target.pack(len(tape))
         self.n, self.n_held, self.n_own = tape.in_sizes[1:]
         if tape.n_out != self.n:
-            raise ModelError(f"f: {tape.n_out} rates were given for {self.n} states.")
+            raise ModelError(f"f: got {tape.n_out} rates, expected {self.n}, one per state")
         program = lower(tape, target.fma, llvm.PART_LENGTH)
         reads_time = bool(((tape.op == INPUT) & (tape.a == 0)).any())
         self.form = PackForm(method, self.n, self.n_held, self.n_own, program.work_size, self.lanes.width, reads_time)
@@ -103,12 +103,7 @@ class BatchIntegrator:
                    plan.count, plan.row, plan.piece, len(plan.t), settings, counts)  # fmt: skip
         job = table(told)
 
-        def work(next_block: Callable[[], tuple[int, int] | None]) -> None:
-            scratch, start = aligned(self.form.starts[-1] * self.lanes.width)
-            while block := next_block():
-                self._function(job.ctypes.data, start, *block)
-            del scratch
-
-        packs = -(-B // self.lanes.width)
-        threads.share(work, B, self.lanes.width, min(threads.get_threads(), packs))
+        most = min(threads.get_threads(), -(-B // self.lanes.width))
+        size = self.form.starts[-1] * self.lanes.width
+        in_blocks(partial(self._function, job.ctypes.data), size, B, self.lanes.width, most)
         return counts

@@ -43,9 +43,7 @@ def plain(signature: Signature, given: Sequence[Any]) -> list[Array]:
     """Every input as an array of float64 whose last axes have the right shape."""
     if len(given) != len(signature.in_names):
         names = ", ".join(signature.in_names) or "none"
-        raise ModelError(
-            f"{signature.name}: {len(given)} inputs were given, {len(signature.in_names)} were expected: {names}."
-        )
+        raise ModelError(f"{signature.name}: got {len(given)} inputs, expected {len(signature.in_names)}: {names}")
     return [_plain(*item) for item in zip(signature.in_names, signature.in_shapes, given)]
 
 
@@ -53,12 +51,12 @@ def _plain(name: str, shape: Shape, given: Any) -> Array:
     try:
         array = np.asarray(given)
     except (ValueError, TypeError) as error:
-        raise _refused(name, shape, f"{type(given).__name__} that is no array was given ({error})") from error
+        raise _refused(name, shape, f"{type(given).__name__} that is no array ({error})") from error
     if array.dtype.kind not in "fiu":
-        raise _refused(name, shape, f"an array of type {array.dtype} was given")
+        raise _refused(name, shape, f"an array of type {array.dtype}")
     axes = array.ndim - len(shape)
     if axes < 0 or array.shape[axes:] != shape:
-        raise _refused(name, shape, f"an array of shape {array.shape} was given")
+        raise _refused(name, shape, f"an array of shape {array.shape}")
     if array.dtype == np.float64:
         return array
     with np.errstate(over="ignore"):
@@ -66,7 +64,7 @@ def _plain(name: str, shape: Shape, given: Any) -> Array:
 
 
 def _refused(name: str, shape: Shape, given: str) -> ModelError:
-    return ModelError(f"{name}: {given}, real numbers of shape {describe(shape)} were expected.")
+    return ModelError(f"{name}: got {given}, expected real numbers of shape {describe(shape)}")
 
 
 def batch_shape(signature: Signature, arrays: Sequence[Array]) -> Shape:
@@ -111,4 +109,4 @@ def refuse_non_finite(signature: Signature, arrays: Sequence[Array]) -> None:
         finite = np.isfinite(array)
         if not finite.all():
             index = tuple(int(i) for i in np.argwhere(~finite)[0])
-            raise ModelError(f"{name}: {array[index]} was given at index {list(index)}, finite numbers were expected.")
+            raise ModelError(f"{name}: got {array[index]} at index {list(index)}, expected finite numbers")

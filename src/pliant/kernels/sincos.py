@@ -14,7 +14,7 @@ from pliant.kernels.lanes import Lanes
 LIMIT = 1.0e6
 
 TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
-HALF_PI = tuple(float.fromhex(x) for x in ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110"))
+HALF_PI = tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110")))
 #: Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits.
 ROUNDER = 1.5 * 2.0**52
 
@@ -159,10 +159,5 @@ def definition(lanes: Lanes, fma: bool) -> str:
     if not fma:
         names = (("sin", "s"), ("cos", "c"))
         return _function(lanes, [f"%{short}.end = call {T} @lanes_{name}_{s}({T} %x)" for name, short in names])
-    body = [
-        *_reduction(lanes),
-        *_sine_and_cosine(lanes),
-        *_quadrant(lanes),
-        *_far_angles(lanes),
-    ]
+    body = [*_reduction(lanes), *_sine_and_cosine(lanes), *_quadrant(lanes), *_far_angles(lanes)]
     return _function(lanes, body)

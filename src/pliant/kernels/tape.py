@@ -12,18 +12,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import UnsupportedModel
 from pliant.kernels.numbering import Columns, Ints, Numbering
-from pliant.kernels.operations import (
-    ALIAS,
-    BINARY,
-    CODES,
-    CONST,
-    COUNTED_AS,
-    FREE,
-    INPUT,
-    KINDS,
-    NAMES,
-    OUTPUT,
-)
+from pliant.kernels.operations import ALIAS, BINARY, CODES, CONST, COUNTED_AS, FREE, INPUT, KINDS, NAMES, OUTPUT
 
 DIV, INV, MUL = CODES["div"], CODES["inv"], CODES["mul"]
 
@@ -71,18 +60,10 @@ class Tape:
         f = _expanded(f)
         keep = tuple(range(f.n_out())) if outputs is None else tuple(outputs)
         columns, targets = _share_reciprocals(*_number_values(f, keep))
-        op, a, b, constant, targets = _without_dead_code(*columns, targets)
-        return cls(
-            op=op,
-            a=a,
-            b=b,
-            constant=constant,
-            outputs=targets,
-            in_shapes=tuple(f.size_in(i) for i in range(f.n_in())),
-            out_shapes=tuple(f.size_out(i) for i in keep),
-            in_names=tuple(f.name_in(i) for i in range(f.n_in())),
-            out_names=tuple(f.name_out(i) for i in keep),
-        )
+        inputs = range(f.n_in())
+        shapes = tuple(map(f.size_in, inputs)), tuple(map(f.size_out, keep))
+        names = tuple(map(f.name_in, inputs)), tuple(map(f.name_out, keep))
+        return cls(*_without_dead_code(*columns, targets), *shapes, *names)
 
     @property
     def n_in(self) -> int:

@@ -252,6 +252,6 @@ def _refusal(given: str, why: str, host: Processor) -> ModelError:
     example = {"x86_64": ("haswell", "-avx512f"), "aarch64": ("neoverse-n1", "-sve")}.get(host.architecture)
     name, change = (f" (`{word}`)" for word in example) if example else ("", "")
     return ModelError(
-        f"{VARIABLE}: {given!r} was given, expected `{BASELINE}`, LLVM's name of a processor{name}, or changes of "
+        f"{VARIABLE}: got {given!r}, expected `{BASELINE}`, LLVM's name of a processor{name}, or changes of "
         f"this machine's{change}, by commas: {why}."
     )

@@ -23,7 +23,7 @@ def set_threads(n: int | None) -> None:
     """Use `n` threads for batches; None goes back to `PLIANT_THREADS` or else to the processors of this process."""
     global _chosen
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise ModelError(f"threads: {n!r} was given, a whole number of at least 1 was expected.")
+        raise ModelError(f"threads: got {n!r}, expected a whole number of at least 1")
     _chosen = n
 
 
@@ -35,7 +35,7 @@ def get_threads() -> int:
     if not given:
         return processors()
     if not given.isdigit() or int(given) < 1:
-        raise ModelError(f"PLIANT_THREADS: {given!r} was given, a whole number of at least 1 was expected.")
+        raise ModelError(f"PLIANT_THREADS: got {given!r}, expected a whole number of at least 1")
     return int(given)
 
 

@@ -5,14 +5,4 @@ from pliant.scenario.parts import REGISTRY, Part
 from pliant.scenario.scenario import Initial, ModelOptions, Outputs, Scenario, schema
 from pliant.scenario.values import TorqueSamples
 
-__all__ = [
-    "FORMAT",
-    "REGISTRY",
-    "Initial",
-    "ModelOptions",
-    "Outputs",
-    "Part",
-    "Scenario",
-    "TorqueSamples",
-    "schema",
-]
+__all__ = ["FORMAT", "REGISTRY", "Initial", "ModelOptions", "Outputs", "Part", "Scenario", "TorqueSamples", "schema"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,7 @@ def study(name: str) -> Study:
     """A study by name."""
     if name not in NAMES:
         raise ModelError(f"study: got {name!r}, expected one of {', '.join(NAMES)}")
-    found: Study = import_module(f"pliant.studies.{name.replace('-', '_')}").STUDY
-    return found
+    return Study.load(name)
 
 
 def reproduce(
@@ -53,14 +52,16 @@ def reproduce(
     from pliant.studies.report import index
 
     chosen, target = [study(name) for name in names], Path(out)
-    _make(target)
+    with _writing(target):
+        target.mkdir(parents=True, exist_ok=True)
     if jobs > 1 and len(chosen) > 1:
         from pliant.studies.parallel import run_together
 
         found = run_together([one.name for one in chosen], target, quick, tell, jobs)
     else:
         found = {one.name: run_study(one.name, target, quick, tell) for one in chosen}
-    _write(target / "index.html", index(chosen, found, quick))
+    with _writing(target / "index.html") as page:
+        page.write_text(index(chosen, found, quick), encoding="utf-8")
     return found
 
 
@@ -72,33 +73,27 @@ def run_study(name: str, target: Path, quick: bool, tell: Listener | None) -> li
     from pliant.view.style import figure
 
     one, folder = study(name), target / name
-    _make(folder)
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     outcome = one.run(quick, lambda step: tell(name, step) if tell else None)
-    try:
+    with _writing(folder):
         write_parameters(one, outcome, folder / "parameters.yaml", quick)
         write_results(outcome, folder / "results.nc", quick)
         write_checks(one, outcome, folder / "checks.json", quick)
         write_numbers(one, outcome, folder / "numbers.json", quick)
-    except OSError as error:
-        raise PliantError(f"{folder}: cannot write there ({error.strerror or error})") from error
     for drawn in outcome.figures:
         if tell:
             tell(name, f"drawing {drawn.name}")
         files = [folder / f"{drawn.name}.{kind}" for kind in ("png", "svg")]
         figure(plainly(drawn.draw), drawn.width, drawn.height, files)
-    _write(folder / "report.html", report(one, outcome, folder, quick))
+    with _writing(folder / "report.html") as page:
+        page.write_text(report(one, outcome, folder, quick), encoding="utf-8")
     return list(outcome.checks)
 
 
-def _make(folder: Path) -> None:
+@contextmanager
+def _writing(place: Path) -> Iterator[Path]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        yield place
     except OSError as error:
-        raise PliantError(f"{folder}: cannot write there ({error.strerror or error})") from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise PliantError(f"{path}: cannot write there ({error.strerror or error})") from error
+        raise PliantError(f"{place}: cannot write there ({error.strerror or error})") from error

@@ -10,7 +10,7 @@ What a paper prints stands under `published`; a value that we computed by anothe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ import numpy as np
 
 from pliant.timing import Timings
 
+Numbers = Mapping[str, Any]
+"""What was measured, as `judge` reads it."""
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 REPORTED = "reported"
@@ -71,14 +73,7 @@ class Check:
 
 
 def compared(
-    id: str,
-    claim: str,
-    where: str,
-    published: Any,
-    ours: Any,
-    relative: float,
-    reason: str,
-    text: str,
+    id: str, claim: str, where: str, published: Any, ours: Any, relative: float, reason: str, text: str
 ) -> Check:
     """A published number (or list) against ours."""
     theirs, mine = np.asarray(published, dtype=float), np.asarray(ours, dtype=float)
@@ -96,14 +91,7 @@ def claimed(
 
 
 def timed(
-    id: str,
-    claim: str,
-    where: str,
-    published: Any,
-    ours: dict[str, Any],
-    rounds: Sequence[float],
-    reason: str,
-    text: str,
+    id: str, claim: str, where: str, published: Any, ours: dict[str, Any], rounds: list[float], reason: str, text: str
 ) -> Check:
     """A claim that one thing takes longer than another: ratio of their times in each of the rounds, above 1 if so.
 
@@ -143,12 +131,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else str(value)
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)
     return value

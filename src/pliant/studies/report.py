@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +15,14 @@ from pliant.studies.study import Figure, Outcome, Study, Table
 SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", REPORTED: "·", HOLDS: "✓", FAILS: "✗"}
 CLASSES = {REPRODUCED: "good", NOT_REPRODUCED: "bad", REPORTED: "plain", HOLDS: "good", FAILS: "bad"}
 
-CSS = """
-:root { color-scheme: light; }
-body { font: 16px/1.55 Georgia, "Times New Roman", serif; color: #1a1a1a; max-width: 54rem; margin: 2.5rem auto;
-  padding: 0 1.2rem; }
-h1, h2, h3, th, .badge, figcaption b, nav { font-family: "Helvetica Neue", Arial, sans-serif; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin-bottom: .3rem; }
-h2 { font-size: 1.25rem; margin-top: 2.6rem; border-bottom: 1px solid #ccc; padding-bottom: .2rem; }
-h3 { font-size: 1rem; margin: 1.7rem 0 .3rem; }
-.source { color: #555; font-style: italic; margin-top: 0; }
-table { border-collapse: collapse; margin: .8rem 0 1.4rem; font-size: .86rem; width: 100%; }
-th, td { padding: .25rem .55rem; text-align: left; vertical-align: top; border-bottom: 1px solid #e3e3e3; }
-th { border-bottom: 1.5px solid #444; font-size: .78rem; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-figure { margin: 1.6rem 0; } figure img { max-width: 100%; height: auto; }
-figcaption { font-size: .9rem; color: #333; }
-.badge { display: inline-block; font-size: .74rem; padding: .05rem .5rem; border-radius: .8rem; border: 1px solid;
-  white-space: nowrap; }
-.good { color: #0b5d2a; background: #e6f4ea; }
-.bad { color: #8a1c1c; background: #fdeaea; } .plain { color: #444; background: #f0f0f0; }
-.facts { font-size: .86rem; color: #333; margin: .2rem 0; } .note { font-size: .86rem; color: #444; }
-nav a { margin-right: 1rem; } .wide { overflow-x: auto; }
-@media print { body { max-width: none; } figure, tr { break-inside: avoid; } }
-"""
-
 
 def page(title: str, body: str) -> str:
     """A complete HTML document."""
+    style = (files("pliant.studies") / "report.css").read_text(encoding="utf-8")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{CSS}</style></head>\n<body>\n{body}\n</body></html>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
 
 
@@ -125,8 +103,7 @@ def _overview(checks: Sequence[Check]) -> str:
 
 def _claim(check: Check) -> str:
     facts = [("where", check.where), ("published", check.published), ("ours", check.ours)]
-    facts += [("our reference", check.reference)]
-    facts += [("tolerance", check.tolerance), ("because", check.reason)]
+    facts += [("our reference", check.reference), ("tolerance", check.tolerance), ("because", check.reason)]
     lines = " &nbsp;·&nbsp; ".join(f"<b>{name}</b> {escape(show(value))}" for name, value in facts if value is not None)
     return (
         f'<h3 id="{escape(check.id)}">{escape(check.claim)}</h3>\n<p class="facts">{badge(check.verdict)} {lines}</p>\n'

@@ -1,8 +1,8 @@
 """What a study is: parameters, runs that measure, a judge that compares, and the folder that the outcome is written to.
 
-Measuring and judging are apart: `perform` makes every run and puts every number that a verdict rests on into
-`numbers`, plain data; `judge` is a function of those numbers alone. So a wrong number can be planted, and the verdict
-must turn; and whoever doubts a verdict finds in `numbers.json` all that it follows from.
+Measuring and judging are apart: `perform` makes every run, `measure` gives every number that a verdict rests on, plain
+data; `judge` is a function of those numbers alone. So a wrong number can be planted, and the verdict must turn; and
+whoever doubts a verdict finds in `numbers.json` all that it follows from.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -47,15 +49,12 @@ class Table:
     note: str = ""
 
 
-class Runs(Protocol):
-    """What was run: settings, histories by name (runs or plain arrays), and the numbers that verdicts rest on."""
+@dataclass
+class StudyRuns:
+    """What was run: settings, and the numbers that verdicts rest on; studies add `histories`, runs or plain arrays."""
 
     settings: dict[str, Any]
-    numbers: dict[str, Any]
-
-    @property
-    def histories(self) -> Mapping[str, Result | Mapping[str, Any]]:
-        """Runs and plain arrays by name."""
+    numbers: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,9 @@ class Study:
     steps : (quick, full)
         How often a run tells of its progress.
     perform : function of (quick, tell)
-        Makes every run and measures every number.
+        Makes every run.
+    measure : function of the runs
+        Every number that a verdict rests on, where it was not found on the way.
     judge : function of the numbers
         All checks.
     illustrate, tabulate : functions of the runs
@@ -101,13 +102,30 @@ class Study:
     chosen: Sequence[tuple[str, str]]
     steps: tuple[int, int]
     perform: Callable[[bool, Tell], Any]
+    measure: Callable[[Any], Mapping[str, Any]]
     judge: Callable[[Mapping[str, Any]], list[Check]]
     illustrate: Callable[[Any], list[Figure]]
     tabulate: Callable[[Any], list[Table]]
 
+    @classmethod
+    def load(cls, name: str) -> Study:
+        """The study of a folder: what its study.yaml states, with numbers of its files in braces, and what those do."""
+        import yaml
+
+        package = f"pliant.studies.{name.replace('-', '_')}"
+        parts = ("runs", "measures", "checks", "figures")
+        runs, measures, checks, figures = (import_module(f"{package}.{part}") for part in parts)
+        about = yaml.safe_load((files(package) / "study.yaml").read_text(encoding="utf-8"))
+        known = vars(figures) | vars(runs)
+        about["chosen"] = [(what, choice.format_map(known)) for what, choice in about["chosen"].items()]
+        return cls(name, **about, perform=runs.perform, measure=measures.measure, judge=checks.judge,
+                   illustrate=figures.illustrate, tabulate=figures.tabulate)  # fmt: skip
+
     def run(self, quick: bool, tell: Tell) -> Outcome:
         """All experiments of the paper, judged and drawn."""
-        runs: Runs = self.perform(quick, tell)
+        runs = self.perform(quick, tell)
+        tell("measuring")
+        runs.numbers |= self.measure(runs)
         numbers = plain(runs.numbers)
         checks, figures, tables = self.judge(numbers), self.illustrate(runs), self.tabulate(runs)
         return Outcome(checks, figures, tables, runs.histories, runs.settings, numbers)

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
+from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra
 from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
@@ -106,12 +106,6 @@ def _torques(batch: Any, points: Points, torque: Any, count: int) -> Any:
 # ------------------------------------------------------------------------------------------------------- processes
 
 
-def here(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
-    """One after the other, in this process."""
-    for point in todo:
-        yield points.run(point)
-
-
 def in_processes(
     study: SweepStudy, todo: Sequence[int], workers: int, function: UserFunction | None
 ) -> Iterator[Outcomes]:
@@ -156,15 +150,11 @@ def on_cluster(
     study: SweepStudy, todo: Sequence[int], scheduler: str, function: UserFunction | None, patience: float = 10.0
 ) -> Iterator[Outcomes]:
     """A Dask cluster; points of workers that die are run by others."""
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise UnsupportedModel(
-            "--scheduler needs Dask, which is not installed; run: pip install 'pliant[sweep]'"
-        ) from None
+    remedy = "--scheduler needs Dask, which is not installed; run: pip install 'pliant[sweep]'"
+    dask = extra("distributed", remedy, UnsupportedModel)
     try:
         # never the default of the process: saving a file would then ask the cluster for a lock
-        client: Any = Client(scheduler, timeout=patience, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = dask.Client(scheduler, timeout=patience, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ModelError(
             f"scheduler: {scheduler!r} cannot be reached ({error}); expected the address of a running Dask scheduler, "
@@ -172,7 +162,7 @@ def on_cluster(
         ) from None
     try:
         text, waiting, of = json.dumps(study.to_dict()), iter(todo), {}
-        stream: Any = as_completed([], loop=client.loop, raise_errors=False)  # type: ignore[no-untyped-call]
+        stream = dask.as_completed([], loop=client.loop, raise_errors=False)
 
         def submit(count: int) -> None:
             for point in islice(waiting, count):

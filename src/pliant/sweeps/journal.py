@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,17 +88,13 @@ class Journal:
             ) from error
 
     def _undo(self, place: int) -> None:
-        try:
+        with suppress(OSError):  # the next reader drops the torn line
             os.ftruncate(self._file.fileno(), place)
-        except OSError:
-            return  # the next reader drops the torn line
 
     def close(self) -> None:
         """Let go of the file."""
-        try:
+        with suppress(OSError):  # what could not be flushed has been reported
             self._file.close()
-        except OSError:
-            return  # what could not be flushed has been reported
 
 
 def _outcomes(entry: Any, total: int) -> Outcomes:
@@ -112,6 +109,3 @@ def _outcomes(entry: Any, total: int) -> Outcomes:
     if not all(0 <= point < total for point in found.of):
         raise ValueError("a point that the study has not")
     return found
-
-
-__all__ = ["NAME", "Journal"]

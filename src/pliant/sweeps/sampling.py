@@ -14,7 +14,6 @@ from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Description, angle, sequence
 
 MOST_POINTS = 10_000_000
-METHODS = ("grid", "random", "sobol", "latin-hypercube")
 
 
 def _values(value: Any) -> Any:

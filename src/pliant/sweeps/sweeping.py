@@ -101,7 +101,7 @@ def _engine(points: Points, workers: int | None, scheduler: str | None) -> Engin
         return lambda todo: engines.in_batches(points, todo)
     count = processors() if workers is None else workers
     if count == 1:
-        return lambda todo: engines.here(points, todo)
+        return lambda todo: map(points.run, todo)
     return lambda todo: engines.in_processes(study, todo, count, points.function)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.options import JointsName
@@ -64,8 +63,8 @@ def frequency_map(
     if joint not in model.joints:
         raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")
     if positions.ndim != 1 or len(positions) < 2 or not np.isfinite(positions).all():
-        raise ModelError(f"values: shape {positions.shape}; expected at least two finite positions (K,)")
-    curves = _frequencies(model, joint, positions, at or {}, joints)[:, :count]
+        raise ModelError(f"values: got shape {positions.shape}, expected at least two finite positions (K,)")
+    curves = np.array([model.frequencies({**(at or {}), joint: float(x)}, joints) for x in positions])[:, :count]
     unit, scale = position_unit(model.robot, joint)
     panel = Panel(
         "frequencies of the arm", Quantity(f"frequency, joints {joints}", "Hz"),
@@ -73,8 +72,3 @@ def frequency_map(
         x=Quantity(joint, unit), span="from zero",
     )  # fmt: skip
     return panels_figure([panel], path)
-
-
-def _frequencies(model: Model, joint: str, positions: Array, at: Mapping[str, float], joints: JointsName) -> Array:
-    """(K, modes) Hz."""
-    return np.array([model.frequencies({**at, joint: float(value)}, joints) for value in positions])

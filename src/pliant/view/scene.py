@@ -165,10 +165,7 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history
     length = [float(np.linalg.norm(part.straight[0, -1] - part.straight[0, 0])) for part in deformed]
     offsets = [float(np.linalg.norm(part.origin[:3, 3])) for part in deformed]
     reach = sum(length) + sum(offsets) or 1.0
-    links = [
-        _link(model, k, part, np.atleast_2d(q), reach, history)
-        for k, part in enumerate(deformed)
-    ]  # fmt: skip
+    links = [_link(model, k, part, np.atleast_2d(q), reach, history) for k, part in enumerate(deformed)]
     gravity = np.asarray(model.robot.gravity, dtype=float)
     pull = float(np.linalg.norm(gravity))
     up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])

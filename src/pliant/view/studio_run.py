@@ -124,12 +124,8 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
     if choices.controller == "lqr":
         where = goal if choices.manoeuvre.startswith("move") else start
         weight = choices.bandwidth**2
-        return {
-            "type": "lqr",
-            "joints": where,
-            "Q": {"joints": weight, "flexible": weight, "rates": 1.0},
-            "R": 0.01,
-        }, {}
+        Q = {"joints": weight, "flexible": weight, "rates": 1.0}
+        return {"type": "lqr", "joints": where, "Q": Q, "R": 0.01}, {}
     if choices.controller == "none":
         return None, {}
     motion = {}
@@ -157,9 +153,7 @@ def scenario(choices: Choices) -> Scenario:
     check(choices)
     plain, values = structure(choices), numbers(choices)
     robot, free = plain.replace(values), _free_paths(plain, values, choices)
-    nominal = plain.replace(
-        {path: value for path, value in values.items() if path not in free}
-    )  # whose gains a run has
+    nominal = plain.replace({k: value for k, value in values.items() if k not in free})  # whose gains a run has
     model = nominal.model(FORMULATIONS[choices.formulation], stiffening=choices.stiffening)
     controller, motion = drive(choices, model)
     data: Any = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, extra
 from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.view.figure_data import strain_text
@@ -151,10 +151,5 @@ def _ffmpeg() -> str:
     found = shutil.which("ffmpeg")
     if found:
         return found
-    try:
-        from imageio_ffmpeg import get_ffmpeg_exe
-    except ImportError as error:
-        raise PliantError(
-            'an .mp4 needs ffmpeg: install it, or pip install "pliant[video]"; a .gif needs nothing'
-        ) from error
-    return str(get_ffmpeg_exe())
+    remedy = 'an .mp4 needs ffmpeg: install it, or pip install "pliant[video]"; a .gif needs nothing'
+    return str(extra("imageio_ffmpeg", remedy).get_ffmpeg_exe())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import PliantError
+from pliant.errors import extra
 from pliant.runs.results import Result
 from pliant.view.scene import scene_of
 from pliant.view.stage import Stage
@@ -14,11 +14,7 @@ from pliant.view.stage import Stage
 
 def viser() -> Any:
     """The library, or a message that says how to get it."""
-    try:
-        import viser as found
-    except ImportError as error:
-        raise PliantError('the viewer needs viser: pip install "pliant[studio]"') from error
-    return found
+    return extra("viser", 'the viewer needs viser: pip install "pliant[studio]"')
 
 
 def start_server(port: int, host: str = "127.0.0.1", label: str = "pliant") -> Any:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
-from pliant.studies.checks import Check, below, claimed, reported, required, timed
+from pliant.studies.checks import Check, Numbers, below, claimed, reported, required, timed
 from pliant.timing import Timings
-
-Numbers = Mapping[str, Any]
 
 LINE, SMALL = 0.02, 0.05
 """Differences over the range of a curve: a line of 0.4 mm in a panel of 20 mm, and what a magnified inset is for."""

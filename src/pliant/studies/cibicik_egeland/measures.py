@@ -17,6 +17,7 @@ from pliant.runs.results import Result
 from pliant.studies.cibicik_egeland import statics
 from pliant.studies.cibicik_egeland.runs import FINAL, FLEXIBLE, RATES, START, Runs, arm
 from pliant.studies.evaluation import mass_matrix
+from pliant.studies.flexible_joints.beam import first_frequency
 
 SLEWING = 3.0
 """When the second command comes (s)."""
@@ -35,7 +36,7 @@ def measure(runs: Runs) -> dict[str, Any]:
         "apart": {name: _apart(runs, name) for name in ("damped", "undamped", *RATES) if _has(runs, name)},
         "haste": _haste(runs),
         "spin": {f"{speed:g}": run.stats.status == "event" for speed, run in runs.spins.items()},
-        "first frequency": _first_frequency(),
+        "first frequency": first_frequency(),
         "times": _times(runs),
         "operations": {name: op["mul"] + op["div"] for name, op in runs.operations.items()},
     }  # fmt: skip
@@ -99,13 +100,6 @@ def _forces_and_inertia(model: Model) -> ca.Function:
     symbols = [ca.SX.sym(name, model.n) for name in ("q", "qd", "qdd")]
     found = [model.equations.inverse_dynamics(*symbols), ca.densify(model.equations.mass_matrix(symbols[0]))]
     return ca.Function("equations", [*symbols, model.parameter_symbols], found)
-
-
-def _first_frequency() -> float:
-    """omega_1 of the spinning beam at rest (rad/s), from its formula."""
-    from pliant.studies.flexible_joints.beam import first_frequency
-
-    return first_frequency()
 
 
 # ---------------------------------------------------------------------------------------------------------- manoeuvre

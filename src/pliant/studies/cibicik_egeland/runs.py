@@ -19,8 +19,9 @@ from pliant.model import Model
 from pliant.options import FormulationName
 from pliant.robot import Robot, Shapes, load
 from pliant.runs.results import Result
-from pliant.runs.simulation import Event, simulate
-from pliant.studies.study import Tell
+from pliant.runs.simulation import simulate
+from pliant.studies.flexible_joints.runs import spin_up
+from pliant.studies.study import StudyRuns, Tell
 from pliant.timing import TURNS, Effort, Timings, alternating
 
 START = (0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6)
@@ -38,30 +39,6 @@ HASTY = (8.0, 8.0, 8.0, 8.0)
 SPINS = (2.90, 2.92)
 LONG_TURNS = Effort(rounds=7, seconds=0.2, most=20.0)
 
-GIVEN = {
-    "lengths": "0.26, 2.00, 1.80, 0.24 m",
-    "masses": "m1 15.5, m4 3.56 kg; links 2 and 3 steel tubes, A 707 mm^2, I 181132 mm^4, rho 7850 kg/m^3",
-    "elasticity": "E 210, G 80.8 GPa",
-    "shapes": "two modes each of torsion, xy and xz bending; rotary inertia of sections",
-    "start": "q = (0, pi/6, 2 pi/3, pi/6), undeformed, at rest",
-    "manoeuvre": "at 0.5 s q2, q3, q4 -> pi/3; at 3 s q1 -> pi/4; end at 6 s",
-    "CPU time": "nonlinear 3901 s, linearised 314 s, optimised 14 s; derivatives 11 s against 181 s",
-}
-CHOSEN = (
-    ("controller", "PD on the joints, K_p = M_jj w^2, K_d = 2 w M_jj with M_jj of the arm at the start, and the torque "
-     "that carries the undeformed arm at the commanded pose; w = 6 rad/s, at the wrist 30 rad/s. The wrist moves the "
-     "tool alone, 0.07 kg m^2: with 6 rad/s it would have 2.6 N m/rad against a tool whose weight turns it with up to "
-     "4.3 N m. Other gains are run beside it"),
-    ("boundary loads of the bending modes", "masses alone: link 3 the tool, link 2 link 3 and the tool"),
-    ("scale of the modes", "1 at the tip"),
-    ("structural damping", "1 % of critical in every mode: the paper mentions none, but says that values do not change "
-     "afterwards, which needs some; an undamped run is judged as well"),
-    ("offset between frames 1 and 2", "joint 2 stands 0.26 m above the base on the slewing axis"),
-    ("the nonlinear model", "for the curves our O(n) recursion; for the time of one model against the other our "
-     "Gibbs-Appell, which forms a matrix and solves it as the linearised model does"),
-    ("integration", "DOP853, rtol 1e-8"),
-)  # fmt: skip
-
 
 class Commands(Trajectory):
     """Desired joint positions: steps at 0.5 and 3 s."""
@@ -76,11 +53,9 @@ class Commands(Trajectory):
 
 
 @dataclass
-class Runs:
+class Runs(StudyRuns):
     """What was run."""
 
-    settings: dict[str, Any]
-    numbers: dict[str, Any] = field(default_factory=dict)
     histories: dict[str, Result] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
     times: dict[str, Timings] = field(default_factory=dict)
@@ -104,9 +79,7 @@ def arm(damping: float) -> Robot:
 
 
 def perform(quick: bool, tell: Tell) -> Runs:
-    """Every run of the study, and what is measured on them."""
-    from pliant.studies.cibicik_egeland.measures import measure
-
+    """Every run of the study."""
     runs = Runs({"damping": 0.01, "duration": 6.0, "rtol": 1e-8, "output_step": 2e-3 if quick else 1e-3})
     robot = arm(runs.settings["damping"])
     effort = TURNS if quick else LONG_TURNS
@@ -129,8 +102,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
     for speed in SPINS:
         tell(f"dual screws on a spinning beam, {speed:g} rad/s")
         runs.spins[speed] = spin(speed)
-    tell("measuring")
-    runs.numbers = measure(runs)
     return runs
 
 
@@ -159,11 +130,11 @@ def law(rates: tuple[float, ...]) -> PD:
 
 def manoeuvre(model: Model, controller: PD, settings: dict[str, Any], duration: float | None = None) -> Result:
     """The manoeuvre, whole or its first seconds; with the same controller a second time, everything is compiled."""
-    q0 = np.concatenate([START, np.zeros(model.n - 4)])
+    t_end = duration or settings["duration"]
     options: dict[str, Any] = {"method": "dop853", "rtol": settings["rtol"], "output_step": settings["output_step"]}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "dop853 is held back")  # by torsion at 1.3 kHz; both models shall step alike
-        return simulate(model, duration or settings["duration"], q0, controller=controller, progress=False, **options)
+        return simulate(model, t_end, START, controller=controller, progress=False, **options)
 
 
 def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
@@ -201,11 +172,4 @@ def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
 def spin(speed: float) -> Result:
     """Beam of [ZZZ] spun up by dual screws, which have no stiffening."""
     model = load("spin-up").replace({"links.arm.shapes": Shapes(bending_y=2)}).model("dual-screw")
-    T = 15.0
-
-    def angle(t: Any) -> Any:
-        during = speed / T * (t**2 / 2 + (T / (2 * np.pi)) ** 2 * (ca.cos(2 * np.pi * t / T) - 1))
-        return ca.if_else(t < T, during, speed * (t - T / 2))
-
-    far = Event("diverged", lambda t, q, qd: q[1] ** 2 - 1e6, direction=1)
-    return simulate(model, 60.0, motion={"arm": angle}, events=[far], output_step=0.02, progress=False)
+    return spin_up(model, speed, 60.0)

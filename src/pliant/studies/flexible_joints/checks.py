@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
-from pliant.studies.checks import Check, below, claimed, compared, reported, required
-
-Numbers = Mapping[str, Any]
+from pliant.studies.checks import Check, Numbers, below, claimed, compared, reported, required
 
 VISIBLE, OBVIOUS = 0.01, 0.05
 """Differences over the largest value: about the width of a line in a printed figure, and five of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def illustrate(runs: Runs) -> list[Figure]:
         _spins(runs, "fig05", caption.format(5, "above 3 rad/s"), [s for s in speeds if s in (8.0, 10.0)]),
         Figure("fig08", "Fig. 8 of the paper: motion of the arm dropping under gravity, motors free, high-order model, "
                "seen from the side; grey to black as time goes on, circles are joints. At 2 s the elbow snaps "
-               "straight.", _drop(runs), 4.4, 3.6),
+               "straight.", partial(_drop, runs), 4.4, 3.6),
     ]  # fmt: skip
     boom: tuple[tuple[str, str, Quantity], ...] = (
         ("torsional angle of the first joint", "$\\epsilon_1$ (mrad)", lambda r: 1e3 * twist(r, JOINTS[0])),
@@ -47,13 +48,13 @@ def illustrate(runs: Runs) -> list[Figure]:
         )
         short = 0.1 if number == 9 else 2.0
         caption += f" On the left the first {short:g} s of a vibration that goes on." if number == 9 else ""
-        found.append(Figure(f"fig{number:02d}", caption, _rotors(runs, label, quantity, short), 2.6))
+        found.append(Figure(f"fig{number:02d}", caption, partial(_rotors, runs, label, quantity, short), 2.6))
     for number, joint in enumerate(JOINTS, start=14):
         caption = (
             f"Fig. {number} of the paper: angle of joint {number - 13} for four joint stiffnesses (MN m/rad) and rigid "
             f"joints, motors free (left) and held (right{BEGINNING.get(number - 13, ('', 0.0))[0]})."
         )
-        found.append(Figure(f"fig{number}", caption, _joint(runs, number - 13, joint), 2.6))
+        found.append(Figure(f"fig{number}", caption, partial(_joint, runs, number - 13, joint), 2.6))
     return found
 
 
@@ -79,68 +80,54 @@ def _spins(runs: Runs, name: str, caption: str, speeds: Sequence[float]) -> Figu
     return Figure(name, caption, draw, 0.7 + 1.9 * len(speeds))
 
 
-def _drop(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        run = runs.falls["long"]
-        rows = [int(np.argmin(np.abs(run.t - t))) for t in (0, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2)]
-        corners = skeleton(run.model, run.q[rows], run.parameters)
-        axes = page.subplots()
-        for k, (row, points) in enumerate(zip(rows, corners)):
-            grey = str(0.75 - 0.75 * k / (len(rows) - 1))
-            axes.plot(points[:, 0], points[:, 1], "-", color=grey, linewidth=1.6)
-            axes.plot(points[::2, 0], points[::2, 1], "o", color=grey, markersize=3)
-            axes.annotate(f"{run.t[row]:.3g} s", points[-1, :2], xytext=(4, 0), textcoords="offset points",
-                          fontsize=7.5, va="center")  # fmt: skip
-        axes.plot(
-            run.tip[: rows[-1], 0], run.tip[: rows[-1], 1], color="#0072B2", linestyle=(0, (1, 1.3)), linewidth=0.9
-        )
-        axes.set_aspect("equal", adjustable="box")
-        axes.margins(x=0.12, y=0.05)
-        axes.set_xlabel("X (m)")
-        axes.set_ylabel("Y (m)")
-
-    return draw
+def _drop(runs: Runs, page: Any) -> None:
+    run = runs.falls["long"]
+    rows = [int(np.argmin(np.abs(run.t - t))) for t in (0, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2)]
+    corners = skeleton(run.model, run.q[rows], run.parameters)
+    axes = page.subplots()
+    for k, (row, points) in enumerate(zip(rows, corners)):
+        grey = str(0.75 - 0.75 * k / (len(rows) - 1))
+        axes.plot(points[:, 0], points[:, 1], "-", color=grey, linewidth=1.6)
+        axes.plot(points[::2, 0], points[::2, 1], "o", color=grey, markersize=3)
+        axes.annotate(f"{run.t[row]:.3g} s", points[-1, :2], xytext=(4, 0), textcoords="offset points",
+                      fontsize=7.5, va="center")  # fmt: skip
+    axes.plot(run.tip[: rows[-1], 0], run.tip[: rows[-1], 1], color="#0072B2", linestyle=(0, (1, 1.3)), linewidth=0.9)
+    axes.set_aspect("equal", adjustable="box")
+    axes.margins(x=0.12, y=0.05)
+    axes.set(xlabel="X (m)", ylabel="Y (m)")
 
 
-def _rotors(runs: Runs, label: str, quantity: Quantity, stiff_until: float) -> Callable[[Any], None]:
+def _rotors(runs: Runs, label: str, quantity: Quantity, stiff_until: float, page: Any) -> None:
     """Stiff joints, until a time, beside soft ones."""
-
-    def draw(page: Any) -> None:
-        row = page.subplots(1, 2)
-        for axes, reading, until in zip(row, READINGS, (stiff_until, np.inf)):
-            for J, style in zip(INERTIAS, MANY):
-                run = runs.falls[f"rotor {J:g}, {reading}"]
-                shown = run.t <= until
-                axes.plot(run.t[shown], quantity(run)[shown], label=f"rotors {J:g} kg m²", **style)
-            axes.set_title(f"joints 2.66 {reading}/rad", fontsize=8.5)
-            time_axis(axes)
-        row[0].set_ylabel(label)
-        shared_legend(page, row[0])
-
-    return draw
+    row = page.subplots(1, 2)
+    for axes, reading, until in zip(row, READINGS, (stiff_until, np.inf)):
+        for J, style in zip(INERTIAS, MANY):
+            run = runs.falls[f"rotor {J:g}, {reading}"]
+            shown = run.t <= until
+            axes.plot(run.t[shown], quantity(run)[shown], label=f"rotors {J:g} kg m²", **style)
+        axes.set_title(f"joints 2.66 {reading}/rad", fontsize=8.5)
+        time_axis(axes)
+    row[0].set_ylabel(label)
+    shared_legend(page, row[0])
 
 
-def _joint(runs: Runs, number: int, joint: str) -> Callable[[Any], None]:
+def _joint(runs: Runs, number: int, joint: str, page: Any) -> None:
     """Link angle with free motors, and with held ones: of the wrist's yaw and roll, the beginning of a vibration."""
     until = BEGINNING.get(number, ("", np.inf))[1]
-
-    def draw(page: Any) -> None:
-        row = page.subplots(1, 2)
-        for axes, (title, sweep) in zip(row, (("motors free", runs.falls), ("motors held", runs.braked))):
-            run = sweep["rigid joints"]
+    row = page.subplots(1, 2)
+    for axes, (title, sweep) in zip(row, (("motors free", runs.falls), ("motors held", runs.braked))):
+        run = sweep["rigid joints"]
+        shown = run.t <= (until if sweep is runs.braked else np.inf)
+        axes.plot(run.t[shown], np.degrees(run[joint])[shown], label="rigid joints", color="0.8", linewidth=3.2)
+        for K, style in zip(STIFFNESSES, MANY):
+            run = sweep[f"stiffness {K:.2f} MN m"]
             shown = run.t <= (until if sweep is runs.braked else np.inf)
-            axes.plot(run.t[shown], np.degrees(run[joint])[shown], label="rigid joints", color="0.8", linewidth=3.2)
-            for K, style in zip(STIFFNESSES, MANY):
-                run = sweep[f"stiffness {K:.2f} MN m"]
-                shown = run.t <= (until if sweep is runs.braked else np.inf)
-                thin = {**style, "linewidth": min(style["linewidth"], 1.4)}
-                axes.plot(run.t[shown], np.degrees(run[joint])[shown], label=f"{K:.2f}", **thin)
-            axes.set_title(title, fontsize=8.5)
-            time_axis(axes)
-        row[0].set_ylabel(f"$q_{{2,{number}}}$ (deg)")
-        shared_legend(page, row[0])
-
-    return draw
+            thin = {**style, "linewidth": min(style["linewidth"], 1.4)}
+            axes.plot(run.t[shown], np.degrees(run[joint])[shown], label=f"{K:.2f}", **thin)
+        axes.set_title(title, fontsize=8.5)
+        time_axis(axes)
+    row[0].set_ylabel(f"$q_{{2,{number}}}$ (deg)")
+    shared_legend(page, row[0])
 
 
 def tabulate(runs: Runs) -> list[Table]:

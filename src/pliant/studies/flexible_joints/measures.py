@@ -14,11 +14,9 @@ from pliant.studies.flexible_joints import beam
 from pliant.studies.flexible_joints.runs import (
     BOOMS,
     DIVERGED,
+    EAS,
     HEAVY,
     INERTIAS,
-    ORDERS,
-    PHYSICAL_EA,
-    PRINTED_EA,
     READINGS,
     SPIN_UP,
     STIFFNESSES,
@@ -37,7 +35,7 @@ TIP = ("u_x", "v_y", "w_z", "theta_x")
 def measure(runs: Runs) -> dict[str, Any]:
     """Every number that a verdict rests on."""
     return {
-        "beam": _beam(),
+        "beam": {"frequency (Hz)": float(spinning("zero").frequencies()[0]), "formula": beam.first_frequency()},
         "spins": _spins(runs),
         "threshold": {f"{s:g}": {"diverged": diverged(runs.spins["zero", s])} for s in THRESHOLD},
         "references": {order: {f"{s:g}": _reference(runs, order, s) for o, s in runs.references if o == order}
@@ -71,16 +69,12 @@ def residual(run: Result) -> float:
     return float(np.ptp(tip(run)[after if after.any() else slice(None)]) / 2)
 
 
-def _beam() -> dict[str, float]:
-    return {"frequency (Hz)": float(spinning("zero").frequencies()[0]), "formula": beam.first_frequency()}
-
-
 def _spins(runs: Runs) -> dict[str, Any]:
-    found: dict[str, Any] = {order: {} for order in ORDERS}
+    found: dict[str, Any] = {}
     for (order, speed), run in runs.spins.items():
         if speed not in THRESHOLD:
             values = tip(run)
-            found[order][f"{speed:g}"] = {
+            found.setdefault(order, {})[f"{speed:g}"] = {
                 "diverged": diverged(run),
                 "peak (m)": float(values.min()),
                 "at (s)": float(run.t[values.argmin()]),
@@ -230,7 +224,7 @@ def _fall(runs: Runs) -> dict[str, Any]:
         "EA": {
             "u_x (m)": [float(np.abs(_at_tip(run)["u_x"]).max()) for run in (printed, physical)],
             "v_y (m)": [float(np.abs(_at_tip(run)["v_y"]).max()) for run in (printed, physical)],
-            "radius of a thin tube (m)": [float(np.sqrt(2 * 3.8e6 / EA)) for EA in (PRINTED_EA, PHYSICAL_EA)],
+            "radius of a thin tube (m)": [float(np.sqrt(2 * 3.8e6 / EA)) for EA in EAS],
         },
     }  # fmt: skip
 

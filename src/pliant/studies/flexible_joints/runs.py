@@ -16,7 +16,7 @@ from pliant.robot import Beam, Drive, Joint, Link, RigidBody, Robot, Shapes, loa
 from pliant.runs.results import Result
 from pliant.runs.simulation import Event, simulate
 from pliant.studies.flexible_joints.beam import SpinningBeam
-from pliant.studies.study import Tell
+from pliant.studies.study import StudyRuns, Tell
 
 SPIN_UP, SPIN = 15.0, 25.0
 """End of the acceleration and of the run (s)."""
@@ -36,51 +36,15 @@ READINGS = {"MN m": 1e6, "kN m": 1e3}
 BASE = 2.66
 FALL, BRAKED, LONG = 1.75, 3.0, 2.1
 """Durations for Canadarm2 (s): falling with free motors, on its brakes, falling until it is straight."""
-PRINTED_EA, PHYSICAL_EA = 2.84e7, 2.84e8
+PRINTED_EA, PHYSICAL_EA = EAS = 2.84e7, 2.84e8
 BOOMS = ("upper_boom", "lower_boom")
 POSE = (0.4 * np.pi, -0.4 * np.pi, 0.0, 0.0, 0.0)
 
-GIVEN = {
-    "beam": "L 8 m, A 7.2968e-5 m^2, I 8.2189e-9 m^4, rho 2766.7 kg/m^3, E 6.8952e10 N/m^2; f1 = 0.464 Hz",
-    "spin-up": "omega(t) = (omega0/T)(t - (T/2 pi) sin(2 pi t/T)), T = 15 s; omega0 = 0.6, 2, 3, 8, 10 rad/s",
-    "Canadarm2": "five links, two flexible booms with three clamped-free shapes each of axial, two bendings and "
-    "torsion; d = 0.475 m; EI_y = EI_z = 3.8e6 N m^2, EA = 2.84e7 N, G = 0.27e5 MPa, J_x = 15.41 kg m^2",
-    "start": "q = (0.4 pi, -0.4 pi, ...)",
-    "rotors": "J_r n^2 = 5, 10 or 15, no unit",
-    "joint stiffness": "0.60, 1.33, 2.66, 5.00 x 10^6 'N/mm'",
-    "integration": "Adams predictor-corrector",
-}
-CHOSEN = (
-    ("link data (Table 1 is lost)", "Nguyen and Hughes 1994 as published with the URDF of Canadarm2, which holds the "
-     "same d and J_x: booms 7.11 m, 314.88 and 279.20 kg, wrist 105.98, 105.98, 243.66 kg"),
-    ("unit of the joint stiffness", "'N/mm' is no unit of a torsional spring. Read as N m/rad, and as N mm/rad beside "
-     "it"),
-    ("unit of the rotor inertia", "kg m^2; thousands of kg m^2 are run beside it"),
-    ("J_x = 15.41 kg m^2", "total of a boom, 2.167 kg m per metre"),
-    ("I_x", "G I_x = 2 EI G/E with E = 70 GPa: 2.93e6 N m^2"),
-    ("EA", "as printed, 2.84e7 N; it belongs to a thin tube of radius 0.52 m. 2.84e8 N, which fits the real boom, is "
-     "run beside it"),
-    ("what the motors do", "two readings: free of torque, so that the whole arm falls; and held by their brakes, so "
-     "that it hangs on its joint springs"),
-    ("gravity", "9.81 m/s^2 along -Y, in the plane of the bent arm"),
-    ("initial state", "at rest, links undeformed, springs unwound"),
-    ("duration", f"{FALL:g} s of the fall with free motors: at about 2 s the arm snaps straight, and what is left then "
-     f"depends on the last hundredth of a second. {BRAKED:g} s on the brakes. Verdicts are asked at several durations"),
-    ("other joints during a sweep", "all five joints get the same rotor inertia and the same stiffness; 10 kg m^2 and "
-     "2.66 times the unit of stiffness where they do not vary"),
-    ("number of modes of the spinning beam", f"{MODES} for every order"),
-    ("what 'divergent' means", f"a tip deflection beyond {DIVERGED:g} m"),
-    ("method", "equations by O(n) recursion and an explicit Runge-Kutta method of order 8; the paper's recursion and "
-     "its Adams method are run beside them"),
-)  # fmt: skip
-
 
 @dataclass
-class Runs:
+class Runs(StudyRuns):
     """What was run."""
 
-    settings: dict[str, Any]
-    numbers: dict[str, Any] = field(default_factory=dict)
     spins: dict[tuple[str, float], Result] = field(default_factory=dict)
     references: dict[tuple[str, float], Array] = field(default_factory=dict)
     recursion: dict[str, Result] = field(default_factory=dict)
@@ -102,9 +66,7 @@ class Runs:
 
 
 def perform(quick: bool, tell: Tell) -> Runs:
-    """Every run of the study, and what is measured on them."""
-    from pliant.studies.flexible_joints.measures import measure
-
+    """Every run of the study."""
     speeds = (0.6, 2.0, 3.0, 10.0) if quick else (0.6, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
     runs = Runs({"quick": quick, "speeds": speeds, "shapes per field": 1 if quick else 3, "fall": FALL,
                  "braked": BRAKED, "spin": SPIN, "rtol": 1e-8})  # fmt: skip
@@ -120,8 +82,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
         _recursive_fall(runs)
         tell("free fall, rigid limit")
         _rigid_limit(runs, model)
-    tell("measuring")
-    runs.numbers = measure(runs)
     return runs
 
 
@@ -152,10 +112,7 @@ def _spins(runs: Runs, quick: bool, tell: Tell) -> None:
 
 
 def spinning(
-    order: str,
-    axis: tuple[float, float, float] = (0, 0, 1),
-    tip: float = 0.0,
-    formulation: FormulationName | None = None,
+    order: str, axis: tuple[float, ...] = (0, 0, 1), tip: float = 0.0, formulation: FormulationName | None = None
 ) -> Model:
     """The beam at one order of coupling, turning about `axis`, with a tip mass if wanted."""
     stiffening, usual = ORDERS[order]
@@ -260,7 +217,7 @@ def _constant(value: float) -> Callable[[Any], Any]:
 
 
 def _simulated(model: Model, t_end: float, motion: Any = None, p: Any = None, step: float = 2.5e-3) -> Result:
-    return simulate(model, t_end, start(model), motion=motion, p=p, rtol=1e-8, output_step=step, progress=False)
+    return simulate(model, t_end, POSE, motion=motion, p=p, rtol=1e-8, output_step=step, progress=False)
 
 
 def fall(model: Model, t_end: float = FALL, step: float = 2.5e-3, **given: float) -> Result:
@@ -283,20 +240,10 @@ def parameters(
     return p
 
 
-def start(model: Model) -> Array:
-    """Bent arm at rest, springs unwound."""
-    q = np.zeros(model.n)
-    q[:5] = POSE
-    for name, angle in zip(model.joints, POSE):
-        if f"{name}.motor" in model.coordinates:
-            q[model.index(f"{name}.motor")] = angle
-    return q
-
-
 def _recursive_fall(runs: Runs) -> None:
     """The fall by the paper's recursion and its Adams method."""
     own = arm(runs.settings["shapes per field"]).model("recursive-lagrange", stiffening="second-order")
-    runs.recursion["fall"] = simulate(own, FALL, start(own), method="adams", rtol=1e-8, output_step=2.5e-3,
+    runs.recursion["fall"] = simulate(own, FALL, POSE, method="adams", rtol=1e-8, output_step=2.5e-3,
                                       progress=False)  # fmt: skip
 
 

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.model import Model
 from pliant.robot import Beam, Joint, Link, Origin, Robot, Shapes
 
 START = (-np.pi / 2, np.radians(5.0))
 LINKS = ("upper", "fore")
 HANGING = (-np.pi / 2, 0.0)
-
-
-def pose(model: Model, joints: Sequence[float]) -> NDArray[np.float64]:
-    """Coordinates of the undeformed arm."""
-    return np.concatenate([joints, np.zeros(model.n - len(joints))])
 
 
 def counted_arm(n: int, n_f: int, m: int) -> Robot:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 from pliant.dynamics.published import korayem_shafei as published
-from pliant.studies.checks import Check, below, claimed, reported, required
-
-Numbers = Mapping[str, Any]
+from pliant.studies.checks import Check, Numbers, below, claimed, reported, required
 
 
 def judge(numbers: Numbers) -> list[Check]:
@@ -135,7 +132,7 @@ def _against_elements(numbers: Numbers) -> list[Check]:
     compared, frequencies = numbers["compared"], numbers["frequencies (Hz)"]
     one = compared["1 mode"]
     angles = max(found["angles (rad)"] for found in one.values())
-    misses = {name: _misses(frequencies, name) for name in compared}
+    misses = {name: _relative(frequencies[name][2:], frequencies["elements"][2:]) for name in compared}
     peaks = {name: {to: max(map(abs, found["peaks"])) for to, found in c.items()} for name, c in compared.items()}
     three = _relative(frequencies["3 modes"], frequencies["elements"])
     low = {name: frequencies[name][2:] for name in (*compared, "2 elements", "elements")}
@@ -171,11 +168,6 @@ def _against_elements(numbers: Numbers) -> list[Check]:
 
 def _relative(ours: Any, theirs: Any) -> float:
     return float(max(abs(a / b - 1) for a, b in zip(ours, theirs)))
-
-
-def _misses(frequencies: Numbers, name: str) -> float:
-    """How far the first two frequencies of vibration lie from those of converged elements."""
-    return _relative(frequencies[name][2:], frequencies["elements"][2:])
 
 
 def _flexure(one: Numbers, low: Numbers) -> str:

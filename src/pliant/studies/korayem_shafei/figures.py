@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,20 @@ def illustrate(runs: Runs) -> list[Figure]:
         fast = number >= 8
         caption = f"Fig. {number} of the paper: {text}; one clamped-free mode per link against finite elements"
         caption += ", the first half second." if fast else "."
-        found.append(Figure(f"fig{number:02d}", caption, _draw(runs, label, quantity, SHORT if fast else np.inf), 2.3))
-    return [*found, _truncation(runs), _stiffening(runs), _advantage()]
+        draw = partial(_draw, runs, label, quantity, SHORT if fast else np.inf)
+        found.append(Figure(f"fig{number:02d}", caption, draw, 2.3))
+    return [
+        *found,
+        Figure("convergence", "What convergence looks like: end deflection of the first link over the first half "
+               "second, more modes and better ones against finite elements. One mode misses the frequency, two the "
+               "details.", partial(_truncation, runs), 5.6),
+        Figure("stiffening", "End deflections of both links between 1.5 and 2 s, with and without stiffening: the "
+               "weight that the links carry raises the frequencies by a fraction of a percent, which has grown into a "
+               "phase by then. No number of modes makes up for it.", partial(_stiffening, runs), 3.8),
+        Figure("advantage", "Where Gibbs-Appell is cheaper than Book's method by the formulas of Table 2: ratio of "
+               "products for arms of n links, n_f of them flexible with m modes each. Blue is cheaper; the line is "
+               "where the advantage ends. Grey: no such arm.", _advantage, 4.4),
+    ]  # fmt: skip
 
 
 def _quantities() -> list[tuple[str, str, Quantity]]:
@@ -55,96 +68,73 @@ def _station(link: str, station: str, unit: str) -> Quantity:
     return lambda run: 1e3 * run.rotation(link, station)[:, 2]
 
 
-def _draw(runs: Runs, label: str, quantity: Quantity, until: float) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        axes = page.subplots()
-        for run, text, style in zip((runs.modes, runs.elements), LABELS, (FIRST, SECOND)):
-            rows = run.t <= until
-            axes.plot(run.t[rows], quantity(run)[rows], label=text, **style)
-        axes.set_ylabel(label)
-        legend(axes, 2)
-        time_axis(axes)
-
-    return draw
+def _draw(runs: Runs, label: str, quantity: Quantity, until: float, page: Any) -> None:
+    axes = page.subplots()
+    for run, text, style in zip((runs.modes, runs.elements), LABELS, (FIRST, SECOND)):
+        rows = run.t <= until
+        axes.plot(run.t[rows], quantity(run)[rows], label=text, **style)
+    axes.set_ylabel(label)
+    legend(axes, 2)
+    time_axis(axes)
 
 
-def _truncation(runs: Runs) -> Figure:
+def _truncation(runs: Runs, page: Any) -> None:
     """End deflection of the upper link by more and better shapes."""
     names = ("1 mode", "2 modes", "3 modes", "3 loaded modes")
     texts = ("1 clamped-free mode", "2 clamped-free modes", "3 clamped-free modes", "3 clamped-mass modes")
-
-    def draw(page: Any) -> None:
-        rows = page.subplots(4, 1, sharex=True, sharey=True)
-        for axes, name, text in zip(rows, names, texts):
-            for run, label, style in zip((runs.histories[name], runs.elements), ("modes", "finite elements"),
-                                         (FIRST, SECOND)):  # fmt: skip
-                some = run.t <= 0.5
-                axes.plot(run.t[some], 1e3 * run.deflection("upper")[some, 1], label=label, **style)
-            letter(axes, text)
-            axes.set_ylabel("$u_4$ (mm)")
-        legend(rows[0], 2)
-        time_axis(rows[-1])
-
-    return Figure("convergence", "What convergence looks like: end deflection of the first link over the first half "
-                  "second, more modes and better ones against finite elements. One mode misses the frequency, two the "
-                  "details.", draw, 5.6)  # fmt: skip
+    rows = page.subplots(4, 1, sharex=True, sharey=True)
+    for axes, name, text in zip(rows, names, texts):
+        for run, label, style in zip((runs.histories[name], runs.elements), ("modes", "finite elements"),
+                                     (FIRST, SECOND)):  # fmt: skip
+            some = run.t <= 0.5
+            axes.plot(run.t[some], 1e3 * run.deflection("upper")[some, 1], label=label, **style)
+        letter(axes, text)
+        axes.set_ylabel("$u_4$ (mm)")
+    legend(rows[0], 2)
+    time_axis(rows[-1])
 
 
-def _stiffening(runs: Runs) -> Figure:
+def _stiffening(runs: Runs, page: Any) -> None:
     lines = [("3 modes", "3 modes, without stiffening"), ("3 modes stiffened", "3 modes, with stiffening")]
     if "elements stiffened" in runs.histories:
         lines += [("elements", "elements, without"), ("elements stiffened", "elements, with")]
-
-    def draw(page: Any) -> None:
-        rows = page.subplots(2, 1, sharex=True)
-        for axes, link in zip(rows, LINKS):
-            for (name, label), style in zip(lines, MANY):
-                run = runs.histories[name]
-                some = (run.t >= 1.5) & (run.t <= 2.0)
-                axes.plot(run.t[some], 1e3 * run.deflection(link)[some, 1], label=label, **style)
-            axes.set_ylabel(f"{link} (mm)")
-        legend(rows[0], len(lines))
-        time_axis(rows[-1])
-
-    return Figure("stiffening", "End deflections of both links between 1.5 and 2 s, with and without stiffening: the "
-                  "weight that the links carry raises the frequencies by a fraction of a percent, which has grown "
-                  "into a phase by then. No number of modes makes up for it.", draw, 3.8)  # fmt: skip
+    rows = page.subplots(2, 1, sharex=True)
+    for axes, link in zip(rows, LINKS):
+        for (name, label), style in zip(lines, MANY):
+            run = runs.histories[name]
+            some = (run.t >= 1.5) & (run.t <= 2.0)
+            axes.plot(run.t[some], 1e3 * run.deflection(link)[some, 1], label=label, **style)
+        axes.set_ylabel(f"{link} (mm)")
+    legend(rows[0], len(lines))
+    time_axis(rows[-1])
 
 
-def _advantage() -> Figure:
+def _advantage(page: Any) -> None:
     """Products of Gibbs-Appell over those of Book's method, for every arm of the range."""
+    from matplotlib.colors import TwoSlopeNorm
 
-    def draw(page: Any) -> None:
-        from matplotlib.colors import TwoSlopeNorm
-
-        ratio = {size: published.gibbs_appell(*size).products / published.book(*size).products for size in RANGE}
-        norm = TwoSlopeNorm(0.0, np.log2(min(ratio.values())), np.log2(max(ratio.values())))
-        panels = page.subplots(2, 3, sharex=True, sharey=True)
-        for m, axes in enumerate(panels.flat, start=1):
-            cells = np.full((10, 9), np.nan)  # flexible links from 1, links from 2
-            for (n, n_f, modes), value in ratio.items():
-                if modes == m:
-                    cells[n_f - 1, n - 2] = np.log2(value)
-            image = axes.pcolormesh(np.arange(1.5, 11), np.arange(0.5, 11), cells, cmap="RdBu_r", norm=norm,
-                                    edgecolors="white", linewidth=0.4)  # fmt: skip
-            axes.set_facecolor("0.88")  # more flexible links than links
-            _border(axes, cells)
-            axes.set_title(f"m = {m}", loc="left", fontsize=9)
-            axes.set_xticks(range(2, 11, 2))
-            axes.set_yticks(range(2, 11, 2))
-            axes.set_aspect("equal")
-        for axes in panels[-1]:
-            axes.set_xlabel("links n")
-        for axes in panels[:, 0]:
-            axes.set_ylabel("flexible links $n_f$")
-        bar = page.colorbar(image, ax=panels, shrink=0.8, aspect=30)
-        marks = (0.2, 0.5, 1, 2, 3)
-        bar.set_ticks([float(np.log2(mark)) for mark in marks], labels=[f"{mark:g}" for mark in marks])
-        bar.set_label("products, Gibbs-Appell over Book")
-
-    return Figure("advantage", "Where Gibbs-Appell is cheaper than Book's method by the formulas of Table 2: ratio of "
-                  "products for arms of n links, n_f of them flexible with m modes each. Blue is cheaper; the line is "
-                  "where the advantage ends. Grey: no such arm.", draw, 4.4)  # fmt: skip
+    ratio = {size: published.gibbs_appell(*size).products / published.book(*size).products for size in RANGE}
+    norm = TwoSlopeNorm(0.0, np.log2(min(ratio.values())), np.log2(max(ratio.values())))
+    panels = page.subplots(2, 3, sharex=True, sharey=True)
+    for m, axes in enumerate(panels.flat, start=1):
+        cells = np.full((10, 9), np.nan)  # flexible links from 1, links from 2
+        for (n, n_f, modes), value in ratio.items():
+            if modes == m:
+                cells[n_f - 1, n - 2] = np.log2(value)
+        image = axes.pcolormesh(np.arange(1.5, 11), np.arange(0.5, 11), cells, cmap="RdBu_r", norm=norm,
+                                edgecolors="white", linewidth=0.4)  # fmt: skip
+        axes.set_facecolor("0.88")  # more flexible links than links
+        _border(axes, cells)
+        axes.set_title(f"m = {m}", loc="left", fontsize=9)
+        axes.set(xticks=range(2, 11, 2), yticks=range(2, 11, 2), aspect="equal")
+    for axes in panels[-1]:
+        axes.set_xlabel("links n")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("flexible links $n_f$")
+    bar = page.colorbar(image, ax=panels, shrink=0.8, aspect=30)
+    marks = (0.2, 0.5, 1, 2, 3)
+    bar.set_ticks([float(np.log2(mark)) for mark in marks], labels=[f"{mark:g}" for mark in marks])
+    bar.set_label("products, Gibbs-Appell over Book")
 
 
 def _border(axes: Any, cells: Any) -> None:

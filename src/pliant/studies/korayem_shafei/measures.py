@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from pliant.runs.results import Result
 from pliant.studies.evaluation import inverse_dynamics, mass_matrix
 from pliant.studies.korayem_shafei.arms import LINKS, counted_arm
 from pliant.studies.korayem_shafei.misprints import EQUATIONS, printed_change
-
-if TYPE_CHECKING:
-    from pliant.studies.korayem_shafei.runs import Runs
+from pliant.studies.korayem_shafei.runs import Runs
 
 RANGE = [(n, n_f, m) for n in range(2, 11) for n_f in range(1, n + 1) for m in range(1, 7)]
 """Arms (links, flexible ones, modes each) over which operations are compared."""

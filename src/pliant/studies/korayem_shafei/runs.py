@@ -14,53 +14,19 @@ from pliant.options import FormulationName, StiffeningName
 from pliant.robot import Shapes, load
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
-from pliant.studies.korayem_shafei.arms import HANGING, LINKS, START, counted_arm, pose
+from pliant.studies.korayem_shafei.arms import HANGING, LINKS, START, counted_arm
 from pliant.studies.korayem_shafei.independent import Swing, swing
-from pliant.studies.korayem_shafei.measures import measure
-from pliant.studies.study import Tell
-
-GIVEN = {
-    "lengths L1, L2": "1 m",
-    "E": "2e11 N/m^2",
-    "I_z": "5e-9 m^4 (EI = 1000 N m^2)",
-    "mass per length": "5 kg/m",
-    "start": "theta1 = -90 deg, theta2 = 5 deg, all rates and deflections zero",
-    "shapes": "one clamped-free mode per link",
-}
-CHOSEN = (
-    ("gravity", "9.81 m/s^2 along -Y with theta1 measured from X: the arm hangs with a kink of 5 deg"),
-    ("torques", "none: the arm swings freely"),
-    ("duration", "5 s (quick: 2 s)"),
-    (
-        "number of elements of the compared paper",
-        "two cubic elements per link, since it has nodes in the middle and at the end of each; and eight (quick: four) "
-        "for converged curves",
-    ),
-    (
-        "the curves of Figs. 4-15",
-        "not available as numbers: amplitudes found here are ours, checked against an independent Lagrangian",
-    ),
-    (
-        "arms for which operations are compared",
-        "2 to 10 links, 1 to all of them flexible, 1 to 6 modes each: all 324 of them",
-    ),
-    (
-        "tip load of the clamped-mass variant",
-        "our addition: what hangs on each link in the reference configuration, as a point mass and inertia",
-    ),
-)
+from pliant.studies.study import StudyRuns, Tell
 
 
 @dataclass
-class Runs:
+class Runs(StudyRuns):
     """What was run: histories by name, frequencies of the hanging arm, counts."""
 
-    settings: dict[str, Any]
     histories: dict[str, Result] = field(default_factory=dict)
     frequencies: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     independent: dict[str, Swing] = field(default_factory=dict)
     tapes: dict[tuple[int, int, int], dict[str, counts.Count]] = field(default_factory=dict)
-    numbers: dict[str, Any] = field(default_factory=dict)
 
     @property
     def modes(self) -> Result:
@@ -96,8 +62,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
     for size in settings["counted arms (n, n_f, m)"]:
         tell(f"counting {size}")
         runs.tapes[size] = tapes(*size)
-    tell("measuring")
-    runs.numbers = measure(runs)
     return runs
 
 
@@ -135,9 +99,9 @@ def _swing(
     model = robot.replace({f"links.{link}.shapes": shapes for link in LINKS}).model(formulation, stiffening=stiffening)
     s = runs.settings
     runs.histories[name] = simulate(
-        model, duration, pose(model, START), rtol=s["rtol"], output_step=s["output_step"], progress=False
+        model, duration, START, rtol=s["rtol"], output_step=s["output_step"], progress=False
     )
-    runs.frequencies[name] = model.frequencies(pose(model, HANGING), "free")
+    runs.frequencies[name] = model.frequencies(HANGING, "free")
 
 
 def tapes(n: int, n_f: int, m: int) -> dict[str, counts.Count]:

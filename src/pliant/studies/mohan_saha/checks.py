@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from pliant.dynamics.published import mohan_saha as published
-from pliant.studies.checks import Check, below, claimed, compared, required, timed
+from pliant.studies.checks import Check, Numbers, below, claimed, compared, required, timed
 from pliant.studies.mohan_saha.arms import ALGORITHMS, LEFT
 from pliant.studies.mohan_saha.measures import OWN, QUOTED
-
-Numbers = Mapping[str, Any]
 
 TABLE_3 = published.TABLE_3
 READ_OFF = 0.2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,175 +24,145 @@ END = 7.0
 def illustrate(runs: Runs) -> list[Figure]:
     """One for each figure of the paper, and what explains them."""
     return [
-        Figure("fig04", "Fig. 4 of the paper: joint torques for the desired motion.", _torques(runs), 4.4),
+        Figure("fig04", "Fig. 4 of the paper: joint torques for the desired motion.", partial(_torques, runs), 4.4),
         Figure("fig05", "Fig. 5 of the paper: desired and simulated joint angles, recursive algorithm; the first "
                f"leaves the desired motion at {min(acceptable(runs.run('about z', 'recursive'))):.1f} s.",
-               _angles(runs), 4.6),
+               partial(_angles, runs), 4.6),
         Figure("fig06", "Fig. 6 of the paper: distance of the simulated joint angles from the desired ones, both "
-               "algorithms, on a logarithmic scale: straight lines are exponential growth.", _errors(runs), 4.6),
+               "algorithms, on a logarithmic scale: straight lines are exponential growth.",
+               partial(_errors, runs), 4.6),
         Figure("fig07", "Fig. 7 of the paper: acceleration of joint 3, recursive and non-recursive; simulated to 6 s, "
-               "when it has left the frame.", _acceleration(runs), 3.6),
-        Figure("fig08", "Fig. 8 of the paper: desired and simulated power.", _power(runs), 2.8),
+               "when it has left the frame.", partial(_acceleration, runs), 3.6),
+        Figure("fig08", "Fig. 8 of the paper: desired and simulated power.", partial(_power, runs), 2.8),
         Figure("fig09", "Fig. 9 of the paper: time of the forced run over 6 s by either algorithm, in rounds taken in "
-               "turns; bars are medians, marks the rounds from first (top) to last.", _cpu(runs), 1.7),
+               "turns; bars are medians, marks the rounds from first (top) to last.", partial(_cpu, runs), 1.7),
         Figure("cost", "Time of one evaluation of the forward dynamics, velocity terms included (the least of five "
                "rounds), and products of accelerations from given forces counted on the tape, against the number of "
-               "links.", _cost(runs), 2.9),
+               "links.", partial(_cost, runs), 2.9),
         Figure("tolerance", "When the motion is left: largest joint error by tolerance of the integration, both "
-               "algorithms, and the growth that the eigenvalue of the error dynamics predicts.", _tolerance(runs), 3.0),
+               "algorithms, and the growth that the eigenvalue of the error dynamics predicts.",
+               partial(_tolerance, runs), 3.0),
         Figure("eigenvalue", "Why the motion is left: largest real part of the eigenvalues of the error dynamics along "
-               "the desired motion, and the joint error with either hub.", _eigenvalue(runs), 4.2),
+               "the desired motion, and the joint error with either hub.", partial(_eigenvalue, runs), 4.2),
     ]  # fmt: skip
 
 
-def _torques(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        run = runs.run("about z", "recursive")
-        made = grid(page, 3, 2)
-        for k, axes in enumerate(made.flat):
-            axes.plot(run.t, run.tau[:, k], color="black", linewidth=1.2)
-            zero_line(axes)
-            axes.set_ylabel(f"$\\tau_{k + 1}$ (N m)")
-
-    return draw
+def _torques(runs: Runs, page: Any) -> None:
+    run = runs.run("about z", "recursive")
+    made = grid(page, 3, 2)
+    for k, axes in enumerate(made.flat):
+        axes.plot(run.t, run.tau[:, k], color="black", linewidth=1.2)
+        zero_line(axes)
+        axes.set_ylabel(f"$\\tau_{k + 1}$ (N m)")
 
 
-def _angles(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        run = runs.run("about z", "recursive")
-        shown = run.t <= END
-        path = desired()(run.t)[0]
-        made = grid(page, 3, 2)
-        for k, axes in enumerate(made.flat):
-            axes.plot(run.t, np.degrees(path[:, k]), label="desired", **FIRST)
-            axes.plot(run.t[shown], np.degrees(run.q[shown, k]), label="simulated", **SECOND)
-            axes.set_ylim(-60, 240)
-            axes.set_ylabel(f"$\\theta_{k + 1}$ (deg)")
-        shared_legend(page, made[0, 0])
-
-    return draw
+def _angles(runs: Runs, page: Any) -> None:
+    run = runs.run("about z", "recursive")
+    shown = run.t <= END
+    path = desired()(run.t)[0]
+    made = grid(page, 3, 2)
+    for k, axes in enumerate(made.flat):
+        axes.plot(run.t, np.degrees(path[:, k]), label="desired", **FIRST)
+        axes.plot(run.t[shown], np.degrees(run.q[shown, k]), label="simulated", **SECOND)
+        axes.set(ylim=(-60, 240), ylabel=f"$\\theta_{k + 1}$ (deg)")
+    shared_legend(page, made[0, 0])
 
 
-def _errors(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        made = grid(page, 3, 2, sharey=True)
-        for k, axes in enumerate(made.flat):
-            for name, style in zip(ALGORITHMS, (FIRST, SECOND)):
-                run = runs.run("about z", name)
-                shown = (run.t <= END) & (run.t > 0)
-                size = np.maximum(np.abs(error(run)[shown, k]), 1e-16)
-                axes.semilogy(run.t[shown], size, label=name, **style)
-            axes.axhline(0.01, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
-            axes.set_ylabel(f"$|e_{k + 1}|$ (rad)")
-        made[0, 0].set_ylim(1e-13, 30)
-        shared_legend(page, made[0, 0])
-
-    return draw
-
-
-def _acceleration(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        rows = page.subplots(2, 1, sharex=True)
-        for axes, name in zip(rows, ALGORITHMS):
+def _errors(runs: Runs, page: Any) -> None:
+    made = grid(page, 3, 2, sharey=True)
+    for k, axes in enumerate(made.flat):
+        for name, style in zip(ALGORITHMS, (FIRST, SECOND)):
             run = runs.run("about z", name)
-            shown = run.t <= 6.0
-            assert run.qdd is not None
-            axes.plot(run.t, desired()(run.t)[2][:, 2], label="desired", **FIRST)
-            axes.plot(run.t[shown], run.qdd[shown, 2], label="simulated", **SECOND)
-            axes.set_ylim(-0.6, 0.4)
-            axes.set_ylabel("$\\ddot\\theta_3$ (rad/s²)")
-            letter(axes, name)
-        legend(rows[0], 2)
-        time_axis(rows[-1])
-
-    return draw
+            shown = (run.t <= END) & (run.t > 0)
+            size = np.maximum(np.abs(error(run)[shown, k]), 1e-16)
+            axes.semilogy(run.t[shown], size, label=name, **style)
+        axes.axhline(0.01, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
+        axes.set_ylabel(f"$|e_{k + 1}|$ (rad)")
+    made[0, 0].set_ylim(1e-13, 30)
+    shared_legend(page, made[0, 0])
 
 
-def _power(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        axes = page.subplots()
-        run = runs.run("about z", "recursive")
-        wanted = power_of(run)
-        axes.plot(run.t, wanted, label="desired", **FIRST)
-        for name, style in zip(ALGORITHMS, (SECOND, THIRD)):
-            one = runs.run("about z", name)
-            shown = one.t <= END
-            power = np.einsum("tj,tj->t", one.tau, one.qd)
-            axes.plot(one.t[shown], power[shown], label=f"simulated, {name}", **style)
-        span = float(np.ptp(wanted))
-        axes.set_ylim(wanted.min() - 0.4 * span, wanted.max() + 0.4 * span)
-        axes.set_ylabel("power (W)")
-        time_axis(axes)
-        legend(axes, 3)
-
-    return draw
+def _acceleration(runs: Runs, page: Any) -> None:
+    rows = page.subplots(2, 1, sharex=True)
+    for axes, name in zip(rows, ALGORITHMS):
+        run = runs.run("about z", name)
+        shown = run.t <= 6.0
+        assert run.qdd is not None
+        axes.plot(run.t, desired()(run.t)[2][:, 2], label="desired", **FIRST)
+        axes.plot(run.t[shown], run.qdd[shown, 2], label="simulated", **SECOND)
+        axes.set(ylim=(-0.6, 0.4), ylabel="$\\ddot\\theta_3$ (rad/s²)")
+        letter(axes, name)
+    legend(rows[0], 2)
+    time_axis(rows[-1])
 
 
-def _cpu(runs: Runs) -> Callable[[Any], None]:
+def _power(runs: Runs, page: Any) -> None:
+    axes = page.subplots()
+    run = runs.run("about z", "recursive")
+    wanted = power_of(run)
+    axes.plot(run.t, wanted, label="desired", **FIRST)
+    for name, style in zip(ALGORITHMS, (SECOND, THIRD)):
+        one = runs.run("about z", name)
+        shown = one.t <= END
+        power = np.einsum("tj,tj->t", one.tau, one.qd)
+        axes.plot(one.t[shown], power[shown], label=f"simulated, {name}", **style)
+    span = float(np.ptp(wanted))
+    axes.set(ylim=(wanted.min() - 0.4 * span, wanted.max() + 0.4 * span), ylabel="power (W)")
+    time_axis(axes)
+    legend(axes, 3)
+
+
+def _cpu(runs: Runs, page: Any) -> None:
     """Medians as bars, every round as a mark."""
-
-    def draw(page: Any) -> None:
-        axes = page.subplots()
-        for height, name, colour in zip((1, 0), ALGORITHMS, (FIRST["color"], "0.75")):
-            values = [1e3 * value for value in runs.cpu[name].values]
-            axes.barh(height, np.median(values), 0.6, color=colour)
-            places = height + np.linspace(0.2, -0.2, len(values))
-            axes.plot(values, places, "o", markersize=3.5, color="white", markeredgecolor="black", markeredgewidth=0.8)
-        axes.set_yticks((1, 0), list(ALGORITHMS))
-        axes.set_ylim(-0.5, 1.5)
-        axes.set_xlim(0, 1.1e3 * max(max(runs.cpu[name].values) for name in ALGORITHMS))
-        axes.set_xlabel("time of the forced run over 6 s (ms)")
-
-    return draw
+    axes = page.subplots()
+    for height, name, colour in zip((1, 0), ALGORITHMS, (FIRST["color"], "0.75")):
+        values = [1e3 * value for value in runs.cpu[name].values]
+        axes.barh(height, np.median(values), 0.6, color=colour)
+        places = height + np.linspace(0.2, -0.2, len(values))
+        axes.plot(values, places, "o", markersize=3.5, color="white", markeredgecolor="black", markeredgewidth=0.8)
+    axes.set_yticks((1, 0), list(ALGORITHMS))
+    axes.set(ylim=(-0.5, 1.5), xlim=(0, 1.1e3 * max(max(runs.cpu[name].values) for name in ALGORITHMS)))
+    axes.set_xlabel("time of the forced run over 6 s (ms)")
 
 
-def _cost(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        left, right = page.subplots(1, 2)
-        sizes = list(runs.times)
-        for name, style, marker in zip(ALGORITHMS, (FIRST, SECOND), ("o", "s")):
-            times = [1e6 / EVALUATIONS * runs.times[n][name].least for n in sizes]
-            left.plot(sizes, times, marker=marker, markersize=3.5, label=name, **style)
-            counted = [n for n in runs.counts if name in runs.counts[n]]
-            right.loglog(counted, [runs.counts[n][name].products for n in counted], marker=marker, markersize=3.5,
-                         **style)  # fmt: skip
-        right.loglog(list(runs.counts), [published.proposed(n).products for n in runs.counts], **THIRD)
-        left.plot([], [], label="173 n − 128, printed", **THIRD)
-        right.set_xticks(list(runs.counts), [str(n) for n in runs.counts])
-        right.minorticks_off()
-        left.set_ylabel("time of one evaluation (µs)")
-        left.set_ylim(bottom=0)
-        right.set_ylabel("products")
-        for axes in (left, right):
-            axes.set_xlabel("number of links n")
-            axes.margins(x=0.05)
-        shared_legend(page, left)
-
-    return draw
+def _cost(runs: Runs, page: Any) -> None:
+    left, right = page.subplots(1, 2)
+    sizes = list(runs.times)
+    for name, style, marker in zip(ALGORITHMS, (FIRST, SECOND), ("o", "s")):
+        times = [1e6 / EVALUATIONS * runs.times[n][name].least for n in sizes]
+        left.plot(sizes, times, marker=marker, markersize=3.5, label=name, **style)
+        counted = [n for n in runs.counts if name in runs.counts[n]]
+        right.loglog(counted, [runs.counts[n][name].products for n in counted], marker=marker, markersize=3.5, **style)
+    right.loglog(list(runs.counts), [published.proposed(n).products for n in runs.counts], **THIRD)
+    left.plot([], [], label="173 n − 128, printed", **THIRD)
+    right.set_xticks(list(runs.counts), [str(n) for n in runs.counts])
+    right.minorticks_off()
+    left.set_ylabel("time of one evaluation (µs)")
+    left.set_ylim(bottom=0)
+    right.set_ylabel("products")
+    for axes in (left, right):
+        axes.set_xlabel("number of links n")
+        axes.margins(x=0.05)
+    shared_legend(page, left)
 
 
-def _tolerance(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        axes = page.subplots()
-        names = [name for name in runs.tolerances if name != "default"]
-        for name, colour in zip(names, ("#B9D9EE", "#7FB8DD", "#3E86BC", "#164F7C")):
-            for algorithm, style in zip(ALGORITHMS, (FIRST, SECOND)):
-                run = runs.tolerances[name][algorithm]
-                shown = (run.t >= 4.5) & (run.t <= 6.6)
-                size = np.abs(error(run)).max(axis=1)[shown]
-                label = f"tolerance $10^{{{round(np.log10(float(name)))}}}$" if algorithm == "recursive" else None
-                axes.semilogy(run.t[shown], size, label=label, **{**style, "color": colour if label else "black"})
-        times, slope = _predicted(runs)
-        axes.semilogy([], [], label="non-recursive, the same", **SECOND)
-        axes.semilogy(times, slope, label="slope by the eigenvalue", **THIRD)
-        axes.axhline(LEFT, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
-        axes.set_ylim(1e-14, 20)
-        axes.set_xlim(4.5, 6.6)
-        axes.set_ylabel("largest joint error (rad)")
-        time_axis(axes)
-        shared_legend(page, axes)
-
-    return draw
+def _tolerance(runs: Runs, page: Any) -> None:
+    axes = page.subplots()
+    names = [name for name in runs.tolerances if name != "default"]
+    for name, colour in zip(names, ("#B9D9EE", "#7FB8DD", "#3E86BC", "#164F7C")):
+        for algorithm, style in zip(ALGORITHMS, (FIRST, SECOND)):
+            run = runs.tolerances[name][algorithm]
+            shown = (run.t >= 4.5) & (run.t <= 6.6)
+            size = np.abs(error(run)).max(axis=1)[shown]
+            label = f"tolerance $10^{{{round(np.log10(float(name)))}}}$" if algorithm == "recursive" else None
+            axes.semilogy(run.t[shown], size, label=label, **{**style, "color": colour if label else "black"})
+    times, slope = _predicted(runs)
+    axes.semilogy([], [], label="non-recursive, the same", **SECOND)
+    axes.semilogy(times, slope, label="slope by the eigenvalue", **THIRD)
+    axes.axhline(LEFT, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
+    axes.set(ylim=(1e-14, 20), xlim=(4.5, 6.6), ylabel="largest joint error (rad)")
+    time_axis(axes)
+    shared_legend(page, axes)
 
 
 def _predicted(runs: Runs) -> tuple[Any, Any]:
@@ -204,22 +175,19 @@ def _predicted(runs: Runs) -> tuple[Any, Any]:
     return times - 0.06, LEFT * np.exp(grown - grown[-1])
 
 
-def _eigenvalue(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        top, bottom = page.subplots(2, 1, sharex=True)
-        for hub, style in (("about z", SECOND), ("isotropic", FIRST)):
-            table = runs.growth[hub]
-            top.plot(table[:, 0], table[:, 1], label=f"hub inertia {hub}", **style)
-            run = runs.run(hub, "recursive")
-            size = np.maximum(np.abs(error(run)).max(axis=1), 1e-16)
-            shown = run.t > 0
-            bottom.semilogy(run.t[shown], size[shown], **style)
-        top.set_ylabel("largest real part (1/s)")
-        bottom.set_ylabel("largest joint error (rad)")
-        legend(top, 2)
-        time_axis(bottom)
-
-    return draw
+def _eigenvalue(runs: Runs, page: Any) -> None:
+    top, bottom = page.subplots(2, 1, sharex=True)
+    for hub, style in (("about z", SECOND), ("isotropic", FIRST)):
+        table = runs.growth[hub]
+        top.plot(table[:, 0], table[:, 1], label=f"hub inertia {hub}", **style)
+        run = runs.run(hub, "recursive")
+        size = np.maximum(np.abs(error(run)).max(axis=1), 1e-16)
+        shown = run.t > 0
+        bottom.semilogy(run.t[shown], size[shown], **style)
+    top.set_ylabel("largest real part (1/s)")
+    bottom.set_ylabel("largest joint error (rad)")
+    legend(top, 2)
+    time_axis(bottom)
 
 
 def tabulate(runs: Runs) -> list[Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from pliant.robot import Joint, Link, Lump, Origin, RigidBody, Robot
 from pliant.runs.results import Result
 from pliant.studies.evaluation import inverse_dynamics, mass_matrix
 from pliant.studies.mohan_saha.arms import ALGORITHMS, LEFT, desired, puma
-
-if TYPE_CHECKING:
-    from pliant.studies.mohan_saha.runs import Runs
+from pliant.studies.mohan_saha.runs import Runs
 
 OWN = "Mohan-Saha"
 QUOTED = tuple(name for name in published.METHODS if name not in (OWN, "Walker-Orin"))
@@ -107,17 +105,13 @@ def _rod() -> dict[str, float]:
     M = np.zeros((6, 6))
     for length, place in ((b, lambda s: np.array([0, 0, s])), (a, lambda s: np.array([0, 0, b]) + s * x)):
         for s, w in zip(length * (1 + points) / 2, length * weights / 2):
-            J = np.hstack([np.eye(3), -_skew(place(s))])
+            J = np.hstack([np.eye(3), np.cross(np.eye(3), place(s)).T])
             M += rho * w * J.T @ J
     forms = {"corrected": False, "printed": True}
     return {
         name: float(np.abs(published.rod_mass_matrix(rho, a, b, theta, printed) - M).max() / np.abs(M).max())
         for name, printed in forms.items()
     }
-
-
-def _skew(r: Any) -> Any:
-    return np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
 
 
 def _other_joints() -> float:
@@ -235,7 +229,5 @@ def _cost(runs: Runs) -> dict[str, Any]:
         "bent": float(np.abs(products / (slope * n + offset) - 1).max()),
         "seconds": {name: list(runs.cpu[name].values) for name in ALGORITHMS},
         "ratios": list(runs.cpu["non-recursive"].over(runs.cpu["recursive"]).values),
-        "by links": {
-            str(k): {a: pair[a].median for a in ALGORITHMS} for k, pair in runs.times.items()
-        },
-    }  # fmt: skip
+        "by links": {str(k): {a: pair[a].median for a in ALGORITHMS} for k, pair in runs.times.items()},
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,8 @@ from pliant.dynamics import build_chain
 from pliant.model import Model
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
-from pliant.studies.mohan_saha.arms import ALGORITHMS, HUBS, LEFT, RECURSIVE, desired, puma, rods
-from pliant.studies.mohan_saha.measures import measure
-from pliant.studies.study import Tell
+from pliant.studies.mohan_saha.arms import ALGORITHMS, HUBS, RECURSIVE, desired, puma, rods
+from pliant.studies.study import StudyRuns, Tell
 from pliant.timing import TURNS, Timings, alternating
 
 EVALUATIONS = 1000  # in one batch that is timed
@@ -27,34 +27,9 @@ TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
 DEFAULT_RELATIVE = 1e-3
 """Relative tolerance of ode45 where only an absolute one is given."""
 
-GIVEN = {
-    "DH table": "a = (0, .432, .02, 0, 0, 0), b = (.20, .149, 0, .432, 0, .056) m, "
-    "alpha = (-90, 0, 90, -90, 90, 0) deg",
-    "masses": "10.521, 15.7612, 8.767, 0, 0, 0 kg; links are bent slender rods",
-    "hub inertia": "I_zz = (0, 0, 0, .181, .0735, .0141) kg m^2 'about the axis of joint'",
-    "motion": "theta_i = (pi/T) t - 1/2 sin(2 pi t/T), T = 10 s, all joints from 0 to pi",
-    "integration": "ode45, step 0.001 s, tolerance 1e-8",
-}
-CHOSEN = (
-    ("hub inertia about the other axes", "none, as the table's note says; an isotropic hub is run beside it"),
-    ("gravity", "9.81 m/s^2 along -Z of the base"),
-    ("the Cholesky decomposition of the non-recursive algorithm", "L D L^T, the same factors without square roots; "
-     "matrix by (28) and (29), phi by the recursion that the other algorithm uses"),
-    ("integrator", "Dormand-Prince 5(4), the pair behind ode45"),
-    ("which tolerance of ode45 is 1e-8", "both the relative and the absolute one; also run: 1e-8 absolute with the "
-     "relative tolerance left at the default of ode45, 1e-3"),
-    ("what the step of ode45 is", "it chooses its own; run as the largest step allowed, and as the spacing of the "
-     "output"),
-    ("when a joint has left the motion", f"beyond {LEFT} rad"),
-    ("duration of the forced runs", "10 s, the whole motion; 6 s where time is measured, as in the paper"),
-    ("arm for the cost against n", "n bent rods with general twist angles"),
-    ("stabilising controller", "PD with 10 rad/s and critical damping on the diagonal of the inertia matrix, added to "
-     "the same torques"),
-)  # fmt: skip
-
 
 @dataclass
-class Runs:
+class Runs(StudyRuns):
     """What was run; mappings of runs go on by algorithm.
 
     Attributes
@@ -68,7 +43,6 @@ class Runs:
     counts, times : by number of links
     """
 
-    settings: dict[str, Any]
     histories: dict[str, Any] = field(default_factory=dict)
     growth: dict[str, Array] = field(default_factory=dict)
     tolerances: dict[str, dict[str, Result]] = field(default_factory=dict)
@@ -77,7 +51,6 @@ class Runs:
     cpu: dict[str, Timings] = field(default_factory=dict)
     counts: dict[int, dict[str, counts.Count]] = field(default_factory=dict)
     times: dict[int, dict[str, Timings]] = field(default_factory=dict)
-    numbers: dict[str, Any] = field(default_factory=dict)
 
     def run(self, hub: str, algorithm: str) -> Result:
         """The forced run with that hub and algorithm."""
@@ -130,8 +103,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tell("forced PUMA with a stabilising controller")
     runs.histories["stabilised"] = _stabilised()
     _cost(runs, tell)
-    tell("measuring")
-    runs.numbers = measure(runs)
     return runs
 
 
@@ -163,11 +134,7 @@ def _vary(runs: Runs, forced: Forced, tell: Tell) -> None:
             counted = {a: forced.run(a, 6.0, **options).stats.evaluations for a in ALGORITHMS}
             runs.evaluations.setdefault(what, {})[step] = counted
     tell("time of the forced run")
-    runs.cpu = alternating({a: _task(forced, a) for a in ALGORITHMS}, TURNS)
-
-
-def _task(forced: Forced, algorithm: str) -> Callable[[], object]:
-    return lambda: forced.run(algorithm, 6.0, step=1e-3)
+    runs.cpu = alternating({a: partial(forced.run, a, 6.0, step=1e-3) for a in ALGORITHMS}, TURNS)
 
 
 def _stabilised() -> Result:

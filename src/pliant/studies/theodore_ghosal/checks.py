@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from pliant.dynamics.published.theodore_ghosal import TABLE_2
-from pliant.studies.checks import Check, below, claimed, compared, reported, required, timed
+from pliant.studies.checks import Check, Numbers, below, claimed, compared, reported, required, timed
 from pliant.studies.theodore_ghosal.arms import EI, REVOLUTE, RHO_A
-
-Numbers = Mapping[str, Any]
 
 TABLE_1 = {
     "1 el.": (2.0963e2, 2.0654e3),
@@ -230,7 +225,7 @@ def _elbow(n: Numbers) -> list[Check]:
     ]  # fmt: skip
 
 
-def _load(elbow: Mapping[str, Any], row: int) -> str:
+def _load(elbow: Numbers, row: int) -> str:
     J, D = elbow["load of link 1"][row]
     return f"({J:.2f} kg m^2, {D:.2f} kg m)"
 
@@ -306,9 +301,9 @@ def _counts(n: Numbers) -> list[Check]:
     return found
 
 
-def _products(counts: Mapping[str, Any], way: str) -> float:
+def _products(counts: Numbers, way: str) -> float:
     return float(counts["modes"][way][0] / counts["elements"][way][0])
 
 
-def _whole(counts: Mapping[str, Any], way: str) -> float:
+def _whole(counts: Numbers, way: str) -> float:
     return float(sum(counts["elements"][way]) / sum(counts["modes"][way]))

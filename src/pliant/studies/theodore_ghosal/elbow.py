@@ -42,12 +42,7 @@ def frequencies() -> tuple[dict[str, Any], dict[str, Model]]:
 
 
 def _lowest(model: Model) -> Array:
-    rows = []
-    for angle in ANGLES:
-        q = np.zeros(model.n)
-        q[2] = np.radians(angle)
-        rows.append(2 * np.pi * model.frequencies(q)[:3])
-    return np.array(rows)
+    return np.array([2 * np.pi * model.frequencies({"link3": np.radians(angle)})[:3] for angle in ANGLES])
 
 
 def folded(model: Model) -> Result:

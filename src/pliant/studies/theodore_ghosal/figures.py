@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,26 @@ def illustrate(runs: Runs) -> list[Figure]:
     tip = "deflection and rotation at the tip of link {}, in the plane of both links and square to it"
     left_out = "" if runs.settings["velocity terms in eigenvalues"] else " with velocity terms left out"
     figures = [
-        Figure("fig04", caption.format(4, "desired and actual joint positions"), _joints(runs), 4.4),
-        Figure("fig05", caption.format(5, "joint position errors"), _joint_errors(runs), 4.4),
-        Figure("fig06", caption.format(6, "end-effector position errors"), _tip_errors(runs), 4.4),
-        Figure("fig07", caption.format(7, tip.format(2)), _link(runs, "link 2"), 4.2),
-        Figure("fig08", caption.format(8, tip.format(3)), _link(runs, "link 3"), 4.2),
-        Figure("fig09", _EIGEN.format(9, 1, left_out), _sorted(runs, 0), 3.4),
-        Figure("fig10", _EIGEN.format(10, 2, left_out), _sorted(runs, 1), 3.4),
+        Figure("fig04", caption.format(4, "desired and actual joint positions"), partial(_joints, runs), 4.4),
+        Figure("fig05", caption.format(5, "joint position errors"), partial(_joint_errors, runs), 4.4),
+        Figure("fig06", caption.format(6, "end-effector position errors"), partial(_tip_errors, runs), 4.4),
+        Figure("fig07", caption.format(7, tip.format(2)), partial(_link, runs, "link 2"), 4.2),
+        Figure("fig08", caption.format(8, tip.format(3)), partial(_link, runs, "link 3"), 4.2),
+        Figure("fig09", _EIGEN.format(9, 1, left_out), partial(_sorted, runs, 0), 3.4),
+        Figure("fig10", _EIGEN.format(10, 2, left_out), partial(_sorted, runs, 1), 3.4),
         Figure("eigenvalues", "The lowest vibrations of the closed loop along the motion by assumed modes, each "
                "followed from time to time by its shape; the colour tells which link has the larger share. Where two "
-               "come near each other they exchange their shapes instead of crossing.", _branches(runs), 3.6),
-        _beta(runs),
-        _stiffness(runs),
+               "come near each other they exchange their shapes instead of crossing.", partial(_branches, runs), 3.6),
+        Figure("frequency-equation", "Roots of the frequency equation of link 3 as it slides out: found afresh, and "
+               "integrated by the differential form (45).", partial(_beta, runs), 2.8),
+        Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: growth "
+               "of the coupled loop against the bound of the Lemma, and two runs.", partial(_stiffness, runs), 3.1),
+        Figure("elbow", "Tip of link 1 of a planar arm that folds at its elbow within 0.7 s and rings afterwards: two "
+               "modes per link whose shapes know the mass beyond alone, the whole load of the straight arm, or the "
+               "load of the moment; below, the largest difference from the elements so far.",
+               partial(_elbow, runs), 4.2),
     ]  # fmt: skip
-    return [*figures, _elbow(runs)] if runs.elbows else figures
+    return figures if runs.elbows else figures[:-1]
 
 
 _EIGEN = (
@@ -50,184 +56,145 @@ _EIGEN = (
 )
 
 
-def _joints(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        run = runs.run("modes")
-        desired = reference()(run.t)[0]
-        rows = grid(page, 3, 1)[:, 0]
-        for k, (axes, text, scale) in enumerate(zip(rows, ("$q_1$ (deg)", "$q_2$ (deg)", "$l_3$ (m)"), _SCALES)):
-            axes.plot(run.t, scale * desired[:, k], label="desired", **FIRST)
-            axes.plot(run.t, scale * run.q[:, k], label="actual (modes)", **SECOND)
-            other = runs.run("elements")
-            axes.plot(other.t, scale * other.q[:, k], label="actual (elements)", **THIRD)
-            axes.set_ylabel(text)
-        legend(rows[0], 3)
-
-    return draw
+def _joints(runs: Runs, page: Any) -> None:
+    run = runs.run("modes")
+    desired = reference()(run.t)[0]
+    rows = grid(page, 3, 1)[:, 0]
+    for k, (axes, text, scale) in enumerate(zip(rows, ("$q_1$ (deg)", "$q_2$ (deg)", "$l_3$ (m)"), _SCALES)):
+        axes.plot(run.t, scale * desired[:, k], label="desired", **FIRST)
+        axes.plot(run.t, scale * run.q[:, k], label="actual (modes)", **SECOND)
+        other = runs.run("elements")
+        axes.plot(other.t, scale * other.q[:, k], label="actual (elements)", **THIRD)
+        axes.set_ylabel(text)
+    legend(rows[0], 3)
 
 
 _SCALES = (180 / np.pi, 180 / np.pi, 1.0)
 
 
-def _joint_errors(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        rows = grid(page, 3, 1)[:, 0]
-        for k, (axes, text) in enumerate(zip(rows, ("$e_1$ (deg)", "$e_2$ (deg)", "$e_3$ (mm)"))):
-            for name, label, style in MODELS:
-                run = runs.run(name)
-                axes.plot(run.t, (1e3 if k == 2 else 180 / np.pi) * joint_error(run)[:, k], label=label, **style)
+def _joint_errors(runs: Runs, page: Any) -> None:
+    rows = grid(page, 3, 1)[:, 0]
+    for k, (axes, text) in enumerate(zip(rows, ("$e_1$ (deg)", "$e_2$ (deg)", "$e_3$ (mm)"))):
+        for name, label, style in MODELS:
+            run = runs.run(name)
+            axes.plot(run.t, (1e3 if k == 2 else 180 / np.pi) * joint_error(run)[:, k], label=label, **style)
+        zero_line(axes)
+        axes.set_ylabel(text)
+    legend(rows[0], 2)
+
+
+def _tip_errors(runs: Runs, page: Any) -> None:
+    rows = grid(page, 3, 1, sharey=True)[:, 0]
+    for k, (axes, text) in enumerate(zip(rows, "xyz")):
+        for name, label, style in MODELS:
+            axes.plot(runs.run(name).t, tip_error(runs.run(name))[:, k], label=label, **style)
+        zero_line(axes)
+        axes.set_ylabel(f"error in {text} (mm)")
+    legend(rows[0], 2)
+
+
+def _link(runs: Runs, link: str, page: Any) -> None:
+    made = grid(page, 2, 2)
+    for row, plane in enumerate(("in plane", "out of plane")):
+        body, axis = DEFLECTIONS[f"{link}, {plane}"]
+        for name, label, style in MODELS:
+            run = runs.run(name)
+            slope = run.rotation(body)[:, 3 - axis] * (1 if axis == 1 else -1)
+            made[row, 0].plot(run.t, 1e3 * run.deflection(body)[:, axis], label=label, **style)
+            made[row, 1].plot(run.t, np.degrees(slope), label=label, **style)
+        made[row, 0].set_ylabel(f"deflection {plane} (mm)")
+        made[row, 1].set_ylabel(f"slope {plane} (deg)")
+        for axes in made[row]:
             zero_line(axes)
-            axes.set_ylabel(text)
-        legend(rows[0], 2)
-
-    return draw
-
-
-def _tip_errors(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        rows = grid(page, 3, 1, sharey=True)[:, 0]
-        for k, (axes, text) in enumerate(zip(rows, "xyz")):
-            for name, label, style in MODELS:
-                axes.plot(runs.run(name).t, tip_error(runs.run(name))[:, k], label=label, **style)
-            zero_line(axes)
-            axes.set_ylabel(f"error in {text} (mm)")
-        legend(rows[0], 2)
-
-    return draw
-
-
-def _link(runs: Runs, link: str) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        made = grid(page, 2, 2)
-        for row, plane in enumerate(("in plane", "out of plane")):
-            body, axis = DEFLECTIONS[f"{link}, {plane}"]
-            for name, label, style in MODELS:
-                run = runs.run(name)
-                slope = run.rotation(body)[:, 3 - axis] * (1 if axis == 1 else -1)
-                made[row, 0].plot(run.t, 1e3 * run.deflection(body)[:, axis], label=label, **style)
-                made[row, 1].plot(run.t, np.degrees(slope), label=label, **style)
-            made[row, 0].set_ylabel(f"deflection {plane} (mm)")
-            made[row, 1].set_ylabel(f"slope {plane} (deg)")
-            for axes in made[row]:
-                zero_line(axes)
-        shared_legend(page, made[0, 0])
-
-    return draw
+    shared_legend(page, made[0, 0])
 
 
 # --------------------------------------------------------------------------------------------- vibrations of the loop
 
 
-def _sorted(runs: Runs, mode: int) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        made = page.subplots(1, 2, sharey=True)
-        for axes, plane in zip(made, ("in plane", "out of plane")):
-            modes = runs.loops["modes"]
-            axes.plot(modes.t, modes.branches, **GREY)
-            for name, label, marker, size in (
-                ("modes", "assumed modes", "o", 4.5),
-                ("elements", "finite elements", "+", 6),
-            ):
-                loop = runs.loops[name]
-                some = slice(None, None, max(1, len(loop.t) // 20))
-                for link, colour in COLOURS.items():
-                    axes.plot(loop.t[some], loop.sorted[link, plane][some, mode], linestyle="none", marker=marker,
-                              color=colour if name == "modes" else "black", markerfacecolor="none", markersize=size,
-                              label=f"{link}, {label}" if name == "modes" else label if link == "link 2" else None,
-                              )  # fmt: skip
-            axes.set_yscale("log")
-            axes.set_title(plane, fontsize=9)
-            time_axis(axes)
-        drawn = [values[:, mode] for values in runs.loops["modes"].sorted.values()]
-        made[0].set_ylim(0.75 * np.min(drawn), 1.35 * np.max(drawn))
-        made[0].set_ylabel("imaginary part (rad/s)")
-        shared_legend(page, made[0])
-
-    return draw
-
-
-def _branches(runs: Runs) -> Callable[[Any], None]:
-    def draw(page: Any) -> None:
-        from matplotlib.lines import Line2D
-
-        axes = page.subplots()
-        loop = runs.loops["modes"]
-        axes.plot(loop.t, loop.branches, **GREY)
-        for (link, _), values in loop.sorted.items():
-            axes.plot(loop.t, values, linestyle="none", marker="o", markersize=2.6, color=COLOURS[link])
+def _sorted(runs: Runs, mode: int, page: Any) -> None:
+    made = page.subplots(1, 2, sharey=True)
+    for axes, plane in zip(made, ("in plane", "out of plane")):
+        modes = runs.loops["modes"]
+        axes.plot(modes.t, modes.branches, **GREY)
+        for name, label, marker, size in (
+            ("modes", "assumed modes", "o", 4.5),
+            ("elements", "finite elements", "+", 6),
+        ):
+            loop = runs.loops[name]
+            some = slice(None, None, max(1, len(loop.t) // 20))
+            for link, colour in COLOURS.items():
+                axes.plot(loop.t[some], loop.sorted[link, plane][some, mode], linestyle="none", marker=marker,
+                          color=colour if name == "modes" else "black", markerfacecolor="none", markersize=size,
+                          label=f"{link}, {label}" if name == "modes" else label if link == "link 2" else None,
+                          )  # fmt: skip
         axes.set_yscale("log")
-        axes.set_ylim(0.8 * loop.branches.min(), 1.25 * loop.branches.max())
-        axes.set_ylabel("imaginary part (rad/s)")
+        axes.set_title(plane, fontsize=9)
         time_axis(axes)
-        dots = [Line2D([], [], linestyle="none", marker="o", markersize=4, color=c) for c in COLOURS.values()]
-        page.legend(dots, list(COLOURS), loc="outside upper left", ncols=2, frameon=False)
-
-    return draw
-
-
-def _beta(runs: Runs) -> Figure:
-    def draw(page: Any) -> None:
-        made = page.subplots(1, 2, sharex=True)
-        b = runs.roots
-        for k, axes in enumerate(made):
-            axes.plot(b["length"], b["followed"][:, k], label="integrated, (47) corrected", **FIRST)
-            axes.plot(b["length"], b["roots"][:, k], "o", color="black", markersize=4, label="roots", clip_on=False)
-            axes.plot(b["length"], b["printed"][:, k], label="integrated, (47) as printed", **THIRD)
-            axes.set_xlabel("free length $l_3$ (m)")
-            axes.set_ylabel(f"$\\beta_{k + 1}$")
-        shared_legend(page, made[0])
-
-    return Figure("frequency-equation", "Roots of the frequency equation of link 3 as it slides out: found afresh, and "
-                  "integrated by the differential form (45).", draw, 2.8)  # fmt: skip
+    drawn = [values[:, mode] for values in runs.loops["modes"].sorted.values()]
+    made[0].set(ylim=(0.75 * np.min(drawn), 1.35 * np.max(drawn)), ylabel="imaginary part (rad/s)")
+    shared_legend(page, made[0])
 
 
-def _stiffness(runs: Runs) -> Figure:
-    def draw(page: Any) -> None:
-        left, right = page.subplots(1, 2)
-        link, damped = runs.overestimated["link"], runs.overestimated["damped link"]
-        alphas = np.linspace(-0.1, 0.6, 141)
-        left.plot(alphas, [link.growth(a) for a in alphas], label="undamped", **FIRST)
-        left.plot(alphas, [damped.growth(a) for a in alphas], label="damping 1e-5 K", **SECOND)
-        left.axvline(link.bound, color="#B04A00", linestyle=(0, (1, 1.3)), linewidth=1.3, label="bound of the Lemma")
-        zero_line(left)
-        left.set_xlabel("over-estimation $\\alpha$")
-        left.set_ylabel("largest real part (1/s)")
-        for name, label, style in (("1.1", "believes 1.1 K", MANY[1]), ("0.9", "believes 0.9 K", MANY[2])):
-            run = runs.run(f"stiffness {name}")
-            values = 1e3 * np.abs(run.q[:, 1])
-            envelope = np.maximum.accumulate(values[::-1])[::-1] if name == "0.9" else np.maximum.accumulate(values)
-            right.semilogy(run.t[:-20], envelope[:-20], label=label, **style)
-        right.set_ylabel("envelope of the amplitude (mm)")
-        right.set_xlim(0.0, 1.0)
-        time_axis(right)
-        handles, labels = (a + b for a, b in zip(left.get_legend_handles_labels(), right.get_legend_handles_labels()))
-        page.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
+def _branches(runs: Runs, page: Any) -> None:
+    from matplotlib.lines import Line2D
 
-    return Figure("over-estimation", "A controller that over-estimates the stiffness of link 2 alone on its hub: "
-                  "growth of the coupled loop against the bound of the Lemma, and two runs.", draw, 3.1)  # fmt: skip
+    axes = page.subplots()
+    loop = runs.loops["modes"]
+    axes.plot(loop.t, loop.branches, **GREY)
+    for (link, _), values in loop.sorted.items():
+        axes.plot(loop.t, values, linestyle="none", marker="o", markersize=2.6, color=COLOURS[link])
+    axes.set(yscale="log", ylim=(0.8 * loop.branches.min(), 1.25 * loop.branches.max()))
+    axes.set_ylabel("imaginary part (rad/s)")
+    time_axis(axes)
+    dots = [Line2D([], [], linestyle="none", marker="o", markersize=4, color=c) for c in COLOURS.values()]
+    page.legend(dots, list(COLOURS), loc="outside upper left", ncols=2, frameon=False)
 
 
-def _elbow(runs: Runs) -> Figure:
-    def draw(page: Any) -> None:
-        upper, lower = grid(page, 2, 1)[:, 0]
-        true = runs.elbows["elements"]
-        deflection = 1e3 * true.deflection("link1")[:, 1]
-        upper.plot(true.t, deflection, label="four elements per link", **MANY[0])
-        zero_line(upper)
-        upper.set_ylabel("deflection (mm)")
-        for (name, run), style in zip([(n, r) for n, r in runs.elbows.items() if n != "elements"], MANY[1:]):
-            upper.plot(run.t, 1e3 * run.deflection("link1")[:, 1], label=f"modes, {name}", **style)
-            error = np.maximum.accumulate(np.abs(1e3 * run.deflection("link1")[:, 1] - deflection))
-            lower.semilogy(run.t[5:], error[5:], **style)
-        lower.set_ylabel("largest difference (mm)")
-        shared_legend(page, upper)
+def _beta(runs: Runs, page: Any) -> None:
+    made = page.subplots(1, 2, sharex=True)
+    b = runs.roots
+    for k, axes in enumerate(made):
+        axes.plot(b["length"], b["followed"][:, k], label="integrated, (47) corrected", **FIRST)
+        axes.plot(b["length"], b["roots"][:, k], "o", color="black", markersize=4, label="roots", clip_on=False)
+        axes.plot(b["length"], b["printed"][:, k], label="integrated, (47) as printed", **THIRD)
+        axes.set(xlabel="free length $l_3$ (m)", ylabel=f"$\\beta_{k + 1}$")
+    shared_legend(page, made[0])
 
-    caption = (
-        "Tip of link 1 of a planar arm that folds at its elbow within 0.7 s and rings afterwards: two modes per link "
-        "whose shapes know the mass beyond alone, the whole load of the straight arm, or the load of the moment; "
-        "below, the largest difference from the elements so far."
-    )
-    return Figure("elbow", caption, draw, 4.2)
+
+def _stiffness(runs: Runs, page: Any) -> None:
+    left, right = page.subplots(1, 2)
+    link, damped = runs.overestimated["link"], runs.overestimated["damped link"]
+    alphas = np.linspace(-0.1, 0.6, 141)
+    left.plot(alphas, [link.growth(a) for a in alphas], label="undamped", **FIRST)
+    left.plot(alphas, [damped.growth(a) for a in alphas], label="damping 1e-5 K", **SECOND)
+    left.axvline(link.bound, color="#B04A00", linestyle=(0, (1, 1.3)), linewidth=1.3, label="bound of the Lemma")
+    zero_line(left)
+    left.set(xlabel="over-estimation $\\alpha$", ylabel="largest real part (1/s)")
+    for name, label, style in (("1.1", "believes 1.1 K", MANY[1]), ("0.9", "believes 0.9 K", MANY[2])):
+        run = runs.run(f"stiffness {name}")
+        values = 1e3 * np.abs(run.q[:, 1])
+        envelope = np.maximum.accumulate(values[::-1])[::-1] if name == "0.9" else np.maximum.accumulate(values)
+        right.semilogy(run.t[:-20], envelope[:-20], label=label, **style)
+    right.set(ylabel="envelope of the amplitude (mm)", xlim=(0.0, 1.0))
+    time_axis(right)
+    handles, labels = (a + b for a, b in zip(left.get_legend_handles_labels(), right.get_legend_handles_labels()))
+    page.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
+
+
+def _elbow(runs: Runs, page: Any) -> None:
+    upper, lower = grid(page, 2, 1)[:, 0]
+    true = runs.elbows["elements"]
+    deflection = 1e3 * true.deflection("link1")[:, 1]
+    upper.plot(true.t, deflection, label="four elements per link", **MANY[0])
+    zero_line(upper)
+    upper.set_ylabel("deflection (mm)")
+    for (name, run), style in zip([(n, r) for n, r in runs.elbows.items() if n != "elements"], MANY[1:]):
+        upper.plot(run.t, 1e3 * run.deflection("link1")[:, 1], label=f"modes, {name}", **style)
+        error = np.maximum.accumulate(np.abs(1e3 * run.deflection("link1")[:, 1] - deflection))
+        lower.semilogy(run.t[5:], error[5:], **style)
+    lower.set_ylabel("largest difference (mm)")
+    shared_legend(page, upper)
 
 
 # ------------------------------------------------------------------------------------------------------- tables

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pliant.analysis import eigenvalues_along, link_frequencies
 from pliant.arrays import Array
 from pliant.control import ComputedTorque, Trajectory
-from pliant.model import Model
+from pliant.model import Model, read_state
 from pliant.studies.theodore_ghosal.arms import LINK_3, PAYLOAD, with_elements, with_modes
 
 Places = NDArray[np.intp]
@@ -52,7 +52,7 @@ def vibrations(model: Model, law: ComputedTorque | None, path: Trajectory, times
     Without a law, velocity terms left out: decoupled joints leave the links to vibrate as if the joints were held.
     """
     groups = _groups(model)
-    states = [np.concatenate([joints, np.zeros(model.n - 3)]) for joints in path(times)[0]]
+    states = [read_state(model, joints) for joints in path(times)[0]]
     found: dict[tuple[str, str], list[Array]] = {key: [] for key in groups}
     branches: list[Array] = []
     before, owner = None, None
@@ -132,12 +132,6 @@ def compared_loops(modes: Vibrations, elements: Vibrations) -> dict[str, list[fl
     return found
 
 
-def lowest_compared(modes: Vibrations, elements: Vibrations) -> list[float]:
-    """Least and greatest ratio elements over modes of the lowest vibration of the loop, that of link 2 in plane."""
-    ratio = elements.sorted["link 2", "in plane"][:, 0] / modes.sorted["link 2", "in plane"][:, 0]
-    return [float(ratio.min()), float(ratio.max())]
-
-
 def variations(loop: Vibrations, link: str) -> dict[str, float]:
     """Greatest over least of the first two vibrations of a link in each plane, along the motion."""
     return {
@@ -154,8 +148,7 @@ def links_alone(modes: Model, elements: Model, path: Trajectory, times: Array) -
     for link, load in (("boom", LINK_3 + PAYLOAD), ("slide", PAYLOAD)):
         rows = []
         for joints in path(times)[0]:
-            states = [np.concatenate([joints, np.zeros(model.n - 3)]) for model in (modes, elements)]
-            low, high = (link_frequencies(m, link, q, load)[:4] for m, q in zip((modes, elements), states))
+            low, high = (link_frequencies(model, link, joints, load)[:4] for model in (modes, elements))
             rows.append(high / low)
         found[link] = [float(np.min(rows)), float(np.max(rows))]
     return found
@@ -175,4 +168,4 @@ def boundary_load_errors(path: Trajectory) -> dict[str, list[float]]:
 
 
 def _lowest(model: Model, joints: Array) -> Array:
-    return np.array([model.frequencies(np.concatenate([row, np.zeros(model.n - 3)]))[:4] for row in joints])
+    return np.array([model.frequencies(row)[:4] for row in joints])

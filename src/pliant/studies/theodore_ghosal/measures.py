@@ -20,31 +20,31 @@ SHIFTS = np.arange(-4e-3, 4e-3, 1e-5)
 """Seconds by which one response is moved until it lies best on another."""
 
 
-def measure(runs: Runs, quick: bool) -> None:
-    """Adds the numbers of roots, motion, and stiffness to those that were computed on the way."""
-    runs.numbers["roots"] = {
-        name: float(np.abs(runs.roots[name] - runs.roots["roots"]).max())
-        for name in ("boundary", "followed", "printed")
+def measure(runs: Runs) -> dict[str, Any]:
+    """Numbers of roots, motion, and stiffness; the others were computed on the way."""
+    free, roots = runs.run("free"), runs.roots
+    ways = ("boundary", "followed", "printed")
+    found: dict[str, Any] = {
+        "roots": {name: float(np.abs(roots[name] - roots["roots"]).max()) for name in ways},
+        "free motion": {
+            "drift": float(np.abs(free.energy_balance).max() / free.energy.kinetic[0]),
+            "slides by (m)": float(np.ptp(free["slide"])),
+        },
+        "motion": _motion(runs),
     }
-    free = runs.run("free")
-    runs.numbers["free motion"] = {
-        "drift": float(np.abs(free.energy_balance).max() / free.energy.kinetic[0]),
-        "slides by (m)": float(np.ptp(free["slide"])),
-    }
-    runs.numbers["motion"] = _motion(runs)
-    if not quick:
-        runs.numbers["tip error by geometry (mm)"] = {
+    if "boundary load" in runs.numbers:  # a full run
+        found["tip error by geometry (mm)"] = {
             name: float(np.linalg.norm(tip_error(runs.run(f"prescribed, {name}")), axis=1).max()) for name in readings()
         }
-        runs.numbers["lag (ms)"] = {
+        found["lag (ms)"] = {
             reading: _lags(runs.run(f"prescribed, {name}"), runs.run("prescribed, elements"))
             for reading, name in (("J_L", "square, alpha2 = +90 deg"), ("mass alone", "mass alone"))
         }
-    runs.numbers["cpu"] = {
+    found["cpu"] = {
         "rounds": list(runs.times["elements"].over(runs.times["modes"]).values),
         "evaluations": {name: runs.run(name).stats.evaluations for name in MODELS},
     }
-    runs.numbers["stiffness"] = _stiffness(runs)
+    return {**found, "stiffness": _stiffness(runs)}
 
 
 # ---------------------------------------------------------------------------------------------- controlled motion

@@ -18,7 +18,7 @@ from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.shapes import clamped_free_roots, clamped_mass_roots
 from pliant.studies.evaluation import inverse_dynamics
-from pliant.studies.study import Tell
+from pliant.studies.study import StudyRuns, Tell
 from pliant.studies.theodore_ghosal import elbow, loop, operations, sliding
 from pliant.studies.theodore_ghosal.arms import ARMS, EI, REVOLUTE, RHO_A, readings, single, with_elements, with_modes
 from pliant.studies.theodore_ghosal.sliding import DURATION, GOAL, START
@@ -31,43 +31,11 @@ FEW = Effort(rounds=3, seconds=0.02, most=3.0)
 ALPHAS = (-0.1, -0.01, 0.01, 0.1)
 """Relative errors of the stiffness at which (49), (50) are held against the loop itself."""
 
-GIVEN = {
-    "masses m1, m2, m3, payload": "3.7051, 0.3310, 0.4303, 0.0828 kg",
-    "lengths l1, l2, l3 in all": "0.1, 1.0, 1.3 m",
-    "inertias I1, I2": "0.352, 3.2 kg m^2",
-    "EI of links 2 and 3": "1165.4916 N m^2",
-    "gravity": "none",
-    "shapes": "two modes or two elements a direction",
-    "motion": "joint 1 from 0 to 180 deg, joint 2 from 0 to 90 deg, l3 from 0.3 to 1.0 m in 0.5 s; a smooth sinusoidal "
-    "profile with zero velocity and acceleration at both ends",
-    "controller": "decoupling (31)-(33) during the motion, LQR (37) as second loop afterwards",
-    "boundary loads": "J_L and M_DL neglected for link 3",
-    "CPU time": "1533.34 s (modes), 2036.89 s (elements) on an IRIS-4D",
-}
-CHOSEN = (
-    ("profile of the motion", "cycloid: sinusoidal acceleration, zero rate and acceleration at both ends"),
-    ("DH table", "d1 = 0.1, alpha1 = +90 deg; a2 = 1, alpha2 = +90 deg; d3 = l3: link 3 stands square to link 2. With "
-     "link 3 in line with link 2 joint 1 would lose its hold at the goal. Two other readings are run as well"),
-    ("gains", "G_p = 400 1/s^2, G_v = 40 1/s"),
-    ("LQR weights", "1e4 joints, 1e6 amplitudes, 1e2 rates; input 1e-3"),
-    ("boundary load of link 2", "mass of link 3 and payload with their inertia J_L about the tip of link 2 at l3 = 1 "
-     "m, 0.196 kg m^2 in the plane of both links. The paper neglects J_L and M_DL for link 3 and does not say so for "
-     "link 2; with the mass alone two modes of link 2 err by 28 % (check J_L), so the claims are judged with J_L, "
-     "and where it matters without it too"),
-    ("inertias I1, I2", "about the joints' own axes; m1 on the first axis"),
-    ("arms of Table 2", "RR and RRR planar with parallel outer axes, RP and RRP with a sliding outer link; numbers of "
-     "this arm's links"),
-    ("planar arm with an elbow", "three links like link 2 and the payload; joints 2 and 3 within 0.6 and 2.5 rad"),
-    ("tolerances of the integration", "rtol 1e-7, DOP853"),
-)  # fmt: skip
-
 
 @dataclass
-class Runs:
+class Runs(StudyRuns):
     """What was run and computed."""
 
-    settings: dict[str, Any]
-    numbers: dict[str, Any] = field(default_factory=dict)
     histories: dict[str, Result | Mapping[str, Any]] = field(default_factory=dict)
     roots: dict[str, Array] = field(default_factory=dict)
     loops: dict[str, loop.Vibrations] = field(default_factory=dict)
@@ -89,8 +57,6 @@ def reference() -> Cycloidal:
 
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study, and every number that follows."""
-    from pliant.studies.theodore_ghosal.measures import measure
-
     runs = Runs({"rtol": 1e-7, "atol": 1e-9, "output_step": 1e-3, "eigenvalue times": 11 if quick else 41,
                  "gains": GAINS, "LQR weights": WEIGHTS,
                  "velocity terms in eigenvalues": not quick})  # fmt: skip
@@ -129,7 +95,6 @@ def perform(quick: bool, tell: Tell) -> Runs:
         runs.numbers["elbow"], followers = elbow.frequencies()
         tell("planar arm folding")
         runs.numbers["elbow"]["response"], runs.elbows = elbow.responses(followers)
-    measure(runs, quick)
     return runs
 
 
@@ -166,9 +131,8 @@ def loaded_beams() -> dict[str, float]:
 
 def controlled(model: Model, law: Switch, settings: Mapping[str, Any]) -> Result:
     """The whole motion; with the same `law` a second time, everything is compiled."""
-    q0 = np.concatenate([START, np.zeros(model.n - 3)])
     options = {key: settings[key] for key in ("rtol", "atol", "output_step")}
-    return simulate(model, 2 * DURATION, q0, controller=law, progress=False, **options)
+    return simulate(model, 2 * DURATION, START, controller=law, progress=False, **options)
 
 
 def controller() -> Switch:
@@ -190,8 +154,8 @@ def _loops(runs: Runs, models: Mapping[str, Model], quick: bool) -> None:
         "velocity terms": not quick,
         "elements over modes": loop.compared_loops(modes, elements),
         "lowest, elements over modes": {
-            "J_L" if name == "modes" else name: loop.lowest_compared(runs.loops[name], elements)
-            for name in wanted
+            "J_L" if name == "modes" else name: loop.compared_loops(found, elements)["link 2, mode 1, in plane"]
+            for name, found in runs.loops.items()
             if name != "elements"
         },
         "greatest over least": {link: loop.variations(modes, link) for link in loop.LINKS},
@@ -201,8 +165,7 @@ def _loops(runs: Runs, models: Mapping[str, Model], quick: bool) -> None:
 
 def free_motion(model: Model) -> Result:
     """No torque at all: the arm turns and the link slides out by itself."""
-    q0, qd0 = np.zeros(model.n), np.zeros(model.n)
-    q0[:3], qd0[:3] = (0.3, 0.4, 0.5), (2.0, -1.5, 1.0)
+    q0, qd0 = (0.3, 0.4, 0.5), (2.0, -1.5, 1.0)
     return simulate(model, 0.3, q0, qd0, rtol=1e-9, atol=1e-12, output_step=1e-3, progress=False)
 
 
@@ -254,11 +217,10 @@ def _overestimate(runs: Runs) -> None:
     }
     believed = {f: link.replace({"links.link.beam.EI_z": f * EI}).model() for f in (0.9, 0.99, 1.01, 1.1)}
     laws = {f: ComputedTorque(reference=[0.0], estimate=estimate, **GAINS) for f, estimate in believed.items()}
-    q0 = np.zeros(model.n)
-    q0[1] = 1e-3
     for factor in (1.1, 0.9):
-        runs.histories[f"stiffness {factor}"] = simulate(model, 1.0, q0, controller=laws[factor], output_step=1e-3,
-                                                         progress=False)  # fmt: skip
+        runs.histories[f"stiffness {factor}"] = simulate(
+            model, 1.0, {model.coordinates[1]: 1e-3}, controller=laws[factor], output_step=1e-3, progress=False
+        )
     runs.numbers["loop with a wrong stiffness"] = {
         f"{alpha:+g}": [runs.overestimated["link"].growth(alpha),
                         float(closed_loop_eigenvalues(model, laws[1 + alpha], 0.0, np.zeros(model.n)).real.max())]

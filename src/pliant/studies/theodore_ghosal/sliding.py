@@ -79,14 +79,13 @@ def roots_of_boundary_matrix(count: int, M: float) -> Array:
 
 def joint_controller(model: Model) -> PD:
     """PD on the joints along the motion of the paper."""
-    kp, kd = natural_gains(model, np.concatenate([GOAL, np.zeros(model.n - 3)]), BANDWIDTH)
+    kp, kd = natural_gains(model, GOAL, BANDWIDTH)
     return PD(kp, kd, Cycloidal(START, GOAL, DURATION), gravity="none")
 
 
 def moved(model: Model, law: PD, rtol: float) -> Result:
     """The motion of the paper under the joint controller."""
-    q0 = np.concatenate([START, np.zeros(model.n - 3)])
-    return simulate(model, DURATION, q0, controller=law, method="dop853", rtol=rtol, atol=1e-2 * rtol,
+    return simulate(model, DURATION, START, controller=law, method="dop853", rtol=rtol, atol=1e-2 * rtol,
                     output_step=1e-2, progress=False)  # fmt: skip
 
 
