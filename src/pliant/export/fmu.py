@@ -23,7 +23,7 @@ from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, c_constant, comment
-from pliant.export.contents import description, export_name, template
+from pliant.export.contents import description, export_name, require_no_bristles, template
 from pliant.export.fmu_description import build_description, description_xml
 from pliant.export.fmu_variables import Output, Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free
@@ -64,7 +64,7 @@ def export_fmu(
     Raises
     ------
     UnsupportedModel
-        No C compiler.
+        No C compiler, or Coulomb friction that holds (`friction.bristle`), which has a state that a unit has not.
 
     Notes
     -----
@@ -81,6 +81,7 @@ def export_fmu(
     target = Path(path)
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")
     require_free(target, force)
+    require_no_bristles(model, "fmu")
     compiler, states = find_compiler(), start_states(model, q0, qd0)
     with tempfile.TemporaryDirectory() as folder, placed_file(target, force) as inner:
         root = Path(folder)

@@ -109,7 +109,8 @@ class Friction(Description):
 
 
 class Limits(Description):
-    """What the joint may do; a description for checks and drawings, not a stop.
+    """What the joint may do. A run ends where a joint leaves `lower` or `upper` (`simulate(..., limits=False)` goes on);
+    nothing stops the joint there, and speed and effort are descriptions only.
 
     Examples
     --------

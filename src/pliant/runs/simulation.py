@@ -1,7 +1,8 @@
 """`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
 
 What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
-their rates, controller states, carried roots, work], inputs p = [held torques, samples, parameters of the model].
+their rates, controller states, friction, carried roots, work], inputs p = [held torques, samples, parameters of the
+model].
 Controllers and trajectories are seen only through their expressions; the steppers see only addresses.
 """
 
@@ -78,7 +79,8 @@ def simulate(
         Like `torque`, and added to it; or an object of `pliant.control`.
     motion : mapping, optional
         Prescribed coordinates by name (a joint, or `joint.motor`), each a trajectory or a function of t in CasADi
-        operations that returns the position. The torque it needs is in the result.
+        operations that returns the position. What moves a coordinate acts on it: a joint is moved on its link side, and
+        the motor of an elastic drive hangs on it by its spring. The torque it needs is in the result.
     method : str
         "auto", or one of `pliant.integrate.METHODS`.
     rtol, atol : float
