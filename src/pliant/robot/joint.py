@@ -109,7 +109,7 @@ class Friction(Description):
 
 
 class Limits(Description):
-    """What the joint may do. A run ends where a joint leaves `lower` or `upper` (`simulate(..., limits=False)` goes on);
+    """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
     nothing stops the joint there, and speed and effort are descriptions only.
 
     Examples
