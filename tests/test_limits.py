@@ -109,12 +109,13 @@ def test_limits_of_a_pinned_beam_are_those_of_its_shaft() -> None:
     )  # fmt: skip
     model = Robot(name="pinned", gravity=(0, 0, 0), links=[link]).model()
     lower, upper = joint_limits(model)
-    q = np.array([0.19, 0.02, -0.01])
-    turn = float(model.chain.links[0].lever[0]) * 0.02 - float(model.chain.links[0].lever[1]) * 0.01
-    still = np.zeros(3)
-    assert bool(upper.left(q, still)) == (0.19 + turn > 0.2)
-    assert abs(turn) > 0.02
-    assert not lower.left(q, still)
+    lever = np.array([float(value) for value in model.chain.links[0].lever])
+    bent, still = np.concatenate([[0.19], 0.01 * np.sign(lever)]), np.zeros(3)
+    assert 0.19 + lever @ bent[1:] > 0.2
+    assert upper.left(bent, still)
+    assert not upper.left([0.19, 0.0, 0.0], still)
+    assert not upper.left([0.21, *-bent[1:]], still)
+    assert not lower.left(bent, still)
 
 
 def test_scenarios_and_environments_hold_them() -> None:

@@ -167,6 +167,8 @@ def test_friction_as_a_parameter() -> None:
     assert run.q[-1, 0] == pytest.approx(1.0 - 0.3 / INERTIA / 2, abs=1e-6)
     batch = pliant.simulate_batch(model, 1.0, qd0=[1.0], p=[[0.3, 1e-5], [0.0, 1e-5]], step=1e-3)
     assert batch.q[:, -1, 0] == pytest.approx([1.0 - 0.3 / INERTIA / 2, 1.0], abs=1e-5)
+    pushed = pliant.simulate_batch(model, 1.0, torque=[0.2], p=[[0.3, 1e-5], [0.0, 1e-5]], step=1e-3)
+    assert pushed.q[:, -1, 0] == pytest.approx([0.0, 0.1 / INERTIA], abs=1e-9)
 
 
 def test_an_environment_has_friction_too() -> None:

@@ -133,6 +133,7 @@ def test_an_arm_in_steady_spin_stays_there() -> None:
     motion = {"upper": lambda t: 0.2 + 3.0 * t, "fore": lambda t: 0.7 + 0 * t}
     run = pliant.simulate(model, 0.5, q, motion=motion, loads=push)
     assert np.abs(run.q[:, 2:] - q[2:]).max() < 1e-9
+    assert run.tau == pytest.approx(np.tile(model.holding_torque(q, [push], rates=[3.0, 0.0]), (len(run), 1)), abs=1e-6)
     assert np.abs(q[2:]).max() > 1e-3
     still = model.equilibrium([0.2, 0.7], [push])
     assert np.abs(q[2:] - still[2:]).max() > 1e-3

@@ -241,9 +241,12 @@ class _Run:
             module.broadcast_to(x if len(x) == 1 else x[first:last], (last - first, self.given.model.n))
             for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
         )
-        pieces, own = (a if len(a) == 1 else a[first:last] for a in (self.given.pieces(), self.given.held(self.f)))
-        piece = 0 if self.given.samples is None else int(self.given.samples.piece(np.zeros(1))[0])
-        start = self.f.loaded(self.f.start(q, qd, module), pieces[:, piece], own, module)
+        start = self.f.start(q, qd, module)
+        if self.f.composition.n_bristles:
+            given = self.given.pieces(), self.given.held(self.f)
+            pieces, own = (a if len(a) == 1 else a[first:last] for a in given)
+            piece = 0 if self.given.samples is None else int(self.given.samples.piece(np.zeros(1))[0])
+            start = self.f.loaded(start, pieces[:, piece], own, module)
         history, counts = self.engine(start.copy(), first)
         x = module.concatenate([start[:, None].astype(history.dtype), history], axis=1)
         if module is not np and not stay:

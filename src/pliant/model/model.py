@@ -653,8 +653,14 @@ class Model:
         return statics.equilibrium(self, joints, loads, p, held, rates)
 
     @checked
-    def holding_torque(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
-        """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`.
+    def holding_torque(
+        self,
+        q: ArrayLike,
+        loads: Sequence[Load] = (),
+        p: ArrayLike | None = None,
+        rates: ArrayLike | Mapping[str, float] | None = None,
+    ) -> Array:
+        """Torques (n_joints,) that balance the actuated coordinates at rest in `q`, or in steady spin, under `loads`.
 
         Parameters
         ----------
@@ -664,6 +670,8 @@ class Model:
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
+        rates : (n_joints,) array or mapping, optional
+            Steady rates of the joints, rad/s or m/s.
 
         Returns
         -------
@@ -677,9 +685,12 @@ class Model:
         >>> bool(tau[0] > tau[1] > 0)
         True
         """
+        return self._holding(np.asarray(q, dtype=float), statics.steady_rates(self, rates), loads, p)
+
+    def _holding(self, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
+        """Torques under which nothing actuated accelerates."""
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
-        force = self.bias(q, np.zeros(self.n), p)
-        return np.asarray((force - statics.applied(self, loads, p)(q)[0] if len(loads) else force)[rows])
+        return np.asarray((self.bias(q, qd, p) - statics.applied(self, loads, p, qd)(q)[0])[rows])
 
     @checked
     def linearize(
@@ -731,9 +742,7 @@ class Model:
         """
         require_loads(loads)
         q, qd = read_state(self, q), read_state(self, qd, "qd")
-        if tau is None:
-            rows = [link.actuated for link in self.chain.links if link.actuated is not None]
-            tau = (self.bias(q, qd, p) - statics.applied(self, loads, p, qd)(q)[0])[rows]
+        tau = self._holding(q, qd, loads, p) if tau is None else tau
         free, n, m = self._free(joints == "locked"), self.n, self.n_joints
         if len(loads) or len(free) < n:
             slopes = self._slopes(tuple(loads), tuple(free))(q, qd, tau, self.values(p))

@@ -218,7 +218,8 @@ class Composition:
         states = []
         for link in links:
             rate = joint_position(link, qd)
-            carried = load[link.shaft] / link.coulomb.level if link.shaft in loaded else ca.SX(0)
+            level = link.coulomb.level
+            carried = ca.if_else(level > 0, load[link.shaft] / level, 0) if link.shaft in loaded else ca.SX(0)
             slips = ca.fabs(rate) > link.coulomb.width
             states.append(ca.if_else(slips, ca.sign(rate), ca.fmin(ca.fmax(carried, -1), 1)))
         return ca.vertcat(*states)
