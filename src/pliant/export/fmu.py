@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.runge_kutta import dopri5
+from pliant.dynamics.forces import bristle_rates
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import PliantError
 from pliant.export.c import definition, labels
 from pliant.export.c_text import array, c_constant, comment
-from pliant.export.contents import description, export_name, require_no_bristles, template
+from pliant.export.contents import description, export_name, template
 from pliant.export.fmu_description import build_description, description_xml
 from pliant.export.fmu_variables import Output, Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free
@@ -64,7 +65,7 @@ def export_fmu(
     Raises
     ------
     UnsupportedModel
-        No C compiler, or Coulomb friction that holds (`friction.bristle`), which has a state that a unit has not.
+        No C compiler.
 
     Notes
     -----
@@ -81,7 +82,6 @@ def export_fmu(
     target = Path(path)
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")
     require_free(target, force)
-    require_no_bristles(model, "fmu")
     compiler, states = find_compiler(), start_states(model, q0, qd0)
     with tempfile.TemporaryDirectory() as folder, placed_file(target, force) as inner:
         root = Path(folder)
@@ -149,7 +149,8 @@ def model_token(model: Model) -> str:
 
 def _header(model: Model, n_outputs: int, token: str) -> str:
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
-    sizes = {"N": model.n, "N_INPUTS": model.n_joints, "N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
+    sizes = {"N": model.n, "N_FRICTION": len(model.chain.bristled), "N_INPUTS": model.n_joints}
+    sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
     lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
@@ -168,7 +169,8 @@ def _method() -> str:
 
 
 _PROTOTYPES = (
-    "void model_accelerations(const double *q, const double *qd, const double *tau, const double *p, double *qdd)",
+    "void model_accelerations(const double *q, const double *qd, const double *r, const double *tau, const double *p, "
+    "double *qdd)",
     "void model_outputs(const double *q, const double *qd, const double *qdd, const double *p, double *y)",
 )
 
@@ -176,10 +178,12 @@ _PROTOTYPES = (
 def _source(model: Model, given: InternalForces, outputs: list[Output], states: tuple[float, ...]) -> str:
     """Accelerations and outputs, and the start values."""
     q, qd, tau, p = given.q, given.qd, ca.SX.sym("tau", model.n_joints), model.parameter_symbols
-    qdd = ca.densify(model.equations.forward_dynamics(q, qd, tau))
+    chain, r = model.chain, ca.SX.sym("r", len(model.chain.bristled))
+    qdd = model.equations.accelerations(q, qd, ca.mtimes(chain.actuation(), tau), {}, r)
+    rates = ca.densify(ca.vertcat(qdd, bristle_rates(chain, qd, r)))
     y = ca.densify(ca.vertcat(*(output.expression for output in outputs)))
     functions = [
-        ca.Function("qdd", [q, qd, tau, p], [ca.cse(qdd)], ["q", "qd", "tau", "p"], ["qdd"]),
+        ca.Function("qdd", [q, qd, r, tau, p], [ca.cse(rates)], ["q", "qd", "r", "tau", "p"], ["qdd"]),
         ca.Function("y", [q, qd, given.qdd, p], [ca.cse(y)], ["q", "qd", "qdd", "p"], ["y"]),
     ]
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
