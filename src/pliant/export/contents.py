@@ -209,5 +209,7 @@ def description(model: Model) -> list[str]:
         unit = parameter_unit(path)
         lines.append(f"p[{k}]  {path}, nominal {float(value)!r}" + (f" {unit}" if unit else ""))
     if model.chain.bristled:
-        lines.append("Coulomb friction is smooth in these functions, coulomb tanh(qd / coulomb_speed); in a run it holds.")
+        lines.append(
+            "Coulomb friction is smooth in these functions, coulomb tanh(qd / coulomb_speed); in a run it holds."
+        )
     return [line.replace("*/", "* /") for line in lines]
