@@ -46,6 +46,21 @@ def differences(robot, quantity, paths=PATHS) -> np.ndarray:
     return np.array([finite_difference(robot, path, quantity) for path in paths]).T
 
 
+def test_frequencies_of_a_sliding_arm_without_q() -> None:
+    """About its rest state, at the free length of the robot file; joints that nothing holds have no gradient."""
+    robot = pliant.load("rrp")
+    model = robot.model(parameters=["payload.mass", "links.boom.beam.EI_z"])
+    found = frequency_sensitivity(model)
+    expected = differences(robot, lambda r: r.model().frequencies(), list(model.parameters))
+    assert np.abs(found.gradient - expected).max() < 1e-8 * np.abs(expected).max()
+    free = frequency_sensitivity(model, joints="free")
+    still = free.values == 0
+    assert still.sum() == 3
+    assert np.array_equal(np.isnan(free.gradient).all(axis=1), still)
+    freed = differences(robot, lambda r: r.model().frequencies(joints="free")[still.sum() :], ["payload.mass"])
+    assert np.abs(free.gradient[~still, 0] - freed[:, 0]).max() < 1e-8 * np.abs(freed).max()
+
+
 FAST_AND_ALL = [[0, 2], pytest.param([0, 1, 2, 3], marks=pytest.mark.full)]
 
 
