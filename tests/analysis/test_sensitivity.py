@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
+from arms import unequal_arm
 from pliant.analysis import (
     convergence,
     finite_difference,
@@ -59,6 +60,13 @@ def test_frequencies_of_a_sliding_arm_without_q() -> None:
     assert np.array_equal(np.isnan(free.gradient).all(axis=1), still)
     freed = differences(robot, lambda r: r.model().frequencies(joints="free")[still.sum() :], ["payload.mass"])
     assert np.abs(free.gradient[~still, 0] - freed[:, 0]).max() < 1e-8 * np.abs(freed).max()
+
+
+def test_joints_that_nothing_holds_are_no_coincidence() -> None:
+    model = unequal_arm().replace({"gravity": (0.0, 0.0, 0.0)}).model(parameters=["payload.mass"])
+    found = frequency_sensitivity(model, joints="free")
+    assert np.isnan(found.gradient).ravel().tolist() == (found.values == 0).tolist()
+    assert (found.values == 0).sum() == 3
 
 
 FAST_AND_ALL = [[0, 2], pytest.param([0, 1, 2, 3], marks=pytest.mark.full)]
