@@ -123,7 +123,7 @@ def energy(h: Histories) -> Array:
     from scipy.integrate import trapezoid
 
     moving = [link for link in h.model.chain.links if link.actuated is not None]
-    rates = h.qd[..., [link.shaft if link.name in h.moved else link.actuated for link in moving]]
+    rates = h.qd[..., np.array([link.shaft if link.name in h.moved else link.actuated for link in moving])]
     return np.asarray(trapezoid(np.maximum(h.tau * rates, 0.0).sum(axis=-1), h.t, axis=1))
 
 
