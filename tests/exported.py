@@ -31,7 +31,7 @@ def single_link() -> Robot:
     """One bending beam with a payload, friction and damping."""
     link = Link(
         name="arm",
-        joint=Joint(hub=Lump(inertia=(0, 0, 0.1)), friction=Friction(viscous=0.1, coulomb=0.2)),
+        joint=Joint(hub=Lump(inertia=(0, 0, 0.1)), friction=Friction(viscous=0.1, coulomb=0.2, bristle=0.0)),
         beam=Beam(length=1.3, mass_per_length=2.0, EI_y=7, EI_z=12),
         shapes=Shapes(bending_y=1, damping=0.01),
     )

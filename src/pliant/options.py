@@ -13,6 +13,7 @@ StiffeningName = Literal["first-order", "second-order"]
 ShapesName = Literal["exact", "nominal"]
 RootsName = Literal["solved", "integrated"]
 JointsName = Literal["locked", "free"]
+HeldName = Literal["joints", "motors"]
 FunctionName = Literal[
     "mass_matrix", "bias", "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "jacobian", "stiffness",
     "linearize", "matrices", "denoc_matrices",

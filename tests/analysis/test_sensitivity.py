@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
+from arms import unequal_arm
 from pliant.analysis import (
     convergence,
     finite_difference,
@@ -44,6 +45,28 @@ def tip(model):
 def differences(robot, quantity, paths=PATHS) -> np.ndarray:
     # fourth order with relative step 1e-4 (third, one-sided, for the payload of zero): error about 1e-9 relative
     return np.array([finite_difference(robot, path, quantity) for path in paths]).T
+
+
+def test_frequencies_of_a_sliding_arm_without_q() -> None:
+    """About its rest state, at the free length of the robot file; joints that nothing holds have no gradient."""
+    robot = pliant.load("rrp")
+    model = robot.model(parameters=["payload.mass", "links.boom.beam.EI_z"])
+    found = frequency_sensitivity(model)
+    expected = differences(robot, lambda r: r.model().frequencies(), list(model.parameters))
+    assert np.abs(found.gradient - expected).max() < 1e-8 * np.abs(expected).max()
+    free = frequency_sensitivity(model, joints="free")
+    still = free.values == 0
+    assert still.sum() == 3
+    assert np.array_equal(np.isnan(free.gradient).all(axis=1), still)
+    freed = differences(robot, lambda r: r.model().frequencies(joints="free")[still.sum() :], ["payload.mass"])
+    assert np.abs(free.gradient[~still, 0] - freed[:, 0]).max() < 1e-8 * np.abs(freed).max()
+
+
+def test_joints_that_nothing_holds_are_no_coincidence() -> None:
+    model = unequal_arm().replace({"gravity": (0.0, 0.0, 0.0)}).model(parameters=["payload.mass"])
+    found = frequency_sensitivity(model, joints="free")
+    assert np.isnan(found.gradient).ravel().tolist() == (found.values == 0).tolist()
+    assert (found.values == 0).sum() == 3
 
 
 FAST_AND_ALL = [[0, 2], pytest.param([0, 1, 2, 3], marks=pytest.mark.full)]

@@ -16,7 +16,7 @@ import pytest
 import pliant
 from cuda_shim import COMPILER, SHIM, FakeCupy
 from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.export.c_check import reference_states
 from pliant.export.contents import FUNCTIONS, export_name
@@ -243,3 +243,8 @@ def test_bad_shared_memory_is_named(size: object, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="shared_memory: got"):
         export(model("parameters"), "cuda", tmp_path / "out", shared_memory=size)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_friction_with_a_state_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedModel, match=r"cuda: Coulomb friction of \w+, .*friction\.bristle to 0"):
+        export(pliant.load("lab-arm").model(), "cuda", tmp_path / "arm")

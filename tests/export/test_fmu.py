@@ -17,9 +17,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from arms import unequal_beam
+from arms import unequal_beam, unequal_two_link
 from exported import model, needs_compiler
-from pliant import Drive, Joint, Shapes
+from pliant import Drive, Friction, Joint, Shapes
 from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
@@ -133,6 +133,47 @@ def test_validation_passes(version: str, units: dict[str, Path]) -> None:
     from fmpy.validation import validate_fmu
 
     assert validate_fmu(str(units[version])) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_friction_holds_in_a_unit(version: str, tmp_path: Path) -> None:
+    """One joint is stuck under gravity, one slides: states of friction are those of `simulate`, at the start too."""
+    friction = {"coulomb_speed": 0.05, "bristle": 1e-3}
+    robot = unequal_two_link().replace(
+        {
+            "gravity": (0.0, -1.0, 0.0),
+            "links.upper.joint.friction": Friction(coulomb=30.0, **friction),
+            "links.fore.joint.friction": Friction(coulomb=0.5, **friction),
+        }
+    )
+    arm = robot.model()
+    path = export(arm, "fmu", tmp_path / f"arm{version[0]}", fmi=version, q0=[0.2, 0.1, 0.0, 0.0])
+    held = Unit(path, tmp_path / "unpacked")
+    names = ("upper", "fore", "upper.friction", "fore.friction")
+    step, steps = 0.02, 25
+    with held.instance("slave") as running:
+        rows = held.run(running, steps, step, still, *names)
+        assert held.get(running, "der(upper)")[0] == pytest.approx(0.0, abs=0.05)
+    run = pliant.simulate(arm, steps * step, [0.2, 0.1], output_step=step, rtol=1e-9)
+    assert np.abs(rows[:, :2] - run.q[:, :2]).max() < 1e-5
+    assert np.abs(rows[:, 0] - 0.2).max() < 2e-3
+    assert rows[-1, 1] < 0.05
+    assert rows[0, 2] < -0.01
+    assert rows[-1, 3] == pytest.approx(-1.0, abs=1e-3)
+    with held.instance("model") as running:
+        states, rates = np.empty(10), np.empty(10)
+        running.getContinuousStates(*_pointers(running, states))
+        derivatives = running.getContinuousStateDerivatives if version == "3.0" else running.getDerivatives
+        derivatives(*_pointers(running, rates))
+    assert states[8:] == pytest.approx(rows[0, 2:], abs=1e-12)
+    assert rates[:4] == pytest.approx(states[4:8], abs=1e-15)
+    assert rates[4:8] == pytest.approx(run.qdd[0], rel=1e-9, abs=1e-9)
+
+
+def _pointers(running: Any, values: np.ndarray) -> tuple[Any, int]:
+    import ctypes
+
+    return values.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), len(values)
 
 
 def test_matches_simulate_with_a_controller_outside(unit: Unit) -> None:

@@ -257,7 +257,7 @@ def test_what_is_not_a_load() -> None:
     with pytest.raises(pliant.ModelError, match="Base"):
         pliant.simulate(model, 0.1, base=(0, 0, 1))
     with pytest.raises(pliant.ModelError, match="follows"):
-        model.frequencies([0, 0.1, 0], loads=[Wrench(force=(1, 1, 0), axes="section")])
+        model.modes([0, 0.1, 0], loads=[Wrench(force=(1, 1, 0), axes="section")])
 
 
 def test_stations_and_lengths_that_vary() -> None:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import pliant
 from arms import unequal_two_link
-from pliant import ModelError, PliantError
+from pliant import Drive, ModelError, PliantError
 from pliant.cli import app
 from pliant.robot.yaml_text import write_yaml
 from pliant.sweeps import METRICS, SweepStudy, sweep
@@ -120,8 +120,8 @@ def test_loads_a_shaken_base_and_limits_act_in_a_batch_too(tmp_path: Path) -> No
     batch = sweep(study(scenario=scenario, vary=vary), tmp_path / "batch")
     single = sweep(study(scenario=scenario, vary=vary, engine="points"), tmp_path / "single", workers=1)
     assert batch.status == single.status == ("failed", "finished")
-    assert "stopped at a limit" in batch.failed[0]
-    assert "stopped at a limit" in single.failed[0]
+    assert "stopped at a limit, upper at its upper limit, at t = " in batch.failed[0]
+    assert "stopped at a limit, upper at its upper limit, at t = " in single.failed[0]
     plain = sweep(study(vary=vary), tmp_path / "plain")
     for name in ("peak_deflection", "peak_speed"):
         if name in batch.metrics:
@@ -282,6 +282,21 @@ def test_metrics_of_a_known_motion() -> None:
     assert METRICS["peak_deflection"](h)[0] == 0.0
     assert METRICS["peak_torque"](h)[0] == 3.0
     assert METRICS["peak_speed"](h)[0] == pytest.approx(0.2, rel=1e-4)
+
+
+def test_energy_of_a_prescribed_joint_is_that_of_its_link_side() -> None:
+    """The torque of a motion acts on the joint, not on the motor behind it."""
+    from pliant.sweeps.metrics import Histories
+
+    model = (
+        pliant.load("two-link").replace({"links.upper.joint.drive": Drive(stiffness=9e3, rotor_inertia=1.0)}).model()
+    )
+    t = np.linspace(0, 1, 101)
+    rates = np.zeros((1, 101, model.n))
+    rates[..., model.index("upper")], rates[..., model.index("upper.motor")] = 0.2, 0.7
+    given = model, t, 0 * rates, rates, np.tile([3.0, 0.0], (1, 101, 1)), np.zeros((1, 0))
+    assert METRICS["energy"](Histories(*given))[0] == pytest.approx(2.1, rel=1e-12)
+    assert METRICS["energy"](Histories(*given, moved=("upper",)))[0] == pytest.approx(0.6, rel=1e-12)
 
 
 @pytest.mark.parametrize("step", [0.02, 0.1])

@@ -31,7 +31,8 @@ def closed_loop_matrix(
 ) -> Array:
     """Jacobian of the closed loop x' = f(t, x), x = [q; qd; z], at a state: exact, no differences.
 
-    `z` are the controller's own states, its initial ones by default. The matrix is (2n + n_z, 2n + n_z).
+    `z` are the controller's own states, its initial ones by default. The matrix is (2n + n_z, 2n + n_z); Coulomb
+    friction that holds adds its states behind (`friction.bristle`), not bent here.
 
     Parameters
     ----------

@@ -24,6 +24,7 @@ from pliant.options import JointsName, MethodName
 from pliant.protocols import Control, PrescribedMotion, Torque
 from pliant.robot import Robot
 from pliant.runs.composition import Composition, compose
+from pliant.runs.drives import read_start
 from pliant.signatures import checked
 
 EPS = float(np.finfo(np.float64).eps)
@@ -82,7 +83,7 @@ def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: Join
     Returns
     -------
     Sensitivity
-        Hz, and Hz per unit of each parameter.
+        Hz, and Hz per unit of each parameter; NaN for the zero frequency of a joint that nothing holds.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: Join
     f = ca.Function("slope", [x, p, v, s], [ca.densify(slope)])
     rows = [np.array(f(state, model.nominal_parameters, Phi[:, k], squares[k])).ravel() for k in range(len(squares))]
     w = np.sqrt(np.abs(squares))
-    coincide = np.diff(squares) <= COINCIDE * np.abs(squares[1:])
+    coincide = (np.diff(squares) <= COINCIDE * np.abs(squares[1:])) & (w[1:] > 0)  # joints that nothing holds have none
     if coincide.any() or _mixing(model.stiffness(state), squares, Phi) > MIXED:
         raise ModelError("frequencies coincide: a repeated frequency has no gradient; change q or split the two planes")
     scale = np.where(w > 0, 1 / np.where(w > 0, 4 * np.pi * w, 1.0), np.nan)
@@ -115,6 +116,7 @@ def _mixing(K: Array, squares: Array, Phi: Array) -> float:
     """
     left = np.abs(Phi.T @ K @ Phi) + len(K) * EPS * (np.abs(Phi.T) @ np.abs(K) @ np.abs(Phi))
     apart = np.abs(squares[:, None] - squares[None, :])
+    apart[(squares == 0)[:, None] & (squares == 0)[None, :]] = np.inf
     np.fill_diagonal(apart, np.inf)
     return float((left / np.maximum(apart, np.finfo(float).tiny)).max(initial=0.0))
 
@@ -236,7 +238,8 @@ def run_sensitivity(
     composed = compose(model, torque, controller, motion or {}, (), None, False)
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
-    x0 = composed.start(read_state(model, q0, "q0"), read_state(model, qd0, "qd0"))
+    p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+    x0 = composed.start(*read_start(model, q0, qd0, placed=composed.on_paths), p)
     N, P = len(x0), len(model.parameters)
     S0 = np.zeros((N, P))
     if q0_slope is not None:
@@ -245,7 +248,6 @@ def run_sensitivity(
             raise ModelError(f"q0_slope: got shape {slope.shape}, expected {(model.n, P)}")
         S0[: len(composed.free)] = slope[composed.free]
     problem = _augmented(composed, N, P)
-    p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
     solution = solve(
         problem, (0.0, float(t_end)), np.concatenate([x0, S0.ravel(order="F")]), method=method, rtol=rtol, atol=atol,
         outputs=[0.0, float(t_end)], p=p, breaks=composed.breaks(t_end),

@@ -48,7 +48,7 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BatchEquations:
-    """xdot = f(t, x, w, p): x = [free coordinates, their rates, controller states (, work)], w the samples at hand,
+    """xdot = f(t, x, w, p): x = [free coordinates, their rates, controller states, friction (, work)], w the samples,
     p = [held torques, parameters of the model, parameters of the controller]."""
 
     composition: Composition
@@ -91,6 +91,20 @@ class BatchEquations:
     def function(self) -> Any:
         """f as a CasADi function."""
         return self._function("batch", [self.composition.xdot[: self.n]])
+
+    @cached_property
+    def _load_kernel(self) -> Kernel:
+        """States of friction at a start."""
+        return Kernel(self._function("batch_load", [self.composition.loaded]))
+
+    def loaded(self, x: Any, w: Any, own: Any, module: Any = np) -> Any:
+        """States (b, n) at t = 0 with friction that carries what it can; `module` is NumPy or CuPy."""
+        c = self.composition
+        if c.n_bristles:
+            first = 2 * len(c.free) + c.n_states
+            host = np.asarray(x.get() if hasattr(x, "get") else x, dtype=float)
+            x[:, first : first + c.n_bristles] = module.asarray(self._load_kernel(np.zeros(1), host, w, own))
+        return x
 
     @cached_property
     def torque_kernel(self) -> Kernel:

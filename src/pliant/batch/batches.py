@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.batch.batch_equations import BatchEquations, composed, make_plan, output_times
+from pliant.batch.batch_equations import BatchEquations, composed, make_plan, output_times, read_drive
 from pliant.batch.devices import Cpu, Cuda, Stages
 from pliant.batch.given import Given
 from pliant.batch.result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
@@ -26,6 +27,7 @@ from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
+from pliant.runs.limits import joint_limits
 from pliant.runs.simulation import MOST_ROWS
 from pliant.signatures import checked
 
@@ -103,8 +105,8 @@ def simulate_batch(
     store : "memory" or path
         A path that ends in .nc or .zarr takes histories slice by slice, and appears when it is complete.
     limits : bool
-        End an arm at the first row beyond the joint limits of the robot file. Ends of travel of sliding beams always
-        end it.
+        End an arm at the first row beyond the joint limits of the robot file (`BatchResult.stopped_by` names them); at
+        once, if it starts beyond one, or at one and moving out. Ends of travel of sliding beams always end it.
     work : bool
         Also integrate the work done on each arm.
     breaks : sequence of float
@@ -133,9 +135,9 @@ def simulate_batch(
         method = "dopri5" if step is None else "rk4"
     _check(t_end, method, step, rtol, atol, output_step, device, precision)
     loads = listed(loads)
-    given = Given.read(model, q0, qd0, torque, controller, p, device, equilibrium, loads)
-    f = composed(model, given.torque, given.controller, motion or {}, loads, base, work)
-    given = given.with_parameters(f)
+    drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
+    f = composed(model, *drives, motion or {}, loads, base, work)
+    given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads)
     t = output_times(t_end, output_step, step if method == "rk4" else None)
     stops, starts = f.composition.breaks(t_end, read_breaks(breaks)), given.samples.starts if given.samples else None
     impulses = f.composition.impulses(stops)
@@ -188,7 +190,6 @@ class _Run:
         self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
     ) -> BatchResult:
         given, model, B = self.given, self.given.model, self.given.arms
-        assert given.parameters is not None
         shapes: dict[str, tuple[int, ...]] = {"q": (len(self.t), model.n), "qd": (len(self.t), model.n)}
         shapes |= {"work": (len(self.t),)} if self.work else {}
         size = self._slice_size(shapes)
@@ -237,6 +238,11 @@ class _Run:
             for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
         )
         start = self.f.start(q, qd, module)
+        if self.f.composition.n_bristles:
+            given = self.given.pieces(), self.given.held(self.f)
+            pieces, own = (a if len(a) == 1 else a[first:last] for a in given)
+            piece = 0 if self.given.samples is None else int(self.given.samples.piece(np.zeros(1))[0])
+            start = self.f.loaded(start, pieces[:, piece], own, module)
         history, counts = self.engine(start.copy(), first)
         x = module.concatenate([start[:, None].astype(history.dtype), history], axis=1)
         if module is not np and not stay:
@@ -268,21 +274,30 @@ class _Run:
         """Blank what lies behind the end of each arm; status and time of the end."""
         q, qd = arrays["q"], arrays["qd"]
         finite = module.isfinite(q).all(axis=2) & module.isfinite(qd).all(axis=2)
+        bounds = joint_limits(self.given.model)
+        held = [self.limits or limit.fatal for limit in bounds]
+        Q, Qd = module.moveaxis(q, 2, 0), module.moveaxis(qd, 2, 0)
         inside = module.ones(finite.shape, dtype=bool)
-        c = self.f.composition
-        events = (c.limit_events(self.given.model) if self.limits else []) + c.travel_events(self.given.model)
-        t, Q, Qd = module.asarray(self.t), module.moveaxis(q, 2, 0), module.moveaxis(qd, 2, 0)
-        for event in events:
-            inside &= ~(event.direction * event.condition(t, Q, Qd) > 0)
-        valid = module.cumprod((finite & inside).astype(np.int8), axis=1).astype(bool)
+        for limit, holds in zip(bounds, held):
+            if holds:
+                inside &= ~limit.left(Q, Qd)
+        count = module.cumprod((finite & inside).astype(np.int8), axis=1).sum(axis=1)
+        last = module.minimum(count, len(self.t) - 1)  # the row at which an arm ended that did not finish
+        arms = module.arange(len(q))
+        stopped = (count < len(self.t)) & finite[arms, last]
+        found, Q, Qd = module.full(len(q), -1, dtype=np.int16), Q[:, arms, last], Qd[:, arms, last]
+        for k, (limit, holds) in enumerate(zip(bounds, held)):
+            if holds:
+                found[stopped & (found < 0) & limit.left(Q, Qd)] = k
+        count = module.where(stopped, module.maximum(count, 1), count)  # an arm that has left at the start keeps it
+        valid = module.arange(len(self.t)) < count[:, None]
         for values in arrays.values():
             values[~valid] = np.nan
-        count = valid.sum(axis=1)
-        stopped = module.take_along_axis(finite, module.minimum(count, len(self.t) - 1)[:, None], axis=1)[:, 0]
-        status = module.where(count == len(self.t), FINISHED, module.where(stopped, STOPPED, BROKEN)).astype(np.int8)
-        ended = module.where(count > 0, t[module.maximum(count - 1, 0)], np.nan)
-        found = {"status": status, "ended": ended}
-        return {name: np.asarray(a.get() if hasattr(a, "get") else a) for name, a in found.items()}
+        status = module.where(count == len(self.t), FINISHED, BROKEN)
+        status = module.where(stopped, STOPPED, status).astype(np.int8)
+        ended = module.where(count > 0, module.asarray(self.t)[module.maximum(count - 1, 0)], np.nan)
+        each = {"status": status, "ended": ended, "limit": found}
+        return {name: np.asarray(a.get() if hasattr(a, "get") else a) for name, a in each.items()}
 
     def _evaluations(self, summary: dict[str, Any]) -> int:
         plan = self.engine.stages.plan
@@ -293,8 +308,11 @@ class _Run:
     def torques(self, q: Array, qd: Array, arms: slice) -> Array:
         """(B, N, m) torques that act on these arms in these states at the first N rows."""
         c, (B, N) = self.f.composition, q.shape[:2]
-        if c.n_states:
-            raise UnsupportedModel("tau: the states of the controller are not kept in a batch; run the arm by simulate")
+        unkept = c.x[2 * len(c.free) : -1]
+        if unkept.shape[0] and ca.depends_on(c.tau, unkept):
+            raise UnsupportedModel(
+                "tau: the states of the controller and of friction are not kept in a batch; run the arm by simulate"
+            )
         x = np.concatenate([q[..., c.free], qd[..., c.free], np.zeros((B, N, self.f.n - 2 * len(c.free)))], axis=2)
         t, samples = self.t[:N], self.given.samples
         piece = np.zeros(N, dtype=int) if samples is None else samples.piece(t)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.batch.batch_equations import BatchEquations, read_drive, rows
+from pliant.batch.batch_equations import BatchEquations, rows
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.cuda_device import cupy, is_device_array
 from pliant.model import Model, read_state
@@ -26,24 +26,26 @@ class Given:
     qd0: Any
     torque: TorqueInput
     controller: TorqueInput
-    raw_p: Any
     on_device: bool
-    parameters: Array | None = None
-    names: tuple[str, ...] = ()
+    parameters: Array
+    names: tuple[str, ...]
 
     @classmethod
     def read(
-        cls, model: Model, q0: Any, qd0: Any, torque: Any, controller: Any, p: Any, device: str, equilibrium: bool,
-        loads: Sequence[Any],
+        cls, f: BatchEquations, q0: Any, qd0: Any, torque: TorqueInput, controller: TorqueInput, p: Any, device: str,
+        equilibrium: bool, loads: Sequence[Any],
     ) -> Given:  # fmt: skip
+        """Arguments of a run of `f`."""
+        model = f.composition.model
         if is_device_array(q0) or is_device_array(qd0):
             if equilibrium:
                 raise UnsupportedModel("equilibrium: not with arrays of a CUDA device; give q0 and qd0 as NumPy arrays")
             states = {name: _on_device(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
         else:
             own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]
-            states = dict(zip(("q0", "qd0"), read_start(model, q0, qd0, equilibrium, loads, own, many=True)))
-        drives = {name: read_drive(model, x, name) for name, x in (("torque", torque), ("controller", controller))}
+            start = read_start(model, q0, qd0, equilibrium, loads, own, True, f.composition.on_paths)
+            states = dict(zip(("q0", "qd0"), start))
+        drives = {"torque": torque, "controller": controller}
         sizes = {name: len(x) for name, x in states.items()}
         if p is not None:
             sizes["p"] = 1 if np.ndim(p) < 2 else len(p)
@@ -54,24 +56,16 @@ class Given:
             listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
             raise ModelError(f"the numbers of arms do not fit together: {listed}; give equal batch axes, or none")
         on_device = any(is_device_array(x) for x in states.values())
-        return cls(model, arms, states["q0"], states["qd0"], drives["torque"], drives["controller"], p, on_device)
-
-    def with_parameters(self, f: BatchEquations) -> Given:
-        """Values of the model's and the controller's parameters, now that all names are known."""
-        names = (*self.model.parameters, *f.gains)
-        if self.raw_p is None:
-            if f.gains:
-                raise ModelError(f"p: got none, expected values of {', '.join(f.gains)} for the controller")
-            values = self.model.nominal_parameters[None]
-        elif not names:
+        names = (*model.parameters, *f.gains)
+        if p is None and f.gains:
+            raise ModelError(f"p: got none, expected values of {', '.join(f.gains)} for the controller")
+        if p is not None and not names:
             raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
-        else:
-            values = rows(self.raw_p, len(names), "p", names)
-        return replace(self, parameters=values, names=names)
+        values = model.nominal_parameters[None] if p is None else rows(p, len(names), "p", names)
+        return cls(model, arms, states["q0"], states["qd0"], torque, controller, on_device, values, names)
 
     def held(self, f: BatchEquations) -> Array:
         """(A, own) torques and parameters that hold for a whole run."""
-        assert self.parameters is not None
         constants = [d.constant for d in (self.torque, self.controller) if d.constant is not None]
         if not f.has_constant:
             return self.parameters

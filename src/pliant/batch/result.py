@@ -15,6 +15,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Energy, Model
 from pliant.runs import saved
+from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result, RunStats
 from pliant.signatures import checked
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 FINISHED, BROKEN, STOPPED = 0, 1, 2
 STATUS = ("finished", "broke down", "stopped at a limit")
-PER_ARM = ("status", "ended", "steps", "refused")
+OLD_PER_ARM = ("status", "ended", "steps", "refused")
+PER_ARM = (*OLD_PER_ARM, "limit")
 ABOUT: dict[str, dict[str, Any]] = {
     "q": {"long_name": "generalised coordinates", "units": "rad or m"},
     "qd": {"long_name": "rates", "units": "rad/s or m/s"},
@@ -35,6 +37,7 @@ ABOUT: dict[str, dict[str, Any]] = {
         "flag_meanings": " ".join(words.replace(" ", "_") for words in STATUS),
     },
     "ended": {"long_name": "time of the last row that holds", "units": "s"},
+    "limit": {"long_name": "number of the limit at which an arm ended, -1 for none"},
     "time": {"units": "s"},
 }
 """What the arrays of a file say of themselves, by the conventions for climate and forecast data."""
@@ -73,6 +76,8 @@ class BatchResult:
         Of the columns of `parameters`.
     status, ended : (B,)
         0 finished, 1 broke down, 2 stopped at a limit; and the time of the last row that holds.
+    limit : (B,)
+        Number of that limit, -1 for none; `stopped_by` has its name.
     steps, refused : (B,)
         Steps taken and refused by adaptive methods.
     stats : BatchStats
@@ -87,7 +92,7 @@ class BatchResult:
     >>> model = pliant.load("two-link").model()
     >>> batch = pliant.simulate_batch(model, 0.05, q0=np.zeros((3, model.n)), step=1e-3)
     >>> batch.arm(0).q.shape, sorted(batch.summary())[:2]
-    ((51, 4), ['ended', 'refused'])
+    ((51, 4), ['ended', 'limit'])
     >>> pliant.batch.BatchResult.load(batch.save("batch.nc")).q.shape
     (3, 51, 4)
     """
@@ -99,6 +104,7 @@ class BatchResult:
     parameter_names: tuple[str, ...]
     status: NDArray[np.int8]
     ended: Array
+    limit: NDArray[np.int16]
     steps: Array
     refused: Array
     stats: BatchStats
@@ -122,6 +128,12 @@ class BatchResult:
         if "work" not in self.arrays and (self.path is None or "work" not in self.dataset):
             raise ModelError("work was not integrated; run simulate_batch(..., work=True)")
         return self._whole("work")
+
+    @property
+    def stopped_by(self) -> tuple[str, ...]:
+        """(B,) names of the limits at which arms ended, empty where they did not."""
+        names = [*(limit.name for limit in joint_limits(self.model)), ""]
+        return tuple(names[k] for k in self.limit)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -188,10 +200,11 @@ class BatchResult:
         q, qd = self._host("q", index)[keep], self._host("qd", index)[keep]
         has_work = "work" in (self.arrays if self.path is None else self.dataset)
         work = self._host("work", index)[keep] if has_work else np.full(len(q), np.nan)
-        s = self.stats
+        s, met = self.stats, self.stopped_by[index]
         stats = RunStats(
             ("finished", "failed", "event")[self.status[index]], STATUS[self.status[index]], s.method, "",
             int(self.steps[index]), int(self.refused[index]), 0, 0, 0, s.wall / len(self),
+            events=((float(self.ended[index]), met),) if met else (),
         )  # fmt: skip
         count = len(self.model.parameters)
         nothing = np.full(len(q), np.nan)
@@ -258,17 +271,19 @@ class BatchResult:
         -------
         BatchResult
         """
-        with saved.reading(path, "batch", "batch_stats", ("q", "qd", "time", "parameters", *PER_ARM)) as file:
+        with saved.reading(path, "batch", "batch_stats", ("q", "qd", "time", "parameters", *OLD_PER_ARM)) as file:
             data, model = file.data, saved.model_of(file.robot, file.options)
             names = tuple(map(str, data["parameter"].values))
             arms, rows = data["parameters"].shape[0], len(data["time"])
             for name, shape in (("q", (arms, rows, model.n)), ("qd", (arms, rows, model.n)), ("work", (arms, rows))):
                 if name in data and (data[name].shape != shape or data[name].dtype.kind != "f"):
                     raise ValueError(f"{name} holds {data[name].dtype} of shape {data[name].shape}, expected {shape}")
-            per_arm: dict[str, Any] = {name: file.real(name, (arms,)) for name in PER_ARM}
-            if not (np.isfinite(list(per_arm.values())).all() and set(per_arm["status"]) <= set(range(len(STATUS)))):
-                raise ValueError(f"{', '.join(PER_ARM)} are not finite, or a status is not below {len(STATUS)}")
-            per_arm["status"] = per_arm["status"].astype(np.int8)
+            per_arm: dict[str, Any] = {name: file.real(name, (arms,)) for name in PER_ARM if name in data}
+            per_arm.setdefault("limit", np.full(arms, -1.0))  # files that are older than the number
+            known = {"status": range(len(STATUS)), "limit": range(-1, len(joint_limits(model)))}
+            if not (np.isfinite(list(per_arm.values())).all() and all(set(per_arm[k]) <= set(known[k]) for k in known)):
+                raise ValueError(f"{', '.join(PER_ARM)} are not finite, or a status or a limit is not known")
+            per_arm["status"], per_arm["limit"] = per_arm["status"].astype(np.int8), per_arm["limit"].astype(np.int16)
             result = cls(
                 file.real("time", (rows,)), {}, model, file.real("parameters", (arms, len(names))), names, **per_arm,
                 stats=BatchStats(**file.stats), path=file.source,

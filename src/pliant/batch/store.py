@@ -105,7 +105,13 @@ class NetCDF:
                 chunk = (min(slice_size, arms), *shape)
                 self.file.create_variable(name, axes[len(shape)], dtype, chunks=chunk)
             self.file.create_variable("parameters", ("arm", "parameter"), float)
-            for name, kind in (("status", "i1"), ("ended", float), ("steps", float), ("refused", float)):
+            for name, kind in (
+                ("status", "i1"),
+                ("ended", float),
+                ("limit", "i2"),
+                ("steps", float),
+                ("refused", float),
+            ):
                 self.file.create_variable(name, ("arm",), kind)
             self.file.create_variable("time", ("time",), float, data=np.asarray(t))
             self.file.create_variable("arm", ("arm",), "i8", data=np.arange(arms))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -22,8 +22,30 @@ from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
 
-Sampler = Callable[[float, Array, Array], Array]
+Sampler = Callable[..., Array]
 NO_STATES = ca.SX(0, 1)
+
+
+class Felt(NamedTuple):
+    """What sensors feel in a run, besides the state.
+
+    Attributes
+    ----------
+    loads : sequence of Load
+        What acts on the arm.
+    base : MovingBase or None
+        Motion of the base.
+    accelerations : function
+        Of the torques (n_joints,) of a law; gives accelerations (n,) under them and all else that acts: other torques,
+        loads, the base, prescribed motion, friction. In CasADi operations, or in numbers for sampled laws.
+    parameters : (P,) array, optional
+        Values of the model's parameters in the run; nominal by default.
+    """
+
+    loads: tuple[Any, ...]
+    base: Any
+    accelerations: Callable[[Any], Any]
+    parameters: Array | None = None
 
 
 class Controller:
@@ -60,6 +82,7 @@ class Law:
     """
 
     n_states: int = 0
+    senses: bool = False
     sample_time: float | None = None
     breaks: tuple[float, ...] = ()
 
@@ -158,15 +181,13 @@ class Law:
         tau, rate = self._function(t, *arguments, self.model.nominal_parameters)
         return np.array(tau, dtype=float).ravel(), np.array(rate, dtype=float).ravel()
 
-    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
-        """The law on an arm under loads, on a base that moves: for sensors that feel them.
+    def acting(self, felt: Felt) -> Law:
+        """The law in a run, for sensors that feel what acts there.
 
         Parameters
         ----------
-        loads : sequence of Load
-            What acts on the arm.
-        base : MovingBase or None
-            Motion of the base.
+        felt : Felt
+            Loads, motion of the base, and accelerations under torques of this law and all else that acts.
 
         Returns
         -------
@@ -176,7 +197,7 @@ class Law:
         --------
         >>> model = pliant.load("two-link").model()
         >>> law = pliant.control.PD(100.0, 10.0, [0.0, 0.5]).bind(model)
-        >>> law.acting((), None) is law
+        >>> law.acting(pliant.control.law.Felt((), None, lambda tau: tau)) is law
         True
         """
         return self
@@ -187,7 +208,8 @@ class Law:
         Returns
         -------
         function
-            Of (t, q, qd); gives (n_joints,) torques and remembers what it has to.
+            Of (t, q, qd), and of a `Felt` where the law `senses`; gives (n_joints,) torques and remembers what it has
+            to.
         """
         raise NotImplementedError
 
@@ -266,10 +288,14 @@ class _LimitedLaw(Law):
     def __init__(self, inner: Law, limit: Array) -> None:
         super().__init__(inner.model)
         self.inner, self.limit = inner, limit
-        self.n_states, self.breaks = inner.n_states, inner.breaks
+        self.n_states, self.breaks, self.senses = inner.n_states, inner.breaks, inner.senses
 
-    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
-        return _LimitedLaw(self.inner.acting(loads, base), self.limit)
+    def acting(self, felt: Felt) -> Law:
+        clipped = Felt(felt.loads, felt.base, lambda tau: felt.accelerations(self._clipped(tau)), felt.parameters)
+        return _LimitedLaw(self.inner.acting(clipped), self.limit)
+
+    def _clipped(self, tau: Expression) -> Expression:
+        return ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
 
     @property
     def initial_state(self) -> Array:
@@ -277,5 +303,5 @@ class _LimitedLaw(Law):
 
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         tau, rate = self.inner.with_states(t, q, qd, z)
-        clipped = ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
+        clipped = self._clipped(tau)
         return (clipped, rate) if self.n_states else clipped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Complex, Expression
 from pliant.control import riccati
-from pliant.control.law import NO_STATES, Controller, Law, Sampler
+from pliant.control.law import NO_STATES, Controller, Felt, Law, Sampler
 from pliant.control.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
 from pliant.control.sampled import delay_ticks, delayed
-from pliant.control.sensors import Measurement, Sensor
+from pliant.control.sensors import Acting, Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -125,30 +125,6 @@ class Filter:
         step = np.eye(len(self.A)) - self.L @ self.C
         return np.linalg.eigvals(self.A @ step if self.period else self.A - self.L @ self.C).astype(complex)
 
-    def acting(self, loads: tuple[Any, ...], base: Any) -> Filter:
-        """The filter, which knows nothing of loads, with sensors that feel them.
-
-        Parameters
-        ----------
-        loads : sequence of Load
-            What acts on the arm.
-        base : MovingBase or None
-            Motion of the base.
-
-        Returns
-        -------
-        Filter
-
-        Examples
-        --------
-        >>> model = pliant.load("two-link").model()
-        >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
-        >>> found = pliant.control.Observer([0.0, 0.0], sensors).design(model)
-        >>> found.acting((), None).L.shape
-        (8, 2)
-        """
-        return replace(self, measurement=self.measurement.acting(loads, base))
-
     def estimate(self, y: ArrayLike, tau: ArrayLike, start: ArrayLike | None = None) -> Array:
         """States (N, 2n) from readings (N, k) and torques (N, m) at sample times: the filtered ones, y[k] used.
 
@@ -226,14 +202,14 @@ class OutputFeedback(Controller):
 
 
 class _ContinuousFeedback(Law):
-    def __init__(self, model: Model, design: Design, filtered: Filter) -> None:
+    def __init__(self, model: Model, design: Design, filtered: Filter, felt: Felt | None = None) -> None:
         super().__init__(model)
-        self.design, self.filter = design, filtered
-        self.n_states = 2 * model.n
+        self.design, self.filter, self.felt = design, filtered, felt
+        self.n_states, self.senses = 2 * model.n, filtered.measurement.accelerated
 
-    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
-        """With sensors that feel them."""
-        return _ContinuousFeedback(self.model, self.design, self.filter.acting(loads, base))
+    def acting(self, felt: Felt) -> Law:
+        """With sensors that feel it; the filter knows nothing of it."""
+        return _ContinuousFeedback(self.model, self.design, self.filter, felt)
 
     @property
     def initial_state(self) -> Array:
@@ -245,7 +221,12 @@ class _ContinuousFeedback(Law):
         d, f = self.design, self.filter
         tau = ca.DM(d.u0) - ca.mtimes(ca.DM(d.G), z - ca.DM(d.x0))
         dx, du = z - ca.DM(f.x0), tau - ca.DM(f.u0)
-        innovation = f.measurement.expression(q, qd, tau, t) - ca.DM(f.y0)
+        if self.felt is None:
+            y = f.measurement.expression(q, qd, tau, t)
+        else:
+            qdd = self.felt.accelerations(tau) if self.senses else ca.SX.zeros(self.model.n)
+            y = f.measurement.felt(q, qd, qdd, Acting(t, self.felt.loads, self.felt.base))
+        innovation = y - ca.DM(f.y0)
         innovation = innovation - ca.mtimes(ca.DM(f.C), dx) - ca.mtimes(ca.DM(f.D), du)
         rate = ca.mtimes(ca.DM(f.A), dx) + ca.mtimes(ca.DM(f.B), du) + ca.mtimes(ca.DM(f.L), innovation)
         return tau, rate
@@ -254,29 +235,34 @@ class _ContinuousFeedback(Law):
 class _SampledFeedback(Law):
     def __init__(self, model: Model, design: Design, filtered: Filter, given: OutputFeedback) -> None:
         super().__init__(model)
-        self.design, self.filter, self.given, self.seed = design, filtered, given, given.seed
+        self.design, self.filter, self.seed = design, filtered, given.seed
+        self.senses = True
         self.ticks, self.late = delay_ticks(positive("sample_time", given.sample_time), given.delay)
         self.sample_time = float(given.sample_time or 0.0) / self.ticks
 
-    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
-        """With sensors that feel them."""
-        return _SampledFeedback(self.model, self.design, self.filter.acting(loads, base), self.given)
-
     def sampler(self) -> Sampler:
-        """A fresh filter and fresh instruments."""
-        f, d = self.filter, self.design
-        read = f.measurement.reader(self.seed)
-        xh, applied = np.zeros(len(f.A)), np.zeros(self.model.n_joints)
+        """A fresh filter and fresh instruments. They read what acted until the sample: at first what holds the arm."""
+        f, d, model = self.filter, self.design, self.model
+        rng = np.random.default_rng(self.seed)
+        xh, applied, acted = np.zeros(len(f.A)), np.zeros(model.n_joints), f.u0
 
-        def compute(t: float, q: Array, qd: Array) -> Array:
+        def compute(t: float, q: Array, qd: Array, felt: Felt) -> Array:
             nonlocal xh, applied
-            innovation = read(t, q, qd, f.u0 + applied) - f.y0 - f.C @ xh - f.D @ applied
-            xh = xh + f.L @ innovation
+            qdd = felt.accelerations(acted) if f.measurement.accelerated else np.zeros(model.n)
+            y = f.measurement.add_noise(f.measurement.read(t, q, qd, qdd, felt), rng)
+            xh = xh + f.L @ (y - f.y0 - f.C @ xh - f.D @ applied)
             applied = -d.G @ (xh + f.x0 - d.x0)
             xh = f.A @ xh + f.B @ applied
             return np.asarray(f.u0 + applied)
 
-        return delayed(compute, self.model.n_joints, self.ticks, self.late)
+        tick = delayed(compute, model.n_joints, self.ticks, self.late)
+
+        def sample(t: float, q: Array, qd: Array, felt: Felt) -> Array:
+            nonlocal acted
+            acted = tick(t, q, qd, felt)
+            return acted
+
+        return sample
 
 
 def _disturbance(model: Model, x0: Array) -> Array:

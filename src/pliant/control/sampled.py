@@ -50,7 +50,13 @@ class Sampled(Controller):
 
     def bind(self, model: Model) -> Law:
         """Checks the times and binds the controller."""
-        return SampledLaw(self.controller.bind(model), self.sample_time, self.delay)
+        inner = self.controller.bind(model)
+        if inner.senses:
+            raise ModelError(
+                f"controller: got {type(self.controller).__name__} with an accelerometer, expected one without; give "
+                "OutputFeedback the sample_time and the delay itself"
+            )
+        return SampledLaw(inner, self.sample_time, self.delay)
 
 
 class SampledLaw(Law):
@@ -62,10 +68,6 @@ class SampledLaw(Law):
         self.breaks = inner.breaks
         self.ticks, self.late = delay_ticks(self.period, delay)
         self.sample_time = self.period / self.ticks
-
-    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
-        """Of the law that is sampled."""
-        return SampledLaw(self.inner.acting(loads, base), self.period, self.delay)
 
     def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
         """A sampled law has no expression in time."""
@@ -104,15 +106,15 @@ def delay_ticks(period: float, delay: float) -> tuple[int, int]:
     raise ModelError(f"delay: got {delay!r}, expected a multiple of sample_time / k for some k up to {FINEST}")
 
 
-def delayed(compute: Callable[[float, Array, Array], Array], m: int, ticks: int, late: int) -> Sampler:
+def delayed(compute: Callable[..., Array], m: int, ticks: int, late: int) -> Sampler:
     """Calls `compute` on every `ticks`-th call and returns what it gave `late` calls ago."""
     queue: deque[Array] = deque([np.zeros(m)] * late)
     value, count = np.zeros(m), 0
 
-    def tick(t: float, q: Array, qd: Array) -> Array:
+    def tick(*given: Any) -> Array:
         nonlocal value, count
         if count % ticks == 0:
-            value = compute(t, q, qd)
+            value = compute(*given)
         count += 1
         queue.append(value)
         return queue.popleft()

@@ -14,6 +14,8 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.control.law import Felt
+from pliant.derived import Derived, Same
 from pliant.dynamics import equations
 from pliant.dynamics.denoc import outward_motion
 from pliant.dynamics.kinematics import placements
@@ -248,17 +250,17 @@ class Measurement:
         if not len(sensors):
             raise ModelError("sensors: expected at least one")
         self.model, self.sensors = model, tuple(sensors)
+        self._derived = Derived()
         n = model.n
         t, q, qd, qdd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("qd", n), ("qdd", n)))
-        tau, acting = ca.SX.sym("tau", model.n_joints), Acting(t, tuple(loads), base)
-        parts = [ca.SX(s.expression(model, q, qd, qdd, acting)) for s in self.sensors]
-        y = ca.vertcat(*parts)
-        if ca.depends_on(y, qdd):
+        parts = [ca.SX(s.expression(model, q, qd, qdd, Acting(t, tuple(loads), base))) for s in self.sensors]
+        y, tau = ca.vertcat(*parts), ca.SX.sym("tau", model.n_joints)
+        self.accelerated = bool(ca.depends_on(y, qdd))
+        if self.accelerated:
             chain = model.chain.on(base, t)
             force = ca.mtimes(chain.actuation(), tau)
-            force += sum((load.expression(chain, t, q, qd) for load in acting.loads), ca.SX.zeros(n))
-            felt = equations(chain, model.equations.formulation).accelerations(q, qd, force, {})
-            y = ca.substitute(y, qdd, felt)
+            force += sum((load.expression(chain, t, q, qd) for load in loads), ca.SX.zeros(n))
+            y = ca.substitute(y, qdd, equations(chain, model.equations.formulation).accelerations(q, qd, force, {}))
         given = [t, q, qd, tau, model.parameter_symbols]
         self._ideal = ca.Function("reading", given, ca.cse([ca.densify(y)]))
         sizes = [part.shape[0] for part in parts]
@@ -266,30 +268,63 @@ class Measurement:
         self.noise = np.repeat([s.noise for s in self.sensors], sizes)
         self.quantum = np.repeat([s.quantum for s in self.sensors], sizes)
 
-    def acting(self, loads: Sequence[Any], base: Any) -> Measurement:
-        """The same sensors on an arm under loads, on a base that moves.
+    def felt(self, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
+        """(k, 1) ideal readings of an arm with accelerations `qdd`, whatever they come from.
 
         Parameters
         ----------
-        loads : sequence of Load
-            What acts on the arm.
-        base : MovingBase or None
-            Motion of the base.
+        q, qd, qdd : (n, 1) expression
+            Coordinates, rates and accelerations.
+        acting : Acting
+            Time, loads and motion of the base.
 
         Returns
         -------
-        Measurement
+        expression
+            (k, 1).
 
         Examples
         --------
+        >>> import casadi
         >>> model = pliant.load("two-link").model()
         >>> measurement = pliant.control.Measurement(model, [pliant.control.Accelerometer("fore")])
-        >>> pushed = measurement.acting([pliant.loads.Wrench(force=[0.0, 5.0, 0.0])], None)
-        >>> rest = np.zeros(model.n)
-        >>> bool(pushed.ideal(rest, rest)[0] != measurement.ideal(rest, rest)[0])
-        True
+        >>> q, qd, qdd = (casadi.SX.sym(name, 4) for name in ("q", "qd", "qdd"))
+        >>> measurement.felt(q, qd, qdd, pliant.control.sensors.Acting(0.0)).shape
+        (1, 1)
         """
-        return self if not len(loads) and base is None else Measurement(self.model, self.sensors, loads, base)
+        return ca.vertcat(*(s.expression(self.model, q, qd, qdd, acting) for s in self.sensors))
+
+    def read(self, t: float, q: Array, qd: Array, qdd: Array, felt: Felt) -> Array:
+        """Ideal readings in a run, as numbers.
+
+        Parameters
+        ----------
+        t : float
+            Time, s.
+        q, qd, qdd : (n,) array
+            Coordinates, rates and accelerations.
+        felt : Felt
+            Loads, motion of the base, and values of the parameters.
+
+        Returns
+        -------
+        (k,) array
+
+        Examples
+        --------
+        >>> model, zero = pliant.load("two-link").model(), np.zeros(4)
+        >>> measurement = pliant.control.Measurement(model, [pliant.control.Encoder("fore")])
+        >>> print(measurement.read(0.0, zero, zero, zero, pliant.control.law.Felt((), None, lambda tau: tau)))
+        [0.]
+        """
+
+        def function() -> Any:
+            t, (x, v, a) = ca.SX.sym("t"), (ca.SX.sym(name, self.model.n) for name in ("q", "qd", "qdd"))
+            y = ca.SX(self.felt(x, v, a, Acting(t, felt.loads, felt.base)))
+            return ca.Function("reading", [t, x, v, a, self.model.parameter_symbols], ca.cse([ca.densify(y)]))
+
+        reading = self._derived("readings", (Same(felt.base), *map(Same, felt.loads)), function)
+        return np.array(reading(t, q, qd, qdd, self.model.values(felt.parameters)), dtype=float).ravel()
 
     def expression(self, q: Any, qd: Any, tau: Any, t: Any = 0.0) -> Any:
         """(k, 1) ideal readings under torques `tau`.

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array, Expression
-from pliant.control.law import NO_STATES, Controller, Law
+from pliant.control.law import NO_STATES, Controller, Felt, Law
 from pliant.control.trajectories import moment
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -79,15 +79,15 @@ def _passing(model: Model, given: Mapping[str, Any]) -> Condition:
 class _SwitchLaw(Law):
     def __init__(self, model: Model, laws: list[Law], ends: list[float | Condition]) -> None:
         super().__init__(model)
-        self.laws, self.ends = laws, ends
+        self.laws, self.ends, self.senses = laws, ends, any(law.senses for law in laws)
         self.breaks = tuple(b for law in laws for b in law.breaks) + tuple(
             float(end) for end in ends if not callable(end)
         )
         self.n_clocks = sum(callable(end) for end in ends)
         self.n_states = sum(law.n_states for law in laws) + self.n_clocks
 
-    def acting(self, loads: tuple[Any, ...], base: Any) -> Law:
-        return _SwitchLaw(self.model, [law.acting(loads, base) for law in self.laws], self.ends)
+    def acting(self, felt: Felt) -> Law:
+        return _SwitchLaw(self.model, [law.acting(felt) for law in self.laws], self.ends)
 
     @property
     def initial_state(self) -> Array:

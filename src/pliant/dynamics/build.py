@@ -17,6 +17,7 @@ from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Rotation, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, lump
+from pliant.dynamics.bristles import Bristle
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
@@ -196,7 +197,7 @@ def _chain_link(
         actuated=order.motor.get(name, joint_index),
         rotor=0.0 if elastic else rotor,
         viscous=friction.viscous,
-        coulomb=(friction.coulomb, friction.coulomb_speed),
+        coulomb=Bristle(friction.coulomb, friction.coulomb_speed, friction.bristle),
         drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping)
         if elastic
         else None,

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX, Identity, Rotation, about, compose
-from pliant.dynamics.bodies import Body, Moments
+from pliant.dynamics.bodies import Body, Moments, is_zero
+from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.errors import ModelError
 from pliant.options import JointType, RotationName
 
@@ -77,8 +78,9 @@ class ChainLink:
     body.
 
     `hub` is fixed to the link frame, `load` to the distal frame. `rotor` is the reflected rotor inertia of a stiff
-    drive. `lever` holds, per body coordinate, how much it adds to the actuated position (pinned shapes turn the root
-    section).
+    drive. `coulomb` is the friction of a run; where it has no deflection, and for all who know no state of bristles, it
+    is smooth. `lever` holds, per body coordinate, how much it adds to the actuated position (pinned shapes turn the
+    root section).
     """
 
     name: str
@@ -91,7 +93,7 @@ class ChainLink:
     actuated: int | None
     rotor: SX = 0.0
     viscous: SX = 0.0
-    coulomb: tuple[SX, SX] = (0.0, 1.0)
+    coulomb: Bristle = NO_FRICTION
     drive: DriveMap | None = None
     lever: tuple[SX, ...] = field(default=())
 
@@ -99,6 +101,11 @@ class ChainLink:
     def shaft(self) -> int | None:
         """Index of the coordinate that the joint, or the sliding of the beam, moves by; None for a fixed joint."""
         return self.body_indices[0] if self.slides else self.joint_index
+
+    @property
+    def bristled(self) -> bool:
+        """Whether its friction has a state in a run."""
+        return self.actuated is not None and not any(is_zero(x) for x in (self.coulomb.level, self.coulomb.deflection))
 
     @property
     def flexible(self) -> bool:
@@ -147,6 +154,11 @@ class Chain:
     rotation: RotationName
     stiffening: bool | str
     base: BaseMotion = field(default_factory=BaseMotion)
+
+    @property
+    def bristled(self) -> list[ChainLink]:
+        """Links whose friction has a state in a run, in the order of these states."""
+        return [link for link in self.links if link.bristled]
 
     @property
     def n(self) -> int:

@@ -79,10 +79,13 @@ class Equations:
         """(n,) accelerations."""
         return self.accelerations(q, qd, ca.mtimes(self.chain.actuation(), tau))
 
-    def accelerations(self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None) -> SX:
-        """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed."""
+    def accelerations(
+        self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None, bristles: SX | None = None
+    ) -> SX:
+        """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed. In a run,
+        friction has states: `bristles`."""
         chain, held = self.chain, held or {}
-        force, rotor = ca.densify(applied) - passive(chain, q, qd), rotors(chain)
+        force, rotor = ca.densify(applied) - passive(chain, q, qd, bristles), rotors(chain)
         if self.formulation.forward is None:
             qdd = self._by_matrix(q, qd, force, held)
         else:
@@ -104,12 +107,12 @@ class Equations:
             qdd[free] = solve_positive(M[free, free], (force - h - ca.mtimes(M, qdd))[free])
         return qdd
 
-    def inverse_dynamics(self, q: SX, qd: SX, qdd: SX) -> SX:
+    def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, bristles: SX | None = None) -> SX:
         """(n,) generalised forces that give `qdd`: M qdd + bias."""
-        inverse = self.formulation.inverse
+        inverse, other = self.formulation.inverse, passive(self.chain, q, qd, bristles)
         if inverse is None:
-            return ca.mtimes(self.mass_matrix(q), qdd) + self.bias(q, qd)
-        return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + passive(self.chain, q, qd)
+            return ca.mtimes(self.mass_matrix(q), qdd) + self.formulation.inertial_forces(self.chain, q, qd) + other
+        return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + other
 
 
 def factor(M: SX) -> tuple[SX, SX]:

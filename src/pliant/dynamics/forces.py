@@ -21,17 +21,24 @@ def strain_energy(chain: Chain, q: SX) -> SX:
     return V
 
 
-def dissipation(chain: Chain, q: SX, qd: SX) -> SX:
-    """(n,) generalised forces of dampers and friction, positive against the motion."""
+def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
+    """(n,) generalised forces of dampers and friction, positive against the motion.
+
+    In a run, friction has states (k,), one for each of `chain.bristled`; without them it is smooth.
+    """
     out = ca.SX.zeros(chain.n)
+    numbers = {link.name: k for k, link in enumerate(chain.bristled)} if bristles is not None else {}
     for link in chain.links:
         if link.body_indices:
             out[list(link.body_indices)] += link.body.dissipation(chain.body(link, q), chain.body(link, qd))
         if link.actuated is None:
             continue
         rate = joint_position(link, qd)
-        level, width = link.coulomb
-        _spread(link, out, link.viscous * rate + level * ca.tanh(rate / width))
+        if bristles is not None and link.name in numbers:
+            friction = link.coulomb.force(rate, bristles[numbers[link.name]])
+        else:
+            friction = link.coulomb.level * ca.tanh(rate / link.coulomb.width)
+        _spread(link, out, link.viscous * rate + friction)
         if link.drive is not None:
             torque = link.drive.damping * (qd[link.drive.index] - rate)
             out[link.drive.index] += torque
@@ -39,11 +46,17 @@ def dissipation(chain: Chain, q: SX, qd: SX) -> SX:
     return out
 
 
-def passive(chain: Chain, q: SX, qd: SX) -> SX:
+def bristle_rates(chain: Chain, qd: SX, bristles: SX) -> SX:
+    """(k,) rates of the states of friction."""
+    rates = [link.coulomb.rate(joint_position(link, qd), bristles[k]) for k, link in enumerate(chain.bristled)]
+    return ca.vertcat(ca.SX(0, 1), *rates)
+
+
+def passive(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     """(n,) forces of strain and dissipation, on the left-hand side of the equations of motion."""
     free = ca.SX.sym("q", chain.n)  # q itself may hold prescribed motions, which no derivative can be taken by
     elastic = ca.substitute(ca.gradient(strain_energy(chain, free), free), free, q)
-    return ca.densify(elastic + dissipation(chain, q, qd))
+    return ca.densify(elastic + dissipation(chain, q, qd, bristles))
 
 
 def rotors(chain: Chain) -> SX:

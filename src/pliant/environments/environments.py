@@ -20,7 +20,7 @@ from pliant.robot import Robot, load
 from pliant.signatures import checked
 
 FALL = -100.0
-"""Reward of an arm that was driven out of all bounds; its episode ends."""
+"""Reward of an arm that was driven out of its joint limits or out of all bounds; its episode ends."""
 
 
 class _Arms:
@@ -49,7 +49,7 @@ class _Arms:
 
     def observe(self) -> Array:
         """State, tip and goal."""
-        return np.hstack([self.motion.x, self.motion.tip(), self.task.goal])
+        return np.hstack([self.motion.q, self.motion.qd, self.motion.tip(), self.task.goal])
 
     def step(self, action: Array) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
         """Rewards, whether arms have fallen, whether their time is up."""
@@ -59,6 +59,10 @@ class _Arms:
         self.steps += 1
         reward = np.where(sound, self.task.reward(bounded) * self.motion.period, FALL)
         return reward, ~sound, self.steps >= self.most
+
+    def info(self, which: Any = slice(None)) -> dict[str, Any]:
+        """Names of the joint limits that these arms have left in the last step, where any has."""
+        return {"limit": self.motion.met[which]} if self.motion.met.any() else {}
 
 
 @checked
@@ -85,6 +89,8 @@ class ArmEnv(gym.Env[Array, Array]):
     Notes
     -----
     Observed are coordinates, rates, the position of the tip and the goal; actions are torques in units of the limit.
+    Starts and goals lie within the joint limits of the robot file; an arm that leaves them ends its episode, and
+    `info["limit"]` names the limit.
 
     Examples
     --------
@@ -141,7 +147,7 @@ class ArmEnv(gym.Env[Array, Array]):
             As Gymnasium has them.
         """
         reward, fallen, over = self._arms.step(np.asarray(action)[None])
-        return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), {}
+        return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), self._arms.info(0)
 
 
 @checked
@@ -230,8 +236,10 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         """
         fresh = self._done.copy()
         reward, fallen, over = self._arms.step(actions)
+        self._arms.motion.met[fresh] = ""
         if fresh.any():
             self._arms.begin(fresh, self.np_random)
             reward, fallen, over = (np.where(fresh, 0, a) for a in (reward, fallen, over))
         self._done = np.asarray(fallen, dtype=bool) | np.asarray(over, dtype=bool)
-        return self._arms.observe(), reward, np.asarray(fallen, dtype=bool), np.asarray(over, dtype=bool), {}
+        ended = np.asarray(fallen, dtype=bool), np.asarray(over, dtype=bool)
+        return self._arms.observe(), reward, *ended, self._arms.info()

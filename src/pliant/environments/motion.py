@@ -14,15 +14,18 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.model import Model, read_state
 from pliant.robot import Robot
+from pliant.runs.limits import joint_limits
 
 RADIANS = 0.4
 """Of the fastest mode in a step: RK4 is stable to 2.8, and true to 1e-4 of a swing at this."""
+SLIPS = 0.3
+"""Of the time in which friction begins to slip, in a step: RK4 is stable to 0.4."""
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32
 
 
 class PackMotion:
-    """B arms of one robot: states x (B, 2n), numbers p (B, P), advanced by one control period at a time."""
+    """B arms of one robot: states x (B, 2n and friction), numbers p (B, P), advanced a control period at a time."""
 
     def __init__(self, robot: Robot, count: int, period: float, vary: Mapping[str, tuple[float, float]]) -> None:
         if count < 1 or not (np.isfinite(period) and period > 0):
@@ -31,7 +34,7 @@ class PackMotion:
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints
-        f = equations(self.model, torque=np.zeros(self.m))
+        self._equations = f = equations(self.model, torque=np.zeros(self.m))
         self._integrator = BatchIntegrator(f.function, rk4())
         self.substeps = self._substeps()
         self._plan = TimeSegments(
@@ -39,14 +42,19 @@ class PackMotion:
             np.zeros(1, dtype=np.int64),
         )  # fmt: skip
         self._settings, self._held = np.array([1e-6, 1e-9, period, 1e7]), np.zeros((1, 1, 0))
-        self.x = np.zeros((count, 2 * self.n))
+        self._limits = joint_limits(self.model)
+        self.met = np.full(count, "", dtype=object)  # names of the limits that arms have left in the last period
+        self.x = np.zeros((count, f.n))
         self.p = np.tile(self.model.nominal_parameters, (count, 1))
 
     def _substeps(self) -> int:
         """Steps in a period that the fastest mode allows."""
         squares, _ = self.model.modes(self.model.chain.rest(), "free")
         fastest = self.fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
-        steps = max(1, int(np.ceil(self.period * 1.3 * fastest / RADIANS)))  # other poses are up to a third faster
+        rates = [1.3 * fastest / RADIANS]  # other poses are up to a third faster
+        bristles = [link.joint.friction for link in self.model.robot.links if link.joint.friction.bristle]
+        rates += [f.coulomb_speed / f.bristle / SLIPS for f in bristles if f.coulomb]
+        steps = max(1, int(np.ceil(self.period * max(rates))))
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(
                 f"{self.model.robot.name}: its fastest mode ({fastest:.3g} rad/s) needs {steps} steps in a period of "
@@ -62,25 +70,41 @@ class PackMotion:
     @property
     def qd(self) -> Array:
         """(B, n)."""
-        return self.x[:, self.n :]
+        return self.x[:, self.n : 2 * self.n]
 
     def place(self, chosen: NDArray[np.bool_], joints: Array, rng: np.random.Generator) -> None:
         """Put the chosen arms at rest with these joint positions (k, m), with new values of what varies."""
-        if chosen.any():
-            q = read_state(self.model, joints, many=True)
-            self.x[chosen] = np.hstack([q, np.zeros_like(q)])
         if len(self.ranges):
             low, high = self.ranges.T
             self.p[chosen] = rng.uniform(low, high, (int(chosen.sum()), len(self.ranges)))
+        if chosen.any():
+            q = read_state(self.model, joints, many=True)
+            own = np.hstack([np.zeros((len(q), self.m)), self.p[chosen]])
+            self.x[chosen] = self._equations.loaded(self._equations.start(q, np.zeros_like(q), np), self._held[0], own)
+
+    def within(self, joints: Array) -> Array:
+        """Joint positions (k, m), those beyond a limit put there."""
+        low, high = np.full(self.m, -np.inf), np.full(self.m, np.inf)
+        for limit in self._limits:
+            (index, *_), bound = limit.weights, high if limit.direction > 0 else low
+            bound[index] = (min if limit.direction > 0 else max)(bound[index], limit.value)
+        return np.clip(joints, low, high)
 
     def advance(self, torque: Array) -> NDArray[np.bool_]:
-        """One period under torques (B, m); which arms are still finite (the others are put to zero)."""
-        out = np.empty((self.count, 1, 2 * self.n))
-        own = np.ascontiguousarray(np.hstack([torque, self.p]))
+        """One period under torques (B, m); which arms are finite and within their joint limits (the others are put to
+        rest)."""
         x = np.ascontiguousarray(self.x)
+        out = np.empty((self.count, 1, x.shape[1]))
+        own = np.ascontiguousarray(np.hstack([torque, self.p]))
         self._integrator(x, self._held, own, self._plan, out, self._settings)
         sound = np.isfinite(x).all(axis=1)
-        x[~sound] = np.concatenate([self.model.chain.rest(), np.zeros(self.n)])
+        self.met = np.full(self.count, "", dtype=object)
+        for limit in self._limits:
+            left = limit.left(x[:, : self.n].T, x[:, self.n : 2 * self.n].T)
+            self.met[sound & left] = limit.name
+            sound &= ~left
+        rest = self.model.chain.rest()[None]
+        x[~sound] = self._equations.start(rest, np.zeros_like(rest), np)
         self.x = x
         return np.asarray(sound)
 

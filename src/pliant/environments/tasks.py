@@ -34,8 +34,8 @@ class Task:
     def begin(self, chosen: Booleans, rng: np.random.Generator) -> None:
         """New starts and targets of the chosen arms."""
         size = (int(chosen.sum()), self.motion.m)
-        self.start[chosen] = self.middle + rng.uniform(-self.spread, self.spread, size)
-        self.target[chosen] = self.middle + rng.uniform(-self.spread, self.spread, size)
+        self.start[chosen] = self.motion.within(self.middle + rng.uniform(-self.spread, self.spread, size))
+        self.target[chosen] = self.motion.within(self.middle + rng.uniform(-self.spread, self.spread, size))
         self.time[chosen] = 0.0
         self.motion.place(chosen, self.start[chosen], rng)
         self.aim(chosen)

@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import EXPRESSIONS, Model
 from pliant.version import VERSION
 
@@ -76,6 +76,16 @@ def function(model: Model, name: str) -> Any:
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])
     given += [model.parameter_symbols] if model.parameters else []
     return ca.Function(name, given, outputs, list(sizes), list(signature.outputs(model)))
+
+
+def require_no_bristles(model: Model, what: str) -> None:
+    """An export that steps has no state of friction: it refuses what would creep where a run holds."""
+    names = [link.name for link in model.chain.bristled]
+    if names:
+        raise UnsupportedModel(
+            f"{what}: Coulomb friction of {', '.join(names)} has a state in a run, which this export has not; set "
+            f"links.{names[0]}.joint.friction.bristle to 0 for smooth friction, under which a loaded joint creeps"
+        )
 
 
 def _state_space(model: Model, A21: Any, A22: Any, B2: Any) -> list[Any]:
@@ -199,4 +209,8 @@ def description(model: Model) -> list[str]:
     for k, (path, value) in enumerate(zip(model.parameters, model.nominal_parameters)):
         unit = parameter_unit(path)
         lines.append(f"p[{k}]  {path}, nominal {float(value)!r}" + (f" {unit}" if unit else ""))
+    if model.chain.bristled:
+        lines.append(
+            "Coulomb friction is smooth in these functions, coulomb tanh(qd / coulomb_speed); in a run it holds."
+        )
     return [line.replace("*/", "* /") for line in lines]

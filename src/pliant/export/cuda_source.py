@@ -18,7 +18,17 @@ from pliant.errors import ModelError
 from pliant.export.c import elements
 from pliant.export.c_check import reference_states, reference_values
 from pliant.export.c_text import array, c_constant, c_language, comment
-from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, labels, module_text, template
+from pliant.export.contents import (
+    FUNCTIONS,
+    chosen,
+    description,
+    export_name,
+    function,
+    labels,
+    module_text,
+    require_no_bristles,
+    template,
+)
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.export.statements import write
@@ -78,6 +88,7 @@ def export_cuda(
     """
     if isinstance(shared_memory, bool) or not isinstance(shared_memory, int) or not 1 <= shared_memory <= 1024:
         raise ModelError(f"shared_memory: got {shared_memory!r}, expected whole KiB from 1 to 1024, such as 99 or 227")
+    require_no_bristles(model, "cuda")
     target, name = Path(folder), export_name(model)
     which = tuple(dict.fromkeys(("forward_dynamics", *(chosen(functions) if functions else DEFAULT))))
     with placed(target, force) as work:

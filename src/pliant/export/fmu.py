@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.runge_kutta import dopri5
+from pliant.dynamics.forces import bristle_rates
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import PliantError
 from pliant.export.c import definition
@@ -143,7 +144,8 @@ def model_token(model: Model) -> str:
 
 def _header(model: Model, n_outputs: int, token: str) -> str:
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
-    sizes = {"N": model.n, "N_INPUTS": model.n_joints, "N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
+    sizes = {"N": model.n, "N_FRICTION": len(model.chain.bristled), "N_INPUTS": model.n_joints}
+    sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
     lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
@@ -162,7 +164,8 @@ def _method() -> str:
 
 
 _PROTOTYPES = (
-    "void model_accelerations(const double *q, const double *qd, const double *tau, const double *p, double *qdd)",
+    "void model_accelerations(const double *q, const double *qd, const double *r, const double *tau, const double *p, "
+    "double *qdd)",
     "void model_outputs(const double *q, const double *qd, const double *qdd, const double *p, double *y)",
 )
 
@@ -170,10 +173,12 @@ _PROTOTYPES = (
 def _source(model: Model, given: InternalForces, outputs: list[Output], states: tuple[float, ...]) -> str:
     """Accelerations and outputs, and the start values."""
     q, qd, tau, p = given.q, given.qd, ca.SX.sym("tau", model.n_joints), model.parameter_symbols
-    qdd = ca.densify(model.equations.forward_dynamics(q, qd, tau))
+    chain, r = model.chain, ca.SX.sym("r", len(model.chain.bristled))
+    qdd = model.equations.accelerations(q, qd, ca.mtimes(chain.actuation(), tau), {}, r)
+    rates = ca.densify(ca.vertcat(qdd, bristle_rates(chain, qd, r)))
     y = ca.densify(ca.vertcat(*(output.expression for output in outputs)))
     functions = [
-        ca.Function("qdd", [q, qd, tau, p], [ca.cse(qdd)], ["q", "qd", "tau", "p"], ["qdd"]),
+        ca.Function("qdd", [q, qd, r, tau, p], [ca.cse(rates)], ["q", "qd", "r", "tau", "p"], ["qdd"]),
         ca.Function("y", [q, qd, given.qdd, p], [ca.cse(y)], ["q", "qd", "qdd", "p"], ["y"]),
     ]
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]

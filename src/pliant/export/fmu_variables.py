@@ -6,11 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
 from pliant.export.contents import coordinate_units, parameter_unit, torque_units
 from pliant.model import Model, read_state
+from pliant.runs.composition import compose
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Output:
 
 
 def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) -> list[Variable]:
-    """time, q, qd, qdd, torques, parameters, outputs: the layout of `fmu_instance.h`."""
+    """time, q, qd, friction, qdd, its rates, torques, parameters, outputs: the layout of `fmu_instance.h`."""
     n, units = model.n, coordinate_units(model)
     names, nominal = [structured(name) for name in model.coordinates], nominal_states(model)
     free = Variable("time", "independent", "continuous", None, "s", "time")
@@ -54,10 +57,18 @@ def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) ->
         text = f"rate of {model.coordinates[k]}"
         rate = Variable(f"der({name})", shown[k], "continuous", "exact", f"{units[k]}/s", text, states[n + k], 1 + k)
         out.append(rate)
+    bristles = [link.name for link in model.chain.bristled]
+    bent = [f"{structured(name)}.friction" for name in bristles]
+    for name, of, start in zip(bent, bristles, states[2 * n :]):
+        text = f"friction of {of}: bend of its bristles over the one at which they slip"
+        out.append(Variable(name, "local", "continuous", "exact", "1", text, start))
     for k, name in enumerate(names):
         text = f"acceleration of {model.coordinates[k]}"
         unit = f"{units[k]}/s2"
         out.append(Variable(f"der({name},2)", "local", "continuous", "calculated", unit, text, None, 1 + n + k))
+    for k, (name, of) in enumerate(zip(bent, bristles)):
+        text = f"rate of the friction of {of}"
+        out.append(Variable(f"der({name})", "local", "continuous", "calculated", "1/s", text, None, 1 + 2 * n + k))
     for joint, unit in zip(model.joints, torque_units(model)):
         text = f"torque (or force) of joint {joint}, link side"
         out.append(Variable(f"torque.{structured(joint)}", "input", "continuous", "exact", unit, text, 0.0))
@@ -97,8 +108,13 @@ _STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "ax
 
 
 def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
-    """Start values of q and qd, read as `simulate` reads them."""
-    return (*read_state(model, q0, "q0").tolist(), *read_state(model, qd0, "qd0").tolist())
+    """Start values of q and qd, read as `simulate` reads them, and of friction, loaded as without torques."""
+    q, qd, friction = read_state(model, q0, "q0"), read_state(model, qd0, "qd0"), len(model.chain.bristled)
+    x = np.concatenate([q, qd])
+    if friction:
+        p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+        x = compose(model, None, None, {}, (), None, False).start(q, qd, p)
+    return tuple(x[: 2 * model.n + friction].tolist())
 
 
 AMPLITUDE = 0.01
@@ -107,7 +123,8 @@ AMPLITUDE = 0.01
 
 def nominal_states(model: Model) -> tuple[float, ...]:
     """Size of each state: one for joints, motors and rates."""
-    return tuple(1.0 if k < _shown(model) else AMPLITUDE for k in range(model.n)) + (1.0,) * model.n
+    ones = (1.0,) * (model.n + len(model.chain.bristled))
+    return tuple(1.0 if k < _shown(model) else AMPLITUDE for k in range(model.n)) + ones
 
 
 def structured(name: str) -> str:

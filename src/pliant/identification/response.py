@@ -132,14 +132,15 @@ class Response:
         r, model = self.recording, self.model
         loads, slope = listed(r.loads), np.zeros((model.n, self.P))
         try:
-            q, qd = read_start(model, r.q0, r.qd0, r.equilibrium, loads, p)
+            q, qd = read_start(model, r.q0, r.qd0, r.equilibrium, loads, p, placed=self.composed.on_paths)
         except PliantError as error:
             raise SimulationError(f"recording {r.name!r}: {error}") from error
         if r.equilibrium:
             slope = rest_slope(model, q, loads, p)
             if isinstance(r.q0, Mapping):
                 slope[[model.index(name) for name in r.q0]] = 0.0
-        x = self.composed.start(q, qd)[: self.N]
+        inputs = Inputs(model, self.composed, self._given, p, None, 1.0)
+        x = self.composed.start(q, qd, inputs.at_start(q, qd))[: self.N]
         out = np.zeros((self.N, self.P))
         out[: len(self.composed.free)] = slope[self.composed.free]
         return x, out

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.derived import Derived
+from pliant.derived import Derived, Same
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
@@ -35,6 +35,7 @@ from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatri
 from pliant.options import (
     FormulationName,
     FunctionName,
+    HeldName,
     JointsName,
     RootsName,
     RotationName,
@@ -43,7 +44,7 @@ from pliant.options import (
 )
 from pliant.robot import Robot
 from pliant.shapes import LinkShapes
-from pliant.signatures import checked
+from pliant.signatures import checked, require_loads
 
 if TYPE_CHECKING:
     from pliant.loads import Load
@@ -508,6 +509,7 @@ class Model:
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
+        rates: ArrayLike | Mapping[str, float] | None = None,
     ) -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
 
@@ -515,7 +517,8 @@ class Model:
         motors where present, else joints; "free" holds nothing, so each free joint adds a zero or a pendulum
         frequency. An unstable direction (negative stiffness) is returned as a negative number. `loads` of
         `pliant.loads`, taken at t = 0, stiffen and soften: with stiffening, a compressed beam buckles where its
-        frequency vanishes.
+        frequency vanishes. Loads that follow the arm may let it flutter: of two motions exp(s t) with one frequency,
+        the one that grows is negative, each |s|. With `rates` the arm spins steadily, and what is held spins on.
 
         Parameters
         ----------
@@ -527,6 +530,8 @@ class Model:
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
+        rates : (n_joints,) array or mapping, optional
+            Steady rates of the joints, rad/s or m/s, about the state that `equilibrium` gives for them.
 
         Returns
         -------
@@ -538,8 +543,7 @@ class Model:
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
-        squares, _ = self.modes(q, joints, loads, p)
-        return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+        return statics.frequencies(self, read_state(self, q), self._free(joints == "locked"), loads, p, rates)
 
     @checked
     def modes(
@@ -611,8 +615,15 @@ class Model:
         return [k for k in range(self.n) if k not in held]
 
     @checked
-    def equilibrium(self, joints: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
-        """Coordinates (n,) at static rest with the joints held at the given positions.
+    def equilibrium(
+        self,
+        joints: ArrayLike,
+        loads: Sequence[Load] = (),
+        p: ArrayLike | None = None,
+        held: HeldName = "joints",
+        rates: ArrayLike | Mapping[str, float] | None = None,
+    ) -> Array:
+        """Coordinates (n,) at static rest, or in steady spin, with the joints held at the given positions.
 
         Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
         `holding_torque` of the result keeps the arm there.
@@ -625,6 +636,10 @@ class Model:
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
+        held : "joints" or "motors"
+            What stands at these positions: the joints, or the motors of elastic drives, behind which joints settle.
+        rates : (n_joints,) array or mapping, optional
+            Rates at which joints spin on, rad/s or m/s; refused where the arm would not settle.
 
         Returns
         -------
@@ -636,11 +651,17 @@ class Model:
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
-        return statics.equilibrium(self, joints, loads, p)
+        return statics.equilibrium(self, joints, loads, p, held, rates)
 
     @checked
-    def holding_torque(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
-        """Torques (n_joints,) that balance the actuated coordinates at rest in `q` under `loads`.
+    def holding_torque(
+        self,
+        q: ArrayLike,
+        loads: Sequence[Load] = (),
+        p: ArrayLike | None = None,
+        rates: ArrayLike | Mapping[str, float] | None = None,
+    ) -> Array:
+        """Torques (n_joints,) that balance the actuated coordinates at rest in `q`, or in steady spin, under `loads`.
 
         Parameters
         ----------
@@ -650,6 +671,8 @@ class Model:
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
+        rates : (n_joints,) array or mapping, optional
+            Steady rates of the joints, rad/s or m/s.
 
         Returns
         -------
@@ -663,9 +686,12 @@ class Model:
         >>> bool(tau[0] > tau[1] > 0)
         True
         """
+        return self._holding(np.asarray(q, dtype=float), statics.steady_rates(self, rates), loads, p)
+
+    def _holding(self, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
+        """Torques under which nothing actuated accelerates."""
         rows = [link.actuated for link in self.chain.links if link.actuated is not None]
-        force = self.bias(q, np.zeros(self.n), p)
-        return np.asarray((force - statics.applied(self, loads, p)(q)[0] if len(loads) else force)[rows])
+        return np.asarray((self.bias(q, qd, p) - statics.applied(self, loads, p, qd)(q)[0])[rows])
 
     @checked
     def linearize(
@@ -675,6 +701,8 @@ class Model:
         tau: ArrayLike | None = None,
         outputs: Callable[[Expression, Expression], Expression] | None = None,
         p: ArrayLike | None = None,
+        loads: Sequence[Load] = (),
+        joints: JointsName = "free",
     ) -> StateSpace:
         """Exact linearisation about a state; `tau` defaults to the torque that balances the actuated coordinates there.
 
@@ -689,14 +717,19 @@ class Model:
         tau : (n_joints,) array, optional
             Torques; those that balance the actuated coordinates by default.
         outputs : function, optional
-            y = outputs(q, qd) in CasADi operations; y = [q; qd] by default.
+            y = outputs(q, qd) in CasADi operations; y = x by default.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
+        loads : sequence of Load
+            Objects of `pliant.loads`, taken at t = 0; also those that follow the arm.
+        joints : "free" or "locked"
+            "locked" holds motors where present, else joints: they stand, or go on at the rates that `qd` gives them,
+            and are no part of x.
 
         Returns
         -------
         StateSpace
-            `.A`, `.B`, `.C` and `.D` of x' = A x + B u, y = C x + D u with x = [q; qd].
+            `.A`, `.B`, `.C` and `.D` of x' = A x + B u, y = C x + D u with x = [q; qd] of what is not held.
 
         Examples
         --------
@@ -704,17 +737,39 @@ class Model:
         >>> system = model.linearize(model.equilibrium([0.0, 0.0]), outputs=lambda q, qd: q[:2])
         >>> system.A.shape, system.B.shape, system.C.shape
         ((8, 8), (8, 2), (2, 8))
+        >>> push = pliant.loads.Wrench(force=[-20.0, 0.0, 0.0], axes="section")  # it follows the tip
+        >>> model.linearize(model.equilibrium([0.0, 0.0], [push]), loads=[push], joints="locked").A.shape
+        (4, 4)
         """
+        require_loads(loads)
         q, qd = read_state(self, q), read_state(self, qd, "qd")
-        if tau is None:
-            rows = [link.actuated for link in self.chain.links if link.actuated is not None]
-            tau = self.bias(q, qd, p)[rows]
-        A21, A22, B2 = self._kernel("linearize")(q, qd, tau, *self._extra(p))
-        n, m = self.n, self.n_joints
-        A = np.block([[np.zeros((n, n)), np.eye(n)], [np.reshape(A21, (n, n)), np.reshape(A22, (n, n))]])
-        B = np.vstack([np.zeros((n, m)), np.reshape(B2, (n, m))])
-        C = np.eye(2 * n) if outputs is None else self._output_matrix(outputs, q, qd, p)
+        tau = self._holding(q, qd, loads, p) if tau is None else tau
+        free, n, m = self._free(joints == "locked"), self.n, self.n_joints
+        if len(loads) or len(free) < n:
+            slopes = self._slopes(tuple(loads), tuple(free))(q, qd, tau, self.values(p))
+        else:
+            slopes = self._kernel("linearize")(q, qd, tau, *self._extra(p))
+        A21, A22, B2 = (np.array(a, dtype=float).reshape(n, -1)[free] for a in slopes)
+        f = len(free)
+        A = np.block([[np.zeros((f, f)), np.eye(f)], [A21[:, free], A22[:, free]]])
+        B = np.vstack([np.zeros((f, m)), B2])
+        columns = [*free, *(n + k for k in free)]
+        C = np.eye(2 * f) if outputs is None else self._output_matrix(outputs, q, qd, p)[:, columns]
         return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
+
+    def _slopes(self, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
+        """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""
+
+        def function() -> Any:
+            e, n = self._equations, self.n
+            q, qd, tau = (ca.SX.sym(name, size) for name, size in (("q", n), ("qd", n), ("tau", self.n_joints)))
+            force = ca.mtimes(e.chain.actuation(), tau)
+            force += sum((load.expression(e.chain, ca.SX(0), q, qd) for load in loads), ca.SX.zeros(n))
+            qdd = e.accelerations(q, qd, force, {k: ca.SX(0) for k in range(n) if k not in free})
+            by = [ca.densify(ca.jacobian(qdd, x)) for x in (q, qd, tau)]
+            return ca.Function("slopes", [q, qd, tau, self._p], ca.cse(by))
+
+        return self.derived("slopes of accelerations", (tuple(map(Same, loads)), free), function)
 
     def _output_matrix(
         self, outputs: Callable[[Expression, Expression], Expression], q: Array, qd: Array, p: ArrayLike | None

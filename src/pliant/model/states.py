@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_state(model: Model, given: Any, name: str = "q", many: bool = False) -> Array:
-    """Coordinates, or rates where `name` begins with "qd", of one arm (n,) or of many (1 or A, n).
+    """Coordinates, or rates where `name` begins with "qd" or is "rates", of one arm (n,) or of many (1 or A, n).
 
     What is not given is that of the undeformed arm at rest: zero, but for the free lengths of sliding beams. A mapping
     gives coordinates by name, an array of `n_joints` the joints; motors of elastic drives that are not named then stand
@@ -26,7 +26,8 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
     ModelError
         Numbers that do not fit, are not finite, or a free length outside its travel.
     """
-    rest = np.zeros(model.n) if name.startswith("qd") else model.chain.rest()
+    moving = name.startswith(("qd", "rates"))
+    rest = np.zeros(model.n) if moving else model.chain.rest()
     if given is None:
         state = rest
     elif isinstance(given, Mapping):
@@ -46,7 +47,7 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
             state = model.chain.followed(state)
     if not np.isfinite(state).all():
         raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")
-    if not name.startswith("qd"):
+    if not moving:
         model.chain.check_travel(state)
     return np.atleast_2d(state) if many else state
 

@@ -1,4 +1,4 @@
-"""Static rest and small vibrations of an arm under gravity and loads."""
+"""Rest and small vibrations of an arm under gravity and loads, with its joints standing or spinning steadily."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array
 from pliant.derived import Same
 from pliant.errors import ModelError, PliantError
+from pliant.model.states import read_state
+from pliant.options import HeldName
 from pliant.signatures import require_loads
 
 if TYPE_CHECKING:
@@ -27,18 +29,20 @@ STALLED = 1e-8
 """Newton steps that no longer shrink are rounding if they are this small: a true one of half the digits is the last."""
 SYMMETRIC = 1e-9
 """Skew part of the stiffness over its largest entry, coordinates measured by their inertia: rounding leaves 1e-15."""
+STEADY = 1e-9
+"""Change of a force per turn over the force itself, at which a spin counts as steady: rounding leaves 1e-15."""
 ROUNDING = 2.0**-50
 """Change of angles (radians) and of other coordinates (relative) that shows what rounding does to the stiffness."""
 
 
-def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None) -> Applied:
-    """Forces of the loads on the arm at rest at t = 0."""
+def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array | None = None) -> Applied:
+    """Forces of the loads at t = 0 on the arm at rest, or with rates `qd`."""
     n = model.n
     if not len(loads):
         return lambda q: (np.zeros(n), np.zeros((n, n)))
     require_loads(loads)
-    q, rest, values = ca.SX.sym("q", n), ca.SX.zeros(n), model.values(p)
-    Q = sum((load.expression(model.chain, ca.SX(0), q, rest) for load in loads), ca.SX.zeros(n))
+    q, rates, values = ca.SX.sym("q", n), ca.SX(n, 1) if qd is None else ca.SX(ca.DM(qd)), model.values(p)
+    Q = sum((load.expression(model.chain, ca.SX(0), q, ca.densify(rates)) for load in loads), ca.SX.zeros(n))
     function = ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(ca.jacobian(Q, q))])
 
     def at(state: ArrayLike) -> tuple[Array, Array]:
@@ -48,35 +52,69 @@ def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None) -> Applied:
     return at
 
 
-def resting(model: Model) -> tuple[list[int], list[int]]:
-    """Coordinates that settle at static rest with the joints held, and the rows of the balance that place them.
+def steady_rates(model: Model, rates: Any) -> Array:
+    """(n,) rates of an arm whose joints spin steadily; nothing bends meanwhile."""
+    qd = read_state(model, rates, "rates")
+    bends = [k for k in np.flatnonzero(qd) if k >= model.n_joints and not model.coordinates[k].endswith(".motor")]
+    if bends:
+        raise ModelError(f"rates: got one of {model.coordinates[bends[0]]!r}, expected rates of joints and motors only")
+    return qd
 
-    Amplitudes have rows of their own; a motor is placed by the balance of the joint that it drives.
+
+def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
+    """(n, n) slopes by q and by qd of what acts besides inertia and torque: bias less loads at t = 0."""
+
+    def function() -> Any:
+        x, xd = ca.SX.sym("q", model.n), ca.SX.sym("qd", model.n)
+        force = model.equations.bias(x, xd)
+        force -= sum((load.expression(model.chain, ca.SX(0), x, xd) for load in loads), ca.SX.zeros(model.n))
+        by = [ca.densify(ca.jacobian(force, by)) for by in (x, xd)]
+        return ca.Function("slopes", [x, xd, model.parameter_symbols], ca.cse(by))
+
+    require_loads(loads)
+    found = model.derived("slopes of forces", tuple(map(Same, loads)), function)(q, qd, model.values(p))
+    by_q, by_qd = (np.array(a, dtype=float) for a in found)
+    return by_q, by_qd
+
+
+def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[int]]:
+    """Coordinates that settle with the joints or the motors held, and the rows of the balance that place them.
+
+    Amplitudes have rows of their own, and joints behind motors that are held; a motor is placed by the balance of the
+    joint that it drives.
     """
-    motors = {link.drive.index: link.shaft for link in model.chain.links if link.drive is not None}
+    drives = {link.drive.index: int(link.shaft or 0) for link in model.chain.links if link.drive is not None}
     unknown = list(range(model.n_joints, model.n))
-    return unknown, [int(motors.get(k, k) or 0) for k in unknown]
+    if held == "joints":
+        return unknown, [drives.get(k, k) for k in unknown]
+    unknown = [*drives.values(), *(k for k in unknown if k not in drives)]
+    return unknown, unknown
 
 
-def equilibrium(model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayLike | None) -> Array:
-    """Coordinates (n,) at rest with the joints held, by Newton's method from the straight arm."""
+def equilibrium(
+    model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayLike | None, held: HeldName = "joints",
+    rates: Any = None,
+) -> Array:  # fmt: skip
+    """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
+    straight arm."""
     n, m = model.n, model.n_joints
     given = np.asarray(joints, dtype=float)
     if given.shape != (m,) or not np.isfinite(given).all():
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
-    q = np.concatenate([given, np.zeros(n - m)])
+    q = model.chain.followed(np.concatenate([given, np.zeros(n - m)]))
     model.chain.check_travel(q)
-    for link in model.chain.links:
-        if link.drive is not None:
-            q[link.drive.index] = q[link.shaft]
-    unknown, rows = resting(model)
+    unknown, rows = resting(model, held)
+    qd = np.zeros(n) if rates is None else steady_rates(model, rates)
+    if rates is not None and unknown:
+        _require_steady(model, q, qd, loads, p, rows)
     if not unknown:
         return q
-    forces, zero, last = applied(model, loads, p), np.zeros(n), np.inf
+    forces, last = applied(model, loads, p, qd if rates is not None else None), np.inf
     for _ in range(MOST_STEPS):
         force, slope = forces(q)
-        residual = (model.bias(q, zero, p) - force)[rows]
-        K = (model.stiffness(q, p=p) - slope)[np.ix_(rows, unknown)]
+        residual = (model.bias(q, qd, p) - force)[rows]
+        K = model.stiffness(q, p=p) - slope if rates is None else slopes(model, q, qd, loads, p)[0]
+        K = K[np.ix_(rows, unknown)]
         try:
             step = np.linalg.solve(K, residual)
         except np.linalg.LinAlgError:
@@ -85,12 +123,31 @@ def equilibrium(model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayL
         weight = np.sqrt(np.abs(np.diag(K)))  # squares of amplitudes times it are energies, whatever their units
         size, whole = float(np.linalg.norm(weight * step)), float(np.linalg.norm(weight * q[unknown]))
         if size <= CONVERGED * whole or last <= size <= STALLED * whole:
+            if rates is not None:
+                _require_steady(model, q, qd, loads, p, rows)
             return q
         last = size
     raise PliantError(
         f"equilibrium: no static rest found near the straight arm at joints {given}; "
         "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
     )
+
+
+def _require_steady(
+    model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike | None, rows: list[int]
+) -> None:
+    """Refuse a spin in which forces on the arm change as it turns."""
+    by_q, _ = slopes(model, q, qd, loads, p)
+    turned = by_q[rows] * qd
+    room = STEADY * (
+        np.abs(model.bias(q, qd, p)[rows]).max(initial=0.0) * np.abs(qd).max() + np.abs(turned).max(initial=0.0)
+    )
+    if (np.abs(turned.sum(axis=1)) > room).any():
+        names = ", ".join(model.coordinates[k] for k in np.flatnonzero((np.abs(turned) > room).any(axis=0)))
+        raise ModelError(
+            f"rates: forces on the arm change as {names} turns, so that it does not settle; expected a spin about an "
+            "axis along gravity, under loads that turn with the arm (axes='link' or 'section'), or no gravity"
+        )
 
 
 def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
@@ -115,18 +172,54 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
     """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
     if not free:
         return np.zeros(0), np.zeros((model.n, 0))
-    K, M = model.stiffness(q, loads, p), model.mass_matrix(q, p)
-    if not (np.isfinite(K).all() and np.isfinite(M).all()):
-        raise PliantError("frequencies: M or K has NaN at this q, expected finite numbers; check the robot's own")
-    scaled = K / np.sqrt(np.outer(np.diag(M), np.diag(M)))
-    if np.abs(scaled - scaled.T).max() > SYMMETRIC * np.abs(scaled).max():
+    K, M = _finite(model.stiffness(q, loads, p), model.mass_matrix(q, p))
+    if _follows(K, M):
         raise ModelError(
-            "loads: a load that follows the arm has no potential, and the arm under it no real modes; "
-            "give it in base axes, or ask linearize"
+            "loads: a load that follows the arm has no potential, and the arm under it no real modes; give it in base "
+            "axes, or ask model.frequencies(q, loads=loads) or model.linearize(q, loads=loads)"
         )
     shapes = np.zeros((model.n, len(free)))
     squares, shapes[free] = natural_modes(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, K, q, loads, p))))
     return squares, shapes
+
+
+def _finite(K: Array, M: Array) -> tuple[Array, Array]:
+    if not (np.isfinite(K).all() and np.isfinite(M).all()):
+        raise PliantError("frequencies: M or K has NaN at this q, expected finite numbers; check the robot's own")
+    return K, M
+
+
+def _follows(K: Array, M: Array) -> bool:
+    """Whether the stiffness has no potential."""
+    scaled = K / np.sqrt(np.outer(np.diag(M), np.diag(M)))
+    return bool(np.abs(scaled - scaled.T).max() > SYMMETRIC * np.abs(scaled).max())
+
+
+def frequencies(
+    model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None, rates: Any = None
+) -> Array:
+    """Natural frequencies (Hz), ascending, undamped: under loads that follow the arm, and in steady spin too.
+
+    M qdd + G qd + K q = 0 with the skew part G of the forces' slopes by the rates. Motions exp(s t) that grow count as
+    negative, |s| each.
+    """
+    if rates is None and (not free or not _follows(*_finite(model.stiffness(q, loads, p), model.mass_matrix(q, p)))):
+        squares, _ = modes(model, q, free, loads, p)
+        return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+    qd = steady_rates(model, rates)
+    _require_steady(model, q, qd, loads, p, free)
+    by_q, by_qd = (a[np.ix_(free, free)] for a in slopes(model, q, qd, loads, p))
+    K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
+    scale = 1 / np.sqrt(np.diag(M))
+    K, G, M = (a * np.outer(scale, scale) for a in (K, (by_qd - by_qd.T) / 2, M))
+    zero, one = np.zeros(M.shape), np.eye(len(M))
+    s = np.linalg.eigvals(np.block([[zero, one], [-np.linalg.solve(M, K), -np.linalg.solve(M, G)]]))
+    s[np.abs(s) < STALLED * np.abs(s).max()] = 0.0
+    swings = s[s.imag > STALLED * np.abs(s)]
+    falls = np.sort(s[np.abs(s.imag) <= STALLED * np.abs(s)].real)[::-1]
+    falls = falls[: len(falls) // 2]  # of each pair the one that grows
+    grows = swings.real > STALLED * np.abs(swings)
+    return np.sort(np.concatenate([np.where(grows, -1, 1) * np.abs(swings), -falls])) / (2 * np.pi)
 
 
 def _rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:

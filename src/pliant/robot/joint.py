@@ -90,7 +90,11 @@ class Drive(Description):
 
 
 class Friction(Description):
-    """Friction on the joint: `viscous * qd + coulomb * tanh(qd / coulomb_speed)`.
+    """Friction on the joint: `viscous * qd`, and Coulomb friction that holds a joint at rest.
+
+    In a run, Coulomb friction has a state: the two sides of the joint meet in bristles that bend by `bristle` before
+    they slip. A function of a model, which has no such state, and a run with `bristle: 0` have
+    `coulomb * tanh(qd / coulomb_speed)` instead, under which a loaded joint creeps.
 
     Examples
     --------
@@ -101,10 +105,12 @@ class Friction(Description):
     viscous: NonNegative = Field(0.0, description="N m s/rad (N s/m)")
     coulomb: NonNegative = Field(0.0, description="N m (N)")
     coulomb_speed: Positive = Field(1e-3, description="rad/s (m/s), the rate over which coulomb friction turns sign")
+    bristle: NonNegative = Field(1e-5, description="rad (m), how far a joint gives before it slips; 0: it creeps")
 
 
 class Limits(Description):
-    """What the joint may do; a description for checks and drawings, not a stop.
+    """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
+    nothing stops the joint there, and speed and effort are descriptions only.
 
     Examples
     --------

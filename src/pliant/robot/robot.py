@@ -253,13 +253,24 @@ class Robot(Document):
         >>> arm.digest() == arm.replace({"name": arm.name}).digest()
         True
         """
-        content = {"format": FORMAT, **plain(self, full=True)}
+        content = {"format": FORMAT, **_settled(plain(self, full=True))}
         return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
     def __str__(self) -> str:
         from pliant.robot.text_table import table
 
         return table(self)
+
+
+YOUNGER = {"bristle": 1e-5}
+"""Entries that are younger than digests, and their defaults: those of a robot that does not use them stay."""
+
+
+def _settled(tree: Any) -> Any:
+    """Without younger entries that have their default."""
+    if isinstance(tree, dict):
+        return {name: _settled(entry) for name, entry in tree.items() if YOUNGER.get(name, ...) != entry}
+    return [_settled(entry) for entry in tree] if isinstance(tree, list) else tree
 
 
 def schema() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Dynamics, controller, torques, loads and prescribed motion as one expression xdot = f(t, x, p), compiled once per
 combination.
 
-x = [free coordinates, their rates, controller states, roots that the run carries, work done on the arm];
+x = [free coordinates, their rates, controller states, friction, roots that the run carries, work done on the arm];
 p = [held torques (m), piece of sampled torques (5 m, if any), parameters].
 """
 
@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.law import Law
+from pliant.control.law import Felt, Law
 from pliant.derived import Derived, Same
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
-from pliant.dynamics.forces import dissipation
+from pliant.dynamics.forces import bristle_rates, dissipation, joint_position
 from pliant.dynamics.impulse import after_jump
 from pliant.dynamics.sliding_roots import carried_roots, without_states
 from pliant.errors import ModelError, UnsupportedModel
@@ -92,18 +93,10 @@ def compose(
     return model.derived(
         "compositions", key,
         lambda: Composition(
-            model, torque, _bound(controller, model, loads, base), dict(motion), loads, base, has_table
+            model, torque, controller.bind(model) if hasattr(controller, "bind") else controller, dict(motion), loads,
+            base, has_table,
         ),
     )  # fmt: skip
-
-
-def _bound(controller: Any, model: Model, loads: tuple[Any, ...], base: Any) -> Any:
-    """Controllers of the library learn their model here, and what its sensors feel besides; anything else is used as it
-    is."""
-    if not hasattr(controller, "bind"):
-        return controller
-    law = controller.bind(model)
-    return law.acting(loads, base) if isinstance(law, Law) else law
 
 
 class Composition:
@@ -144,11 +137,13 @@ class Composition:
         if base is not None:
             chain = chain.on(base, t)
         eq = equations(chain, formulation)
-        self.x = ca.SX.sym("x", 2 * f + self.n_states + self.roots.size + 1)
+        self.n_bristles = len(chain.bristled)
+        self.x = ca.SX.sym("x", 2 * f + self.n_states + self.n_bristles + self.roots.size + 1)
         inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if self.has_table else 1))
         self.p = ca.vertcat(inputs, self.model.parameter_symbols)
         q, qd, held = self._coordinates(self.x)
-        z, beta = self.x[2 * f : 2 * f + self.n_states], self.x[2 * f + self.n_states : -1]
+        ends = np.cumsum([2 * f, self.n_states, self.n_bristles, self.roots.size]).tolist()
+        z, bristles, beta = (self.x[first:last] for first, last in pairwise(ends))
         tau = inputs[:m]
         if self.has_table:
             pieces = [inputs[k * m : (k + 1) * m] for k in range(1, TABLE_WIDTH + 1)]
@@ -156,19 +151,29 @@ class Composition:
             tau = tau + pieces[0] + since * (pieces[1] + since * (pieces[2] + since * pieces[3]))
         if torque is not None:
             tau = tau + _column(torque.expression(t, q, qd), m, "torque.expression")
-        z_rate = ca.SX(0, 1)
+        extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
+        S, others = chain.actuation(), tau
+
+        def accelerations(command: Any) -> Any:
+            return eq.accelerations(q, qd, ca.mtimes(S, others + command) + extra, held, bristles)
+
+        command, z_rate = ca.SX.zeros(m), ca.SX(0, 1)
         if self.controller is not None and self.sample_time is None:
+            if isinstance(self.controller, Law):
+                self.controller = self.controller.acting(Felt(loads, base, accelerations))
             if self.n_states:
                 command, z_rate = self.controller.expression(t, q, qd, z)
             else:
                 command = self.controller.expression(t, q, qd)
-            tau = tau + _column(command, m, "controller.expression")
-        extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
-        S = chain.actuation()
-        qdd = eq.accelerations(q, qd, ca.mtimes(S, tau) + extra, held)
-        if held:
-            tau = self._needed_torque(eq, q, qd, qdd, tau, extra)
-        working = ca.mtimes(S, tau) + extra - dissipation(chain, q, qd)
+            command = _column(command, m, "controller.expression")
+        qdd, tau = accelerations(command), others + command
+        force = ca.mtimes(S, tau)
+        self._stuck = partial(self._load_of_bristles, eq, q, qd, force + extra, held)
+        if held:  # what prescribes a coordinate acts on it, whatever else is given for it
+            needed = eq.inverse_dynamics(q, qd, qdd, bristles) - extra
+            force[list(held)] = needed[list(held)]
+            tau = self._needed_torque(chain, tau, needed)
+        working = force + extra - dissipation(chain, q, qd, bristles)
         if base is not None:  # energies are those an observer on the base sees, for whom its motion does work
             at_rest = equations(still, formulation)
             for sign, side in ((1, at_rest), (-1, eq)):
@@ -178,7 +183,9 @@ class Composition:
         gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
         residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
         moving = ca.vertcat(qd[self.free], qdd[self.free]) if self.free else ca.SX(0, 1)
-        xdot = ca.vertcat(moving, z_rate, self.roots.rates(beta, q, qd), power)
+        xdot = ca.vertcat(
+            moving, z_rate, bristle_rates(chain, qd, bristles), self.roots.rates(beta, q, qd), power
+        )  # fmt: skip
         self.q, self.qd = q, qd
         self.residual, self.qdd, self.tau, self.xdot = self.roots.closed([residual, qdd, tau, xdot], beta, q)
 
@@ -193,15 +200,35 @@ class Composition:
             q[index], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
         return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
 
-    def _needed_torque(self, eq: Any, q: Any, qd: Any, qdd: Any, tau: Any, extra: Any) -> Any:
-        """Torques with, for prescribed coordinates, what their motion needs."""
-        forces = eq.inverse_dynamics(q, qd, qdd) - extra
+    def _needed_torque(self, chain: Any, tau: Any, needed: Any) -> Any:
+        """Torques with, for prescribed joints and motors, what their motion needs: of a joint and its motor the sum."""
         tau = ca.SX(tau)
-        actuated = [link.actuated for link in eq.chain.links if link.actuated is not None]
-        for joint, index in enumerate(actuated):
-            if index in self.paths:
-                tau[joint] = forces[index]
+        for joint, link in enumerate(link for link in chain.links if link.actuated is not None):
+            moved = {link.actuated, link.shaft} & set(self.paths)
+            if moved:
+                tau[joint] = sum(needed[index] for index in sorted(moved))
         return tau
+
+    def _load_of_bristles(self, eq: Any, q: Any, qd: Any, applied: Any, held: dict[int, Any]) -> Any:
+        """States of friction at a start: at rest they carry the arm as far as they can, in motion they slip."""
+        free, links = ca.SX.zeros(self.n_bristles), eq.chain.bristled
+        loaded = [link.shaft for link in links if link.shaft not in held and not link.lever]
+        qdd = eq.accelerations(q, qd, applied, {**held, **dict.fromkeys(loaded, ca.SX(0))}, free)
+        load = applied - eq.inverse_dynamics(q, qd, qdd, free)
+        states = []
+        for link in links:
+            rate = joint_position(link, qd)
+            level = link.coulomb.level
+            carried = ca.if_else(level > 0, load[link.shaft] / level, 0) if link.shaft in loaded else ca.SX(0)
+            slips = ca.fabs(rate) > link.coulomb.width
+            states.append(ca.if_else(slips, ca.sign(rate), ca.fmin(ca.fmax(carried, -1), 1)))
+        return ca.vertcat(*states)
+
+    @cached_property
+    def loaded(self) -> Any:
+        """States of friction at a start, an expression in t, x and p."""
+        beta = self.x[2 * len(self.free) + self.n_states + self.n_bristles : -1]
+        return self.roots.closed([self._stuck()], beta, self.q)[0]
 
     # ---------------------------------------------------------------------------------------- running
 
@@ -250,19 +277,28 @@ class Composition:
             out[-1] = np.inf
         return out
 
-    def start(self, q0: Array, qd0: Array) -> Array:
-        """Initial state; prescribed coordinates start on their paths whatever `q0` says."""
+    def start(self, q0: Array, qd0: Array, p: Array | None = None) -> Array:
+        """Initial state; prescribed coordinates start on their paths whatever `q0` says. Under inputs `p`, friction
+        starts loaded as the arm asks."""
         z0 = np.zeros(self.n_states)
         if self.n_states and hasattr(self.controller, "initial_state"):
             z0 = np.asarray(self.controller.initial_state, dtype=float)
-        return np.concatenate([q0[self.free], qd0[self.free], z0, self.roots.start(self._placed(q0)), [0.0]])
-
-    def _placed(self, q0: Array) -> Array:
-        """All coordinates at the start, prescribed ones on their paths."""
         q = np.array(q0, dtype=float)
-        for index, path in self.paths.items() if self.roots.size else ():
-            q[index] = float(ca.Function("path", [self.t], [path])(0.0))
-        return q
+        q[list(self.paths)] = [position for position, _ in self.on_paths.values()]
+        roots, bristles = self.roots.start(q), np.zeros(self.n_bristles)
+        x = np.concatenate([q0[self.free], qd0[self.free], z0, bristles, roots, [0.0]])
+        if self.n_bristles and p is not None:
+            first = 2 * len(self.free) + self.n_states
+            load = Kernel(self._function("load", [self.loaded]), "vm")
+            x[first : first + self.n_bristles] = load(np.zeros(1), x, p)
+        return x
+
+    @cached_property
+    def on_paths(self) -> dict[int, tuple[float, float]]:
+        """Position and rate of the prescribed coordinates at the start."""
+        paths = [ca.vertcat(path, ca.jacobian(path, self.t)) for path in self.paths.values()]
+        found = ca.Function("paths", [self.t], [ca.densify(ca.horzcat(ca.SX(2, 0), *paths))])(float(sides.after(0.0)))
+        return dict(zip(self.paths, map(tuple, np.array(found, dtype=float).T.tolist())))
 
     def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
         """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
@@ -321,28 +357,6 @@ class Composition:
         g = ca.vertcat(*(event.condition(self.t, self.q, self.qd) for event in events))
         return Kernel(self._function("events", [g]))
 
-    def limit_events(self, model: Model) -> list[Event]:
-        """Stops at the joint limits that the robot file gives."""
-        found = []
-        for link in model.robot.links:
-            bounds = getattr(link.joint, "limits", None)
-            if bounds is None or link.name not in model.coordinates:
-                continue
-            index = model.index(link.name)
-            for side, value, sign in (("lower", bounds.lower, -1), ("upper", bounds.upper, +1)):
-                if value is not None and np.isfinite(value):
-                    found.append(Event(f"{link.name} at its {side} limit", _beyond(index, float(value)), sign))
-        return found
-
-    def travel_events(self, model: Model) -> list[Event]:
-        """Ends of travel of sliding beams: beyond, the model does not hold."""
-        found = []
-        for index, travel in model.chain.travels().items():
-            for side, value, sign in zip(("inner", "outer"), travel, (-1, +1)):
-                name = f"{model.coordinates[index]} at the {side} end of its travel"
-                found.append(Event(name, _beyond(index, value), sign, True, True))
-        return found
-
     # ---------------------------------------------------------------------------------------- reading
 
     @cached_property
@@ -387,8 +401,9 @@ class Composition:
             return name if index < f else f"{name} (rate)"
         if index == self.x.shape[0] - 1:
             return "work"
-        place = index - 2 * f
-        return f"controller state {place + 1}" if place < self.n_states else self.roots.names[place - self.n_states]
+        names = [f"controller state {k + 1}" for k in range(self.n_states)]
+        names += [f"{link.name} (friction)" for link in self.roots.chain.bristled]
+        return [*names, *self.roots.names][index - 2 * f]
 
 
 @dataclass(frozen=True)
@@ -412,10 +427,6 @@ class Impulses:
 def _jumps(before: Array, after: Array, moved: Array) -> Any:
     """Where two values, some roundings of the time apart, differ by more than it `moved` in that time."""
     return np.abs(after - before) > moved + SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
-
-
-def _beyond(index: int, value: float) -> Callable[[Any, Any, Any], Any]:
-    return lambda t, q, qd: q[index] - value
 
 
 def _prescribed_index(model: Model, name: str) -> int:

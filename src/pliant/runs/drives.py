@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.control.law import Felt
 from pliant.errors import ModelError
 from pliant.integrate import Hold, SampledInput
 from pliant.model import Model, read_state
@@ -31,13 +32,15 @@ KINDS = ("linear", "cubic", "hold")
 
 def read_start(
     model: Model, q0: Any = None, qd0: Any = None, equilibrium: bool = False, loads: Sequence[Any] = (),
-    p: ArrayLike | None = None, many: bool = False,
+    p: ArrayLike | None = None, many: bool = False, placed: Mapping[int, tuple[float, float]] | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Coordinates and rates at the start, (n,), or (A, n) of many arms; see `pliant.model.read_state`.
 
-    With `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the loads at t = 0.
+    Prescribed coordinates have the position and the rate that `placed` says, and motors that are not given stand and
+    turn with them. With `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the
+    loads at t = 0.
     """
-    q, qd = read_state(model, q0, "q0", many), read_state(model, qd0, "qd0", many)
+    q, qd = (_placed(model, given, name, many, placed or {}) for given, name in ((q0, "q0"), (qd0, "qd0")))
     if equilibrium:
         named = [model.index(name) for name in q0] if isinstance(q0, Mapping) else []
         values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))
@@ -48,6 +51,21 @@ def read_start(
         rest[:, named] = given[:, named]
         q = rest if many else rest[0]
     return q, qd
+
+
+def _placed(model: Model, given: Any, name: str, many: bool, placed: Mapping[int, tuple[float, float]]) -> Array:
+    """A state with prescribed coordinates on their paths, and with them the motors that are not given."""
+    state = read_state(model, given, name, many)
+    if not placed:
+        return state
+    whole = given is not None and not isinstance(given, Mapping) and np.shape(given)[-1] == model.n > model.n_joints
+    named = range(model.n) if whole else {model.index(key) for key in given or ()} if isinstance(given, Mapping) else ()
+    for index, values in placed.items():
+        state[..., index] = values[name.startswith("qd")]
+    for link in model.chain.links:
+        if link.drive is not None and link.shaft in placed and link.drive.index not in {*named, *placed}:
+            state[..., link.drive.index] = state[..., link.shaft]
+    return state
 
 
 # --------------------------------------------------------------------------------------------------------- torques
@@ -228,9 +246,25 @@ class Inputs:
         q, qd = self.composed.full_state(t, x)
         value = self.torque(t, q, qd)
         if self.sampler is not None:
-            value = value + self.sampler(t, q, qd)
+            felt = [self._felt(t, x, p, value)] if getattr(self.composed.controller, "senses", False) else []
+            value = value + self.sampler(t, q, qd, *felt)
         p[: len(value)] = value
         self.held.append((t, value))
+
+    def _felt(self, t: float, x: Array, p: Array, others: Array) -> Felt:
+        """What sensors feel at a sample."""
+
+        def accelerations(command: Array) -> Array:
+            given = np.concatenate([others + command, p[len(others) :]])[None]
+            split = given.shape[1] - len(self.parameters)
+            _, _, qdd = self.composed.torques(np.array([t]), x[None], given[:, :split], self.parameters)
+            return np.asarray(qdd[0])
+
+        return Felt(self.composed.loads, self.composed.base, accelerations, self.parameters)
+
+    def at_start(self, q: Array, qd: Array) -> Array:
+        """All of p at t = 0."""
+        return np.concatenate([self.history(np.zeros(1), q[None], qd[None])[0], self.parameters])
 
     def history(self, t: Array, q: Array, qd: Array) -> Array:
         """(N, held + samples) values of the time-dependent part of p at the rows of the result."""

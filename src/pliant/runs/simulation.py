@@ -1,7 +1,8 @@
 """`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
 
 What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
-their rates, controller states, carried roots, work], inputs p = [held torques, samples, parameters of the model].
+their rates, controller states, friction, carried roots, work], inputs p = [held torques, samples, parameters of the
+model].
 Controllers and trajectories are seen only through their expressions; the steppers see only addresses.
 """
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, SimulationError
-from pliant.integrate import Events, Jumps, Solution, solve
+from pliant.integrate import EventLog, Events, Jumps, Solution, solve
 from pliant.loads import Load
 from pliant.model import Model
 from pliant.options import MethodName
@@ -24,6 +25,7 @@ from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
+from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result
 from pliant.signatures import checked
 
@@ -77,7 +79,8 @@ def simulate(
         Like `torque`, and added to it; or an object of `pliant.control`.
     motion : mapping, optional
         Prescribed coordinates by name (a joint, or `joint.motor`), each a trajectory or a function of t in CasADi
-        operations that returns the position. The torque it needs is in the result.
+        operations that returns the position. What moves a coordinate acts on it: a joint is moved on its link side, and
+        the motor of an elastic drive hangs on it by its spring. The torque it needs is in the result.
     method : str
         "auto", or one of `pliant.integrate.METHODS`.
     rtol, atol : float
@@ -97,7 +100,8 @@ def simulate(
     events : sequence of Event, optional
         Conditions to record or to stop at.
     limits : bool
-        Stop where a joint leaves the limits that the robot file gives it.
+        Stop where a joint leaves the limits that the robot file gives it: at once, if it starts beyond one, or at one
+        and moving out.
     p : (P,) array, optional
         Values of the model's parameters.
     breaks : sequence of float
@@ -129,19 +133,25 @@ def simulate(
     drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
     acting, sampled = listed(loads), one_table(*drives) is not None
     composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
-    x0 = composed.start(*read_start(model, q0, qd0, equilibrium, acting, p))
     inputs = Inputs(model, composed, drives, p, sample_time, t_end)
-    watch = _watched(model, composed, events, limits)
+    q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
+    x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
+    bounds = joint_limits(model, limits)
+    watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
     stops = composed.breaks(t_end, read_breaks(breaks))
     impulses = composed.impulses(stops)
+    left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
+    end = 0.0 if left else float(t_end)
     with reporter(progress, t_end) as report:
         solution = solve(
-            composed.problem(), (0.0, float(t_end)), x0, method=method, rtol=rtol,
-            atol=composed.tolerances(atol), step=step,
-            outputs=_output_times(t_end, output_step), p=inputs.p, samples=inputs.samples, hold=inputs.hold,
-            breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback, n_callback=inputs.n_callback,
-            events=watch.kernel if watch else None, progress=report,
+            composed.problem(), (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
+            outputs=_output_times(t_end, output_step) if end else [0.0], p=inputs.p, samples=inputs.samples,
+            hold=inputs.hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
+            n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,
         )  # fmt: skip
+    if left:
+        log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
+        solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
     return _finish(model, composed, inputs, watch, impulses, solution)
 
 
@@ -164,8 +174,7 @@ class _Watch:
     fatal: tuple[bool, ...]
 
 
-def _watched(model: Model, composed: Composition, events: Sequence[Event], limits: bool) -> _Watch | None:
-    chosen = list(events) + (composed.limit_events(model) if limits else []) + composed.travel_events(model)
+def _watched(composed: Composition, chosen: Sequence[Event]) -> _Watch | None:
     if not chosen:
         return None
     kernel = composed.event_kernel(tuple(chosen))
@@ -197,7 +206,7 @@ def _finish(
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
-    roots = extra[:, composed.n_states : -1] if composed.roots.size else None
+    roots = extra[:, composed.n_states + composed.n_bristles : -1] if composed.roots.size else None
     result = Result.from_run(
         model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
     )

@@ -85,11 +85,12 @@ def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> O
     good = np.flatnonzero(batch.status == 0)
     rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
     tau = _torques(batch, points, torque, len(chosen))
-    h = Histories(batch.model, batch.t, batch.q[rows], batch.qd[rows], tau[rows], p[rows])
+    moved = tuple(points.study.scenario.motion)
+    h = Histories(batch.model, batch.t, batch.q[rows], batch.qd[rows], tau[rows], p[rows], moved)
     columns = {name: METRICS[name](h).tolist() for name in points.study.metrics} if len(good) else {}
     failed = {}
     for k in np.flatnonzero(batch.status != 0):
-        how = "broke down" if batch.status[k] == 1 else "stopped at a limit"
+        how = "broke down" if batch.status[k] == 1 else f"stopped at a limit, {batch.stopped_by[k]},"
         failed[int(chosen[k])] = f"the run {how} at t = {batch.ended[k]:.6g} s"
     return Outcomes(chosen[good].tolist(), columns, failed)
 

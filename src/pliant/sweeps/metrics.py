@@ -37,6 +37,8 @@ class Histories:
         Torques.
     p : (B, P)
         Values of the parameters.
+    moved : tuple of str
+        Coordinates whose motion was prescribed: torques of these joints act on the link side of their drives.
     """
 
     model: Model
@@ -45,6 +47,7 @@ class Histories:
     qd: Array
     tau: Array
     p: Array
+    moved: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, result: Result) -> Histories:
@@ -119,7 +122,8 @@ def energy(h: Histories) -> Array:
         return np.zeros(len(h.q))
     from scipy.integrate import trapezoid
 
-    rates = h.qd[..., [link.actuated for link in h.model.chain.links if link.actuated is not None]]
+    moving = [link for link in h.model.chain.links if link.actuated is not None]
+    rates = h.qd[..., np.array([link.shaft if link.name in h.moved else link.actuated for link in moving])]
     return np.asarray(trapezoid(np.maximum(h.tau * rates, 0.0).sum(axis=-1), h.t, axis=1))
 
 

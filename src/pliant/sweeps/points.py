@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -130,7 +130,8 @@ class Points:
             if result.stats.status == "interrupted":
                 raise KeyboardInterrupt
             if result.stats.status == "event":
-                return Outcomes.failure([point], f"the run stopped at a limit at t = {result.t[-1]:.6g} s")
+                met = result.stats.events[-1][1]
+                return Outcomes.failure([point], f"the run stopped at a limit, {met}, at t = {result.t[-1]:.6g} s")
             return Outcomes([point], {name: [value] for name, value in self.measure(result).items()})
         except PliantError as error:
             return Outcomes.failure([point], str(error))
@@ -139,7 +140,7 @@ class Points:
 
     def measure(self, result: Result) -> dict[str, float]:
         """All metrics of a run."""
-        h = Histories.of(result)
+        h = replace(Histories.of(result), moved=tuple(self.study.scenario.motion))
         found = {name: float(METRICS[name](h)[0]) for name in self.study.metrics}
         if self.function is not None:
             found |= {str(key): float(value) for key, value in self.function(result).items()}

@@ -238,8 +238,7 @@ FMI fmi2Status fmi2GetDerivatives(void *s, double derivatives[], size_t count)
     if (count != N_STATES) {
         return failed(s, "fmi2GetDerivatives: wrong number of states");
     }
-    update(s);
-    memcpy(derivatives, ((Instance *)s)->values + Q + N, N_STATES * sizeof(double));
+    get_derivatives(s, derivatives);
     return fmi2OK;
 }
 

@@ -279,8 +279,7 @@ FMI fmi3Status fmi3GetContinuousStateDerivatives(void *s, double derivatives[], 
     if (count != N_STATES) {
         return failed(s, "fmi3GetContinuousStateDerivatives: wrong number of states");
     }
-    update(s);
-    memcpy(derivatives, ((Instance *)s)->values + Q + N, N_STATES * sizeof(double));
+    get_derivatives(s, derivatives);
     return fmi3OK;
 }
 

@@ -1,6 +1,7 @@
 /* One instance of the arm: all of its numbers in one array, and the integrator that co-simulation needs.
 
-   values: time | q (N) | qd (N) | qdd (N) | torques (N_INPUTS) | parameters (N_PARAMETERS) | outputs (N_OUTPUTS).
+   values: time | q (N) | qd (N) | friction (N_FRICTION) | qdd (N) | rates of friction (N_FRICTION) | torques (N_INPUTS)
+   | parameters (N_PARAMETERS) | outputs (N_OUTPUTS).
    The place in this array is the value reference. Instances share nothing.
 */
 #ifndef FMU_INSTANCE_H
@@ -14,12 +15,12 @@
 #include <string.h>
 
 #define Q 1
-#define ACCELERATIONS (Q + 2 * N)
-#define INPUTS (ACCELERATIONS + N)
+#define N_STATES (2 * N + N_FRICTION)
+#define ACCELERATIONS (Q + N_STATES)
+#define INPUTS (ACCELERATIONS + N + N_FRICTION)
 #define PARAMETERS (INPUTS + N_INPUTS)
 #define OUTPUTS (PARAMETERS + N_PARAMETERS)
 #define N_VALUES (OUTPUTS + N_OUTPUTS)
-#define N_STATES (2 * N)
 
 #define DEFAULT_TOLERANCE 1e-8
 #define MOST_STEPS 2000000L
@@ -49,17 +50,25 @@ static void reset(Instance *s)
 static void rates(Instance *s, const double *x, double *xd)
 {
     memcpy(xd, x + N, N * sizeof(double));
-    model_accelerations(x, x + N, s->values + INPUTS, s->values + PARAMETERS, xd + N);
+    model_accelerations(x, x + N, x + 2 * N, s->values + INPUTS, s->values + PARAMETERS, xd + N);
 }
 
 static void update(Instance *s)
 {
     double *v = s->values;
     if (s->stale) {
-        model_accelerations(v + Q, v + Q + N, v + INPUTS, v + PARAMETERS, v + ACCELERATIONS);
+        model_accelerations(v + Q, v + Q + N, v + Q + 2 * N, v + INPUTS, v + PARAMETERS, v + ACCELERATIONS);
         model_outputs(v + Q, v + Q + N, v + ACCELERATIONS, v + PARAMETERS, v + OUTPUTS);
         s->stale = 0;
     }
+}
+
+/* Rates of q, of qd and of friction. */
+static void get_derivatives(Instance *s, double *out)
+{
+    update(s);
+    memcpy(out, s->values + Q + N, N * sizeof(double));
+    memcpy(out + N, s->values + ACCELERATIONS, (N + N_FRICTION) * sizeof(double));
 }
 
 static int get_values(Instance *s, const unsigned *references, size_t count, double *out)
