@@ -197,6 +197,7 @@ class BeamData:
     damping: SX = 0.0
     rayleigh: tuple[SX, SX] = (0.0, 0.0)
     profile: SectionProfile = UNIFORM
+    shear_centre: tuple[float, float] = (0.0, 0.0)
 
     def at(self, name: str, eta: float) -> SX:
         """A property of the section at a station: a field of this class, or `rotary_y`, `rotary_z`."""
@@ -239,6 +240,7 @@ class ShapeFunctions(Protocol):
 class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
 
+    r is the centroid; v and w of the bending shapes are those of the shear centre, about which twist turns the section.
     `root_inertia` (3, 3) is a hub that turns with the root section of pinned shapes.
     """
 
@@ -298,11 +300,12 @@ class LinearBeam:
         D[0, 0], s[0] = mu * L * L * I.second, mu * L * I.first
         for b in range(3):
             for j in along[b]:
-                s[b] += eps[j] * c[j]
+                moved, lever = float(I.axis[j][b]) * eps[j], float(I.axis[j][b]) * first[j]
+                s[b] += moved * c[j]
                 for a in range(b + 1):
                     D[a, b] += H[j][a, b] * c[j]
-                D[0, b] += L * first[j] * c[j] * (2 if b == 0 else 1)
-                H[j][0, b] += L * first[j]
+                D[0, b] += L * lever * c[j] * (2 if b == 0 else 1)
+                H[j][0, b] += L * lever
                 for a in range(3):
                     P[a, b] += H[j][a, b] * cd[j]
         spin0, spin, spin_gram = self._rotary()
@@ -315,13 +318,14 @@ class LinearBeam:
 
     def _dyads(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
         """int (sum_i phi_i rate_i) phi_j^T for every amplitude j: one column each."""
-        out = [ca.SX(3, 3) for _ in range(self.size)]
+        out, axis = [ca.SX(3, 3) for _ in range(self.size)], self.integrals.axis
         for a in range(3):
-            sums = ca.mtimes(gram[:, along[a]], rate[along[a]]) if along[a] else None
+            moved = rate[along[a]] * ca.DM(axis[along[a], a]) if along[a] else None
+            sums = ca.mtimes(gram[:, along[a]], moved) if moved is not None else None
             for b in range(3):
                 for j in along[b]:
                     if sums is not None:
-                        out[j][a, b] = sums[j]
+                        out[j][a, b] = sums[j] * float(axis[j][b])
         return out
 
     def _rotary(self) -> tuple[SX, SX, SX]:

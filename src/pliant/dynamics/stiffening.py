@@ -82,7 +82,7 @@ def lift(
     m, k = len(shapes.fields), len(pairs)
     g = rule.weight * profile("mass_per_length", rule.eta)
     psi = lifted.evaluate(rule.eta)
-    psi[:, :m] = np.where(integrals.turn[:, 0] != 0, 0.0, psi[:, :m])  # torsion moves no axis
+    psi[:, :m] = np.where(integrals.axis.any(axis=1), psi[:, :m], 0.0)  # torsion about the centroid moves no axis
     gram = psi.T @ (g[:, None] * psi)
     gram[m:, m:] *= squares
     tip, slope = lifted.evaluate(np.ones(1))[0], lifted.evaluate(np.ones(1), 1)[0]

@@ -172,7 +172,10 @@ class Profile:
 
 @dataclass(frozen=True)
 class BeamProperties:
-    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0."""
+    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0.
+
+    y and z are the principal axes of the section; `shear_centre` (y, z) is seen from its centroid, m.
+    """
 
     length: Any
     mass_per_length: Any
@@ -183,6 +186,7 @@ class BeamProperties:
     polar_inertia: Any
     rotary: tuple[Any, Any]
     profile: Profile | None = None
+    shear_centre: tuple[float, float] = (0.0, 0.0)
 
 
 def beam_properties(beam: Any) -> BeamProperties:
@@ -206,6 +210,7 @@ def beam_properties(beam: Any) -> BeamProperties:
         EA=m.E * moments.A,
         polar_inertia=_given(beam.polar_inertia, m.density * (moments.I_y + moments.I_z)),
         rotary=_rotary_of(beam, m.density * moments.I_y, m.density * moments.I_z),
+        shear_centre=moments.shear_centre,
     )
 
 
