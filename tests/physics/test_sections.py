@@ -75,6 +75,35 @@ def test_a_force_at_the_centroid_twists_a_channel() -> None:
     run = pliant.simulate(model, 0.01, q, motion={"arm": lambda t: 0 * t}, loads=[load], method="rodas5p")
     assert run.curvature("arm", 0.4)[:, 0] == pytest.approx(-e * force / p.GJ, rel=1e-3)
     assert run.internal("arm", 0.4).torque == pytest.approx(0.0, abs=1e-3 * abs(e) * force)
+    # T t / J at the middle of a flange; the moment F (L - x) stretches the outermost corners
+    J = area_moments(CHANNEL).J
+    assert run.shear_stress("arm", 0.4) == pytest.approx(abs(e) * force * 0.003 / J, rel=0.1)
+    assert run.stress("arm", 0.4) == pytest.approx(70e9 * force * (LENGTH - 0.4) * 0.04 / p.EI_y, rel=1e-3)
+
+
+def test_stress_of_an_angle_is_largest_at_a_corner_of_its_outline() -> None:
+    """Not at the box around it: M_y z / I_y - M_z y / I_z over the corners, in the principal axes."""
+    force = np.array([0.2, -0.5])
+    model = cantilever(ANGLE).model()
+    loads = [Wrench(force=(0.0, *force.tolist()), axes="base")]
+    q = model.equilibrium(np.zeros(1), loads)
+    run = pliant.simulate(model, 0.01, q, motion={"arm": lambda t: 0 * t}, loads=loads, method="rodas5p")
+    moments, (c, s) = area_moments(ANGLE), (np.cos(ANGLE.turn), np.sin(ANGLE.turn))
+    along_y, along_z = c * force[0] + s * force[1], c * force[1] - s * force[0]
+    y, z = ANGLE.outline().T
+    expected = np.abs((y * along_y / moments.I_z + z * along_z / moments.I_y) * LENGTH).max()
+    assert run.stress("arm", 0.0) == pytest.approx(expected, rel=2e-3)  # in the axes of the bent arm
+
+
+def test_torsion_moduli() -> None:
+    """Roark: pi d^3 / 16, 0.208 a^3; Bredt for a thin box; of a taper at the station."""
+    assert Section(shape="rod", diameter=0.02).torsion_modulus() == pytest.approx(np.pi * 0.02**3 / 16)
+    tube = Section(shape="tube", outer_diameter=0.05, inner_diameter=0.04)
+    assert tube.torsion_modulus() == pytest.approx(np.pi * (0.05**4 - 0.04**4) / 16 / 0.05)
+    taper = Section(shape="rectangle", x=[0, 1], width=[0.03, 0.01], height=[0.01, 0.03])
+    assert taper.torsion_modulus(0.5) == pytest.approx(0.2082 * 0.02**3, rel=2e-3)
+    box = Section(shape="box", width=0.1, height=0.06, thickness=0.001)
+    assert box.torsion_modulus() == pytest.approx(2 * 0.001 * 0.099 * 0.059, rel=0.03)
 
 
 def test_a_force_bends_an_angle_askew() -> None:
@@ -152,6 +181,9 @@ def test_a_round_section_may_be_turned() -> None:
     ours, theirs = (model.equilibrium(joints) for model in (plain, turned))
     assert turned.tip_pose(theirs) == pytest.approx(plain.tip_pose(ours), abs=1e-12)
     assert turned.frequencies(theirs) == pytest.approx(plain.frequencies(ours), rel=1e-9)
+    straight = np.append(joints, np.zeros(turned.n - 2))
+    inertias = [model.mass_matrix(straight)[:2, :2] for model in (plain, turned)]
+    assert inertias[1] == pytest.approx(inertias[0], rel=1e-12)
 
 
 def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged() -> None:

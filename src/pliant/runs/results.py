@@ -408,6 +408,26 @@ class Result:
         """
         return self.history.stress(link, x, at, modulus)
 
+    @checked
+    def shear_stress(self, link: str | int, x: float | str = 0.0) -> Array:
+        """Largest shear stress (N,) of torsion in Pa: the torque about the shear centre over `Section.torsion_modulus`.
+
+        The shear stress of bending is not in it; at a sharp corner that looks inwards the fillet decides.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of a link whose beam has a section.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+
+        Returns
+        -------
+        (N,) array
+            Pa.
+        """
+        return self.history.shear_stress(link, x)
+
     def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
         """The result with the loads and base motion of its run given again: a file does not keep them.
 
