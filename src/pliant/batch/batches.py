@@ -22,6 +22,7 @@ from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.kernels.target import machine
 from pliant.loads import Load
 from pliant.model import Model
+from pliant.model.validity import doubts, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
@@ -322,4 +323,5 @@ def _judged(result: BatchResult) -> BatchResult:
             f"{len(broken)} of {len(result)} arms broke down (the first: {broken[0]} at t = "
             f"{result.ended[broken[0]]:.4g} s); their histories end in NaN, see result.status", stacklevel=4,
         )  # fmt: skip
+    tell(result.model, doubts(result.model.robot), stacklevel=4)
     return result

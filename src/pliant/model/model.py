@@ -32,6 +32,7 @@ from pliant.model import statics
 from pliant.model.recipes import EXPRESSIONS, MATRICES
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+from pliant.model.validity import odd_materials, slow, steep, tell
 from pliant.options import (
     FormulationName,
     FunctionName,
@@ -125,6 +126,7 @@ class Model:
         chain, self._p = _checked_chain(robot, rotation, stiffening, self.options.parameters)
         check_roots(chain, roots)
         self._equations: Equations = equations(chain, formulation)
+        tell(self, odd_materials(robot), stacklevel=3)
 
     # ------------------------------------------------------------------------------------- what it is
 
@@ -538,7 +540,9 @@ class Model:
         [ 2.13 16.37]
         """
         squares, _ = self.modes(q, joints, loads, p)
-        return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+        found = np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
+        tell(self, slow(found) if joints == "locked" else {}, stacklevel=3)
+        return found
 
     @checked
     def modes(
@@ -635,7 +639,9 @@ class Model:
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
-        return statics.equilibrium(self, joints, loads, p)
+        q = statics.equilibrium(self, joints, loads, p)
+        tell(self, steep(self, q), stacklevel=3)
+        return q
 
     @checked
     def holding_torque(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:

@@ -426,3 +426,23 @@ def _interpolated(section: Any, name: str, eta: Any) -> Any:
     stations = np.asarray(section.x or (0.0, 1.0)) / (section.x or (1.0,))[-1]
     column = np.broadcast_to(np.asarray(getattr(section, name), dtype=float), stations.shape)
     return np.interp(eta, stations, column)
+
+
+def shear_coefficients(section: Section) -> tuple[float, float]:
+    """Part of the area that carries a shear force along y and along z, at the root: Cowper's for round and solid
+    sections (Poisson's ratio 0.3), the walls along the force for the others. An estimate."""
+    solid = 0.85
+    if section.shape == "polygon":
+        return (solid, solid) if section.holes is None else (0.5, 0.5)
+    size = {name: float(np.ravel(getattr(section, name))[0]) for name in _NAMES[section.shape]}
+    if section.shape in ("rod", "tube"):
+        m = (size.get("inner_diameter", 0.0) / size.get("outer_diameter", 1.0)) ** 2
+        k = 7.8 * (1.0 + m) ** 2 / (8.8 * (1.0 + m) ** 2 + 23.6 * m)
+        return k, k
+    if section.shape == "rectangle":
+        return solid, solid
+    walls = {"box": (2, 2), "i": (2, 1), "channel": (2, 1), "tee": (1, 1), "angle": (1, 1)}[section.shape]
+    thick = [size.get(name, size.get("thickness", 0.0)) for name in ("flange", "web")]
+    A = _FORMULAS["box"][1](*size.values()).A if section.shape == "box" else area_integrals(section.loops()).A
+    y, z = (n * t * size[name] / A for n, t, name in zip(walls, thick, ("width", "height")))
+    return min(y, solid), min(z, solid)
