@@ -127,12 +127,15 @@ def test_a_force_bends_an_angle_askew() -> None:
         assert model.tip_pose(np.zeros(model.n))[:3, :3] == pytest.approx(np.eye(3), abs=1e-12)
 
 
-def skew_arm(section: Section, rotation: float | None = None) -> Robot:
+OFFSET = (0.03, -0.05)
+
+
+def skew_arm(section: Section, rotation: float | None = None, offset: tuple[float, float] | None = None) -> Robot:
     """Two links with hubs, tips and axes in all directions."""
     shapes = Shapes(bending_y=1, bending_z=1, torsion=1, damping=0.01)
     beam = Beam(
         length=0.8, material="aluminium", rotary="section",
-        section=section.model_copy(update={"rotation": rotation}),
+        section=section.model_copy(update={"rotation": rotation, "offset": offset}),
     )  # fmt: skip
     hub = Lump(mass=0.7, com=(0.01, 0.04, -0.03), inertia=(0.002, 0.003, 0.004))
     first = Link(
@@ -149,7 +152,7 @@ def skew_arm(section: Section, rotation: float | None = None) -> Robot:
 
 @pytest.mark.parametrize(("section", "stiffening"), [(CHANNEL, False), (ANGLE, False), (ANGLE, True)])
 def test_formulations_agree(section: Section, stiffening: bool) -> None:
-    chain = build_chain(skew_arm(section, 0.3), stiffening=stiffening)
+    chain = build_chain(skew_arm(section, 0.3, OFFSET), stiffening=stiffening)
     rng = np.random.default_rng(5)
     q, qd = 0.3 * rng.normal(size=(2, chain.n))
     q[2:] *= 0.05
@@ -186,6 +189,31 @@ def test_a_round_section_may_be_turned() -> None:
     assert inertias[1] == pytest.approx(inertias[0], rel=1e-12)
 
 
+def test_an_offset_is_a_massless_link_before_the_beam() -> None:
+    """Joint and hub on a rigid link that ends at the offset, the beam fixed to it: the same arm, bending or not."""
+    for shapes in (Shapes(bending_y=1, torsion=1), None):
+        beam = Beam(length=0.8, material="aluminium", section=ANGLE, rotary="section")
+        beside = Beam(
+            length=0.8, material="aluminium", section=ANGLE.model_copy(update={"offset": OFFSET}), rotary="section"
+        )
+        hub, tip = (
+            Joint(axis=(0.0, 0.6, 0.8), hub=Lump(mass=0.4, com=(0.1, 0.02, 0.0))),
+            Lump(mass=0.3, com=(0.0, 0.1, 0.0)),
+        )
+        whole = Robot(name="one", links=[Link(name="arm", joint=hub, beam=beside, shapes=shapes, tip=tip)])
+        rigid = pliant.RigidBody(mass=0.0, tip=(0.0, *OFFSET))
+        parts = [
+            Link(name="hub", joint=hub, rigid=rigid),
+            Link(name="arm", joint=Joint(type="fixed"), beam=beam, shapes=shapes, tip=tip),
+        ]  # fmt: skip
+        ours, theirs = (robot.model() for robot in (whole, Robot(name="two", links=parts)))
+        rng = np.random.default_rng(3)
+        q, qd = 0.1 * rng.normal(size=(2, ours.n))
+        assert ours.forward_dynamics(q, qd, [0.3]) == pytest.approx(theirs.forward_dynamics(q, qd, [0.3]), rel=1e-9)
+        assert ours.tip_pose(q) == pytest.approx(theirs.tip_pose(q), abs=1e-12)
+        assert ours.energy(q, qd).total == pytest.approx(theirs.energy(q, qd).total)
+
+
 def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged() -> None:
     upright = Section(shape="rectangle", width=0.01, height=0.03)
     flat = Section(shape="rectangle", width=0.03, height=0.01, rotation="90 deg")
@@ -198,6 +226,13 @@ def test_what_cannot_be_turned_or_varied() -> None:
     shapes = Shapes(bending_y=1, boundary="pinned")
     with pytest.raises(UnsupportedModel, match="pinned"):
         cantilever(ANGLE, shapes).model()
+    sliding = Beam(
+        length=1.0, total_length=1.3, slides=True, material="steel",
+        section=Section(shape="rod", diameter=0.02, offset=OFFSET),
+    )  # fmt: skip
+    slide = Joint(type="prismatic", axis=(1, 0, 0))
+    with pytest.raises(UnsupportedModel, match=r"section\.offset: not supported on a beam that slides"):
+        Robot(name="s", links=[Link(name="s", joint=slide, beam=sliding, shapes=Shapes(bending_y=1))]).model()
     with pytest.raises(pliant.ModelError, match="cannot be a symbol"):
         cantilever(CHANNEL).model(parameters=["links.arm.beam.section.web"])
     assert area_moments(CHANNEL).shear_centre[0] < 0

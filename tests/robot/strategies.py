@@ -80,7 +80,13 @@ def sections(draw: st.DrawFn) -> Section:
             "holes": [[(0.1 * d, 0.1 * d), (0.2 * d, 0.1 * d), (0.1 * d, 0.3 * d)]],
         },
     } | {name: {"width": d, "height": 1.2 * d, "flange": 0.1 * d, "web": 0.08 * d} for name in ("i", "channel", "tee")}
-    return Section(shape=shape, x=x, rotation=draw(angle), **dims[shape])
+    return Section(
+        shape=shape,
+        x=x,
+        rotation=draw(st.none() | angle),
+        offset=draw(st.none() | st.tuples(small, small)),
+        **dims[shape],
+    )
 
 
 material = st.sampled_from(list(MATERIALS)) | st.builds(Material, E=positive, G=positive, density=positive)

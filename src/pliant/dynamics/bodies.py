@@ -10,7 +10,7 @@ integrated by quadrature inside the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import casadi as ca
@@ -55,6 +55,15 @@ class Moments:
         """(3, k) angular coupling `int r x phi_j + spin_j` of the frame's rotation with the coordinates."""
         columns = [axial(H.T) for H in self.H]
         return ca.horzcat(*columns) + self.spin if columns else ca.SX(3, 0)
+
+    def shifted(self, o: SX, cd: SX) -> Moments:
+        """Of the same body, moved by a constant `o` in the axes of its frame."""
+        across = ca.mtimes(o, self.s.T)
+        return replace(
+            self, s=self.s + self.m * o, D=self.D + across + across.T + self.m * ca.mtimes(o, o.T),
+            H=[H + ca.mtimes(o, self.eps[:, j].T) for j, H in enumerate(self.H)],
+            P=self.P + ca.mtimes(o, ca.mtimes(self.eps, cd).T), X_beta=self.X_beta + ca.mtimes(self.f_beta, o.T),
+        )  # fmt: skip
 
     def added(self, lump: Moments) -> Moments:
         """With a lump that is fixed to the frame."""
@@ -150,6 +159,7 @@ class RigidMap:
     inertia: Moments
     tip_position: SX
     tip_rotation: Rotation = field(default_factory=Identity)
+    root: SX = field(default_factory=lambda: ca.SX.zeros(3))
     names: tuple[str, ...] = ()
     is_linear: bool = True
     data: ClassVar[None] = None
@@ -163,7 +173,7 @@ class RigidMap:
         return np.zeros(0)
 
     def length(self, c: SX) -> SX:
-        return ca.norm_2(self.tip_position)
+        return ca.norm_2(self.tip_position - self.root)
 
     def moments(self, c: SX, cd: SX) -> Moments:
         return self.inertia
@@ -179,7 +189,7 @@ class RigidMap:
         return ca.SX(0, 1)
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
-        return self.tip_position * eta, ca.SX.zeros(3)
+        return self.root + (self.tip_position - self.root) * eta, ca.SX.zeros(3)
 
 
 @dataclass(frozen=True)
@@ -198,6 +208,7 @@ class BeamData:
     rayleigh: tuple[SX, SX] = (0.0, 0.0)
     profile: SectionProfile = UNIFORM
     shear_centre: tuple[float, float] = (0.0, 0.0)
+    offset: tuple[SX, SX] = (0.0, 0.0)
 
     def at(self, name: str, eta: float) -> SX:
         """A property of the section at a station: a field of this class, or `rotary_y`, `rotary_z`."""
@@ -310,11 +321,16 @@ class LinearBeam:
                     P[a, b] += H[j][a, b] * cd[j]
         spin0, spin, spin_gram = self._rotary()
         same = ca.DM(I.axis @ I.axis.T)
-        return Moments(
+        moments = Moments(
             m=mu * I.mass, s=s, D=ca.triu2symm(ca.triu(D)) + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0,
             eps=ca.densify(ca.DM(I.axis.T) * ca.repmat(eps.T, 3, 1)), H=H, gram=ca.densify(gram * same + spin_gram),
             spin=ca.densify(spin), N=N, P=P, b_beta=ca.SX(k, 1),
         )  # fmt: skip
+        return moments if all(map(is_zero, self.data.offset)) else moments.shifted(self._axis(0.0), cd)
+
+    def _axis(self, eta: float) -> SX:
+        """(3,) place of the undeformed axis."""
+        return ca.SX(ca.vertcat(eta * self.data.length, *self.data.offset))
 
     def _dyads(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
         """int (sum_i phi_i rate_i) phi_j^T for every amplitude j: one column each."""
@@ -366,7 +382,7 @@ class LinearBeam:
         R, A = ROTATIONS[self.rotation](theta)
         W = ca.mtimes(A, turn)
         w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if self.rotation == "exact" else ca.SX.zeros(3)
-        p = ca.SX(ca.DM([1, 0, 0])) * self.data.length + ca.mtimes(J, c)
+        p = self._axis(1.0) + ca.mtimes(J, c)
         return TipMap(compose(R, self.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
 
     def stiffness(self) -> SX:
@@ -407,7 +423,7 @@ class LinearBeam:
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         values, slopes = self._station(eta)
-        r = ca.SX(ca.DM([1, 0, 0])) * (eta * self.data.length) + ca.mtimes(self.shift_columns(values), c)
+        r = self._axis(eta) + ca.mtimes(self.shift_columns(values), c)
         return r, ca.mtimes(self.turn_columns(values, slopes), c)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
-from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, lump
+from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
@@ -227,7 +227,7 @@ def _body(
     if shapes is None:
         rigid = _rigid_body(link)
         whole = rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position))
-        return RigidMap(whole, rigid.tip_position, rigid.tip_rotation), None, None
+        return RigidMap(whole, rigid.tip_position, rigid.tip_rotation, rigid.root), None, None
     return *_beam(link, nominal, shapes, rotation, stiffening, hub), load
 
 
@@ -274,7 +274,9 @@ def _rigid_body(link: Any, length: Any = None) -> RigidMap:
     j = ca.vertcat(*(value * L * weight for value, weight in zip((data.polar_inertia, *data.rotary), spin)))
     D = ca.diag(ca.vertcat(mu * L * L * second, 0, 0)) + ca.sum1(j) / 2 * ca.SX.eye(3) - ca.diag(j)
     ex = ca.SX(ca.DM([1, 0, 0]))
-    return RigidMap(Moments(mu * mass, ex * (mu * L * first), ca.densify(D)), ex * L, end)
+    root = ca.SX(ca.vertcat(0, *data.offset))
+    inertia = Moments(mu * mass, ex * (mu * L * first), ca.densify(D)).shifted(root, ca.SX(0, 1))
+    return RigidMap(inertia, root + ex * L, end, root)
 
 
 def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
@@ -295,7 +297,7 @@ def _beam_data(link: Any) -> BeamData:
         beta = beta + link.shapes.kelvin_voigt  # stress E (strain + time strain rate) damps by time times stiffness
     return BeamData(
         b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta),
-        section_profile(b), b.shear_centre,
+        section_profile(b), b.shear_centre, b.offset,
     )  # fmt: skip
 
 
@@ -308,10 +310,9 @@ def _beam(
     if nominal.shapes.boundary == "pinned":
         if any(nominal.joint.hub.com):
             raise ModelError(f"links.{nominal.name}.joint.hub.com: a hub on a pinned beam must be centred on the joint")
-        if not isinstance(_turn(link), Identity):
+        if not isinstance(_turn(link), Identity) or not all(map(is_zero, _beam_data(link).offset)):
             raise UnsupportedModel(
-                f"links.{nominal.name}: boundary pinned with a section whose principal axes are turned; "
-                "use clamped-free, or a section that is not turned"
+                f"links.{nominal.name}: boundary pinned with a section turned or beside the joint; use clamped-free"
             )
         root, hub = ca.SX(ca.blockcat(inertia_matrix(link.joint.hub.inertia))), _point_mass(link.joint.hub.mass)
     properties = beam_properties(link.beam)

@@ -126,7 +126,7 @@ class Model:
         chain, self._p = _checked_chain(robot, rotation, stiffening, self.options.parameters)
         check_roots(chain, roots)
         self._equations: Equations = equations(chain, formulation)
-        tell(self, odd_materials(robot), stacklevel=3)
+        tell(self, odd_materials(robot), stacklevel=4)
 
     # ------------------------------------------------------------------------------------- what it is
 

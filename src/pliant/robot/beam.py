@@ -174,7 +174,8 @@ class Profile:
 class BeamProperties:
     """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0.
 
-    y and z are the principal axes of the section; `shear_centre` (y, z) is seen from its centroid, m.
+    y and z are the principal axes of the section; `shear_centre` (y, z) is seen from its centroid, `offset` (y, z) is
+    that of the centroid from the link's x axis, m.
     """
 
     length: Any
@@ -187,6 +188,7 @@ class BeamProperties:
     rotary: tuple[Any, Any]
     profile: Profile | None = None
     shear_centre: tuple[float, float] = (0.0, 0.0)
+    offset: tuple[Any, Any] = (0.0, 0.0)
 
 
 def beam_properties(beam: Any) -> BeamProperties:
@@ -211,6 +213,7 @@ def beam_properties(beam: Any) -> BeamProperties:
         polar_inertia=_given(beam.polar_inertia, m.density * (moments.I_y + moments.I_z)),
         rotary=_rotary_of(beam, m.density * moments.I_y, m.density * moments.I_z),
         shear_centre=moments.shear_centre,
+        offset=beam.section.placed,
     )
 
 
@@ -250,6 +253,7 @@ def _tapered(beam: Any) -> BeamProperties:
         polar_inertia=_given(beam.polar_inertia, density),
         rotary=_rotary_of(beam, density, density),
         profile=profile,
+        offset=beam.section.placed,
     )
 
 

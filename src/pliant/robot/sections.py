@@ -196,7 +196,17 @@ def _holes(value: Any) -> tuple[Polygon, ...]:
     return tuple(_corners(entry) for entry in sequence(value, "a list of polygons"))
 
 
+def _pair(value: Any) -> tuple[float, float]:
+    items = sequence(value, "two numbers [y, z]")
+    if len(items) != 2:
+        raise fault(f"two numbers [y, z], not {len(items)}")
+    return number(items[0]), number(items[1])
+
+
 MOST_CORNERS = 200
+Pair = Annotated[
+    tuple[float, float], BeforeValidator(_pair), WithJsonSchema({"type": "array", "items": {"type": "number"}})
+]  # fmt: skip
 Polygon = tuple[tuple[float, float], ...]
 _CORNERS = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}, "minItems": 3}
 Corners = Annotated[Polygon, BeforeValidator(_corners), WithJsonSchema(_CORNERS)]
@@ -212,8 +222,8 @@ class Section(Description):
 
     The axis of the beam goes through the centroid, and y and z of the link along the principal axes: where those of
     the drawing are others (an angle), the link's axes are turned about x from the frame after the joint to them, by 45
-    degrees at most; `rotation` turns the drawing as well. A section twists about its shear centre; its warping is
-    free.
+    degrees at most; `rotation` turns the drawing as well. With `offset` the axis, and the tip frame at its end, stand
+    beside x of that frame. A section twists about its shear centre; its warping is free.
 
     With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
     A beam keeps `x` as fractions: the taper stretches with its length.
@@ -242,6 +252,7 @@ class Section(Description):
     points: Corners | None = Field(None, description="m, corners [y, z] of a polygon in order")
     holes: Holes | None = Field(None, description="m, polygons inside the polygon")
     rotation: Angle | None = Field(None, description="rad, of the drawing about x of the link")
+    offset: Pair | None = Field(None, description="m, [y, z] of the centroid from x of the frame after the joint")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -292,6 +303,14 @@ class Section(Description):
     def turn(self) -> float:
         """Angle about x from the frame after the joint to the principal axes, rad."""
         return (self.rotation or 0.0) + (_principal(area_integrals(self.loops())) if self.is_drawn else 0.0)
+
+    @property
+    def placed(self) -> tuple[Any, Any]:
+        """Place (y, z) of the centroid in the axes of the link, m."""
+        if self.offset is None:
+            return 0.0, 0.0
+        (y, z), c, s = self.offset, cosine(self.turn), sine(self.turn)
+        return c * y + s * z, c * z - s * y
 
     def half_sizes(self, eta: Array) -> tuple[Array, bool]:
         """(S, 2) half width (y) and half height (z) at parts `eta` (S,) of the length, and whether it is round.

@@ -425,6 +425,13 @@ class Result:
         -------
         (N,) array
             Pa.
+
+        Examples
+        --------
+        >>> beam = pliant.Beam(length=1.0, material="steel", section=pliant.Section(shape="rod", diameter=0.01))
+        >>> arm = pliant.Robot(name="arm", links=[pliant.Link(name="arm", beam=beam, shapes=pliant.Shapes(torsion=1))])
+        >>> pliant.simulate(arm.model(), 0.01, output_step=0.01).shear_stress("arm").shape
+        (2,)
         """
         return self.history.shear_stress(link, x)
 

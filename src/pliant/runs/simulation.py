@@ -221,7 +221,7 @@ def _finish(
             f"{composed.state_name(solution.stats.stiffness.index)}, "
             "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
         )  # fmt: skip
-    tell(model, doubts(model.robot) | steep(model, q), stacklevel=3)
+    tell(model, doubts(model.robot) | steep(model, q), stacklevel=4)
     return result
 
 
