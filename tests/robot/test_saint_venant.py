@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 
 from pliant.errors import ModelError
 from pliant.robot import Beam, Section, area_moments, beam_properties
-from pliant.robot.saint_venant import area_integrals, saint_venant
+from pliant.robot.saint_venant import _mesh, _Problem, area_integrals, saint_venant
 
 SQUARE = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 
@@ -119,6 +119,37 @@ def test_box_as_a_polygon() -> None:
         hole = [[wall, wall], [1 - wall, wall], [1 - wall, 1 - wall], [wall, 1 - wall]]
         formula = area_moments(Section(shape="box", width=1.0, height=1.0, thickness=wall))
         assert pytest.approx(formula.J, rel=1e-3) == area_moments(polygon(SQUARE, hole)).J, wall
+
+
+def test_box_of_two_cells() -> None:
+    """No shear flows through a web in the middle: Bredt's formula of the whole, and the open walls' t^3 / 3."""
+    t, cell = 0.01, [[0.01, 0.01], [0.995, 0.01], [0.995, 0.99], [0.01, 0.99]]
+    section = polygon([[0, 0], [2, 0], [2, 1], [0, 1]], cell, np.array(cell) + np.array([0.995, 0.0]))
+    bredt = 4 * (1.99 * 0.99) ** 2 / (2 * (1.99 + 0.99) / t)
+    assert pytest.approx(bredt, rel=0.01) == area_moments(section).J
+    assert area_moments(section).shear_centre == (0.0, 0.0)
+
+
+@pytest.mark.full
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(40))
+def test_any_polygon_is_cut_and_solved(seed: int) -> None:
+    """Stars of 4 to 20 corners with up to two holes: triangles cover the area, and J is below the polar moment."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(4, 21))
+    angle = np.linspace(0, 2 * np.pi, count, endpoint=False) + rng.uniform(0, 0.5 * 2 * np.pi / count, count)
+    star = rng.uniform(0.6, 1.5, (count, 1)) * np.column_stack([np.cos(angle), np.sin(angle)])
+    turn = np.linspace(0, 2 * np.pi, 5)[:-1]
+    hole = 0.08 * np.column_stack([np.cos(turn), np.sin(turn)])
+    section = polygon(star, *[hole, hole + np.array([0.0, 0.2])][: int(rng.integers(0, 3))])
+    loops = [np.array(loop) for loop in section.loops()]
+    problem = _Problem(_mesh(loops, 1000), loops)
+    assert (problem.area > 0).all()
+    assert problem.area.sum() == pytest.approx(area_moments(section).A, rel=1e-9)
+    A, I_y, I_z, J, _ = area_moments(section)
+    assert (
+        0 < J < min(I_y + I_z, A**2 / (2 * np.pi) * 1.001)
+    )  # Polya: no section of its area is stiffer than the circle
 
 
 def test_angle_by_differences() -> None:

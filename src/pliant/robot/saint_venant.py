@@ -238,20 +238,16 @@ def _carried_on(loops: Sequence[Array]) -> list[Array]:
 def _joined(loops: Sequence[Array]) -> tuple[Array, list[int]]:
     """All corners, and one ring through all loops: the shortest bridge that crosses nothing leads to each hole and
     back."""
-    places, ring, first = np.vstack(loops), list(range(len(loops[0]))), len(loops[0])
-    rings = [ring]
-    for loop in loops[1:]:
-        rings.append(list(range(first, first + len(loop))))
-        first += len(loop)
-    for own in rings[1:]:
-        walls = [(a, b) for one in (*rings, ring) for a, b in zip(one, [*one[1:], one[0]])]
-        spans = [
-            (round(float(np.hypot(*(places[a] - places[b]))), 9), i, j)
-            for i, a in enumerate(ring) for j, b in enumerate(own)
-        ]  # fmt: skip
-        for _, i, j in sorted(spans):
-            if not any(_meet(places[ring[i]], places[own[j]], places[c], places[d]) for c, d in walls):
-                ring = [*ring[: i + 1], *own[j:], *own[: j + 1], *ring[i:]]
+    places, ends = np.vstack(loops), np.vstack([np.roll(loop, -1, axis=0) for loop in loops])
+    pieces = np.cumsum([0, *(len(loop) for loop in loops)]).tolist()
+    ring = list(range(len(loops[0])))
+    for first, last in pairwise(pieces[1:]):
+        lengths = np.linalg.norm(places[ring, None] - places[first:last], axis=2)
+        for which in np.argsort(np.round(lengths, 9), axis=None, kind="stable").tolist():
+            i, j = which // (last - first), which % (last - first) + first
+            around = places[ring[i - 1]], places[ring[i]], places[ring[(i + 1) % len(ring)]]
+            if _opens(*around, places[j]) and not _meet(places[ring[i]], places[j], places, ends).any():
+                ring = [*ring[: i + 1], *range(j, last), *range(first, j + 1), *ring[i:]]
                 break
         else:
             raise ModelError(
@@ -279,18 +275,23 @@ def _ears(places: Array, ring: Sequence[int]) -> Places:
     return np.array([*triangles, tuple(left)])
 
 
-def _meet(a: Array, b: Array, c: Array, d: Array) -> bool:
-    """Whether two segments cross."""
-    return bool(
-        _cross(b - a, c - a) * _cross(b - a, d - a) < -(NOTHING**2)
-        and _cross(d - c, a - c) * _cross(d - c, b - c) < -(NOTHING**2)
-    )
+def _opens(a: Array, b: Array, c: Array, d: Array) -> bool:
+    """Whether d is seen from the corner b between a and c, which a ring may pass more than once."""
+    left, right = _cross(c - b, d - b) > 0, _cross(d - b, a - b) > 0
+    return bool(left and right if _cross(b - a, c - b) > 0 else left or right)
+
+
+def _meet(a: Array, b: Array, c: Array, d: Array) -> Places:
+    """Whether segments a to b and c to d cross."""
+    apart = _cross(b - a, c - a) * _cross(b - a, d - a), _cross(d - c, a - c) * _cross(d - c, b - c)
+    return np.asarray((apart[0] < -(NOTHING**2)) & (apart[1] < -(NOTHING**2)))
 
 
 def crosses_itself(loops: Loops) -> bool:
     """Whether edges of the loops cross one another."""
-    edges = [(np.array(a), np.array(b)) for loop in loops for a, b in zip(loop, (*loop[1:], loop[0]))]
-    return any(_meet(*edges[i], *edges[j]) for i in range(len(edges)) for j in range(i))
+    starts = np.array([corner for loop in loops for corner in loop])
+    ends = np.array([corner for loop in loops for corner in (*loop[1:], loop[0])])
+    return bool(_meet(starts[:, None], ends[:, None], starts, ends).any())
 
 
 def lies_inside(corner: tuple[float, float], loop: Sequence[tuple[float, float]]) -> bool:
