@@ -14,7 +14,8 @@ from pliant.robot.angles import is_symbol
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative, Positive, non_negative, sequence
 from pliant.robot.materials import MaterialOrName
-from pliant.robot.sections import AreaMoments, Section, area_moments, tapered_moments
+from pliant.robot.section_formulas import AreaMoments
+from pliant.robot.sections import Section, area_moments, tapered_moments
 
 STIFFNESSES = ("EI_y", "EI_z", "GJ", "EA")
 

@@ -8,146 +8,21 @@ turned from the drawn ones, and they twist about the shear centre (`saint_venant
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.arrays import Array
 from pliant.options import SectionShape
-from pliant.robot.angles import cosine, is_symbol, sine
+from pliant.robot.angles import cosine, sine
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Angle, Description, non_negative, number, positive, sequence
-from pliant.robot.saint_venant import (
-    CENTRED,
-    Area,
-    Loops,
-    area_integrals,
-    crosses_itself,
-    lies_inside,
-    saint_venant,
-    signed_area,
-)
+from pliant.robot.saint_venant import Loops, area_integrals, crosses_itself, lies_inside, saint_venant, signed_area
+from pliant.robot.section_formulas import FORMULAS, OUTLINES, AreaMoments, drawn_moments, principal_angle
 
-
-class AreaMoments(NamedTuple):
-    """Area, second moments about y and z, and the torsion constant (m^2, m^4); numbers, arrays or symbols.
-
-    y and z are the principal axes; `shear_centre` (y, z) is seen from the centroid, m.
-    """
-
-    A: Any
-    I_y: Any
-    I_z: Any
-    J: Any
-    shear_centre: tuple[float, float] = (0.0, 0.0)
-
-
-def _rod(d: Any) -> AreaMoments:
-    inertia = math.pi * d**4 / 64.0
-    return AreaMoments(math.pi * d**2 / 4.0, inertia, inertia, 2.0 * inertia)
-
-
-def _tube(outer: Any, inner: Any) -> AreaMoments:
-    inertia = math.pi * (outer**4 - inner**4) / 64.0
-    return AreaMoments(math.pi * (outer**2 - inner**2) / 4.0, inertia, inertia, 2.0 * inertia)
-
-
-def _rectangle(width: Any, height: Any) -> AreaMoments:
-    """Solid rectangle; the torsion constant is Saint-Venant's series, good to 1e-9."""
-    # The small amount keeps a wedge that ends in an edge finite; it vanishes against every real dimension.
-    long = _larger(width, height) + 1e-300
-    slim = _smaller(width, height) + 1e-301
-    odd = range(1, 60, 2)
-    series = sum(_applied("tanh", n * math.pi * long / (2.0 * slim)) / n**5 for n in odd)
-    torsion = long * slim**3 / 3.0 * (1.0 - 192.0 / math.pi**5 * (slim / long) * series)
-    return AreaMoments(width * height, width * height**3 / 12.0, height * width**3 / 12.0, torsion)
-
-
-def _box(width: Any, height: Any, wall: Any) -> AreaMoments:
-    """Hollow rectangle with one wall thickness t; torsion good to 0.05 % for any wall, and rising with it.
-
-    With h harmonic, 1 on the hole and 0 outside, and p the stress function that vanishes on both,
-
-        J = 2 int p + 4 (A_hole + int h)^2 / flux(h):
-
-    Bredt's formula with the torsion of the open wall. Along the walls each integral is that of a strip; a corner adds
-    a constant times t^4, t^2 and 1, and two corners feel each other by exp(-pi s/t) over the side s between them.
-    """
-    w, h = width - 2.0 * wall, height - 2.0 * wall
-    t = wall + 1e-301  # a wall may end in an edge
-    near = _applied("exp", -math.pi * w / t) + _applied("exp", -math.pi * h / t)
-    strip = 2.0 * (w + h) * t**3 / 3.0 + 4.0 * (0.405824 + 0.0095 * near) * t**4
-    enclosed = w * h + (w + h) * t + 4.0 * (0.1448339 - 0.0111 * near) * t**2
-    flux = 2.0 * (w + h) / t + 4.0 * (0.5587288 - 0.061 * near)
-    return AreaMoments(
-        width * height - w * h,
-        (width * height**3 - w * h**3) / 12.0,
-        (height * width**3 - h * w**3) / 12.0,
-        strip + 4.0 * enclosed**2 / flux,
-    )
-
-
-def _larger(a: Any, b: Any) -> Any:
-    if is_symbol(a) or is_symbol(b):
-        import casadi
-
-        return casadi.fmax(a, b)
-    return np.maximum(a, b)
-
-
-def _smaller(a: Any, b: Any) -> Any:
-    return a + b - _larger(a, b)
-
-
-def _applied(name: str, x: Any) -> Any:
-    """A function of NumPy, or CasADi's of the same name for a symbol."""
-    if is_symbol(x):
-        import casadi
-
-        return getattr(casadi, name)(x)
-    return getattr(np, name)(x)
-
-
-def _i(b: float, h: float, flange: float, web: float) -> list[tuple[float, float]]:
-    left, right, low, high = (b - web) / 2.0, (b + web) / 2.0, flange, h - flange
-    return [
-        (0.0, 0.0), (b, 0.0), (b, low), (right, low), (right, high), (b, high), (b, h), (0.0, h), (0.0, high),
-        (left, high), (left, low), (0.0, low),
-    ]  # fmt: skip
-
-
-def _channel(b: float, h: float, flange: float, web: float) -> list[tuple[float, float]]:
-    high = h - flange
-    return [(0.0, 0.0), (b, 0.0), (b, flange), (web, flange), (web, high), (b, high), (b, h), (0.0, h)]
-
-
-def _tee(b: float, h: float, flange: float, web: float) -> list[tuple[float, float]]:
-    left, right, high = (b - web) / 2.0, (b + web) / 2.0, h - flange
-    return [(left, 0.0), (right, 0.0), (right, high), (b, high), (b, h), (0.0, h), (0.0, high), (left, high)]
-
-
-def _angle(b: float, h: float, t: float) -> list[tuple[float, float]]:
-    return [(0.0, 0.0), (b, 0.0), (b, t), (t, t), (t, h), (0.0, h)]
-
-
-_FORMULAS: dict[str, tuple[tuple[str, ...], Callable[..., AreaMoments]]] = {
-    "rod": (("diameter",), _rod),
-    "tube": (("outer_diameter", "inner_diameter"), _tube),
-    "rectangle": (("width", "height"), _rectangle),
-    "box": (("width", "height", "thickness"), _box),
-}
-_OUTLINES: dict[str, tuple[tuple[str, ...], Callable[..., list[tuple[float, float]]]]] = {
-    "i": (("width", "height", "flange", "web"), _i),
-    "channel": (("width", "height", "flange", "web"), _channel),
-    "tee": (("width", "height", "flange", "web"), _tee),
-    "angle": (("width", "height", "thickness"), _angle),
-    "polygon": (("points",), list),
-}
-_NAMES = {shape: names for table in (_FORMULAS, _OUTLINES) for shape, (names, _) in table.items()}
+_NAMES = {shape: names for table in (FORMULAS, OUTLINES) for shape, (names, _) in table.items()}
 _DIMENSIONS = (
     "diameter", "outer_diameter", "inner_diameter", "width", "height", "thickness", "flange", "web", "points"
 )  # fmt: skip
@@ -258,7 +133,7 @@ class Section(Description):
     def _check(self) -> Self:
         wanted = _NAMES[self.shape]
         if self.x is not None and self.is_drawn:
-            raise clash(f"a table over `x` is for {', '.join(_FORMULAS)}; give the {self.shape} without `x`")
+            raise clash(f"a table over `x` is for {', '.join(FORMULAS)}; give the {self.shape} without `x`")
         if self.holes is not None and self.shape != "polygon":
             raise clash(f"key `holes` does not belong to a {self.shape}, but to a polygon")
         for name in _DIMENSIONS:
@@ -297,12 +172,12 @@ class Section(Description):
     @property
     def is_drawn(self) -> bool:
         """Whether its constants come from its outline, not from formulas."""
-        return self.shape in _OUTLINES
+        return self.shape in OUTLINES
 
     @property
     def turn(self) -> float:
         """Angle about x from the frame after the joint to the principal axes, rad."""
-        return (self.rotation or 0.0) + (_principal(area_integrals(self.loops())) if self.is_drawn else 0.0)
+        return (self.rotation or 0.0) + (principal_angle(area_integrals(self.loops())) if self.is_drawn else 0.0)
 
     @property
     def placed(self) -> tuple[Any, Any]:
@@ -351,7 +226,7 @@ class Section(Description):
         >>> [round(entry, 6) for entry in section.loops()[0][0]]
         [-0.013571, -0.013571]
         """
-        names, outline = _OUTLINES[self.shape]
+        names, outline = OUTLINES[self.shape]
         drawn = (tuple(outline(*(getattr(self, name) for name in names))), *(hole[::-1] for hole in self.holes or ()))
         y, z = area_integrals(drawn).centre
         return tuple(tuple((a - y, b - z) for a, b in loop) for loop in drawn)
@@ -370,7 +245,7 @@ class Section(Description):
         >>> section.outline().shape
         (8, 2)
         """
-        angle = _principal(area_integrals(self.loops()))
+        angle = principal_angle(area_integrals(self.loops()))
         c, s = cosine(angle), sine(angle)
         return np.asarray(np.array(self.loops()[0]) @ np.array([[c, -s], [s, c]]))
 
@@ -409,35 +284,17 @@ class Section(Description):
         return [np.asarray(getattr(self, name), dtype=float) for name in _NAMES[self.shape]]
 
 
-def _principal(area: Area) -> float:
-    """Angle about x from the axes of the drawing to the nearest principal axes; 45 degrees where two are as near."""
-    size = area.yy + area.zz
-    product, difference = 2.0 * area.yz, area.yy - area.zz
-    if abs(product) < 1e-9 * size:
-        return 0.0
-    return math.pi / 4.0 if abs(difference) < 1e-9 * size else round(math.atan(product / difference) / 2.0, 12)
-
-
 def area_moments(section: Any) -> AreaMoments:
     """Area moments of a uniform section, of numbers or symbols."""
     if section.is_drawn:
-        return _drawn_moments(section.loops())
-    names, formula = _FORMULAS[section.shape]
+        return drawn_moments(section.loops())
+    names, formula = FORMULAS[section.shape]
     return formula(*(getattr(section, name) for name in names))
-
-
-def _drawn_moments(loops: Loops) -> AreaMoments:
-    area, solution = area_integrals(loops), saint_venant(loops)
-    angle, (y, z) = _principal(area), solution.shear_centre
-    c, s = cosine(angle), sine(angle)
-    I_z = c * c * area.yy + 2.0 * c * s * area.yz + s * s * area.zz
-    centre = [0.0 if abs(e) < CENTRED * math.sqrt(area.A) else e for e in (c * y + s * z, c * z - s * y)]
-    return AreaMoments(area.A, area.yy + area.zz - I_z, I_z, solution.J, (centre[0], centre[1]))
 
 
 def tapered_moments(section: Any, eta: Any) -> AreaMoments:
     """Area moments at fractions `eta` of the length, dimensions interpolated linearly."""
-    names, formula = _FORMULAS[section.shape]
+    names, formula = FORMULAS[section.shape]
     return formula(*(_interpolated(section, name, eta) for name in names))
 
 
@@ -462,6 +319,6 @@ def shear_coefficients(section: Section) -> tuple[float, float]:
         return solid, solid
     walls = {"box": (2, 2), "i": (2, 1), "channel": (2, 1), "tee": (1, 1), "angle": (1, 1)}[section.shape]
     thick = [size.get(name, size.get("thickness", 0.0)) for name in ("flange", "web")]
-    A = _FORMULAS["box"][1](*size.values()).A if section.shape == "box" else area_integrals(section.loops()).A
+    A = FORMULAS["box"][1](*size.values()).A if section.shape == "box" else area_integrals(section.loops()).A
     y, z = (n * t * size[name] / A for n, t, name in zip(walls, thick, ("width", "height")))
     return min(y, solid), min(z, solid)
