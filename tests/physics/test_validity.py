@@ -165,6 +165,10 @@ def test_slopes_of_a_run() -> None:
     assert "slope of 0.31 rad" in steep(model, np.stack([calm, wild]))["slope of arm"]
     texts = told(lambda: pliant.simulate(model, 0.01, wild, method="rk4", step=1e-4))
     assert len(texts) == 1
+    many = robot.model()
+    texts = told(lambda: pliant.simulate_batch(many, 0.01, q0=np.stack([calm, wild]), step=1e-4))
+    assert len(texts) == 1
+    assert "links.arm: got a slope of 0.3" in texts[0]
 
 
 def test_bundled_arms() -> None:

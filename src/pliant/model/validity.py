@@ -103,14 +103,14 @@ def slow(frequencies: ArrayLike) -> Findings:
     return {"frequencies": text} if len(values) else {}
 
 
-def steep(model: Model, q: ArrayLike) -> Findings:
-    """Links whose sections turn beyond small slopes in the states `q` (..., n)."""
+def steep(model: Model, q: ArrayLike, stations: ArrayLike = STATIONS) -> Findings:
+    """Links whose sections at parts of their length turn beyond small slopes in the states `q` (..., n)."""
     states, found = np.asarray(q, dtype=float), {}
     for chain_link, link in zip(model.chain.links, model.robot.links):
         shapes = chain_link.body.shapes
         if shapes is None or link.beam is None or not len(shapes.names):
             continue
-        slopes = shapes.evaluate(STATIONS, 1) * link.beam.length ** (np.array(shapes.powers) - 1.0)
+        slopes = shapes.evaluate(stations, 1) * link.beam.length ** (np.array(shapes.powers) - 1.0)
         c = states[..., list(chain_link.body_indices[-len(shapes.names) :])]
         planes = [np.array([field == name for field in shapes.fields]) for name in ("bending_y", "bending_z")]
         turned = np.hypot(*(c[..., plane] @ slopes[:, plane].T for plane in planes))

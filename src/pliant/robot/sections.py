@@ -23,9 +23,7 @@ from pliant.robot.saint_venant import Loops, area_integrals, crosses_itself, lie
 from pliant.robot.section_formulas import FORMULAS, OUTLINES, AreaMoments, drawn_moments, principal_angle
 
 _NAMES = {shape: names for table in (FORMULAS, OUTLINES) for shape, (names, _) in table.items()}
-_DIMENSIONS = (
-    "diameter", "outer_diameter", "inner_diameter", "width", "height", "thickness", "flange", "web", "points"
-)  # fmt: skip
+_DIMENSIONS = dict.fromkeys(name for names in _NAMES.values() for name in names)
 
 
 def _dimension(value: Any) -> float | tuple[float, ...]:
