@@ -22,7 +22,7 @@ from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.kernels.target import machine
 from pliant.loads import Load
 from pliant.model import Model
-from pliant.model.validity import Findings, doubts, steep, tell
+from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
@@ -203,13 +203,13 @@ class _Run:
         )  # fmt: skip
         parameters = np.broadcast_to(given.parameters, (B, given.parameters.shape[1]))
         begin = time.perf_counter()
-        summaries, findings = [], doubts(model.robot)
+        summaries, findings = [], in_a_run(model, np.zeros(model.n))
         try:
             for first, last in self._slices(size):
                 arrays, summary = self._slice(first, last, given.on_device and target.path is None)
                 target.put(first, arrays, parameters[first:last], summary)
                 summaries.append(summary)
-                findings |= steep(model, arrays["q"], 1.0) if isinstance(arrays["q"], np.ndarray) else {}
+                findings |= steep(model, arrays["q"]) if isinstance(arrays["q"], np.ndarray) else {}
                 if report is not None:
                     report(t_end * last / B)
         except BaseException:

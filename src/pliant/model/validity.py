@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arrays import Array
 from pliant.robot import Robot, area_moments, link_mass, shear_coefficients, tapered_moments
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ def tell(model: Model, findings: Findings, stacklevel: int) -> None:
 def doubts(robot: Robot) -> Findings:
     """What is odd about the description: numbers that no material has, links that shear would slow down."""
     return odd_materials(robot) | _shear(robot)
+
+
+def in_a_run(model: Model, q: ArrayLike) -> Findings:
+    """What is odd about the arm and the states (..., n) of its run."""
+    return model.derived("doubts", (), partial(doubts, model.robot)) | steep(model, q)
 
 
 def odd_materials(robot: Robot) -> Findings:
@@ -103,22 +109,32 @@ def slow(frequencies: ArrayLike) -> Findings:
     return {"frequencies": text} if len(values) else {}
 
 
-def steep(model: Model, q: ArrayLike, stations: ArrayLike = STATIONS) -> Findings:
-    """Links whose sections at parts of their length turn beyond small slopes in the states `q` (..., n)."""
+def steep(model: Model, q: ArrayLike) -> Findings:
+    """Links whose sections turn beyond small slopes in the states `q` (..., n)."""
     states, found = np.asarray(q, dtype=float), {}
+    for name, indices, planes in model.derived("slopes", (), partial(_slopes, model)):
+        c = states[..., indices]
+        largest = np.abs(c).reshape(-1, len(indices)).max(axis=0, initial=0.0)
+        if largest @ sum(np.abs(plane).max(axis=0) for plane in planes) <= SLOPE:
+            continue  # however the amplitudes add up
+        worst = float(np.max(np.nan_to_num(np.hypot(*(c @ plane.T for plane in planes)))))
+        if worst > SLOPE:
+            found[f"slope of {name}"] = (
+                f"links.{name}: got a slope of {worst:.3g} rad, expected below {SLOPE:g} rad, to which small "
+                "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads, or cut the link "
+                "into shorter ones on fixed joints"
+            )
+    return found
+
+
+def _slopes(model: Model) -> list[tuple[str, list[int], list[Array]]]:
+    """Per flexible link its amplitudes and, for each plane, slopes (stations, amplitudes) per amplitude."""
+    found = []
     for chain_link, link in zip(model.chain.links, model.robot.links):
         shapes = chain_link.body.shapes
         if shapes is None or link.beam is None or not len(shapes.names):
             continue
-        slopes = shapes.evaluate(stations, 1) * link.beam.length ** (np.array(shapes.powers) - 1.0)
-        c = states[..., list(chain_link.body_indices[-len(shapes.names) :])]
-        planes = [np.array([field == name for field in shapes.fields]) for name in ("bending_y", "bending_z")]
-        turned = np.hypot(*(c[..., plane] @ slopes[:, plane].T for plane in planes))
-        worst = float(np.max(np.nan_to_num(turned), initial=0.0))
-        if worst > SLOPE:
-            found[f"slope of {link.name}"] = (
-                f"links.{link.name}: got a slope of {worst:.3g} rad, expected below {SLOPE:g} rad, to which small "
-                "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads, or cut the link "
-                "into shorter ones on fixed joints"
-            )
+        slopes = shapes.evaluate(STATIONS, 1) * link.beam.length ** (np.array(shapes.powers) - 1.0)
+        planes = [slopes * [field == plane for field in shapes.fields] for plane in ("bending_y", "bending_z")]
+        found.append((link.name, list(chain_link.body_indices[-len(shapes.names) :]), planes))
     return found

@@ -19,7 +19,7 @@ from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Events, Jumps, Solution, solve
 from pliant.loads import Load
 from pliant.model import Model
-from pliant.model.validity import doubts, steep, tell
+from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
@@ -221,7 +221,7 @@ def _finish(
             f"{composed.state_name(solution.stats.stiffness.index)}, "
             "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
         )  # fmt: skip
-    tell(model, doubts(model.robot) | steep(model, q), stacklevel=4)
+    tell(model, in_a_run(model, q), stacklevel=4)
     return result
 
 
