@@ -22,7 +22,7 @@ FunctionName = Literal[
 # What a description says
 JointType = Literal["revolute", "prismatic", "fixed"]
 DHConvention = Literal["modified", "standard"]
-SectionShape = Literal["rod", "tube", "rectangle", "box"]
+SectionShape = Literal["rod", "tube", "rectangle", "box", "i", "channel", "tee", "angle", "polygon"]
 FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]
 ShapeMethod = Literal["modes", "elements"]
 BoundaryName = Literal["clamped-free", "clamped-mass", "pinned"]

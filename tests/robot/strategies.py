@@ -65,8 +65,8 @@ def joints(draw: st.DrawFn) -> Joint:
 
 @st.composite
 def sections(draw: st.DrawFn) -> Section:
-    shape = draw(st.sampled_from(["rod", "tube", "box", "rectangle"]))
-    x = draw(st.none() | st.just([0, 0.25, 1]))
+    shape = draw(st.sampled_from(["rod", "tube", "box", "rectangle", "i", "channel", "tee", "angle", "polygon"]))
+    x = draw(st.none() | st.just([0, 0.25, 1])) if shape in ("rod", "tube", "box", "rectangle") else None
     d = draw(small)
     column = d if x is None else [2 * d, 1.5 * d, d]
     dims = {
@@ -74,8 +74,19 @@ def sections(draw: st.DrawFn) -> Section:
         "tube": {"outer_diameter": column, "inner_diameter": 0.7 * d},
         "box": {"width": column, "height": 1.2 * d, "thickness": 0.1 * d},
         "rectangle": {"width": column, "height": 0.5 * d},
-    }
-    return Section(shape=shape, x=x, **dims[shape])
+        "angle": {"width": d, "height": 0.7 * d, "thickness": 0.1 * d},
+        "polygon": {
+            "points": [(0, 0), (d, 0), (0, 2 * d)],
+            "holes": [[(0.1 * d, 0.1 * d), (0.2 * d, 0.1 * d), (0.1 * d, 0.3 * d)]],
+        },
+    } | {name: {"width": d, "height": 1.2 * d, "flange": 0.1 * d, "web": 0.08 * d} for name in ("i", "channel", "tee")}
+    return Section(
+        shape=shape,
+        x=x,
+        rotation=draw(st.none() | angle),
+        offset=draw(st.none() | st.tuples(small, small)),
+        **dims[shape],
+    )
 
 
 material = st.sampled_from(list(MATERIALS)) | st.builds(Material, E=positive, G=positive, density=positive)

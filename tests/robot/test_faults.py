@@ -181,7 +181,7 @@ def test_very_many_faults_stay_readable() -> None:
         (lambda: Section(shape="rod", x=[0, 1], diameter=[0, 1]), "above 0"),
         (lambda: Section(shape="tube", outer_diameter=1, inner_diameter=1), "must be below `outer_diameter`"),
         (lambda: Section(shape="box", width=1, height=1, thickness=0.5), "twice the `thickness`"),
-        (lambda: Section(shape="pipe"), "'rod', 'tube', 'rectangle' or 'box'"),
+        (lambda: Section(shape="pipe"), "'rod', 'tube', 'rectangle', 'box', 'i'"),
         (lambda: Drive(stiffness=1), "rotor_inertia"),
         (lambda: Joint(type="fixed", friction={"viscous": 1}), "a fixed joint has no `friction`"),
         (lambda: Joint(axis=[1e-200, 0, 0]), "zero length"),

@@ -23,6 +23,7 @@ from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.kernels.target import machine
 from pliant.loads import Load
 from pliant.model import Model
+from pliant.model.validity import Findings, in_a_run, steep, tell
 from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
@@ -199,12 +200,13 @@ class _Run:
         )  # fmt: skip
         parameters = np.broadcast_to(given.parameters, (B, given.parameters.shape[1]))
         begin = time.perf_counter()
-        summaries = []
+        summaries, findings = [], in_a_run(model, np.zeros(model.n))
         try:
             for first, last in self._slices(size):
                 arrays, summary = self._slice(first, last, given.on_device and target.path is None)
                 target.put(first, arrays, parameters[first:last], summary)
                 summaries.append(summary)
+                findings |= steep(model, arrays["q"]) if isinstance(arrays["q"], np.ndarray) else {}
                 if report is not None:
                     report(t_end * last / B)
         except BaseException:
@@ -215,7 +217,7 @@ class _Run:
         arrays = target.finish(stats)
         result = BatchResult(self.t, arrays, model, parameters, given.names, **joined, stats=stats, path=target.path,
                              equations=self.f, inputs=self)  # fmt: skip
-        return _judged(result)
+        return _judged(result, findings)
 
     def _slice_size(self, shapes: dict[str, tuple[int, ...]]) -> int:
         each = 2 * sum(int(np.prod(shape)) for shape in shapes.values()) * np.dtype(self.engine.dtype).itemsize
@@ -323,8 +325,8 @@ class _Run:
         return tau
 
 
-def _judged(result: BatchResult) -> BatchResult:
-    """Warn of arms that broke down; raise if there is no other."""
+def _judged(result: BatchResult, findings: Findings) -> BatchResult:
+    """Warn of arms that broke down, and of what was found; raise if there is no other."""
     broken = np.flatnonzero(result.status == BROKEN)
     if len(broken) == len(result):
         raise SimulationError(
@@ -336,4 +338,5 @@ def _judged(result: BatchResult) -> BatchResult:
             f"{len(broken)} of {len(result)} arms broke down (the first: {broken[0]} at t = "
             f"{result.ended[broken[0]]:.4g} s); their histories end in NaN, see result.status", stacklevel=4,
         )  # fmt: skip
+    tell(result.model, findings, stacklevel=4)
     return result

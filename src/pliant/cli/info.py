@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from pliant.cli.options import Flexible, Json, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
+from pliant.model.validity import doubts, tell
 from pliant.robot import Robot, arms, link_mass, load, schema
 
 _SHOWN = 12
@@ -58,13 +60,17 @@ def describe(robot: Robot) -> dict[str, Any]:
         "note": None,
     }
     names: tuple[str, ...] = ()
-    try:
-        model = robot.model()
-        names = model.coordinates
-        facts["coordinates"] = list(names)
-        facts["frequencies_hz"] = model.frequencies(state_at(model, None)).tolist()
-    except PliantError as error:
-        facts["note"] = str(error)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = robot.model()
+            tell(model, doubts(robot), stacklevel=1)
+            names = model.coordinates
+            facts["coordinates"] = list(names)
+            facts["frequencies_hz"] = model.frequencies(state_at(model, None)).tolist()
+        except PliantError as error:
+            facts["note"] = str(error)
+    facts["warnings"] = [str(warning.message) for warning in caught]
     for link in robot.links:
         own = [name for name in names if name == link.name or name.startswith(f"{link.name}.")]
         kind = "beam" if link.beam is not None else "rigid"
@@ -84,6 +90,8 @@ def _show(robot: Robot, facts: dict[str, Any]) -> None:
         typer.echo(f"frequencies, joints locked: {shown} Hz")
     elif facts["note"] is None:
         typer.echo("frequencies: none, nothing bends while the joints are locked")
+    for text in facts["warnings"]:
+        say(f"warning: {text}")
     if facts["note"] is not None:
         say(f"warning: this arm cannot be simulated as it is: {facts['note']}")
 

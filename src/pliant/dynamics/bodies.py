@@ -61,6 +61,15 @@ class Moments:
         rows = [ca.trace(ca.mtimes(E, H)) + ca.trace(ca.mtimes(W, N)) for H, N in zip(self.H, self.N)]
         return ca.vertcat(*rows)
 
+    def shifted(self, o: SX, cd: SX) -> Moments:
+        """Of the same body, moved by a constant `o` in the axes of its frame."""
+        across = ca.mtimes(o, self.s.T)
+        return replace(
+            self, s=self.s + self.m * o, D=self.D + across + across.T + self.m * ca.mtimes(o, o.T),
+            H=[H + ca.mtimes(o, self.eps[:, j].T) for j, H in enumerate(self.H)],
+            P=self.P + ca.mtimes(o, ca.mtimes(self.eps, cd).T), X_beta=self.X_beta + ca.mtimes(self.f_beta, o.T),
+        )  # fmt: skip
+
     def added(self, lump: Moments) -> Moments:
         """With a lump that is fixed to the frame."""
         return replace(self, m=self.m + lump.m, s=self.s + lump.s, D=self.D + lump.D)
@@ -155,6 +164,7 @@ class RigidMap:
     inertia: Moments
     tip_position: SX
     tip_rotation: Rotation = field(default_factory=Identity)
+    root: SX = field(default_factory=lambda: ca.SX.zeros(3))
     names: tuple[str, ...] = ()
     is_linear: bool = True
     data: ClassVar[None] = None
@@ -168,7 +178,7 @@ class RigidMap:
         return np.zeros(0)
 
     def length(self, c: SX) -> SX:
-        return ca.norm_2(self.tip_position)
+        return ca.norm_2(self.tip_position - self.root)
 
     def moments(self, c: SX, cd: SX) -> Moments:
         return self.inertia
@@ -184,7 +194,7 @@ class RigidMap:
         return ca.SX(0, 1)
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
-        return self.tip_position * eta, ca.SX.zeros(3)
+        return self.root + (self.tip_position - self.root) * eta, ca.SX.zeros(3)
 
     mass_point = point
 
@@ -204,6 +214,8 @@ class BeamData:
     damping: SX = 0.0
     rayleigh: tuple[SX, SX] = (0.0, 0.0)
     profile: SectionProfile = UNIFORM
+    shear_centre: tuple[float, float] = (0.0, 0.0)
+    offset: tuple[SX, SX] = (0.0, 0.0)
 
     def at(self, name: str, eta: float) -> SX:
         """A property of the section at a station: a field of this class, or `rotary_y`, `rotary_z`."""
@@ -246,6 +258,7 @@ class ShapeFunctions(Protocol):
 class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
 
+    r is the centroid; v and w of the bending shapes are those of the shear centre, about which twist turns the section.
     `root_inertia` (3, 3) is a hub that turns with the root section of pinned shapes.
     """
 
@@ -305,30 +318,37 @@ class LinearBeam:
         D[0, 0], s[0] = mu * L * L * I.second, mu * L * I.first
         for b in range(3):
             for j in along[b]:
-                s[b] += eps[j] * c[j]
+                moved, lever = float(I.axis[j][b]) * eps[j], float(I.axis[j][b]) * first[j]
+                s[b] += moved * c[j]
                 for a in range(b + 1):
                     D[a, b] += H[j][a, b] * c[j]
-                D[0, b] += L * first[j] * c[j] * (2 if b == 0 else 1)
-                H[j][0, b] += L * first[j]
+                D[0, b] += L * lever * c[j] * (2 if b == 0 else 1)
+                H[j][0, b] += L * lever
                 for a in range(3):
                     P[a, b] += H[j][a, b] * cd[j]
         spin0, spin, spin_gram = self._rotary()
         same = ca.DM(I.axis @ I.axis.T)
-        return Moments(
+        moments = Moments(
             m=mu * I.mass, s=s, D=ca.triu2symm(ca.triu(D)) + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0,
             eps=ca.densify(ca.DM(I.axis.T) * ca.repmat(eps.T, 3, 1)), H=H, gram=ca.densify(gram * same + spin_gram),
             spin=ca.densify(spin), N=N, P=P, b_beta=ca.SX(k, 1),
         )  # fmt: skip
+        return moments if all(map(is_zero, self.data.offset)) else moments.shifted(self._axis(0.0), cd)
+
+    def _axis(self, eta: float) -> SX:
+        """(3,) place of the undeformed axis."""
+        return ca.SX(ca.vertcat(eta * self.data.length, *self.data.offset))
 
     def _dyads(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
         """int (sum_i phi_i rate_i) phi_j^T for every amplitude j: one column each."""
-        out = [ca.SX(3, 3) for _ in range(self.size)]
+        out, axis = [ca.SX(3, 3) for _ in range(self.size)], self.integrals.axis
         for a in range(3):
-            sums = ca.mtimes(gram[:, along[a]], rate[along[a]]) if along[a] else None
+            moved = rate[along[a]] * ca.DM(axis[along[a], a]) if along[a] else None
+            sums = ca.mtimes(gram[:, along[a]], moved) if moved is not None else None
             for b in range(3):
                 for j in along[b]:
                     if sums is not None:
-                        out[j][a, b] = sums[j]
+                        out[j][a, b] = sums[j] * float(axis[j][b])
         return out
 
     def _rotary(self) -> tuple[SX, SX, SX]:
@@ -369,7 +389,7 @@ class LinearBeam:
         R, A = ROTATIONS[self.rotation](theta)
         W = ca.mtimes(A, turn)
         w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if self.rotation == "exact" else ca.SX.zeros(3)
-        p = ca.SX(ca.DM([1, 0, 0])) * self.data.length + ca.mtimes(J, c)
+        p = self._axis(1.0) + ca.mtimes(J, c)
         return TipMap(compose(R, self.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
 
     def stiffness(self) -> SX:
@@ -410,7 +430,7 @@ class LinearBeam:
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         values, slopes = self.station(eta)
-        r = ca.SX(ca.DM([1, 0, 0])) * (eta * self.data.length) + ca.mtimes(self.shift_columns(values), c)
+        r = self._axis(eta) + ca.mtimes(self.shift_columns(values), c)
         return r, ca.mtimes(self.turn_columns(values, slopes), c)
 
     mass_point = point

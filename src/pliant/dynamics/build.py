@@ -15,8 +15,8 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
-from pliant.algebra.rotations import SX, Rotation, constant
-from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, lump
+from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
+from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.bristles import Bristle
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.sliding import SlidingBeam
@@ -27,7 +27,16 @@ from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.dynamics.turning_sections import TurningSections
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
-from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
+from pliant.robot import (
+    Robot,
+    RobotView,
+    TipLoad,
+    beam_properties,
+    inertia_matrix,
+    origin_transform,
+    rotation_rpy,
+    tip_rotation,
+)
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
 from pliant.shapes.integrals import SPINS
 
@@ -138,7 +147,7 @@ def inertias_beyond(robot: Any, q: Any = None, first: int = 0) -> list[Inertia]:
         if i == last:
             load = load.added(_moments(robot.payload))
         beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
-        found[i] = beyond.rotated(constant(ca.blockcat(tip_rotation(link))))
+        found[i] = beyond.rotated(_end(link))
         beyond = _rigid_inertia_before(link, beyond, q[place[i]] if q is not None and i in place else None)
     return found
 
@@ -153,7 +162,7 @@ def _rigid_inertia_before(link: Any, beyond: Inertia, q: Any = None) -> Inertia:
     """Inertia in the predecessor's tip frame of everything from this link outwards, its joint at `q` or at zero."""
     body = _rigid_body(link, q)
     tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
-    own = body.inertia.added(_moments(link.joint.hub))
+    own = body.inertia.added(_hub(link))
     total = Inertia.rigid(own.m, own.s, own.D) + beyond.rotated(tip.R).shifted(tip.p)
     joint = _joint(link, link)
     moved = ca.SX(0 if q is None or (link.beam is not None and link.beam.slides) else q)
@@ -215,24 +224,44 @@ def _body(
     stiffening: bool | StiffeningName,
 ) -> tuple[Body, Moments | None, Moments | None]:
     """The body, and the hub and load that are not part of it: a rigid link takes both in."""
-    hub = _moments(link.joint.hub)
+    hub = _hub(link)
     if nominal.beam is not None and nominal.beam.slides:
         return _sliding_beam(link, nominal, shapes, rotation, stiffening), hub, load
     if shapes is None:
         rigid = _rigid_body(link)
         whole = rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position))
-        return RigidMap(whole, rigid.tip_position, rigid.tip_rotation), None, None
+        return RigidMap(whole, rigid.tip_position, rigid.tip_rotation, rigid.root), None, None
     return *_beam(link, nominal, shapes, rotation, stiffening, hub), load
 
 
 def _joint(link: Any, nominal: Any) -> JointMap:
     R, p = origin_transform(link.joint)
-    return JointMap(nominal.joint.type, unit(nominal.joint.axis), constant(ca.blockcat(R)), ca.SX(ca.vertcat(*p)))
+    axis, turn = unit(nominal.joint.axis), _turn(link)
+    if not isinstance(turn, Identity):
+        x, y, z = np.array(ca.DM(turn.unapply(ca.SX(ca.DM(axis))))).ravel().tolist()
+        axis = unit((x, y, z))
+    return JointMap(nominal.joint.type, axis, compose(constant(ca.blockcat(R)), turn), ca.SX(ca.vertcat(*p)))
+
+
+def _turn(link: Any, sense: int = 1) -> Rotation:
+    """From the axes of a link, which are the principal ones of its section, to the frame after the joint, or back."""
+    section = None if link.beam is None else link.beam.section
+    return constant(ca.blockcat(rotation_rpy((0.0 if section is None else sense * section.turn, 0.0, 0.0))))
+
+
+def _hub(link: Any) -> Moments:
+    """Moments of the hub in the axes of the link."""
+    return moved(_moments(link.joint.hub), _turn(link, -1), ca.SX(3, 1))
+
+
+def _end(link: Any) -> Rotation:
+    """From the tip frame of a straight link to its axes."""
+    return compose(_turn(link, -1), constant(ca.blockcat(tip_rotation(link))))
 
 
 def _rigid_body(link: Any, length: Any = None) -> RigidMap:
     """The link with its beam, if it has one, held straight; a beam that slides at a free `length`."""
-    end = constant(ca.blockcat(tip_rotation(link)))
+    end = _end(link)
     if link.beam is None:
         body = link.rigid
         return RigidMap(
@@ -248,7 +277,9 @@ def _rigid_body(link: Any, length: Any = None) -> RigidMap:
     j = ca.vertcat(*(value * L * weight for value, weight in zip((data.polar_inertia, *data.rotary), spin)))
     D = ca.diag(ca.vertcat(mu * L * L * second, 0, 0)) + ca.sum1(j) / 2 * ca.SX.eye(3) - ca.diag(j)
     ex = ca.SX(ca.DM([1, 0, 0]))
-    return RigidMap(Moments(mu * mass, ex * (mu * L * first), ca.densify(D)), ex * L, end)
+    root = ca.SX(ca.vertcat(0, *data.offset))
+    inertia = Moments(mu * mass, ex * (mu * L * first), ca.densify(D)).shifted(root, ca.SX(0, 1))
+    return RigidMap(inertia, root + ex * L, end, root)
 
 
 def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
@@ -269,7 +300,7 @@ def _beam_data(link: Any) -> BeamData:
         beta = beta + link.shapes.kelvin_voigt  # stress E (strain + time strain rate) damps by time times stiffness
     return BeamData(
         b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta),
-        section_profile(b),
+        section_profile(b), b.shear_centre, b.offset,
     )  # fmt: skip
 
 
@@ -277,11 +308,15 @@ def _beam(
     link: Any, nominal: Any, shapes: LinkShapes, rotation: RotationName, stiffening: bool | StiffeningName, hub: Moments
 ) -> tuple[Body, Moments | None]:
     """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
-    end = constant(ca.blockcat(tip_rotation(link)))
+    end = _end(link)
     root = None
     if nominal.shapes.boundary == "pinned":
         if any(nominal.joint.hub.com):
             raise ModelError(f"links.{nominal.name}.joint.hub.com: a hub on a pinned beam must be centred on the joint")
+        if not isinstance(_turn(link), Identity) or not all(map(is_zero, _beam_data(link).offset)):
+            raise UnsupportedModel(
+                f"links.{nominal.name}: boundary pinned with a section turned or beside the joint; use clamped-free"
+            )
         root, hub = ca.SX(ca.blockcat(inertia_matrix(link.joint.hub.inertia))), _point_mass(link.joint.hub.mass)
     properties = beam_properties(link.beam)
     integrals = shapes.integrals_for(properties)
@@ -309,7 +344,7 @@ def _sliding_beam(
             f'links.{nominal.name}: a beam that slides has no "first-order" stiffening; use "second-order"'
         )
     kind = StiffenedSlidingBeam if stiffening and shapes is not None else SlidingBeam
-    end = constant(ca.blockcat(tip_rotation(link)))
+    end = _end(link)
     return sliding_beam(link, nominal, _beam_data(link), shapes, rotation, end, kind)
 
 

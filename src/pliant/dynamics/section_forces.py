@@ -188,10 +188,15 @@ class InternalForces:
         """Forces over stiffnesses; a stiffness that is not given does not yield."""
         data = section_data(link)
         stiff = [data.at(name, eta) for name in ("EA", "GJ", "EI_y", "EI_z")]
-        found = [
-            ca.SX(0) if is_zero(k) else x / k for x, k in zip((force[0], moment[0], moment[1], moment[2]), stiff)
-        ]  # fmt: skip
+        wrench = (force[0], twisting(data, force, moment), moment[1], moment[2])
+        found = [ca.SX(0) if is_zero(k) else x / k for x, k in zip(wrench, stiff)]
         return Stretches(found[0], ca.vertcat(*found[1:]))
+
+
+def twisting(data: BeamData, force: SX, moment: SX) -> SX:
+    """Torque about the shear centre of a section, from force and moment about its centroid."""
+    e_y, e_z = data.shear_centre
+    return moment[0] - e_y * force[2] + e_z * force[1]
 
 
 def section_data(link: ChainLink) -> BeamData:

@@ -36,6 +36,10 @@ def sliding_beam(
             )
     if shapes is not None and not all(is_zero(j) for j in data.rotary):
         raise UnsupportedModel(f"{where}.beam.rotary: not supported on a beam that slides and bends; leave it out")
+    if not all(map(is_zero, data.offset)):
+        raise UnsupportedModel(
+            f"{where}.beam.section.offset: not supported on a beam that slides; move the joint's origin"
+        )
     normalise = nominal.shapes.normalise if nominal.shapes is not None else "unit"
     length, travel = float(nominal.beam.length), travel_of(nominal)
     return kind(data, shapes, rotation, link.beam.total_length, travel, length, normalise, end)

@@ -103,7 +103,7 @@ def lift(
     eta = axis.nodes.eta
     g = axis.nodes.weight * profile("mass_per_length", eta)
     psi = lifted.evaluate(eta)
-    psi[:, :m] = np.where(integrals.turn[:, 0] != 0, 0.0, psi[:, :m])  # torsion moves no axis
+    psi[:, :m] = np.where(integrals.axis.any(axis=1), psi[:, :m], 0.0)  # torsion about the centroid moves no axis
     gram = psi.T @ (g[:, None] * psi)
     gram[:m, :m] = integrals.gram
     for low, size in zip(np.cumsum([m, *(part.size for part in beyond)]), (part.size for part in beyond)):

@@ -39,6 +39,7 @@ def _refuse(link: Any, chain: Chain) -> None:
         ("rotary inertia of sections", not all(is_zero(j) for j in p.rotary)),
         ("a tapered section", p.profile is not None),
         ("a beam that slides", link.beam.slides),
+        ("an offset of the section", not all(map(is_zero, p.offset))),
         ("stiffening", bool(chain.stiffening)),
     ):
         if wrong:

@@ -32,6 +32,7 @@ from pliant.model import statics
 from pliant.model.recipes import EXPRESSIONS, MATRICES
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+from pliant.model.validity import odd_materials, slow, steep, tell
 from pliant.options import (
     FormulationName,
     FunctionName,
@@ -127,6 +128,7 @@ class Model:
         chain, self._p = _checked_chain(robot, rotation, stiffening, self.options.parameters)
         check_roots(chain, roots)
         self._equations: Equations = equations(chain, formulation)
+        tell(self, odd_materials(robot), stacklevel=4)
 
     # ------------------------------------------------------------------------------------- what it is
 
@@ -543,7 +545,9 @@ class Model:
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
-        return statics.frequencies(self, read_state(self, q), self._free(joints == "locked"), loads, p, rates)
+        found = statics.frequencies(self, read_state(self, q), self._free(joints == "locked"), loads, p, rates)
+        tell(self, slow(found) if joints == "locked" else {}, stacklevel=3)
+        return found
 
     @checked
     def modes(
@@ -651,7 +655,9 @@ class Model:
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
-        return statics.equilibrium(self, joints, loads, p, held, rates)
+        q = statics.equilibrium(self, joints, loads, p, held, rates)
+        tell(self, steep(self, q), stacklevel=3)
+        return q
 
     @checked
     def holding_torque(

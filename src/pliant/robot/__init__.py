@@ -10,7 +10,8 @@ from pliant.robot.link import Link
 from pliant.robot.lumps import Lump, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
 from pliant.robot.robot import Robot, schema
-from pliant.robot.sections import AreaMoments, Section, area_moments
+from pliant.robot.section_formulas import AreaMoments
+from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
 from pliant.robot.symbols import RobotView, View
 from pliant.robot.text_table import beam_mass, link_mass
 
@@ -50,5 +51,7 @@ __all__ = [
     "rotation_rpy",
     "save",
     "schema",
+    "shear_coefficients",
+    "tapered_moments",
     "tip_rotation",
 ]

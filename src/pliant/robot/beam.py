@@ -14,7 +14,8 @@ from pliant.robot.angles import is_symbol
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative, Positive, non_negative, sequence
 from pliant.robot.materials import MaterialOrName
-from pliant.robot.sections import AreaMoments, Section, area_moments, tapered_moments
+from pliant.robot.section_formulas import AreaMoments
+from pliant.robot.sections import Section, area_moments, tapered_moments
 
 STIFFNESSES = ("EI_y", "EI_z", "GJ", "EA")
 
@@ -172,7 +173,11 @@ class Profile:
 
 @dataclass(frozen=True)
 class BeamProperties:
-    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0."""
+    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0.
+
+    y and z are the principal axes of the section; `shear_centre` (y, z) is seen from its centroid, `offset` (y, z) is
+    that of the centroid from the link's x axis, m.
+    """
 
     length: Any
     mass_per_length: Any
@@ -183,6 +188,8 @@ class BeamProperties:
     polar_inertia: Any
     rotary: tuple[Any, Any]
     profile: Profile | None = None
+    shear_centre: tuple[float, float] = (0.0, 0.0)
+    offset: tuple[Any, Any] = (0.0, 0.0)
 
 
 def beam_properties(beam: Any) -> BeamProperties:
@@ -206,6 +213,8 @@ def beam_properties(beam: Any) -> BeamProperties:
         EA=m.E * moments.A,
         polar_inertia=_given(beam.polar_inertia, m.density * (moments.I_y + moments.I_z)),
         rotary=_rotary_of(beam, m.density * moments.I_y, m.density * moments.I_z),
+        shear_centre=moments.shear_centre,
+        offset=beam.section.placed,
     )
 
 
@@ -245,6 +254,7 @@ def _tapered(beam: Any) -> BeamProperties:
         polar_inertia=_given(beam.polar_inertia, density),
         rotary=_rotary_of(beam, density, density),
         profile=profile,
+        offset=beam.section.placed,
     )
 
 

@@ -1,94 +1,29 @@
 """Cross-sections of beams, uniform or tapered by a table over x, and their area moments.
 
 y is the width direction, z the height direction. A table interpolates the *dimensions* linearly, never the stiffness.
+Rods, tubes, rectangles and boxes have formulas, for numbers and symbols, with the axis through the middle; the others
+are drawn as polygons. Their axis goes through the centroid, their moments are about the principal axes, which may be
+turned from the drawn ones, and they twist about the shear centre (`saint_venant`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.arrays import Array
 from pliant.options import SectionShape
-from pliant.robot.angles import is_symbol
+from pliant.robot.angles import cosine, sine
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Description, non_negative, positive, sequence
+from pliant.robot.fields import Angle, Description, non_negative, number, positive, sequence
+from pliant.robot.saint_venant import Loops, area_integrals, crosses_itself, lies_inside, saint_venant, signed_area
+from pliant.robot.section_formulas import FORMULAS, OUTLINES, AreaMoments, drawn_moments, principal_angle
 
-
-class AreaMoments(NamedTuple):
-    """Area, second moments about y and z, and the torsion constant (m^2, m^4); numbers, arrays or symbols."""
-
-    A: Any
-    I_y: Any
-    I_z: Any
-    J: Any
-
-
-def _rod(d: Any) -> AreaMoments:
-    inertia = math.pi * d**4 / 64.0
-    return AreaMoments(math.pi * d**2 / 4.0, inertia, inertia, 2.0 * inertia)
-
-
-def _tube(outer: Any, inner: Any) -> AreaMoments:
-    inertia = math.pi * (outer**4 - inner**4) / 64.0
-    return AreaMoments(math.pi * (outer**2 - inner**2) / 4.0, inertia, inertia, 2.0 * inertia)
-
-
-def _rectangle(width: Any, height: Any) -> AreaMoments:
-    """Solid rectangle; the torsion constant is Saint-Venant's series, good to 1e-9."""
-    # The small amount keeps a wedge that ends in an edge finite; it vanishes against every real dimension.
-    long = _larger(width, height) + 1e-300
-    slim = _smaller(width, height) + 1e-301
-    odd = range(1, 60, 2)
-    series = sum(_tanh(n * math.pi * long / (2.0 * slim)) / n**5 for n in odd)
-    torsion = long * slim**3 / 3.0 * (1.0 - 192.0 / math.pi**5 * (slim / long) * series)
-    return AreaMoments(width * height, width * height**3 / 12.0, height * width**3 / 12.0, torsion)
-
-
-def _box(width: Any, height: Any, wall: Any) -> AreaMoments:
-    """Hollow rectangle with one wall thickness; torsion by Bredt's formula for thin closed walls."""
-    w, h = width - 2.0 * wall, height - 2.0 * wall
-    middle_w, middle_h = width - wall, height - wall
-    return AreaMoments(
-        width * height - w * h,
-        (width * height**3 - w * h**3) / 12.0,
-        (height * width**3 - h * w**3) / 12.0,
-        2.0 * wall * middle_w**2 * middle_h**2 / (middle_w + middle_h),
-    )
-
-
-def _larger(a: Any, b: Any) -> Any:
-    if is_symbol(a) or is_symbol(b):
-        import casadi
-
-        return casadi.fmax(a, b)
-    return np.maximum(a, b)
-
-
-def _smaller(a: Any, b: Any) -> Any:
-    return a + b - _larger(a, b)
-
-
-def _tanh(x: Any) -> Any:
-    if is_symbol(x):
-        import casadi
-
-        return casadi.tanh(x)
-    return np.tanh(x)
-
-
-_FORMULAS: dict[str, tuple[tuple[str, ...], Callable[..., AreaMoments]]] = {
-    "rod": (("diameter",), _rod),
-    "tube": (("outer_diameter", "inner_diameter"), _tube),
-    "rectangle": (("width", "height"), _rectangle),
-    "box": (("width", "height", "thickness"), _box),
-}
-_DIMENSIONS = ("diameter", "outer_diameter", "inner_diameter", "width", "height", "thickness")
+_NAMES = {shape: names for table in (FORMULAS, OUTLINES) for shape, (names, _) in table.items()}
+_DIMENSIONS = dict.fromkeys(name for names in _NAMES.values() for name in names)
 
 
 def _dimension(value: Any) -> float | tuple[float, ...]:
@@ -116,9 +51,52 @@ def _stations(value: Any) -> tuple[float, ...]:
 Stations = Annotated[tuple[float, ...], BeforeValidator(_stations), WithJsonSchema(_COLUMN)]
 
 
+def _corners(value: Any) -> Polygon:
+    """Corners (y, z) of a polygon, in order either way round; kept counter-clockwise."""
+    items = [sequence(entry, "corners [y, z]") for entry in sequence(value, "a list of corners [y, z]")]
+    if not 3 <= len(items) <= MOST_CORNERS or any(len(entry) != 2 for entry in items):
+        raise fault(f"3 to {MOST_CORNERS} corners [y, z]")
+    corners = tuple((number(y), number(z)) for y, z in items)
+    if crosses_itself((corners,)):
+        raise fault("corners in order around the section", "edges between these cross each other")
+    area = signed_area(corners)
+    if abs(area) < 1e-9 * (np.ptp(corners, axis=0).max()) ** 2:
+        raise fault("corners around an area", "these lie on a line")
+    return corners if area > 0.0 else corners[::-1]
+
+
+def _holes(value: Any) -> tuple[Polygon, ...]:
+    return tuple(_corners(entry) for entry in sequence(value, "a list of polygons"))
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    items = sequence(value, "two numbers [y, z]")
+    if len(items) != 2:
+        raise fault(f"two numbers [y, z], not {len(items)}")
+    return number(items[0]), number(items[1])
+
+
+MOST_CORNERS = 200
+Pair = Annotated[
+    tuple[float, float], BeforeValidator(_pair), WithJsonSchema({"type": "array", "items": {"type": "number"}})
+]  # fmt: skip
+Polygon = tuple[tuple[float, float], ...]
+_CORNERS = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}, "minItems": 3}
+Corners = Annotated[Polygon, BeforeValidator(_corners), WithJsonSchema(_CORNERS)]
+Holes = Annotated[
+    tuple[Polygon, ...], BeforeValidator(_holes), WithJsonSchema({"type": "array", "items": _CORNERS})
+]  # fmt: skip
+
+
 class Section(Description):
-    """A cross-section: `rod` (diameter), `tube` (outer_diameter, inner_diameter), `rectangle` (width, height) or `box`
-    (width, height, thickness).
+    """A cross-section: `rod` (diameter), `tube` (outer_diameter, inner_diameter), `rectangle` (width, height), `box`
+    (width, height, thickness), `i`, `channel` or `tee` (width, height, flange, web), `angle` (width, height,
+    thickness) or `polygon` (points, holes).
+
+    The axis of the beam goes through the centroid, and y and z of the link along the principal axes: where those of
+    the drawing are others (an angle), the link's axes are turned about x from the frame after the joint to them, by 45
+    degrees at most; `rotation` turns the drawing as well. With `offset` the axis, and the tip frame at its end, stand
+    beside x of that frame. A section twists about its shear centre; its warping is free.
 
     With `x` (m from 0 to the beam's length, or fractions from 0 to 1) each dimension is one number or a column over x.
     A beam keeps `x` as fractions: the taper stretches with its length.
@@ -127,6 +105,8 @@ class Section(Description):
     --------
     >>> pliant.Section(shape="box", width=0.04, height=0.06, thickness=0.003).height
     0.06
+    >>> pliant.Section(shape="polygon", points=[[0, 0], [0.03, 0], [0, 0.05]]).points[1]
+    (0.03, 0.0)
     >>> taper = pliant.Section(shape="rod", x=[0.0, 1.0], diameter=[0.02, 0.01])
     >>> taper.diameter
     (0.02, 0.01)
@@ -139,17 +119,27 @@ class Section(Description):
     inner_diameter: Dimension | None = Field(None, description="m, of a tube")
     width: Dimension | None = Field(None, description="m, along y")
     height: Dimension | None = Field(None, description="m, along z")
-    thickness: Dimension | None = Field(None, description="m, of the walls of a box")
+    thickness: Dimension | None = Field(None, description="m, of the walls of a box or the legs of an angle")
+    flange: Dimension | None = Field(None, description="m, thickness of the flanges of an i, a channel or a tee")
+    web: Dimension | None = Field(None, description="m, thickness of the web of an i, a channel or a tee")
+    points: Corners | None = Field(None, description="m, corners [y, z] of a polygon in order")
+    holes: Holes | None = Field(None, description="m, polygons inside the polygon")
+    rotation: Angle | None = Field(None, description="rad, of the drawing about x of the link")
+    offset: Pair | None = Field(None, description="m, [y, z] of the centroid from x of the frame after the joint")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        wanted = _FORMULAS[self.shape][0]
+        wanted = _NAMES[self.shape]
+        if self.x is not None and self.is_drawn:
+            raise clash(f"a table over `x` is for {', '.join(FORMULAS)}; give the {self.shape} without `x`")
+        if self.holes is not None and self.shape != "polygon":
+            raise clash(f"key `holes` does not belong to a {self.shape}, but to a polygon")
         for name in _DIMENSIONS:
             if (value := getattr(self, name)) is None and name in wanted:
                 raise clash(f"missing key `{name}`: a {self.shape} needs {', '.join(wanted)}")
             if value is not None and name not in wanted:
                 raise clash(f"key `{name}` does not belong to a {self.shape}, which has {', '.join(wanted)}")
-            if isinstance(value, tuple) and self.x is None:
+            if isinstance(value, tuple) and self.x is None and name != "points":
                 raise clash(f"`{name}` is a column of {len(value)} numbers, but the table has no `x`")
             if isinstance(value, tuple) and self.x is not None and len(value) != len(self.x):
                 raise clash(f"`{name}` has {len(value)} numbers, `x` has {len(self.x)}; a table needs as many")
@@ -157,13 +147,43 @@ class Section(Description):
         return self
 
     def _check_walls(self) -> None:
+        if self.shape == "polygon":
+            outline, *holes = self.loops()
+            apart = not crosses_itself(self.loops()) and all(lies_inside(hole[0], outline) for hole in holes)
+            if not apart or any(lies_inside(a[0], b) for a in holes for b in holes if a is not b):
+                raise clash("`holes` must lie inside the polygon, apart from each other")
+            return
         outer = self._columns()
+        if self.shape in ("i", "channel", "tee"):
+            flanges = 1 if self.shape == "tee" else 2
+            if flanges * outer[2] >= outer[1] or outer[3] >= outer[0]:
+                raise clash(f"`flange` must be below `height` over {flanges} and `web` below `width`")
+        if self.shape == "angle" and outer[2] >= min(outer[:2]):
+            raise clash("the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle")
         if self.shape == "tube" and np.any(outer[1] >= np.where(outer[0] > 0.0, outer[0], np.inf)):
             raise clash("`inner_diameter` must be below `outer_diameter`; for a solid bar use shape: rod")
         if self.shape == "box" and np.any(2.0 * outer[2] >= np.minimum(outer[0], outer[1])):
             raise clash(
                 "twice the `thickness` must be below `width` and `height`; for a solid bar use shape: rectangle"
             )
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its constants come from its outline, not from formulas."""
+        return self.shape in OUTLINES
+
+    @property
+    def turn(self) -> float:
+        """Angle about x from the frame after the joint to the principal axes, rad."""
+        return (self.rotation or 0.0) + (principal_angle(area_integrals(self.loops())) if self.is_drawn else 0.0)
+
+    @property
+    def placed(self) -> tuple[Any, Any]:
+        """Place (y, z) of the centroid in the axes of the link, m."""
+        if self.offset is None:
+            return 0.0, 0.0
+        (y, z), c, s = self.offset, cosine(self.turn), sine(self.turn)
+        return c * y + s * z, c * z - s * y
 
     def half_sizes(self, eta: Array) -> tuple[Array, bool]:
         """(S, 2) half width (y) and half height (z) at parts `eta` (S,) of the length, and whether it is round.
@@ -185,24 +205,118 @@ class Section(Description):
         >>> print(sizes)
         [[0.04 0.06]]
         """
+        if self.is_drawn:
+            return np.tile(np.abs(self.outline()).max(axis=0), (len(eta), 1)), False
         names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(self.shape, ("width", "height"))
-        stations = np.asarray(self.x or (0.0, 1.0)) / (self.x or (1.0,))[-1]
-        columns = [np.broadcast_to(np.asarray(getattr(self, name), dtype=float), stations.shape) for name in names]
-        return np.column_stack([np.interp(eta, stations, column) / 2 for column in columns]), names[0] == names[1]
+        return np.column_stack([_interpolated(self, name, eta) / 2 for name in names]), names[0] == names[1]
+
+    def loops(self) -> Loops:
+        """Outline of a section that is drawn and its holes, about the centroid, in the axes of the drawing.
+
+        Returns
+        -------
+        tuple of tuple of (y, z)
+            m; the outline counter-clockwise, then holes clockwise.
+
+        Examples
+        --------
+        >>> section = pliant.Section(shape="angle", width=0.04, height=0.04, thickness=0.01)
+        >>> [round(entry, 6) for entry in section.loops()[0][0]]
+        [-0.013571, -0.013571]
+        """
+        names, outline = OUTLINES[self.shape]
+        drawn = (tuple(outline(*(getattr(self, name) for name in names))), *(hole[::-1] for hole in self.holes or ()))
+        y, z = area_integrals(drawn).centre
+        return tuple(tuple((a - y, b - z) for a, b in loop) for loop in drawn)
+
+    def outline(self) -> Array:
+        """(C, 2) corners (y, z) of a section that is drawn, about its centroid, in its principal axes.
+
+        Returns
+        -------
+        (C, 2) array
+            m.
+
+        Examples
+        --------
+        >>> section = pliant.Section(shape="tee", width=0.04, height=0.05, flange=0.005, web=0.005)
+        >>> section.outline().shape
+        (8, 2)
+        """
+        angle = principal_angle(area_integrals(self.loops()))
+        c, s = cosine(angle), sine(angle)
+        return np.asarray(np.array(self.loops()[0]) @ np.array([[c, -s], [s, c]]))
+
+    def torsion_modulus(self, eta: float = 0.0) -> float:
+        """Torque over the largest shear stress that it causes halfway between corners, at a part of the length.
+
+        At a sharp corner that looks inwards the stress has no bound: what it is there hangs on the fillet.
+
+        Parameters
+        ----------
+        eta : float
+            Part of the length; of a taper.
+
+        Returns
+        -------
+        float
+            m^3.
+
+        Examples
+        --------
+        >>> round(pliant.Section(shape="rod", diameter=0.02).torsion_modulus() * 1e9)  # pi d^3 / 16
+        1571
+        """
+        if self.is_drawn:
+            return saint_venant(self.loops()).modulus
+        half, is_round = self.half_sizes(np.array([eta]))
+        y, z = half[0].tolist()
+        if is_round:
+            return float(tapered_moments(self, eta).J / y)
+        t = 0.0 if self.thickness is None else float(_interpolated(self, "thickness", eta))
+        sizes = [(y, z), (y - t, z - t)][: 2 if t else 1]
+        drawn = tuple(((-b, -h), (b, -h), (b, h), (-b, h))[:: 1 - 2 * k] for k, (b, h) in enumerate(sizes))
+        return saint_venant(drawn).modulus
 
     def _columns(self) -> list[Any]:
-        return [np.asarray(getattr(self, name), dtype=float) for name in _FORMULAS[self.shape][0]]
+        return [np.asarray(getattr(self, name), dtype=float) for name in _NAMES[self.shape]]
 
 
 def area_moments(section: Any) -> AreaMoments:
     """Area moments of a uniform section, of numbers or symbols."""
-    names, formula = _FORMULAS[section.shape]
+    if section.is_drawn:
+        return drawn_moments(section.loops())
+    names, formula = FORMULAS[section.shape]
     return formula(*(getattr(section, name) for name in names))
 
 
 def tapered_moments(section: Any, eta: Any) -> AreaMoments:
     """Area moments at fractions `eta` of the length, dimensions interpolated linearly."""
-    names, formula = _FORMULAS[section.shape]
-    stations = np.asarray(section.x) / section.x[-1]
-    columns = [np.broadcast_to(np.asarray(getattr(section, name), dtype=float), stations.shape) for name in names]
-    return formula(*(np.interp(eta, stations, column) for column in columns))
+    names, formula = FORMULAS[section.shape]
+    return formula(*(_interpolated(section, name, eta) for name in names))
+
+
+def _interpolated(section: Any, name: str, eta: Any) -> Any:
+    stations = np.asarray(section.x or (0.0, 1.0)) / (section.x or (1.0,))[-1]
+    column = np.broadcast_to(np.asarray(getattr(section, name), dtype=float), stations.shape)
+    return np.interp(eta, stations, column)
+
+
+def shear_coefficients(section: Section) -> tuple[float, float]:
+    """Part of the area that carries a shear force along y and along z, at the root: Cowper's for round and solid
+    sections (Poisson's ratio 0.3), the walls along the force for the others. An estimate."""
+    solid = 0.85
+    if section.shape == "polygon":
+        return (solid, solid) if section.holes is None else (0.5, 0.5)
+    size = {name: float(np.ravel(getattr(section, name))[0]) for name in _NAMES[section.shape]}
+    if section.shape in ("rod", "tube"):
+        m = (size.get("inner_diameter", 0.0) / size.get("outer_diameter", 1.0)) ** 2
+        k = 7.8 * (1.0 + m) ** 2 / (8.8 * (1.0 + m) ** 2 + 23.6 * m)
+        return k, k
+    if section.shape == "rectangle":
+        return solid, solid
+    walls = {"box": (2, 2), "i": (2, 1), "channel": (2, 1), "tee": (1, 1), "angle": (1, 1)}[section.shape]
+    thick = [size.get(name, size.get("thickness", 0.0)) for name in ("flange", "web")]
+    A = FORMULAS["box"][1](*size.values()).A if section.shape == "box" else area_integrals(section.loops()).A
+    y, z = (n * t * size[name] / A for n, t, name in zip(walls, thick, ("width", "height")))
+    return min(y, solid), min(z, solid)

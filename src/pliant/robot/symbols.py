@@ -81,6 +81,10 @@ def _refuse_structure(robot: Robot, path: str) -> None:
     parts = path.split(".")
     if parts[2:4] == ["joint", "axis"]:
         raise ModelError(f"`{path}` cannot be a symbol: an axis has unit length; turn the joint by origin.rpy instead")
+    if parts[2:4] == ["beam", "section"]:
+        section = robot.link(parts[1]).beam.section  # type: ignore[union-attr]
+        if parts[4] == "rotation" or (section.is_drawn and parts[4] != "offset"):  # type: ignore[union-attr]
+            raise ModelError(f"`{path}` cannot be a symbol: the section is solved for numbers; vary the robot itself")
     if parts[2:] == ["joint", "dh", "a"]:
         dh = robot.link(parts[1]).joint.dh
         if dh is not None and dh.convention == "standard":

@@ -12,11 +12,12 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.derived import Same
-from pliant.dynamics.section_forces import InternalForces, section_data
+from pliant.dynamics.section_forces import InternalForces, section_data, twisting
 from pliant.dynamics.stations import fraction, link_length, place_of
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
+from pliant.robot import Section
 
 
 class SectionForces(NamedTuple):
@@ -113,14 +114,32 @@ class RunHistory:
         without EA is not stretched.
         """
         place, eta = self.station(link, x)
-        if at is not None:
-            return self._over_time(
-                ("strain", place, eta, at), lambda forces: [forces.stretches(place, eta).strain(*at)]
-            )[0][:, 0]  # fmt: skip
-        beam = self.model.robot.links[place].beam
-        if beam is None or beam.section is None:
-            raise ModelError(f"link {link!r} has no section; give the fibre as at=(y, z) in metres")
-        return self.largest_strains(place, [eta], *beam.section.half_sizes(np.array([eta])))[:, 0]
+        section = self._section(place, "give the fibre as at=(y, z) in metres") if at is None else None
+        if section is not None and not section.is_drawn:
+            return self.largest_strains(place, [eta], *section.half_sizes(np.array([eta])))[:, 0]
+        fibres: Any = (at,) if section is None else tuple(map(tuple, section.outline().tolist()))
+
+        def strains(forces: InternalForces) -> list[SX]:
+            found = forces.stretches(place, eta)
+            return [ca.vertcat(*(found.strain(*fibre) for fibre in fibres))]
+
+        found = self._over_time(("strain", place, eta, fibres), strains)[0]
+        return np.asarray(found[:, 0] if at is not None else np.abs(found).max(axis=1))
+
+    def _section(self, place: int, otherwise: str) -> Section:
+        """The section of a link's beam; where it has none, a message that says what to do."""
+        link = self.model.robot.links[place]
+        if link.beam is None or link.beam.section is None:
+            raise ModelError(f"link {link.name!r} has no section; {otherwise}")
+        return link.beam.section
+
+    def shear_stress(self, link: str | int, x: float | str) -> Array:
+        """(N,) largest shear stress of the torque about the shear centre, Pa."""
+        place, eta = self.station(link, x)
+        modulus = self._section(place, "divide internal(...).torque by its torsion modulus").torsion_modulus(eta)
+        data = section_data(self.model.chain.links[place])
+        torque = self._over_time(("torque", place, eta), lambda forces: [twisting(data, *forces.section(place, eta))])
+        return np.asarray(np.abs(torque[0][:, 0]) / modulus)
 
     def largest_strains(
         self, place: int, etas: Sequence[float], half: Array, is_round: bool, points: int | None = None

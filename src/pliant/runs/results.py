@@ -408,6 +408,33 @@ class Result:
         """
         return self.history.stress(link, x, at, modulus)
 
+    @checked
+    def shear_stress(self, link: str | int, x: float | str = 0.0) -> Array:
+        """Largest shear stress (N,) of torsion in Pa: the torque about the shear centre over `Section.torsion_modulus`.
+
+        The shear stress of bending is not in it; at a sharp corner that looks inwards the fillet decides.
+
+        Parameters
+        ----------
+        link : str or int
+            Name or number of a link whose beam has a section.
+        x : float, "tip" or "middle"
+            Station, m from the root.
+
+        Returns
+        -------
+        (N,) array
+            Pa.
+
+        Examples
+        --------
+        >>> beam = pliant.Beam(length=1.0, material="steel", section=pliant.Section(shape="rod", diameter=0.01))
+        >>> arm = pliant.Robot(name="arm", links=[pliant.Link(name="arm", beam=beam, shapes=pliant.Shapes(torsion=1))])
+        >>> pliant.simulate(arm.model(), 0.01, output_step=0.01).shear_stress("arm").shape
+        (2,)
+        """
+        return self.history.shear_stress(link, x)
+
     def acting(self, loads: Sequence[Any] = (), base: Any = None) -> Result:
         """The result with the loads and base motion of its run given again: a file does not keep them.
 

@@ -20,6 +20,7 @@ from pliant.errors import ModelError, SimulationError
 from pliant.integrate import EventLog, Events, Jumps, Solution, solve
 from pliant.loads import Load
 from pliant.model import Model
+from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
@@ -229,6 +230,7 @@ def _finish(
             f"{composed.state_name(solution.stats.stiffness.index)}, "
             "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
         )  # fmt: skip
+    tell(model, in_a_run(model, q), stacklevel=4)
     return result
 
 

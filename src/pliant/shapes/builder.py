@@ -57,7 +57,7 @@ def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_loa
     tip = _boundary_load(link, tip_load)
     names: list[FieldName] = [name for name in FIELDS if getattr(link.shapes, name)]
     parts = tuple(_field(link, name, request(name), _ratios(name, beam, tip), profile) for name in names)
-    return LinkShapes(parts, modal_integrals(parts, profile), profile) if parts else None
+    return LinkShapes(parts, modal_integrals(parts, profile, beam.shear_centre), profile) if parts else None
 
 
 def _own_request(link: Any, name: FieldName) -> Request:

@@ -75,13 +75,14 @@ class ModalIntegrals:
     Attributes
     ----------
     axis, turn : (m, 3)
-        Direction of displacement and of section rotation of each shape.
+        Direction of displacement and of section rotation of each shape. Twist moves the centroid by (0, e_z, -e_y) m
+        per rad about a shear centre (e_y, e_z).
     mass, first, second : float
         Integrals of g, g eta, g eta^2.
     eps, eta_eps : (m,)
-        Integrals of g psi_j and g eta psi_j; 0 for torsion.
+        Integrals of g psi_j and g eta psi_j; 0 for torsion about the centroid.
     gram : (m, m)
-        Integrals of g psi_j psi_k, also between different fields; 0 for torsion.
+        Integrals of g psi_j psi_k, also between different fields; 0 for torsion about the centroid.
     spin_mass : (3,)
         Integrals of the profiles of section inertia about x, y, z.
     spin : (m, 3)
@@ -158,7 +159,9 @@ def blocks(fields: Sequence[Field]) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
-def modal_integrals(fields: Sequence[Field], profile: SectionProfile = UNIFORM) -> ModalIntegrals:
+def modal_integrals(
+    fields: Sequence[Field], profile: SectionProfile = UNIFORM, shear_centre: tuple[float, float] = (0.0, 0.0)
+) -> ModalIntegrals:
     """Compute all integrals of a link with one Gauss rule that is exact to rounding for all its shapes; zeros, equal
     values and simple fractions are exact."""
     rule = _common_rule(fields, profile)
@@ -167,12 +170,14 @@ def modal_integrals(fields: Sequence[Field], profile: SectionProfile = UNIFORM) 
     turn = np.array([kind.turn for kind in kinds], dtype=float).reshape(-1, 3)
     psi, slope, strain = (_columns(fields, rule, kind) for kind in ("value", "slope", "strain"))
     torsion = turn[:, 0] != 0
-    moved = np.where(torsion, 0.0, psi)
+    axis[torsion, 1:] = shear_centre[1], -shear_centre[0]
+    moved = np.where(axis.any(axis=1), psi, 0.0)
     g = rule.weight * profile("mass_per_length", rule.eta)
     turned = np.where(torsion, psi, slope)
     spins = [_spin(turned * turn[:, d], rule.weight * profile(name, rule.eta)) for d, name in enumerate(SPINS)]
     spin_mass, spin, spin_gram = (np.stack(rows) for rows in zip(*spins))
-    gram = moved.T @ (g[:, None] * moved)  # torsion's own mass is in spin_gram[0], where no other field stands
+    gram = moved.T @ (g[:, None] * moved)
+    masses = np.where(np.outer(torsion, torsion), spin_gram[0], gram)  # of each field by itself, twist in spin_gram[0]
     stiffness = _stiffness(fields, strain, rule, profile)
     tip, tip_slope = (_columns(fields, Rule(np.ones(1), np.ones(1)), kind)[0] for kind in ("value", "slope"))
     return ModalIntegrals(
@@ -188,7 +193,7 @@ def modal_integrals(fields: Sequence[Field], profile: SectionProfile = UNIFORM) 
         spin=spin.T,
         spin_gram=spin_gram,
         stiffness=stiffness,
-        damping=_damping(fields, stiffness, gram + spin_gram[0], tip, tip_slope),
+        damping=_damping(fields, stiffness, masses, tip, tip_slope),
         tip=tip,
         tip_slope=tip_slope,
         fields=tuple(fields),

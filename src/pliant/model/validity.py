@@ -1,0 +1,140 @@
+"""Where an arm leaves what its model holds for: the limits, and the words for what lies beyond.
+
+Nothing is refused: each finding is a warning, told once per model, with the number and the likely mistake.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+from pliant.robot import Robot, area_moments, link_mass, shear_coefficients, tapered_moments
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+
+Findings = dict[str, str]
+"""Texts by what they are about: a second number for the same is not told again."""
+MATERIALS = {
+    "E": (1e6, 1.5e12, "Pa", "soft rubber to diamond", {"GPa": 1e9, "MPa": 1e6}),
+    "G": (3e5, 6e11, "Pa", "soft rubber to diamond", {"GPa": 1e9, "MPa": 1e6}),
+    "density": (10.0, 2.3e4, "kg/m^3", "foam to osmium", {"g/cm^3": 1e3}),
+}
+"""Least and largest number, its unit, what has it, and the units in which it may have been typed."""
+SHEAR = 0.02
+"""Part of a link's first frequency that shear may take before it is told."""
+SLOPE = 0.3
+"""Slope of a section, rad, up to which deflections are small: a force at the tip moves it 4 % less than they say."""
+SLOWEST = 2e-3
+"""Hz; the largest arms in space, with their heaviest payloads, vibrate at 1e-2."""
+STATIONS = np.linspace(0.0, 1.0, 9)
+
+
+def tell(model: Model, findings: Findings, stacklevel: int) -> None:
+    """Warn of each finding, once per model; `stacklevel` as in `warnings.warn`, seen from the caller."""
+    for name, text in findings.items():
+        model.derived("told", name, partial(warnings.warn, text, UserWarning, stacklevel + 2))
+
+
+def doubts(robot: Robot) -> Findings:
+    """What is odd about the description: numbers that no material has, links that shear would slow down."""
+    return odd_materials(robot) | _shear(robot)
+
+
+def in_a_run(model: Model, q: ArrayLike) -> Findings:
+    """What is odd about the arm and the states (..., n) of its run."""
+    return model.derived("doubts", (), partial(doubts, model.robot)) | steep(model, q)
+
+
+def odd_materials(robot: Robot) -> Findings:
+    """Moduli and densities that no material has."""
+    found = {}
+    for link in robot.links:
+        material = None if link.beam is None else link.beam.material
+        for name, (low, high, unit, kinds, others) in MATERIALS.items():
+            value = low if material is None else float(getattr(material, name))
+            if not low <= value <= high:
+                meant = [f"{value:g} {other}" for other, factor in others.items() if low <= value * factor <= high]
+                remedy = f"if {meant[0]} is meant, convert it to {unit}" if meant else "check the number and its unit"
+                path = f"links.{link.name}.beam.material.{name}"
+                found[path] = f"{path}: got {value:g} {unit}, expected {low:g} to {high:g} ({kinds}); {remedy}"
+    return found
+
+
+def _shear(robot: Robot) -> Findings:
+    found = {}
+    for link in robot.links:
+        part = 0.0 if link.beam is None else shear_part(robot, link)
+        if part > SHEAR:
+            found[f"shear of {link.name}"] = (
+                f"links.{link.name}: got a beam whose first frequency shear would lower by {part:.1%}, expected less "
+                f"than {SHEAR:.0%}, since beams bend without shear here; take its frequencies as too high by as much"
+            )
+    return found
+
+
+def shear_part(robot: Robot, link: Any) -> float:
+    """Part of the first frequency of a clamped link, all beyond it as a mass at its tip, that shear takes; an estimate.
+
+    Flexibilities add up: bending yields by m L^3/(12.36 EI) + M L^3/(3 EI), shear by m L/(2.66 k G A) + M L/(k G A),
+    for the mass m of the beam in its first mode and M at its tip. 0 where it has no section or does not bend.
+    """
+    if not link.bends or link.beam.section is None:
+        return 0.0
+    place = [other.name for other in robot.links].index(link.name)
+    own = link_mass(link) - link.joint.hub.mass - link.tip.mass
+    tip = link.tip.mass + robot.payload.mass + sum(link_mass(other) for other in robot.links[place + 1 :])
+    section = link.beam.section
+    A, I_y, I_z = (area_moments(section) if section.is_drawn else tapered_moments(section, 0.0))[:3]
+    planes = zip((link.shapes.bending_y, link.shapes.bending_z), (I_z, I_y), shear_coefficients(section))
+    masses = (own / 2.66 + tip) / (own / 12.36 + tip / 3)
+    modulus = link.beam.material.E / link.beam.material.G / link.beam.length**2
+    ratios = [masses * modulus * inertia / (k * A) for bends, inertia, k in planes if bends]
+    return float(1 - 1 / np.sqrt(1 + max(ratios, default=0.0)))
+
+
+def slow(frequencies: ArrayLike) -> Findings:
+    """Frequencies, Hz, that no arm has."""
+    values = np.asarray(frequencies, dtype=float)
+    values = values[(values > 0) & (values < SLOWEST)]
+    text = (
+        f"frequencies: got {values.min(initial=SLOWEST):.3g} Hz, expected above {SLOWEST:g} Hz; check the units of "
+        "stiffness (a modulus in Pa, not in GPa) and of masses"
+    )
+    return {"frequencies": text} if len(values) else {}
+
+
+def steep(model: Model, q: ArrayLike) -> Findings:
+    """Links whose sections turn beyond small slopes in the states `q` (..., n)."""
+    states, found = np.asarray(q, dtype=float), {}
+    for name, indices, planes in model.derived("slopes", (), partial(_slopes, model)):
+        c = states[..., indices]
+        largest = np.abs(c).reshape(-1, len(indices)).max(axis=0, initial=0.0)
+        if largest @ sum(np.abs(plane).max(axis=0) for plane in planes) <= SLOPE:
+            continue  # however the amplitudes add up
+        worst = float(np.max(np.nan_to_num(np.hypot(*(c @ plane.T for plane in planes)))))
+        if worst > SLOPE:
+            found[f"slope of {name}"] = (
+                f"links.{name}: got a slope of {worst:.3g} rad, expected below {SLOPE:g} rad, to which small "
+                "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads, or cut the link "
+                "into shorter ones on fixed joints"
+            )
+    return found
+
+
+def _slopes(model: Model) -> list[tuple[str, list[int], list[Array]]]:
+    """Per flexible link its amplitudes and, for each plane, slopes (stations, amplitudes) per amplitude."""
+    found = []
+    for chain_link, link in zip(model.chain.links, model.robot.links):
+        shapes = chain_link.body.shapes
+        if shapes is None or link.beam is None or not len(shapes.names):
+            continue
+        slopes = shapes.evaluate(STATIONS, 1) * link.beam.length ** (np.array(shapes.powers) - 1.0)
+        planes = [slopes * [field == plane for field in shapes.fields] for plane in ("bending_y", "bending_z")]
+        found.append((link.name, list(chain_link.body_indices[-len(shapes.names) :]), planes))
+    return found
