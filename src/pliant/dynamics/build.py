@@ -16,13 +16,15 @@ import numpy as np
 from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Rotation, constant
-from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, lump
+from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
+from pliant.dynamics.damping import length_damping, modal_damping
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
+from pliant.dynamics.sliding_shapes import FixedShapes
 from pliant.dynamics.stiffening import StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import Robot, RobotView, TipLoad, beam_properties, inertia_matrix, origin_transform, tip_rotation
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
@@ -38,12 +40,15 @@ def build_chain(
     """The chain of a robot; numbers at the paths of `symbols` become those symbols."""
     shapes = robot_shapes(robot)
     view = RobotView(robot, symbols or {})
-    order = _Coordinates(robot, shapes)
+    order, beyond = _Coordinates(robot, shapes), _beyond_tips(robot)
     links = []
     last = len(robot.links) - 1
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
         payload = view.payload if i == last else None
-        links.append(_chain_link(link, nominal, shapes[i], payload, order, rotation, stiffening))
+        made = _chain_link(link, nominal, shapes[i], payload, order, rotation, stiffening)
+        if shapes[i] is not None and not is_zero(link.shapes.damping):
+            made = replace(made, body=_damped(made.body, nominal, beyond[i]))
+        links.append(made)
     gravity = ca.SX(ca.vertcat(*view.gravity))
     chain = Chain(tuple(links), gravity, order.names, order.n_joints, rotation, stiffening)
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
@@ -176,12 +181,6 @@ def _chain_link(
     elastic = drive is not None and drive.stiffness is not None
     joint_index = order.joint.get(name)
     rotor = link.joint.drive.rotor_inertia * link.joint.drive.gear_ratio**2 if drive is not None else 0.0
-    lever = _lever(nominal, body)
-    if any(lever) and not elastic and drive is not None and drive.rotor_inertia:
-        raise UnsupportedModel(
-            f"links.{name}: a rotor on a pinned link without drive stiffness; give the drive a stiffness, "
-            "or put the reflected rotor inertia into the hub"
-        )
     friction = link.joint.friction
     made = ChainLink(
         name=name,
@@ -198,7 +197,6 @@ def _chain_link(
         drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping)
         if elastic
         else None,
-        lever=lever,
     )
     return sliding_link(made) if slides else made
 
@@ -219,7 +217,7 @@ def _body(
         rigid = _rigid_body(link)
         whole = rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position))
         return RigidMap(whole, rigid.tip_position, rigid.tip_rotation), None, None
-    return *_beam(link, nominal, shapes, rotation, stiffening, hub), load
+    return _beam(link, shapes, rotation, stiffening), hub, load
 
 
 def _joint(link: Any, nominal: Any) -> JointMap:
@@ -270,23 +268,29 @@ def _beam_data(link: Any) -> BeamData:
     )  # fmt: skip
 
 
-def _beam(
-    link: Any, nominal: Any, shapes: LinkShapes, rotation: RotationName, stiffening: bool | StiffeningName, hub: Moments
-) -> tuple[Body, Moments | None]:
-    """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
-    end = constant(ca.blockcat(tip_rotation(link)))
-    root = None
-    if nominal.shapes.boundary == "pinned":
-        if any(nominal.joint.hub.com):
-            raise ModelError(f"links.{nominal.name}.joint.hub.com: a hub on a pinned beam must be centred on the joint")
-        root, hub = ca.SX(ca.blockcat(inertia_matrix(link.joint.hub.inertia))), _point_mass(link.joint.hub.mass)
-    properties = beam_properties(link.beam)
+def _beam(link: Any, shapes: LinkShapes, rotation: RotationName, stiffening: bool | StiffeningName) -> Body:
+    """The flexible body."""
+    end, properties = constant(ca.blockcat(tip_rotation(link))), beam_properties(link.beam)
     integrals = shapes.integrals_for(properties)
     if not stiffening:
-        return LinearBeam(_beam_data(link), shapes, integrals, rotation, end, root), hub
+        return LinearBeam(_beam_data(link), shapes, integrals, rotation, end)
     lifted, integrals = lift(shapes, integrals, section_profile(properties), squares=stiffening != "second-order")
-    inner = LinearBeam(_beam_data(link), lifted, integrals, rotation, end, root)
-    return StiffenedBeam(inner, shapes, lifted.pairs), hub
+    return StiffenedBeam(LinearBeam(_beam_data(link), lifted, integrals, rotation, end), shapes, lifted.pairs)
+
+
+def _damped(body: Body, nominal: Any, beyond: Inertia) -> Body:
+    """The body with the damping of its ratio, which is made of nominal numbers."""
+    shapes: Any = body.shapes
+    data = _beam_data(nominal)
+    if isinstance(body, SlidingBeam):
+        fixed = isinstance(body.functions, FixedShapes)
+        return replace(body, damped=length_damping(replace(body, data=data), beyond)) if fixed else body
+    plain = LinearBeam(data, shapes, shapes.integrals_for(beam_properties(nominal.beam)), "exact")
+    (C,) = modal_damping(plain, beyond, plain.rest)
+    if isinstance(body, StiffenedBeam):
+        return replace(body, inner=replace(body.inner, damped=C))
+    assert isinstance(body, LinearBeam)
+    return replace(body, damped=C)
 
 
 def _sliding_beam(
@@ -295,17 +299,6 @@ def _sliding_beam(
     if stiffening and shapes is not None:
         raise UnsupportedModel(f"links.{nominal.name}: a beam that slides has no stiffening yet; use stiffening=False")
     return sliding_beam(link, nominal, _beam_data(link), shapes, rotation, constant(ca.blockcat(tip_rotation(link))))
-
-
-def _lever(link: Any, body: Body) -> tuple[SX, ...]:
-    """Turn of the root section about the joint per amplitude: zero for clamped shapes."""
-    if not isinstance(body, LinearBeam | StiffenedBeam) or link.shapes.boundary != "pinned":
-        return ()
-    return tuple(ca.dot(ca.SX(ca.DM(unit(link.joint.axis))), column) for column in ca.horzsplit(body.root_turn()))
-
-
-def _point_mass(mass: SX) -> Moments:
-    return lump(mass, ca.SX.zeros(3), ca.SX.zeros(3, 3))
 
 
 def _moments(body: Any) -> Moments:

@@ -77,8 +77,7 @@ class ChainLink:
     body.
 
     `hub` is fixed to the link frame, `load` to the distal frame. `rotor` is the reflected rotor inertia of a stiff
-    drive. `lever` holds, per body coordinate, how much it adds to the actuated position (pinned shapes turn the root
-    section).
+    drive.
     """
 
     name: str
@@ -93,7 +92,6 @@ class ChainLink:
     viscous: SX = 0.0
     coulomb: tuple[SX, SX] = (0.0, 1.0)
     drive: DriveMap | None = None
-    lever: tuple[SX, ...] = field(default=())
 
     @property
     def shaft(self) -> int | None:
@@ -209,8 +207,5 @@ class Chain:
             if link.actuated is None:
                 continue
             S[link.actuated, column] = 1
-            if link.drive is None:
-                for index, value in zip(link.body_indices, link.lever, strict=False):
-                    S[index, column] = value
             column += 1
         return S

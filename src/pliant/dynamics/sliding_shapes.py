@@ -71,9 +71,6 @@ class SlidingShapes(Protocol):
     def stiffness(self, l: SX) -> SX:
         """(k, k) integrals of the products of curvatures, to be multiplied by EI."""
 
-    def damping(self, l: SX) -> SX:
-        """(k, k) matrix that damps all modes alike, to be multiplied by 2 zeta sqrt(EI mu)."""
-
 
 @dataclass(frozen=True)
 class FixedShapes:
@@ -145,9 +142,6 @@ class FixedShapes:
 
     def stiffness(self, l: SX) -> SX:
         return self._scaled(self.shapes.integrals.stiffness, l, -3)
-
-    def damping(self, l: SX) -> SX:
-        return self._scaled(self.shapes.integrals.damping, l, -1)
 
 
 def flow(shapes: LinkShapes, p: Array, eta: Array) -> tuple[Array, Array, Array]:
@@ -225,6 +219,7 @@ class FollowedShapes:
         return self._diagonal(l, 4, -3)
 
     def damping(self, l: SX) -> SX:
+        """(k, k) matrix that damps all modes alike, to be multiplied by 2 zeta sqrt(EI mu)."""
         return self._diagonal(l, 2, -1)
 
     def _diagonal(self, l: SX, order: int, power: int) -> SX:

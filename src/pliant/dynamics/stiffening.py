@@ -98,7 +98,7 @@ def lift(
         turn=np.vstack([integrals.turn, np.zeros((k, 3))]),
         eps=g @ psi, eta_eps=(g * rule.eta) @ psi, gram=gram,
         spin=np.vstack([integrals.spin, np.zeros((k, 3))]), spin_gram=padded(integrals.spin_gram),
-        stiffness=padded(integrals.stiffness), damping=padded(integrals.damping), tip=tip, tip_slope=slope,
+        stiffness=padded(integrals.stiffness), tip=tip, tip_slope=slope,
     ).canonical()  # fmt: skip
 
 
@@ -184,10 +184,6 @@ class StiffenedBeam:
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         return self.inner.point(self.lifted(c), eta)
-
-    def root_turn(self) -> SX:
-        """(3, k) rotation of the root section per amplitude."""
-        return self.inner.root_turn()[:, : self.size]
 
 
 def _combined(matrices: Sequence[SX], G: SX) -> list[SX]:

@@ -97,9 +97,10 @@ TipLoadOrAuto = Annotated[
 class Shapes(Description):
     """Shape functions of one beam.
 
-    With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch. `damping` gives
-    every mode of the link a ratio; `rayleigh` adds alpha times its mass and beta times its stiffness; `kelvin_voigt` is
-    the time of a material with stress E (strain + time strain rate), which works like beta.
+    With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch. `damping` is
+    the ratio of every mode of the link, root held and all beyond it lumped at its tip; `rayleigh` adds alpha times its
+    mass and beta times its stiffness; `kelvin_voigt` is the time of a material with stress E (strain + time strain
+    rate), which works like beta.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class Shapes(Description):
     bending_z: Count = Field(0, description="shapes along z")
     torsion: Count = Field(0, description="shapes about x")
     axial: Count = Field(0, description="shapes along x")
-    damping: NonNegative = Field(0.0, description="modal damping ratio")
+    damping: NonNegative = Field(0.0, description="ratio of each mode of the link, root held, all beyond at its tip")
     rayleigh: Pair = Field((0.0, 0.0), description="[alpha, beta]: 1/s on the mass of the link, s on its stiffness")
     kelvin_voigt: NonNegative = Field(0.0, description="s, viscosity of the material over its modulus")
     count: Whole | None = Field(None, description="number of finite elements")

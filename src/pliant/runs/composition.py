@@ -23,7 +23,7 @@ from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation
 from pliant.dynamics.impulse import after_jump
 from pliant.dynamics.sliding_roots import carried_roots, without_states
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError
 from pliant.integrate import Problem
 from pliant.kernels import Kernel, sides
 from pliant.kernels.switches import Switches
@@ -423,9 +423,6 @@ def _prescribed_index(model: Model, name: str) -> int:
     allowed = [*model.joints, *(c for c in model.coordinates if c.endswith(".motor"))]
     if name not in allowed:
         raise ModelError(f"motion: {name!r} is not a joint or a motor; expected one of {', '.join(allowed)}")
-    for link in model.chain.links:
-        if link.name == name.removesuffix(".motor") and any(not ca.SX(x).is_zero() for x in link.lever):
-            raise UnsupportedModel(f"motion: {name!r} drives a pinned beam; use clamped shapes to prescribe its joint")
     return index
 
 
