@@ -605,7 +605,7 @@ class Model:
         --------
         >>> robot = pliant.load("two-link").replace({"links.fore.shapes.damping": 0.02})
         >>> print(robot.model().damping_ratios().round(4))
-        [0.0001 0.0146]
+        [0.0003 0.039 ]
         """
         return statics.damping_ratios(self, read_state(self, q), self._free(joints == "locked"), p)
 
