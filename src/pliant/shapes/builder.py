@@ -67,6 +67,8 @@ def _own_request(link: Any, name: FieldName) -> Request:
 
 def _boundary_load(link: Any, tip_load: Any) -> Any:
     """The TipLoad that shapes the functions, None for a free tip."""
+    if link.shapes.boundary is None:
+        return tip_load
     if link.shapes.boundary != "clamped-mass":
         return None
     load = link.shapes.tip_load if tip_load is None else tip_load
