@@ -98,26 +98,6 @@ def test_ends_of_travel_follow_the_same_rule() -> None:
     assert batch.stopped_by == ("slide at the inner end of its travel",)
 
 
-def test_limits_of_a_pinned_beam_are_those_of_its_shaft() -> None:
-    """The root section of pinned shapes turns: the shaft is the joint coordinate and that turn."""
-    from pliant import Beam, Lump, Shapes
-
-    link = Link(
-        name="arm", beam=Beam(length=1.3, mass_per_length=2.1, EI_y=70.0, EI_z=160.0),
-        shapes=Shapes(bending_y=2, boundary="pinned"),
-        joint=Joint(hub=Lump(mass=0.3, inertia=(0.01, 0.01, 0.02)), limits=Limits(lower=-1.0, upper=0.2)),
-    )  # fmt: skip
-    model = Robot(name="pinned", gravity=(0, 0, 0), links=[link]).model()
-    lower, upper = joint_limits(model)
-    lever = np.array([float(value) for value in model.chain.links[0].lever])
-    bent, still = np.concatenate([[0.19], 0.01 * np.sign(lever)]), np.zeros(3)
-    assert 0.19 + lever @ bent[1:] > 0.2
-    assert upper.left(bent, still)
-    assert not upper.left([0.19, 0.0, 0.0], still)
-    assert not upper.left([0.21, *-bent[1:]], still)
-    assert not lower.left(bent, still)
-
-
 def test_scenarios_and_environments_hold_them() -> None:
     robot = unequal_two_link().replace({"links.fore.joint.limits": {"lower": LOWER, "upper": UPPER}})
     initial = {"q": {"fore": UPPER + 0.1}, "qd": {"fore": 1.0}}

@@ -198,7 +198,7 @@ def test_a_rigid_sliding_beam_is_a_rigid_prismatic_link() -> None:
 @pytest.mark.parametrize("l", [0.1, 0.6, 1.2])
 @pytest.mark.parametrize("shapes", [TWO, FOLLOWED], ids=["clamped-free", "clamped-mass"])
 def test_modal_damping_keeps_its_ratio_at_every_length(shapes: dict[str, object], l: float) -> None:
-    """Clamped-free modes are of the bare beam, clamped-mass ones carry the payload: each is damped by 2 zeta omega."""
+    """Bare with clamped-free modes, with a payload with clamped-mass ones: every mode is damped by 2 zeta omega."""
     payload = Lump() if shapes is TWO else Lump(mass=PAYLOAD)
     chain = build_chain(arm({**shapes, "damping": 0.03}, payload=payload))
     q = np.array([0.0, l, 0.0, 0.0])

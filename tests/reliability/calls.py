@@ -296,6 +296,7 @@ def _methods() -> dict[str, Call]:
         "jacobian": (m.jacobian, {"q": q}),
         "frequencies": (m.frequencies, {"q": q, "joints": "locked", "loads": [push]}),
         "modes": (m.modes, {"q": q, "joints": "free", "loads": ()}),
+        "damping_ratios": (m.damping_ratios, {"q": q, "joints": "locked"}),
         "stiffness": (m.stiffness, {"q": q, "loads": [push]}),
         "equilibrium": (m.equilibrium, {"joints": q[:2], "loads": [push]}),
         "holding_torque": (m.holding_torque, {"q": q, "loads": [push]}),

@@ -11,7 +11,18 @@ from scipy.integrate import trapezoid
 
 from pliant.errors import ModelError
 from pliant.robot import Beam, Joint, Link, RigidBody, Section, Shapes, TipLoad, beam_properties
-from pliant.shapes import bending_modes, clamped_free_roots, clamped_mass_roots, frequency_table, link_shapes, rod_roots
+from pliant.shapes import (
+    PINNED,
+    bending_modes,
+    clamped_free_roots,
+    clamped_mass_roots,
+    frequency_table,
+    link_shapes,
+    mass_matrix,
+    pinned_shapes,
+    rod_roots,
+    stiffness_matrix,
+)
 
 UNIFORM = {"length": 2.0, "mass_per_length": 3.0, "EI_y": 700.0, "EI_z": 500.0, "GJ": 90.0, "EA": 1e6}
 UNIFORM["polar_inertia"] = 0.02
@@ -121,7 +132,7 @@ def test_scalar_inertia_serves_both_planes_and_leaves_torsion_free():
 
 
 def test_load_does_not_touch_clamped_free_shapes():
-    free = link({"bending_y": 2})
+    free = link({"boundary": "clamped-free", "bending_y": 2})
     np.testing.assert_array_equal(link_shapes(free, TipLoad(mass=5)).evaluate([0.4]), link_shapes(free).evaluate([0.4]))
 
 
@@ -129,8 +140,27 @@ def test_load_does_not_touch_clamped_free_shapes():
 def test_pinned_shapes_live_in_the_plane_the_joint_turns(axis, field):
     shapes = link_shapes(link({"boundary": "pinned", field: 2, "torsion": 1}, Joint(axis=axis)))
     assert shapes.fields == (field, field, "torsion")
-    assert (np.abs(shapes.evaluate([0.0], 1)[0, :2]) > 1).all()  # free to turn at the root
-    np.testing.assert_allclose(shapes.integrals.eta_eps[:2], 0, atol=1e-13)  # no rigid turning in them
+    for derivative in (0, 1):  # the root moves and turns with the joint
+        np.testing.assert_allclose(shapes.evaluate([0.0], derivative)[0, :2], 0, atol=1e-12)
+    many = link_shapes(link({"boundary": "pinned", field: 9}, Joint(axis=axis))).integrals
+    np.testing.assert_array_equal(many.gram, np.eye(9))  # to the last bit, so that a trace folds the products away
+    np.testing.assert_array_equal(many.stiffness, np.diag(np.diag(many.stiffness)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+def test_pinned_shapes_span_pinned_modes_and_carry_a_torque(count):
+    """With the turning of the joint they make every pinned mode, and their curvature at the root is not zero."""
+    shapes, modes = pinned_shapes(count), bending_modes(count - 1, PINNED)
+    eta = np.linspace(0, 1, 60)
+    span = np.column_stack([eta, shapes.evaluate(eta)])
+    found = span @ np.linalg.lstsq(span, modes.evaluate(eta), rcond=None)[0]
+    np.testing.assert_allclose(found, modes.evaluate(eta), atol=1e-10)
+    assert np.abs(shapes.evaluate(0.0, 2)).max() > 1
+    K, M = stiffness_matrix(shapes), mass_matrix(shapes)
+    np.testing.assert_allclose(M, np.eye(count), atol=1e-11)
+    np.testing.assert_allclose(K, np.diag(np.diag(K)), atol=1e-11 * K.max())
+    assert (np.diff(np.diag(K)) > 0).all()
+    assert (shapes.evaluate(1.0) > 0).all()
 
 
 def test_pinned_elements_are_refused():
@@ -200,8 +230,8 @@ def test_frequency_table_of_loaded_tapered_and_pinned_links():
     assert loaded[1].elements == pytest.approx(loaded[1].modes, rel=1e-5)
     blade = frequency_table(tapered({"method": "elements", "count": 6, "bending_z": True, "axial": True}))
     assert blade[0].modes == pytest.approx(blade[0].elements, rel=1e-3)
-    pinned = frequency_table(link({"boundary": "pinned", "bending_y": 1}))
-    assert pinned[0].elements is pinned[0].elements_hz is None
+    pinned = frequency_table(link({"boundary": "pinned", "bending_y": 3}))
+    assert pinned[1].modes_hz == pytest.approx(pinned[1].elements_hz, rel=1e-4)
 
 
 def test_loaded_ritz_modes_of_a_tapered_beam():

@@ -13,7 +13,6 @@ from pliant.shapes import (
     SectionProfile,
     bending_elements,
     bending_modes,
-    eigenpairs,
     gauss_rule,
     modal_integrals,
     rod_elements,
@@ -165,25 +164,6 @@ def test_directions():
     np.testing.assert_array_equal(found.turn[[0, 3, 5, 7]], [[0, 0, 1], [0, -1, 0], [1, 0, 0], [0, 0, 0]])
 
 
-def test_damping_gives_every_mode_the_same_ratio(case):
-    """In modal coordinates the matrix is diag(sqrt(Lambda)): ratio 1/2 for C, so zeta for 2 zeta C."""
-    fields, _, found = case
-    start = 0
-    for f in fields:
-        own = slice(start, start := start + f.shapes.size)
-        gamma = found.spin_gram[0] if f.name == "torsion" else found.gram
-        ends = np.vstack([found.tip[own], found.tip_slope[own]])
-        mass = gamma[own, own] + ends.T @ f.load.matrix @ ends
-        values, Phi = eigenpairs(found.stiffness[own, own], mass)
-        modal = Phi.T @ found.damping[own, own] @ Phi
-        np.testing.assert_allclose(modal, np.diag(np.sqrt(values)), atol=1e-9 * np.sqrt(values[-1]))
-    outside = found.damping.copy()
-    for f, _ in coordinates(fields):
-        same = np.array([h is f for h, _ in coordinates(fields)])
-        outside[np.ix_(same, same)] = 0
-    assert not outside.any()
-
-
 def test_uniform_clamped_free_modes_in_closed_form():
     """int psi_j = 2 tanh-like closed form: from y'''' = b^4 y, int psi = -psi'''(0)/b^4, int eta psi = psi''(0)/b^4."""
     modes = bending_modes(20)
@@ -194,11 +174,6 @@ def test_uniform_clamped_free_modes_in_closed_form():
     np.testing.assert_allclose(found.gram, np.eye(20), atol=1e-12)
     scale = np.outer(modes.roots**2, modes.roots**2)
     np.testing.assert_allclose(found.stiffness / scale, np.eye(20), atol=1e-12)
-
-
-def test_torsion_without_polar_inertia_has_no_damping():
-    profile = SectionProfile({"polar_inertia": np.zeros_like})
-    assert not modal_integrals([Field("torsion", rod_modes(1))], profile).damping.any()
 
 
 def test_convective_integral_of_a_sliding_beam():

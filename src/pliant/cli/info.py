@@ -57,6 +57,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "links": [],
         "coordinates": None,
         "frequencies_hz": None,
+        "damping_ratios": None,
         "note": None,
     }
     names: tuple[str, ...] = ()
@@ -67,16 +68,22 @@ def describe(robot: Robot) -> dict[str, Any]:
             tell(model, doubts(robot), stacklevel=1)
             names = model.coordinates
             facts["coordinates"] = list(names)
-            facts["frequencies_hz"] = model.frequencies(state_at(model, None)).tolist()
+            rest = state_at(model, None)
+            facts["frequencies_hz"] = model.frequencies(rest).tolist()
+            facts["damping_ratios"] = [None if x != x else x for x in model.damping_ratios(rest).tolist()]
         except PliantError as error:
             facts["note"] = str(error)
     facts["warnings"] = [str(warning.message) for warning in caught]
     for link in robot.links:
         own = [name for name in names if name == link.name or name.startswith(f"{link.name}.")]
         kind = "beam" if link.beam is not None else "rigid"
+        damping = None if link.shapes is None else link.shapes.damping
         facts["links"].append(
-            {"name": link.name, "joint": link.joint.type, "body": kind, "mass_kg": link_mass(link), "coordinates": own}
-        )
+            {
+                "name": link.name, "joint": link.joint.type, "body": kind, "mass_kg": link_mass(link),
+                "coordinates": own, "damping": damping,
+            }
+        )  # fmt: skip
     return facts
 
 
@@ -88,6 +95,10 @@ def _show(robot: Robot, facts: dict[str, Any]) -> None:
     if facts["frequencies_hz"]:
         shown = _short([number(value, 4) for value in facts["frequencies_hz"]])
         typer.echo(f"frequencies, joints locked: {shown} Hz")
+        if any(facts["damping_ratios"]):
+            alone = ", ".join(f"{link['name']} {link['damping']:g}" for link in facts["links"] if link["damping"])
+            shown = _short([number(x, 2) for x in facts["damping_ratios"]])
+            typer.echo(f"their damping ratios: {shown}" + (f" (links alone: {alone})" if alone else ""))
     elif facts["note"] is None:
         typer.echo("frequencies: none, nothing bends while the joints are locked")
     for text in facts["warnings"]:

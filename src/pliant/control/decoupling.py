@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Expression
 from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
 
@@ -82,7 +82,7 @@ def decoupled(model: Model, q: Expression, qd: Expression, u: Expression) -> Exp
 
 
 def checked_estimate(model: Model, estimate: Model | None) -> Model:
-    """The controller's model of the arm: same coordinates, torques that act on single coordinates, no free symbols."""
+    """The controller's model of the arm: same coordinates, no free symbols."""
     chosen = model if estimate is None else estimate
     if chosen.coordinates != model.coordinates:
         raise ModelError(
@@ -90,6 +90,4 @@ def checked_estimate(model: Model, estimate: Model | None) -> Model:
         )
     if chosen is not model and chosen.parameters:
         raise ModelError("estimate: expected a model without parameters; put their values in with robot.replace")
-    if any(not ca.SX(x).is_zero() for link in chosen.chain.links for x in link.lever):
-        raise UnsupportedModel("decoupling needs torques that act on joints alone; use clamped shapes, not pinned ones")
     return chosen

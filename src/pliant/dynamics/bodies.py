@@ -226,10 +226,6 @@ class BeamData:
         """Stiffness that belongs to a field: `bending_y` goes with `EI_z`."""
         return {"bending_y": self.EI_z, "bending_z": self.EI_y, "torsion": self.GJ, "axial": self.EA}[name]
 
-    def inertia(self, name: str) -> SX:
-        """Inertia per length that belongs to a field."""
-        return self.polar_inertia if name == "torsion" else self.mass_per_length
-
 
 class ShapeFunctions(Protocol):
     """What a linear beam asks of its shape functions; `pliant.shapes.LinkShapes` is one."""
@@ -259,7 +255,7 @@ class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
 
     r is the centroid; v and w of the bending shapes are those of the shear centre, about which twist turns the section.
-    `root_inertia` (3, 3) is a hub that turns with the root section of pinned shapes.
+    2 zeta `damped` is the damping of its ratio zeta, on as many amplitudes as that has rows: see `damping.py`.
     """
 
     data: BeamData
@@ -267,7 +263,7 @@ class LinearBeam:
     integrals: ModalIntegrals
     rotation: RotationName
     end_rotation: Rotation = field(default_factory=Identity)
-    root_inertia: SX | None = None
+    damped: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     is_linear: bool = True
     travel: ClassVar[None] = None
     follows: ClassVar[bool] = False
@@ -352,8 +348,7 @@ class LinearBeam:
         return out
 
     def _rotary(self) -> tuple[SX, SX, SX]:
-        """Rotary inertia of the sections and of a pinned hub: of the frame (3, 3), its coupling (3, k) and of the
-        amplitudes (k, k)."""
+        """Rotary inertia of the sections: of the frame (3, 3), its coupling (3, k) and of the amplitudes (k, k)."""
         k, I, b = self.size, self.integrals, self.data
         j_axis = (b.polar_inertia, *b.rotary)
         factor = [self._scale(j) if self.shapes.fields[j] == "torsion" else self._scale(j) / b.length for j in range(k)]
@@ -366,15 +361,7 @@ class LinearBeam:
                 spin[d, j] = j_axis[d] * b.length * float(I.spin[j, d]) * factor[j]
                 for i in range(k):
                     gram[j, i] += j_axis[d] * b.length * float(I.spin_gram[d, j, i]) * factor[j] * factor[i]
-        if self.root_inertia is not None:
-            turn = self.root_turn()
-            carried = ca.mtimes(self.root_inertia, turn)
-            whole, spin, gram = whole + self.root_inertia, spin + carried, gram + ca.mtimes(turn.T, carried)
         return whole, spin, gram
-
-    def root_turn(self) -> SX:
-        """(3, k) rotation of the root section per amplitude: zero for clamped shapes."""
-        return self.turn_columns(*self.station(0.0))
 
     def station(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
         """Values and slopes d/d(eta) of the shapes at a station."""
@@ -394,33 +381,21 @@ class LinearBeam:
 
     def stiffness(self) -> SX:
         """(k, k) stiffness matrix of the amplitudes."""
-        return self._by_field(self.integrals.stiffness, self._spring)
+        constants, fields = self.integrals.stiffness, self.shapes.fields
+        K = ca.SX(self.size, self.size)
+        for j, i in np.argwhere(constants).tolist():
+            spring = self.data.rigidity(fields[j]) / self.data.length ** (3 if fields[j].startswith("bending") else 1)
+            K[j, i] = spring * float(constants[j, i]) * self._scale(j) * self._scale(i)
+        return K
 
     def damping(self) -> SX:
         """(k, k) damping matrix: modal ratio, plus Rayleigh's alpha M + beta K."""
-        D = self._by_field(self.integrals.damping, self._dashpot)
+        D, own = ca.SX(self.size, self.size), len(self.damped)
+        D[:own, :own] = 2 * self.data.damping * ca.sparsify(ca.DM(self.damped))
         alpha, beta = self.data.rayleigh
         if not is_zero(alpha):
             D = D + alpha * self.moments(ca.SX(self.size, 1), ca.SX(self.size, 1)).gram
         return D + beta * self.stiffness() if not is_zero(beta) else D
-
-    def _spring(self, name: str) -> SX:
-        return self.data.rigidity(name) / self.data.length ** (3 if name.startswith("bending") else 1)
-
-    def _dashpot(self, name: str) -> SX:
-        """2 zeta sqrt(stiffness inertia), in the dimension of the field."""
-        if is_zero(self.data.damping):
-            return 0.0
-        root = ca.sqrt(self.data.rigidity(name) * self.data.inertia(name))
-        return 2 * self.data.damping * root / (self.data.length if name.startswith("bending") else 1.0)
-
-    def _by_field(self, constants: np.ndarray, factor: object) -> SX:
-        K = ca.SX(self.size, self.size)
-        for j, name in enumerate(self.shapes.fields):
-            for i in range(self.size):
-                if constants[j, i] != 0.0 and self.shapes.fields[i] == name:
-                    K[j, i] = factor(name) * float(constants[j, i]) * self._scale(j) * self._scale(i)  # type: ignore[operator]
-        return K
 
     def strain_energy(self, c: SX) -> SX:
         return ca.mtimes([c.T, self.stiffness(), c]) / 2

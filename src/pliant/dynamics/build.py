@@ -19,13 +19,15 @@ from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.bristles import Bristle
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
+from pliant.dynamics.damping import length_damping, modal_damping
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
+from pliant.dynamics.sliding_shapes import FixedShapes
 from pliant.dynamics.sliding_stiffening import StiffenedSlidingBeam
 from pliant.dynamics.stiffening import FLAT, StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.dynamics.turning_sections import TurningSections
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
     Robot,
@@ -50,12 +52,15 @@ def build_chain(
     """The chain of a robot; numbers at the paths of `symbols` become those symbols."""
     shapes = robot_shapes(robot)
     view = RobotView(robot, symbols or {})
-    order = _Coordinates(robot, shapes)
+    order, beyond = _Coordinates(robot, shapes), _beyond_tips(robot)
     links = []
     last = len(robot.links) - 1
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
         payload = view.payload if i == last else None
-        links.append(_chain_link(link, nominal, shapes[i], payload, order, rotation, stiffening))
+        made = _chain_link(link, nominal, shapes[i], payload, order, rotation, stiffening)
+        if shapes[i] is not None and not is_zero(link.shapes.damping):
+            made = replace(made, body=_damped(made.body, nominal, beyond[i]))
+        links.append(made)
     gravity = ca.SX(ca.vertcat(*view.gravity))
     chain = Chain(tuple(links), gravity, order.names, order.n_joints, rotation, stiffening)
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
@@ -118,7 +123,10 @@ def shapes_that_change(robot: Robot, path: str) -> list[str]:
 
 
 def _is_auto(link: Any) -> bool:
-    return link.shapes is not None and link.shapes.tip_load in ("auto", "track")
+    """Whether the load beyond shapes the functions: asked for, or by default of modes on a beam of fixed length."""
+    if link.shapes is None or link.shapes.boundary is None:
+        return link.shapes is not None and link.shapes.method == "modes" and not link.beam.slides
+    return link.shapes.tip_load in ("auto", "track")
 
 
 def _beyond_tips(robot: Any) -> list[Inertia]:
@@ -188,12 +196,6 @@ def _chain_link(
     elastic = drive is not None and drive.stiffness is not None
     joint_index = order.joint.get(name)
     rotor = link.joint.drive.rotor_inertia * link.joint.drive.gear_ratio**2 if drive is not None else 0.0
-    lever = _lever(nominal, body)
-    if any(lever) and not elastic and drive is not None and drive.rotor_inertia:
-        raise UnsupportedModel(
-            f"links.{name}: a rotor on a pinned link without drive stiffness; give the drive a stiffness, "
-            "or put the reflected rotor inertia into the hub"
-        )
     friction = link.joint.friction
     made = ChainLink(
         name=name,
@@ -210,7 +212,6 @@ def _chain_link(
         drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping)
         if elastic
         else None,
-        lever=lever,
     )
     return sliding_link(made) if slides else made
 
@@ -231,7 +232,7 @@ def _body(
         rigid = _rigid_body(link)
         whole = rigid.inertia.added(hub).added(moved(load, rigid.tip_rotation, rigid.tip_position))
         return RigidMap(whole, rigid.tip_position, rigid.tip_rotation, rigid.root), None, None
-    return *_beam(link, nominal, shapes, rotation, stiffening, hub), load
+    return _beam(link, nominal, shapes, rotation, stiffening), hub, load
 
 
 def _joint(link: Any, nominal: Any) -> JointMap:
@@ -305,35 +306,35 @@ def _beam_data(link: Any) -> BeamData:
 
 
 def _beam(
-    link: Any, nominal: Any, shapes: LinkShapes, rotation: RotationName, stiffening: bool | StiffeningName, hub: Moments
-) -> tuple[Body, Moments | None]:
-    """The flexible body; a pinned root section carries the hub with it, so the hub joins the body there."""
-    end = _end(link)
-    root = None
-    if nominal.shapes.boundary == "pinned":
-        if any(nominal.joint.hub.com):
-            raise ModelError(f"links.{nominal.name}.joint.hub.com: a hub on a pinned beam must be centred on the joint")
-        if not isinstance(_turn(link), Identity) or not all(map(is_zero, _beam_data(link).offset)):
-            raise UnsupportedModel(
-                f"links.{nominal.name}: boundary pinned with a section turned or beside the joint; use clamped-free"
-            )
-        root, hub = ca.SX(ca.blockcat(inertia_matrix(link.joint.hub.inertia))), _point_mass(link.joint.hub.mass)
-    properties = beam_properties(link.beam)
+    link: Any, nominal: Any, shapes: LinkShapes, rotation: RotationName, stiffening: bool | StiffeningName
+) -> Body:
+    """The flexible body."""
+    end, properties, data = _end(link), beam_properties(link.beam), _beam_data(link)
     integrals = shapes.integrals_for(properties)
     if not stiffening:
-        return LinearBeam(_beam_data(link), shapes, integrals, rotation, end, root), hub
+        return LinearBeam(data, shapes, integrals, rotation, end)
     known = beam_properties(nominal.beam)
     flat = FLAT * (known.EI_y + known.EI_z) > known.GJ
     lifted, integrals, axis, forms = lift(shapes, integrals, section_profile(properties), stiffening, flat)
-    data = _beam_data(link)
     sections = None
     if flat and nominal.shapes.torsion and stiffening != "first-order":
-        sections = TurningSections.of(data, shapes, rotation)
-        integrals = replace(
-            integrals, **{name: 0 * getattr(integrals, name) for name in ("spin_mass", "spin", "spin_gram")}
-        )
-    inner = LinearBeam(data, lifted, integrals, rotation, end, root)
-    return StiffenedBeam(inner, shapes, axis, forms, sections), hub
+        sections, integrals = TurningSections.of(data, shapes, rotation), integrals.without_spin()
+    return StiffenedBeam(LinearBeam(data, lifted, integrals, rotation, end), shapes, axis, forms, sections)
+
+
+def _damped(body: Body, nominal: Any, beyond: Inertia) -> Body:
+    """The body with the damping of its ratio, which is made of nominal numbers."""
+    shapes: Any = body.shapes
+    data = _beam_data(nominal)
+    if isinstance(body, SlidingBeam):
+        fixed = isinstance(body.functions, FixedShapes)
+        return replace(body, damped=length_damping(replace(body, data=data), beyond)) if fixed else body
+    plain = LinearBeam(data, shapes, shapes.integrals_for(beam_properties(nominal.beam)), "exact")
+    (C,) = modal_damping(plain, beyond, plain.rest)
+    if isinstance(body, StiffenedBeam):
+        return replace(body, inner=replace(body.inner, damped=C))
+    assert isinstance(body, LinearBeam)
+    return replace(body, damped=C)
 
 
 def _sliding_beam(
@@ -346,17 +347,6 @@ def _sliding_beam(
     kind = StiffenedSlidingBeam if stiffening and shapes is not None else SlidingBeam
     end = _end(link)
     return sliding_beam(link, nominal, _beam_data(link), shapes, rotation, end, kind)
-
-
-def _lever(link: Any, body: Body) -> tuple[SX, ...]:
-    """Turn of the root section about the joint per amplitude: zero for clamped shapes."""
-    if not isinstance(body, LinearBeam | StiffenedBeam) or link.shapes.boundary != "pinned":
-        return ()
-    return tuple(ca.dot(ca.SX(ca.DM(unit(link.joint.axis))), column) for column in ca.horzsplit(body.root_turn()))
-
-
-def _point_mass(mass: SX) -> Moments:
-    return lump(mass, ca.SX.zeros(3), ca.SX.zeros(3, 3))
 
 
 def _moments(body: Any) -> Moments:

@@ -79,8 +79,7 @@ class ChainLink:
 
     `hub` is fixed to the link frame, `load` to the distal frame. `rotor` is the reflected rotor inertia of a stiff
     drive. `coulomb` is the friction of a run; where it has no deflection, and for all who know no state of bristles, it
-    is smooth. `lever` holds, per body coordinate, how much it adds to the actuated position (pinned shapes turn the
-    root section).
+    is smooth.
     """
 
     name: str
@@ -95,7 +94,6 @@ class ChainLink:
     viscous: SX = 0.0
     coulomb: Bristle = NO_FRICTION
     drive: DriveMap | None = None
-    lever: tuple[SX, ...] = field(default=())
 
     @property
     def shaft(self) -> int | None:
@@ -221,8 +219,5 @@ class Chain:
             if link.actuated is None:
                 continue
             S[link.actuated, column] = 1
-            if link.drive is None:
-                for index, value in zip(link.body_indices, link.lever, strict=False):
-                    S[index, column] = value
             column += 1
         return S

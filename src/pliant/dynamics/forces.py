@@ -8,7 +8,7 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.chain import Chain
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:
@@ -17,7 +17,7 @@ def strain_energy(chain: Chain, q: SX) -> SX:
     for link in chain.links:
         V += link.body.strain_energy(chain.body(link, q))
         if link.drive is not None:
-            V += link.drive.stiffness * (q[link.drive.index] - joint_position(link, q)) ** 2 / 2
+            V += link.drive.stiffness * (q[link.drive.index] - q[link.shaft]) ** 2 / 2
     return V
 
 
@@ -33,22 +33,23 @@ def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
             out[list(link.body_indices)] += link.body.dissipation(chain.body(link, q), chain.body(link, qd))
         if link.actuated is None:
             continue
-        rate = joint_position(link, qd)
+        shaft = link.joint_index if link.joint_index is not None else link.body_indices[0]
+        rate = qd[shaft]
         if bristles is not None and link.name in numbers:
             friction = link.coulomb.force(rate, bristles[numbers[link.name]])
         else:
             friction = link.coulomb.level * ca.tanh(rate / link.coulomb.width)
-        _spread(link, out, link.viscous * rate + friction)
+        out[shaft] += link.viscous * rate + friction
         if link.drive is not None:
             torque = link.drive.damping * (qd[link.drive.index] - rate)
             out[link.drive.index] += torque
-            _spread(link, out, -torque)
+            out[shaft] -= torque
     return out
 
 
 def bristle_rates(chain: Chain, qd: SX, bristles: SX) -> SX:
     """(k,) rates of the states of friction."""
-    rates = [link.coulomb.rate(joint_position(link, qd), bristles[k]) for k, link in enumerate(chain.bristled)]
+    rates = [link.coulomb.rate(qd[link.shaft], bristles[k]) for k, link in enumerate(chain.bristled)]
     return ca.vertcat(ca.SX(0, 1), *rates)
 
 
@@ -69,17 +70,3 @@ def rotors(chain: Chain) -> SX:
         elif link.actuated is not None:
             out[link.actuated] += link.rotor
     return out
-
-
-def joint_position(link: ChainLink, q: SX) -> SX:
-    """Position of the shaft: the joint coordinate plus the turn of a pinned root section (rates likewise)."""
-    own = q[link.joint_index] if link.joint_index is not None else q[link.body_indices[0]]
-    return own + sum(value * q[index] for index, value in zip(link.body_indices, link.lever, strict=False))
-
-
-def _spread(link: ChainLink, out: SX, force: SX) -> None:
-    """Adds a force on the shaft to the coordinates that move it."""
-    first = link.joint_index if link.joint_index is not None else link.body_indices[0]
-    out[first] += force
-    for index, value in zip(link.body_indices, link.lever, strict=False):
-        out[index] += value * force

@@ -18,6 +18,7 @@ have a strain at the mouth that the material inside does not have: their velocit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -55,6 +56,8 @@ class SlidingBeam:
         Reflected inertia of a stiff drive, which moves with l.
     carried : FollowedShapes, optional
         The shapes with roots that a run carries as states.
+    damped : function of the free length, optional
+        2 zeta times it is the damping of the ratio zeta, where shapes do not follow the length.
     """
 
     data: BeamData
@@ -68,6 +71,7 @@ class SlidingBeam:
     rotor: SX = 0.0
     is_linear: bool = False
     carried: FollowedShapes | None = None
+    damped: Callable[[SX], SX] | None = None
     follows: ClassVar[bool] = False
 
     def length(self, c: SX) -> SX:
@@ -157,8 +161,10 @@ class SlidingBeam:
         """(k, k) damping matrix of the amplitudes: modal ratio at every length, plus Rayleigh's alpha M + beta K."""
         assert self.functions is not None
         D = ca.SX(self.size, self.size)
-        if not is_zero(self.data.damping):
+        if isinstance(self.functions, FollowedShapes):
             D += self._by_field(self.functions.damping(l), self._dashpot)
+        elif self.damped is not None:
+            D += 2 * self.data.damping * self.damped(l)
         alpha, beta = self.data.rayleigh
         if not is_zero(alpha):
             D += alpha * self._material_gram(l)

@@ -72,9 +72,6 @@ class SlidingShapes(Protocol):
     def stiffness(self, l: SX) -> SX:
         """(k, k) integrals of the products of curvatures, to be multiplied by EI."""
 
-    def damping(self, l: SX) -> SX:
-        """(k, k) matrix that damps all modes alike, to be multiplied by 2 zeta sqrt(EI mu)."""
-
     def against(self, l: SX, nodes: IntegralNodes, flow: Flows) -> list[list[SX]]:
         """[a][b] (k, m) integrals of Psi^(a) and derivatives b of further functions l f(eta), given by `length_flow`
         at nodes."""
@@ -153,9 +150,6 @@ class FixedShapes:
 
     def stiffness(self, l: SX) -> SX:
         return self._scaled(self.shapes.integrals.stiffness, l, -3)
-
-    def damping(self, l: SX) -> SX:
-        return self._scaled(self.shapes.integrals.damping, l, -1)
 
     def against(self, l: SX, nodes: IntegralNodes, flow: Flows) -> list[list[SX]]:
         own = shape_flow(self.shapes, self._powers, nodes.eta)
@@ -272,6 +266,7 @@ class FollowedShapes:
         return self._diagonal(l, 4, -3)
 
     def damping(self, l: SX) -> SX:
+        """(k, k) matrix that damps all modes alike, to be multiplied by 2 zeta sqrt(EI mu)."""
         return self._diagonal(l, 2, -1)
 
     def _diagonal(self, l: SX, order: int, power: int) -> SX:

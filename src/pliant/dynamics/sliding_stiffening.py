@@ -85,9 +85,6 @@ class LengthenedShapes:
     def stiffness(self, l: SX) -> SX:
         return self.base.stiffness(l)
 
-    def damping(self, l: SX) -> SX:
-        return self.base.damping(l)
-
 
 @dataclass(frozen=True)
 class LengthenedBeam(SlidingBeam):

@@ -121,7 +121,7 @@ def lift(
         turn=np.vstack([integrals.turn, np.zeros((k, 3)), np.eye(3)[list(turns)].reshape(-1, 3)]),
         eps=g @ psi, eta_eps=(g * eta) @ psi, gram=gram,
         spin=np.vstack([integrals.spin, np.zeros((k + none, 3))]), spin_gram=padded(integrals.spin_gram),
-        stiffness=padded(integrals.stiffness), damping=padded(integrals.damping),
+        stiffness=padded(integrals.stiffness),
         tip=lifted.evaluate(np.ones(1))[0], tip_slope=lifted.evaluate(np.ones(1), 1)[0],
     ).canonical(), axis, stacked([*(part.forms for part in beyond), tip_turn[list(turns)]])  # fmt: skip
 
@@ -289,10 +289,6 @@ class StiffenedBeam:
 
     def mass_point(self, c: SX, eta: float) -> tuple[SX, SX]:
         return self.inner.point(self.lifted(c), eta)
-
-    def root_turn(self) -> SX:
-        """(3, k) rotation of the root section per amplitude."""
-        return self.inner.root_turn()[:, : self.size]
 
 
 def _sparse(matrix: np.ndarray) -> Any:

@@ -86,7 +86,7 @@ class PackMotion:
         """Joint positions (k, m), those beyond a limit put there."""
         low, high = np.full(self.m, -np.inf), np.full(self.m, np.inf)
         for limit in self._limits:
-            (index, *_), bound = limit.weights, high if limit.direction > 0 else low
+            index, bound = limit.index, high if limit.direction > 0 else low
             bound[index] = (min if limit.direction > 0 else max)(bound[index], limit.value)
         return np.clip(joints, low, high)
 

@@ -586,6 +586,39 @@ class Model:
         return statics.modes(self, read_state(self, q), self._free(joints == "locked"), loads, p)
 
     @checked
+    def damping_ratios(
+        self,
+        q: ArrayLike | Mapping[str, float] | None = None,
+        joints: JointsName = "locked",
+        p: ArrayLike | None = None,
+    ) -> Array:
+        """Part of the critical damping of each mode of the arm, in the order of `frequencies`.
+
+        Links, drives and joint friction together, linearised about rest; to first order in the damping, which is exact
+        where it couples no modes. NaN where a mode has no frequency.
+
+        Parameters
+        ----------
+        q : (n,) array, the joints alone, or a mapping, optional
+            Where to linearise; the rest state by default.
+        joints : "locked" or "free"
+            What is held, as in `frequencies`.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (k,) array
+
+        Examples
+        --------
+        >>> robot = pliant.load("two-link").replace({"links.fore.shapes.damping": 0.02})
+        >>> print(robot.model().damping_ratios().round(4))
+        [0.0003 0.039 ]
+        """
+        return statics.damping_ratios(self, read_state(self, q), self._free(joints == "locked"), p)
+
+    @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
         """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`.
 

@@ -222,6 +222,15 @@ def frequencies(
     return np.sort(np.concatenate([np.where(grows, -1, 1) * np.abs(swings), -falls])) / (2 * np.pi)
 
 
+def damping_ratios(model: Model, q: Array, free: list[int], p: ArrayLike | None) -> Array:
+    """Ratio of each mode of the free coordinates about q to first order, phi^T D phi / 2 omega; NaN without a
+    frequency."""
+    squares, Phi = modes(model, q, free, (), p)
+    D = -model.mass_matrix(q, p) @ model.linearize(q, p=p).A[model.n :, model.n :]
+    omega = np.sqrt(np.where(squares > 0, squares, np.nan))
+    return np.asarray(np.einsum("ik,ij,jk->k", Phi, D, Phi) / (2 * omega))
+
+
 def _rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
     """What rounding may have left in each entry of the stiffness K at q: how much it moves with the last bits of q.
 

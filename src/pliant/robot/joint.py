@@ -121,7 +121,7 @@ class Limits(Description):
     lower: Angle | None = Field(None, description="rad (m)")
     upper: Angle | None = Field(None, description="rad (m)")
     speed: Positive | None = Field(None, description="rad/s (m/s)")
-    effort: Positive | None = Field(None, description="N m (N)")
+    effort: NonNegative | None = Field(None, description="N m (N); 0 for a joint that nothing drives or holds")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

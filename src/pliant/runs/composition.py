@@ -21,10 +21,10 @@ from pliant.control.law import Felt, Law
 from pliant.derived import Derived, Same
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
-from pliant.dynamics.forces import bristle_rates, dissipation, joint_position
+from pliant.dynamics.forces import bristle_rates, dissipation
 from pliant.dynamics.impulse import after_jump
 from pliant.dynamics.sliding_roots import carried_roots, without_states
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError
 from pliant.integrate import Problem
 from pliant.kernels import Kernel, sides
 from pliant.kernels.switches import Switches
@@ -212,12 +212,12 @@ class Composition:
     def _load_of_bristles(self, eq: Any, q: Any, qd: Any, applied: Any, held: dict[int, Any]) -> Any:
         """States of friction at a start: at rest they carry the arm as far as they can, in motion they slip."""
         free, links = ca.SX.zeros(self.n_bristles), eq.chain.bristled
-        loaded = [link.shaft for link in links if link.shaft not in held and not link.lever]
+        loaded = [link.shaft for link in links if link.shaft not in held]
         qdd = eq.accelerations(q, qd, applied, {**held, **dict.fromkeys(loaded, ca.SX(0))}, free)
         load = applied - eq.inverse_dynamics(q, qd, qdd, free)
         states = []
         for link in links:
-            rate = joint_position(link, qd)
+            rate = qd[link.shaft]
             level = link.coulomb.level
             carried = ca.if_else(level > 0, load[link.shaft] / level, 0) if link.shaft in loaded else ca.SX(0)
             slips = ca.fabs(rate) > link.coulomb.width
@@ -434,9 +434,6 @@ def _prescribed_index(model: Model, name: str) -> int:
     allowed = [*model.joints, *(c for c in model.coordinates if c.endswith(".motor"))]
     if name not in allowed:
         raise ModelError(f"motion: {name!r} is not a joint or a motor; expected one of {', '.join(allowed)}")
-    for link in model.chain.links:
-        if link.name == name.removesuffix(".motor") and any(not ca.SX(x).is_zero() for x in link.lever):
-            raise UnsupportedModel(f"motion: {name!r} drives a pinned beam; use clamped shapes to prescribe its joint")
     return index
 
 

@@ -18,6 +18,7 @@ from pliant.shapes.link_shapes import LinkShapes, section_profile
 from pliant.shapes.load import LoadRatios
 from pliant.shapes.modes import BendingModes, bending_modes
 from pliant.shapes.moving import beta_length_derivatives, beta_rate, follow_beta, load_at_length, roots_along
+from pliant.shapes.pinned import pinned_shapes
 from pliant.shapes.quadrature import ShapeSet, gauss_rule, gram
 from pliant.shapes.rods import RodModes, rod_modes
 from pliant.shapes.roots import (
@@ -69,6 +70,7 @@ __all__ = [
     "modal_integrals",
     "pinned_free_roots",
     "pinned_pinned_roots",
+    "pinned_shapes",
     "project",
     "reduce_elements",
     "rod_elements",

@@ -16,9 +16,9 @@ from pliant.shapes.integrals import FIELDS, Field, SectionProfile, modal_integra
 from pliant.shapes.link_shapes import LinkShapes, section_profile
 from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.modes import bending_modes
+from pliant.shapes.pinned import pinned_shapes
 from pliant.shapes.quadrature import ShapeSet, gauss_rule
 from pliant.shapes.rods import rod_modes
-from pliant.shapes.roots import CLAMPED, PINNED
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ def _own_request(link: Any, name: FieldName) -> Request:
 
 def _boundary_load(link: Any, tip_load: Any) -> Any:
     """The TipLoad that shapes the functions, None for a free tip."""
+    if link.shapes.boundary is None:
+        return tip_load
     if link.shapes.boundary != "clamped-mass":
         return None
     load = link.shapes.tip_load if tip_load is None else tip_load
@@ -104,15 +106,18 @@ def _modes(link: Any, name: FieldName, request: Request, load: LoadRatios) -> Sh
     """Modes of the uniform beam of equal mass: exact if the beam is uniform, else Ritz functions."""
     if name in ("torsion", "axial"):
         return rod_modes(request.number, load.M, normalise=request.normalise)
-    support = PINNED if link.shapes.boundary == "pinned" else CLAMPED  # the link has made sure of the plane
-    return bending_modes(request.number, support, load, normalise=request.normalise)
+    if link.shapes.boundary == "pinned":  # the link has made sure of the plane
+        limits = link.joint.limits
+        torque = limits is None or limits.effort != 0.0
+        return pinned_shapes(request.number, torque=torque, normalise=request.normalise)
+    return bending_modes(request.number, load=load, normalise=request.normalise)
 
 
 def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
-    if link.shapes.boundary == "pinned":
+    if link.shapes.boundary == "pinned" and link.shapes.method == "elements":
         raise ModelError(
-            f"link {link.name}: boundary pinned with elements, expected modes: a slope at the root would repeat the "
-            "turning of the joint; use method modes, or boundary clamped-free"
+            f"link {link.name}: boundary pinned with elements, expected modes: elements need no boundary; use method "
+            "modes, or boundary clamped-free"
         )
     elements = Elements(request.count, 2 if name in ("bending_y", "bending_z") else 1)
     if request.reduce is None:

@@ -125,7 +125,7 @@ def eigenpairs(K: Array, M: Array) -> tuple[Array, Array]:
 class ReducedShapes:
     """Combinations of the shapes of a finer set: column k of `basis` makes shape k."""
 
-    base: Elements
+    base: ShapeSet
     basis: Array = field(repr=False)
 
     @property

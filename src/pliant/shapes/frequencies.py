@@ -39,7 +39,7 @@ def frequency_table(link: Any, tip_load: Any = None, count: int = 16) -> tuple[F
     The link's own method fills its own column with exactly its own shapes. The other column is a reference: `count`
     elements or more, or as many modes as there are rows (eight more if the beam is tapered and modes are Ritz
     functions). Unreduced elements list as many rows as there are elements: the upper half of their spectrum is
-    not physical. Pinned links have no element model. A rigid link has no rows.
+    not physical. A rigid link has no rows.
     """
     own = link_shapes(link, tip_load)
     if own is None:
@@ -54,9 +54,7 @@ def frequency_table(link: Any, tip_load: Any = None, count: int = 16) -> tuple[F
             return Request("elements", count=max(count, 2 * rows[name]))
         return Request("modes", number=rows[name] + spare)
 
-    pinned = link.shapes.boundary == "pinned"
-    reference = None if pinned and by_modes else requested_shapes(link, other, tip_load)
-    mine, theirs = _by_field(own, beam), _by_field(reference, beam)
+    mine, theirs = _by_field(own, beam), _by_field(requested_shapes(link, other, tip_load), beam)
     modes, elements = (mine, theirs) if by_modes else (theirs, mine)
     return tuple(
         FrequencyRow(name, j + 1, _entry(modes, name, j), _entry(elements, name, j))

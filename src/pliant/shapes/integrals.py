@@ -12,7 +12,6 @@ import numpy as np
 from pliant.algebra.canonical import canonical, canonical_products
 from pliant.arrays import Array
 from pliant.options import FieldName
-from pliant.shapes.elements import eigenpairs
 from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule
 
@@ -91,9 +90,6 @@ class ModalIntegrals:
         Integrals of that profile times products of turns about the same axis.
     stiffness : (m, m)
         Integrals of rigidity profile times psi'' psi'' (bending) or psi' psi'; 0 between fields.
-    damping : (m, m)
-        gamma Phi sqrt(Lambda) Phi^T gamma per field, with the modes (Phi, Lambda) of the pair (stiffness, gamma); gamma
-        contains the boundary load and no rotary inertia of sections. 2 zeta times it damps every mode by ratio zeta.
     tip, tip_slope : (m,)
         psi_j(1), psi_j'(1).
     """
@@ -110,7 +106,6 @@ class ModalIntegrals:
     spin: Array
     spin_gram: Array
     stiffness: Array
-    damping: Array
     tip: Array
     tip_slope: Array
     fields: tuple[Field, ...] = field(repr=False)
@@ -143,7 +138,6 @@ class ModalIntegrals:
             spin=canonical(self.spin, spins),
             spin_gram=canonical_products(self.spin_gram),
             stiffness=canonical_products(self.stiffness),
-            damping=canonical_products(self.damping),
             tip=canonical(self.tip, norm),
             tip_slope=canonical(self.tip_slope, slope),
         )
@@ -177,7 +171,6 @@ def modal_integrals(
     spins = [_spin(turned * turn[:, d], rule.weight * profile(name, rule.eta)) for d, name in enumerate(SPINS)]
     spin_mass, spin, spin_gram = (np.stack(rows) for rows in zip(*spins))
     gram = moved.T @ (g[:, None] * moved)
-    masses = np.where(np.outer(torsion, torsion), spin_gram[0], gram)  # of each field by itself, twist in spin_gram[0]
     stiffness = _stiffness(fields, strain, rule, profile)
     tip, tip_slope = (_columns(fields, Rule(np.ones(1), np.ones(1)), kind)[0] for kind in ("value", "slope"))
     return ModalIntegrals(
@@ -193,7 +186,6 @@ def modal_integrals(
         spin=spin.T,
         spin_gram=spin_gram,
         stiffness=stiffness,
-        damping=_damping(fields, stiffness, masses, tip, tip_slope),
         tip=tip,
         tip_slope=tip_slope,
         fields=tuple(fields),
@@ -232,13 +224,3 @@ def loaded_mass(f: Field, gamma: Array, tip: Array, tip_slope: Array) -> Array:
     """Mass of one field with its boundary load, from its own block of the Gram matrix and its tip values."""
     ends = np.vstack([tip, tip_slope])
     return np.asarray(gamma + ends.T @ f.load.matrix @ ends)
-
-
-def _damping(fields: Sequence[Field], K: Array, gamma: Array, tip: Array, tip_slope: Array) -> Array:
-    C = np.zeros_like(K)
-    for f, block in zip(fields, blocks(fields)):
-        mass = loaded_mass(f, gamma[block, block], tip[block], tip_slope[block])
-        if mass.any():  # torsion of a tapered beam without polar inertia has none, and then no damping either
-            values, Phi = eigenpairs(K[block, block], mass)
-            C[block, block] = mass @ (Phi * np.sqrt(values)) @ Phi.T @ mass
-    return C

@@ -72,7 +72,7 @@ class LinkShapes:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """What fixed the shapes (or their damping) besides their number: the tip load and what its ratios are made of.
+        """What fixed the shapes besides their number: the tip load and what its ratios are made of.
 
         Empty when no boundary load enters: then the integrals hold for any length, density and stiffness.
         """
@@ -91,7 +91,7 @@ class LinkShapes:
         )
 
     def frequencies(self, properties: Any) -> Array:
-        """Natural frequencies in rad/s of the clamped (or pinned) link with its boundary load, rising in each field.
+        """Natural frequencies in rad/s of the link with its boundary load, joint held, rising in each field.
 
         Modes of a uniform beam give the exact roots; tapered beams, elements and sections with rotary inertia the
         eigenvalues of stiffness and mass over the link's own shapes.

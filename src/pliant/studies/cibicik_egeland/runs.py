@@ -171,5 +171,6 @@ def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
 
 def spin(speed: float) -> Result:
     """Beam of [ZZZ] spun up by dual screws, which have no stiffening."""
-    model = load("spin-up").replace({"links.arm.shapes": Shapes(bending_y=2)}).model("dual-screw")
+    shapes = Shapes(boundary="clamped-free", bending_y=2)
+    model = load("spin-up").replace({"links.arm.shapes": shapes}).model("dual-screw")
     return spin_up(model, speed, 60.0)
