@@ -3,6 +3,7 @@ a limit, or at it and moving out, and the limit is named."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ LOWER, UPPER = -0.4, 0.7
 UP, DOWN = "fore at its upper limit", "fore at its lower limit"
 
 
+@cache
 def arm() -> pliant.Model:
     """Limits on the second joint; no gravity, so that a joint at rest stays there."""
     limits = {"lower": LOWER, "upper": UPPER}
@@ -86,10 +88,9 @@ def test_a_prescribed_joint_ends_at_its_limit() -> None:
 
 def test_ends_of_travel_follow_the_same_rule() -> None:
     """A sliding beam at the end of its travel and moving out: the run breaks down at once, the batch ends the arm."""
-    model = pliant.load("rrp").model()
-    inner, _ = next(iter(model.chain.travels().values()))
-    robot = pliant.load("rrp").replace({"links.slide.joint.limits": None})
-    model = robot.model()
+    beam = pliant.Beam(slides=True, length=0.5, total_length=1.2, mass_per_length=2.1, EI_y=70.0, EI_z=160.0)
+    link = Link(name="slide", joint=Joint(type="prismatic", axis=(1, 0, 0)), beam=beam)
+    model = Robot(name="slide", gravity=(0, 0, 0), links=[link]).model()
     inner, _ = next(iter(model.chain.travels().values()))
     start: dict[str, Any] = {"q0": {"slide": inner}, "qd0": {"slide": -0.1}}
     with pytest.raises(SimulationError, match=r"slide at the inner end of its travel at t = 0 s"):

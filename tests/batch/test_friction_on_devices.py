@@ -9,7 +9,7 @@ from arms import unequal_two_link
 from pliant import Friction, simulate_batch
 
 
-@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+@pytest.mark.parametrize("method", ["rk4", pytest.param("dopri5", marks=pytest.mark.full)])
 def test_a_device_holds_and_slides_as_packs_do(device, method: str) -> None:
     friction = {"links.upper.joint.friction": Friction(coulomb=30.0, coulomb_speed=0.3, bristle=1e-3)}
     limits = {"links.fore.joint.limits": {"lower": -0.6}}

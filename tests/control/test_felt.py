@@ -42,6 +42,10 @@ SURROUNDINGS: dict[str, dict[str, Any]] = {
 }
 
 
+QUICK = ("shaken", "all")
+AROUND = [name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in SURROUNDINGS]
+
+
 class Integrating(Controller):
     """Integrates three readings; a thousandth of their sum acts on the second joint, so that the run tells it."""
 
@@ -111,7 +115,7 @@ def _about(axis: int, angle: float) -> np.ndarray:
     return R
 
 
-@pytest.mark.parametrize("around", SURROUNDINGS)
+@pytest.mark.parametrize("around", ["pushed", *AROUND[1:]])
 def test_in_a_continuous_loop(around: str) -> None:
     given = SURROUNDINGS[around]
     model = unequal_two_link().model()
@@ -126,7 +130,7 @@ def test_in_a_continuous_loop(around: str) -> None:
     assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("around", SURROUNDINGS)
+@pytest.mark.parametrize("around", AROUND)
 def test_in_a_sampled_loop(around: str) -> None:
     """Numbers instead of expressions; parameters are those of the run."""
     given = SURROUNDINGS[around]
@@ -153,7 +157,7 @@ def feedback(**options: Any) -> OutputFeedback:
     return OutputFeedback(LQR([0.2, -0.4], 1.0, 0.1), Observer([0.2, -0.4], sensors), **options)
 
 
-@pytest.mark.parametrize("limit", [None, 15.0])
+@pytest.mark.parametrize("limit", [pytest.param(None, marks=pytest.mark.full), 15.0])
 def test_the_filter_of_an_observer_gets_it(limit: float | None) -> None:
     """The rate of the estimate holds the reading: under loads, beside other torques, where the torque is clipped."""
     model = unequal_two_link().model()
@@ -180,6 +184,7 @@ def test_the_filter_of_an_observer_gets_it(limit: float | None) -> None:
         assert np.abs(tau).max() > limit
 
 
+@pytest.mark.full
 def test_an_observed_arm_under_a_load_runs_alike_in_a_batch_and_a_scenario() -> None:
     model = unequal_two_link().model()
     start = model.equilibrium([0.2, -0.4])
@@ -205,7 +210,7 @@ def test_an_observed_arm_under_a_load_runs_alike_in_a_batch_and_a_scenario() -> 
     assert np.abs(scenario.run().q - run.q).max() < 1e-12
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.015])
+@pytest.mark.parametrize("delay", [pytest.param(0.0, marks=pytest.mark.full), 0.015])
 def test_a_sampled_observer_feels_what_acted_until_the_sample(delay: float, monkeypatch: Any) -> None:
     """Also late torques: the first reading is of the arm that is held, the next of what has acted meanwhile."""
     model = unequal_two_link().model()

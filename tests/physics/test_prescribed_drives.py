@@ -93,7 +93,10 @@ def paths() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("names", [("boom",), ("boom.motor",), ("boom", "boom.motor"), ("boom", "fore")])
+CHOSEN = [("boom.motor",), ("boom", "boom.motor"), ("boom", "fore")]
+
+
+@pytest.mark.parametrize("names", [("boom",), *(pytest.param(names, marks=pytest.mark.full) for names in CHOSEN)])
 def test_energy_and_torque_of_an_unequal_arm(names: tuple[str, ...]) -> None:
     """By energies alone: inverse dynamics of `lagrange` on the accelerations of a run with `denoc`."""
     model = unequal_arm().model()

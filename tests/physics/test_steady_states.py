@@ -5,8 +5,10 @@ governor with a spring."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -52,23 +54,18 @@ WRIGHT = {1.0: (3.6817, 22.1810, 61.8418), 12.0: (13.1702, 37.6031, 79.6145)}
 """Flapping frequencies over sqrt(EI / mu L^4) of a clamped beam, hub of no radius, by spin rate in the same unit."""
 
 
-@pytest.mark.parametrize("spin", WRIGHT)
-def test_rotating_beam_of_wright(spin: float) -> None:
-    """Both planes; in the plane of rotation squares are less by that of the spin."""
-    model = unequal_beam(Shapes(bending_y=7, bending_z=7), PLAIN).model(stiffening=True)
-    flapping = np.array(WRIGHT[spin])
-    for EI, bends in ((EI_Y, "bending_z"), (EI_Z, "bending_y")):
-        unit = np.sqrt(EI / (MU * L**4))
-        system = model.linearize(np.zeros(model.n), {"arm": spin * unit}, joints="locked")
-        assert system.A.shape == (28, 28)
-        found = 2 * np.pi * model.frequencies(rates={"arm": spin * unit}) / unit
-        expected = flapping if bends == "bending_z" else np.sqrt(flapping**2 - spin**2)
-        for number in expected:
-            assert np.abs(found / number - 1).min() < 1e-3
-        poles = np.linalg.eigvals(system.A)
-        assert np.sort(poles.imag[poles.imag > 0]) / (2 * np.pi) == pytest.approx(
-            model.frequencies(rates={"arm": spin * unit}), rel=1e-8
-        )
+@pytest.mark.parametrize("spin", [pytest.param(1.0, marks=pytest.mark.full), 12.0])
+@pytest.mark.parametrize("plane", ["bending_y", "bending_z"])
+def test_rotating_beam_of_wright(plane: str, spin: float) -> None:
+    """Out of the plane of rotation, and in it, where squares are less by that of the spin."""
+    model = unequal_beam(Shapes(**{plane: 4}), PLAIN).model(stiffening=True)
+    unit = np.sqrt((EI_Y if plane == "bending_z" else EI_Z) / (MU * L**4))
+    rates = {"arm": spin * unit}
+    found = 2 * np.pi * model.frequencies(rates=rates)
+    flapping = np.sqrt((found / unit) ** 2 + (spin**2 if plane == "bending_y" else 0.0))
+    assert flapping[:2] == pytest.approx(WRIGHT[spin][:2], rel=2e-3)  # with seven shapes three to 1e-4
+    poles = np.linalg.eigvals(model.linearize(np.zeros(model.n), rates, joints="locked").A)
+    assert np.sort(poles.imag[poles.imag > 0]) == pytest.approx(found, rel=1e-8)
 
 
 @pytest.mark.parametrize("rate", [5.0, 15.0, 30.0])
@@ -142,10 +139,14 @@ def test_an_arm_in_steady_spin_stays_there() -> None:
 # ------------------------------------------------------------------------------------------------ follower loads
 
 
+@cache
+def column() -> pliant.Model:
+    return unequal_beam(Shapes(bending_y=4), PLAIN).model(stiffening=True)
+
+
 def beck(load: float) -> tuple[pliant.Model, list[Wrench]]:
     """A clamped column under a compressive force that follows its tip, in units of EI / L^2."""
-    model = unequal_beam(Shapes(bending_y=6), PLAIN).model(stiffening=True)
-    return model, [Wrench(force=(-load * EI_Z / L**2, 0.0, 0.0), axes="section")]
+    return column(), [Wrench(force=(-load * EI_Z / L**2, 0.0, 0.0), axes="section")]
 
 
 @pytest.mark.parametrize(("load", "flutters"), [(19.9, False), (20.2, True)])
@@ -166,8 +167,8 @@ def test_the_message_for_follower_loads_points_to_what_works() -> None:
     model, loads = beck(5.0)
     with pytest.raises(ModelError, match=r"model\.frequencies\(q, loads=loads\) or model\.linearize\(q, loads=loads\)"):
         model.modes(loads=loads)
-    assert model.frequencies(np.zeros(model.n), loads=loads).shape == (6,)
-    assert model.linearize(np.zeros(model.n), loads=loads).A.shape == (14, 14)
+    assert model.frequencies(np.zeros(model.n), loads=loads).shape == (4,)
+    assert model.linearize(np.zeros(model.n), loads=loads).A.shape == (10, 10)
 
 
 def test_linearize_under_loads_predicts_a_run() -> None:
@@ -179,9 +180,15 @@ def test_linearize_under_loads_predicts_a_run() -> None:
     reference = unequal_arm().model(formulation="lagrange")
     tau = model.holding_torque(q, loads)
 
+    state, e = ca.SX.sym("x", 2 * model.n), reference.equations
+    half = state[: model.n], state[model.n :]
+    force = ca.mtimes(e.chain.actuation(), ca.DM(tau)) + sum(
+        load.expression(e.chain, ca.SX(0), *half) for load in loads
+    )
+    accelerations = ca.Function("f", [state], [e.accelerations(*half, force)])
+
     def rates(x: np.ndarray) -> np.ndarray:
-        run = pliant.simulate(reference, 1e-9, x[: model.n], x[model.n :], torque=tau, loads=loads, output_step=1e-9)
-        return np.concatenate([x[model.n :], run.qdd[0]])
+        return np.concatenate([x[model.n :], np.array(accelerations(x)).ravel()])
 
     x = np.concatenate([q, np.zeros(model.n)])
     assert np.abs(rates(x)).max() < 1e-8
@@ -193,6 +200,7 @@ def test_linearize_under_loads_predicts_a_run() -> None:
         assert np.abs(slope - system.A @ d).max() < 1e-6 * np.abs(slope).max()
 
 
+@pytest.mark.full
 def test_locked_joints_are_no_part_of_the_linear_system() -> None:
     model = unequal_arm().model()
     q = model.equilibrium([0.3, -0.5, 0.1])
