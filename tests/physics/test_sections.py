@@ -214,12 +214,22 @@ def test_an_offset_is_a_massless_link_before_the_beam() -> None:
         assert ours.energy(q, qd).total == pytest.approx(theirs.energy(q, qd).total)
 
 
-def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged() -> None:
+@pytest.mark.parametrize("slides", [False, True])
+def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged(slides: bool) -> None:
     upright = Section(shape="rectangle", width=0.01, height=0.03)
     flat = Section(shape="rectangle", width=0.03, height=0.01, rotation="90 deg")
-    models = [cantilever(section, gravity=(0, 0, -9.81)).model() for section in (upright, flat)]
-    tips = [model.tip_pose(model.equilibrium(np.zeros(1)))[:3, 3] for model in models]
-    assert tips[1] == pytest.approx(tips[0], abs=1e-12)
+    hub = Lump(mass=0.3, com=(0.0, 0.05, 0.02), inertia=(0.01, 0.02, 0.02))
+    joint = Joint(type="prismatic", axis=(1, 0, 0), hub=hub) if slides else Joint(hub=hub)
+    length = {"length": 1.0, "total_length": 1.3, "slides": True} if slides else {"length": 1.0}
+    models = []
+    for section in (upright, flat):
+        beam = Beam(material="steel", section=section, **length)
+        tip = Lump(mass=0.2, com=(0.0, 0.03, 0.05))
+        link = Link(name="arm", joint=joint, beam=beam, shapes=Shapes(bending_y=1, bending_z=1), tip=tip)
+        models.append(Robot(name="one", links=[link]).model())
+    states = [model.equilibrium([0.9]) for model in models]
+    assert models[1].tip_pose(states[1]) == pytest.approx(models[0].tip_pose(states[0]), abs=1e-12)
+    assert models[1].frequencies(states[1]) == pytest.approx(models[0].frequencies(states[0]), rel=1e-9)
 
 
 def test_what_cannot_be_turned_or_varied() -> None:
