@@ -206,6 +206,15 @@ def test_shear_centre_of_a_slit_tube() -> None:
     assert pytest.approx(2 * np.pi * 0.04**3 / 3, rel=0.015) == moments.J  # chords are thinner, and two ends are free
 
 
+def test_shear_centre_of_a_half_disc() -> None:
+    """8 a / 5 pi from the middle of the straight side (Timoshenko and Goodier, no lateral contraction)."""
+    angle = np.linspace(-np.pi / 2, np.pi / 2, 61)
+    section = polygon(np.column_stack([np.cos(angle), np.sin(angle)]))
+    e_y, e_z = area_moments(section).shear_centre
+    assert e_y == pytest.approx(8 / (5 * np.pi) - 4 / (3 * np.pi), abs=1e-3)
+    assert e_z == 0.0
+
+
 def test_principal_axes_of_an_angle() -> None:
     """Moments about the principal axes and their angle from those about the drawn ones, by rectangles."""
     b, h, t = 0.1, 0.06, 0.008

@@ -329,9 +329,9 @@ class LinearBeam:
             eps=ca.densify(ca.DM(I.axis.T) * ca.repmat(eps.T, 3, 1)), H=H, gram=ca.densify(gram * same + spin_gram),
             spin=ca.densify(spin), N=N, P=P, b_beta=ca.SX(k, 1),
         )  # fmt: skip
-        return moments if all(map(is_zero, self.data.offset)) else moments.shifted(self._axis(0.0), cd)
+        return moments if all(map(is_zero, self.data.offset)) else moments.shifted(self.undeformed(0.0), cd)
 
-    def _axis(self, eta: float) -> SX:
+    def undeformed(self, eta: float) -> SX:
         """(3,) place of the undeformed axis."""
         return ca.SX(ca.vertcat(eta * self.data.length, *self.data.offset))
 
@@ -376,7 +376,7 @@ class LinearBeam:
         R, A = ROTATIONS[self.rotation](theta)
         W = ca.mtimes(A, turn)
         w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if self.rotation == "exact" else ca.SX.zeros(3)
-        p = self._axis(1.0) + ca.mtimes(J, c)
+        p = self.undeformed(1.0) + ca.mtimes(J, c)
         return TipMap(compose(R, self.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
 
     def stiffness(self) -> SX:
@@ -405,7 +405,7 @@ class LinearBeam:
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         values, slopes = self.station(eta)
-        r = self._axis(eta) + ca.mtimes(self.shift_columns(values), c)
+        r = self.undeformed(eta) + ca.mtimes(self.shift_columns(values), c)
         return r, ca.mtimes(self.turn_columns(values, slopes), c)
 
     mass_point = point

@@ -144,7 +144,7 @@ def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
         return tip.R, Shape(ca.SX(3, 1), Dual.of(tip.p), ca.SX(3, 0), ca.SX(3, 0))
     I, tip = body.integrals, body.integrals.tip.tolist()
     turn, shift = body.turn_columns(tip, I.tip_slope.tolist()), body.shift_columns(tip)
-    return body.end_rotation, _bend(turn, shift, ca.SX(ca.DM([1, 0, 0])) * body.data.length, c)
+    return body.end_rotation, _bend(turn, shift, body.undeformed(1.0), c)
 
 
 def station_shape(body: Body, c: SX, eta: float) -> Shape:

@@ -35,9 +35,9 @@ INWARDS = 0.3
 """Sine of the angle at which a corner that looks inwards counts as one; less is a curve in pieces."""
 NOTHING = 1e-9
 """Of the section's size: what counts as no length."""
-CENTRED = 1e-4
-"""Of the section's size: a shear centre as near to the centroid is there; meshes of symmetric sections are not
-symmetric and leave 5e-6."""
+CENTRED = 1e-3
+"""Of the section's size: a shear centre as near to the centroid is there. Meshes of symmetric sections are not
+symmetric and leave 5e-6, of curves in many pieces 3e-4."""
 _MIDDLES = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]])  # degree 2, weights 1/3
 _CUBIC = np.array([[1, 1, 1], [1.8, 0.6, 0.6], [0.6, 1.8, 0.6], [0.6, 0.6, 1.8]]) / 3  # degree 3
 _CUBIC_WEIGHTS = np.array([-27.0, 25.0, 25.0, 25.0]) / 48
