@@ -115,6 +115,8 @@ def test_loads_beside_the_axis_and_links_beyond() -> None:
     found = held(model)
     np.testing.assert_allclose(-found.real / np.abs(found), ZETA, rtol=1e-9)
     np.testing.assert_allclose(model.damping_ratios(), ZETA, rtol=1e-9)
+    carried = robot.model_copy(update={"links": (outer, inner)})  # the same beam as the last link: less lies beyond it
+    np.testing.assert_allclose(carried.model().damping_ratios(), ZETA, rtol=1e-9)
     turned = held(model, np.array([0.3, 2.0, 0, 0, 0, 0, 0]))
     assert (
         np.abs(-turned.real / np.abs(turned) - ZETA).max() > 1e-3
