@@ -28,12 +28,13 @@ def unequal_beam(shapes: Shapes, beam: Beam = UNEQUAL, **link: Any) -> Robot:
 
 def unequal_two_link() -> Robot:
     """The bundled two-link arm with nothing in it equal: it stands in for that one, name by name."""
+    shapes = Shapes(boundary="clamped-free", bending_y=1)
     upper = Link(
-        name="upper", beam=Beam(length=1.2, mass_per_length=4.0, EI_y=600.0, EI_z=1400.0), shapes=Shapes(bending_y=1),
+        name="upper", beam=Beam(length=1.2, mass_per_length=4.0, EI_y=600.0, EI_z=1400.0), shapes=shapes,
         joint=Joint(hub=Lump(mass=0.2, inertia=(0.01, 0.02, 0.03))), tip=Lump(mass=0.4, com=(0.03, 0.02, 0.0)),
     )  # fmt: skip
     fore = Link(
-        name="fore", beam=Beam(length=0.85, mass_per_length=5.5, EI_y=1500.0, EI_z=900.0), shapes=Shapes(bending_y=1),
+        name="fore", beam=Beam(length=0.85, mass_per_length=5.5, EI_y=1500.0, EI_z=900.0), shapes=shapes,
         joint=Joint(origin=Origin(xyz=(0.05, -0.02, 0.0), rpy=(0.0, 0.0, 0.2))),
     )  # fmt: skip
     return Robot(name="unequal two-link arm", gravity=(0.0, -9.81, 0.0), links=[upper, fore])
@@ -165,7 +166,7 @@ def _shapes(rng: np.random.Generator, elements: bool, damping: bool, bending_onl
     return Shapes(
         bending_y=max(y, 1), bending_z=z, torsion=0 if bending_only else t, axial=0 if bending_only else a,
         damping=ratio,
-        **({"boundary": "clamped-mass", "tip_load": "auto"} if rng.random() < 0.4 else {}),
+        **({"boundary": "clamped-mass", "tip_load": "auto"} if rng.random() < 0.4 else {"boundary": "clamped-free"}),
     )  # fmt: skip
 
 

@@ -138,9 +138,8 @@ def test_parameters_equal_rebuilt_robots() -> None:
     assert np.array_equal(
         model.forward_dynamics(q, qd, tau), model.forward_dynamics(q, qd, tau, model.nominal_parameters)
     )
-    free = {
-        f"links.{link.name}.shapes": {"bending_y": 1, "bending_z": 1} for link in robot.links if link.shapes is not None
-    }
+    bare = {"boundary": "clamped-free", "bending_y": 1, "bending_z": 1}
+    free = {f"links.{link.name}.shapes": bare for link in robot.links if link.shapes is not None}
     robot = robot.replace(free)  # clamped-free shapes do not depend on any parameter
     model = robot.model(parameters=paths)
     q, qd, tau = random_state(robot, model.n, model.n_joints, 1)

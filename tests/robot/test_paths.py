@@ -37,7 +37,7 @@ def test_replace(robot: Robot) -> None:
     )
     assert parts.payload.mass == 5
     assert parts.links[0].shapes is None
-    assert parts.links[1].shapes == Shapes(bending_y=3, bending_z=3, axial=3)
+    assert parts.links[1].shapes == Shapes(boundary="clamped-free", bending_y=3, bending_z=3, axial=3)
 
 
 @pytest.mark.parametrize(

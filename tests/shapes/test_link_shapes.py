@@ -132,7 +132,7 @@ def test_scalar_inertia_serves_both_planes_and_leaves_torsion_free():
 
 
 def test_load_does_not_touch_clamped_free_shapes():
-    free = link({"bending_y": 2})
+    free = link({"boundary": "clamped-free", "bending_y": 2})
     np.testing.assert_array_equal(link_shapes(free, TipLoad(mass=5)).evaluate([0.4]), link_shapes(free).evaluate([0.4]))
 
 

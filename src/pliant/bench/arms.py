@@ -19,7 +19,9 @@ def arm(links: int, modes: int = 0) -> Robot:
         joint = Joint(origin=Origin(rpy=("pi/2", 0, 0)) if k % 2 and links > 2 else Origin())
         if modes:
             beam = Beam(length=1.0, mass_per_length=5.0, EI_y=1e3, EI_z=1e3)
-            made.append(Link(name=f"link{k}", joint=joint, beam=beam, shapes=Shapes(bending_y=modes)))
+            made.append(
+                Link(name=f"link{k}", joint=joint, beam=beam, shapes=Shapes(boundary="clamped-free", bending_y=modes))
+            )
         else:
             body = RigidBody(mass=5.0, com=(0.5, 0, 0), inertia=(0.01, 0.42, 0.42), tip=(1, 0, 0))
             made.append(Link(name=f"link{k}", joint=joint, rigid=body))

@@ -75,7 +75,7 @@ def _row(row: FrequencyRow) -> dict[str, Any]:
 
 def _show_link(robot: Robot, name: str, rows: tuple[FrequencyRow, ...]) -> None:
     shapes = robot.link(name).shapes
-    boundary = "" if shapes is None else f", {shapes.boundary}, described by {shapes.method}"
+    boundary = "" if shapes is None else f", {shapes.boundary or 'clamped'}, described by {shapes.method}"
     head = ("field", "number", "modes Hz", "rad/s", "elements Hz", "rad/s", "difference")
     cells = [
         (

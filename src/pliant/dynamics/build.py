@@ -111,7 +111,10 @@ def shapes_that_change(robot: Robot, path: str) -> list[str]:
 
 
 def _is_auto(link: Any) -> bool:
-    return link.shapes is not None and link.shapes.tip_load in ("auto", "track")
+    """Whether the load beyond shapes the functions: asked for, or by default of modes on a beam of fixed length."""
+    if link.shapes is None or link.shapes.boundary is None:
+        return link.shapes is not None and link.shapes.method == "modes" and not link.beam.slides
+    return link.shapes.tip_load in ("auto", "track")
 
 
 def _beyond_tips(robot: Any) -> list[Inertia]:

@@ -97,7 +97,9 @@ TipLoadOrAuto = Annotated[
 class Shapes(Description):
     """Shape functions of one beam.
 
-    With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch. `damping` is
+    With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch. Without a
+    `boundary` modes are those of a clamped beam with all that lies beyond it lumped at its tip at q = 0, as the robot
+    is described; numbers that are parameters of a model do not change them. `damping` is
     the ratio of every mode of the link, root held and all beyond it lumped at its tip; `rayleigh` adds alpha times its
     mass and beta times its stiffness; `kelvin_voigt` is the time of a material with stress E (strain + time strain
     rate), which works like beta.
@@ -111,7 +113,9 @@ class Shapes(Description):
     """
 
     method: ShapeMethod = Field("modes", description="modes, or finite elements")
-    boundary: BoundaryName = Field("clamped-free", description="of the modes, at root and tip")
+    boundary: BoundaryName | None = Field(
+        None, description="of the modes, at root and tip; default: clamped, loaded by what lies beyond this link"
+    )
     bending_y: Count = Field(0, description="shapes along y")
     bending_z: Count = Field(0, description="shapes along z")
     torsion: Count = Field(0, description="shapes about x")

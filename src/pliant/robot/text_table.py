@@ -87,4 +87,4 @@ def _shapes(shapes: Shapes | None) -> str:
         reduced = f" reduced to {shapes.reduce} each" if shapes.reduce is not None else ""
         return f"{shapes.count} elements ({', '.join(name for name in FIELDS if getattr(shapes, name))}){reduced}"
     counts = ", ".join(f"{getattr(shapes, name)} {name}" for name in FIELDS if getattr(shapes, name))
-    return f"{counts}, {shapes.boundary}"
+    return f"{counts}, {shapes.boundary or 'clamped'}"

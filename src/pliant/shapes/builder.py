@@ -67,6 +67,8 @@ def _own_request(link: Any, name: FieldName) -> Request:
 
 def _boundary_load(link: Any, tip_load: Any) -> Any:
     """The TipLoad that shapes the functions, None for a free tip."""
+    if link.shapes.boundary is None:
+        return tip_load
     if link.shapes.boundary != "clamped-mass":
         return None
     load = link.shapes.tip_load if tip_load is None else tip_load
@@ -80,7 +82,7 @@ def _boundary_load(link: Any, tip_load: Any) -> Any:
 
 def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
     """The boundary load as one field sees it, in units of the scalar density of the beam."""
-    if tip is None:
+    if tip is None or not (tip.mass or np.any(tip.inertia)):
         return FREE
     L, mu = beam.length, beam.mass_per_length
     J = tip.inertia if np.ndim(tip.inertia) else (0.0, tip.inertia, tip.inertia)

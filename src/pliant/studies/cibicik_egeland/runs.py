@@ -200,7 +200,9 @@ def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
 
 def spin(speed: float) -> Result:
     """Beam of [ZZZ] spun up by dual screws, which have no stiffening."""
-    model = load("spin-up").replace({"links.arm.shapes": Shapes(bending_y=2)}).model("dual-screw")
+    model = (
+        load("spin-up").replace({"links.arm.shapes": Shapes(boundary="clamped-free", bending_y=2)}).model("dual-screw")
+    )
     T = 15.0
 
     def angle(t: Any) -> Any:

@@ -160,7 +160,9 @@ def spinning(
     """The beam at one order of coupling, turning about `axis`, with a tip mass if wanted."""
     stiffening, usual = ORDERS[order]
     plane = "bending_z" if axis[1] else "bending_y"
-    robot = load("spin-up").replace({"links.arm.joint.axis": axis, "links.arm.shapes": Shapes(**{plane: MODES})})
+    robot = load("spin-up").replace(
+        {"links.arm.joint.axis": axis, "links.arm.shapes": Shapes(**{"boundary": "clamped-free", plane: MODES})}
+    )
     robot = robot.replace({"links.arm.tip.mass": tip}) if tip else robot
     return robot.model(formulation or usual, stiffening=stiffening)
 
@@ -188,10 +190,10 @@ def _other_beams(runs: Runs, quick: bool) -> None:
     runs.extra["spin about y"] = spin_up(spinning("high", (0, 1, 0)), speed, SPIN)
     runs.extra["spin with tip mass"] = spin_up(spinning("high", tip=0.2), speed, SPIN)
     if not quick:
-        robot = load("spin-up").replace({"links.arm.shapes": Shapes(bending_y=2, axial=3)})
+        robot = load("spin-up").replace({"links.arm.shapes": Shapes(boundary="clamped-free", bending_y=2, axial=3)})
         runs.extra["stretching beam"] = spin_up(robot.model(stiffening=True), 8.0, 20.0)
         beam = Beam(length=10.0, mass_per_length=1.2, EI_y=1.4e4, EI_z=1.4e4, EA=2.8e7)
-        link = Link(name="arm", beam=beam, shapes=Shapes(bending_y=2, axial=3))
+        link = Link(name="arm", beam=beam, shapes=Shapes(boundary="clamped-free", bending_y=2, axial=3))
         literature = Robot(name="beam of Simo and Vu-Quoc", gravity=(0, 0, 0), links=[link])
         runs.extra["literature beam"] = spin_up(literature.model(stiffening=True), 6.0, 20.0)
 
@@ -201,7 +203,7 @@ def _other_beams(runs: Runs, quick: bool) -> None:
 
 def arm(shapes: int) -> Robot:
     """Canadarm2 with some shapes of each kind in both booms."""
-    chosen = Shapes(bending_y=shapes, bending_z=shapes, torsion=shapes, axial=shapes)
+    chosen = Shapes(boundary="clamped-free", bending_y=shapes, bending_z=shapes, torsion=shapes, axial=shapes)
     return load("canadarm2").replace({f"links.{boom}.shapes": chosen for boom in BOOMS})
 
 

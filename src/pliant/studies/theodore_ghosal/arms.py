@@ -9,7 +9,10 @@ from pliant.robot import Beam, Joint, Limits, Link, Lump, Origin, RigidBody, Rob
 EI, RHO_A, LINK_3, PAYLOAD = 1165.4916, 0.331, 0.4303, 0.0828
 BEAM = Beam(length=1.0, mass_per_length=RHO_A, EI_y=EI, EI_z=EI)
 SLIDING = Beam(length=1.0, mass_per_length=RHO_A, EI_y=EI, EI_z=EI, slides=True, total_length=1.3)
-PLANAR = {"modes": Shapes(bending_y=2), "elements": Shapes(method="elements", count=2, bending_y=True)}
+PLANAR = {
+    "modes": Shapes(boundary="clamped-free", bending_y=2),
+    "elements": Shapes(method="elements", count=2, bending_y=True),
+}
 _SHAPES = ("links.boom.shapes", "links.slide.shapes")
 
 

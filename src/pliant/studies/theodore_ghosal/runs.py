@@ -245,7 +245,7 @@ def prescribed(robot: Robot) -> Result:
 
 
 def _overestimate(runs: Runs) -> None:
-    link = single(Shapes(bending_y=2), 0.05)
+    link = single(Shapes(boundary="clamped-free", bending_y=2), 0.05)
     model = link.model()
     runs.overestimated = {
         "arm": overestimation(runs.run("modes").model, GOAL, **GAINS),
