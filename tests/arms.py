@@ -166,7 +166,7 @@ def _shapes(rng: np.random.Generator, elements: bool, damping: bool, bending_onl
     return Shapes(
         bending_y=max(y, 1), bending_z=z, torsion=0 if bending_only else t, axial=0 if bending_only else a,
         damping=ratio,
-        **({"boundary": "clamped-mass", "tip_load": "auto"} if rng.random() < 0.4 else {}),
+        **({"boundary": "clamped-mass", "tip_load": "auto"} if rng.random() < 0.4 else {"boundary": "clamped-free"}),
     )  # fmt: skip
 
 

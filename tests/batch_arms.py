@@ -23,9 +23,10 @@ def two_links(limits: Limits | None = None) -> Robot:
 def spatial() -> Robot:
     """Two links at right angles, bending in both planes."""
     beam = Beam(length=0.8, mass_per_length=3.0, EI_y=200, EI_z=300, GJ=100, EA=1e5, polar_inertia=0.01)
-    first = Link(name="upper", joint=Joint(), beam=beam, shapes=Shapes(bending_y=1, bending_z=1))
+    both, one = (Shapes(boundary="clamped-free", bending_y=1, bending_z=count) for count in (1, 0))
     turned = Joint(origin=Origin(rpy=(np.pi / 2, 0, 0)))
-    return Robot(name="spatial", links=[first, Link(name="fore", joint=turned, beam=beam, shapes=Shapes(bending_y=1))])
+    links = [Link(name="upper", beam=beam, shapes=both), Link(name="fore", joint=turned, beam=beam, shapes=one)]
+    return Robot(name="spatial", links=links)
 
 
 def starts(model, arms: int, seed: int = 0) -> np.ndarray:

@@ -206,7 +206,7 @@ MASS, PLACE = 1.7, (0.2, -0.1, 0.3)
 
 
 def arm(hub: Lump | None = None, tip: Lump | None = None) -> Robot:
-    shapes = Shapes(bending_y=2, bending_z=1, torsion=1)
+    shapes = Shapes(boundary="clamped-free", bending_y=2, bending_z=1, torsion=1)
     beam = Beam(length=1.2, mass_per_length=2.0, EI_y=100, EI_z=120, GJ=80, EA=1e5, polar_inertia=0.02)
     first = Link(name="first", joint=Joint(origin=Origin(rpy=(0.3, 0.2, 0.1))), beam=beam, shapes=shapes)
     joint = Joint(axis=(0, 1, 0), origin=Origin(xyz=(0.1, 0.2, 0.0)), hub=hub or Lump())

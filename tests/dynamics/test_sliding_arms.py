@@ -56,7 +56,8 @@ def neighbours() -> list[Link]:
     beam = Beam(length=0.8, mass_per_length=1.5, EI_z=80.0, polar_inertia=0.01)
     turn = Joint(axis=(0.0, 1.0, 0.0), origin=Origin(xyz=(0.1, 0.0, 0.2), rpy=(0.3, -0.2, 0.5)))
     body = RigidBody(mass=0.8, com=(0.2, 0.01, 0.0), inertia=(0.01, 0.02, 0.03), tip=(0.4, 0.0, 0.1))
-    return [Link(name="first", beam=beam, shapes=Shapes(bending_y=1)), Link(name="last", joint=turn, rigid=body)]
+    first = Link(name="first", beam=beam, shapes=Shapes(boundary="clamped-free", bending_y=1))
+    return [first, Link(name="last", joint=turn, rigid=body)]
 
 
 def sliding_robot(

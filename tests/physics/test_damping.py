@@ -86,7 +86,7 @@ def test_the_ratio_is_delivered_whatever_the_shapes(kind: str, stiffening: Any) 
     np.testing.assert_allclose(-found.real / np.abs(found), ZETA, rtol=1e-9)  # and every other mode of the model
 
 
-@pytest.mark.parametrize("kind", ["clamped-free", "elements", "Craig-Bampton"])
+@pytest.mark.parametrize("kind", ["clamped-free", pytest.param("elements", marks=pytest.mark.full), "Craig-Bampton"])
 def test_logarithmic_decrement_of_a_run(kind: str) -> None:
     """A plucked arm: successive peaks of its end shrink by exp(-2 pi zeta / sqrt(1 - zeta^2))."""
     shapes = Shapes(**KINDS[kind], damping=ZETA)
@@ -139,7 +139,10 @@ def test_the_dampers_stay_when_numbers_change() -> None:
     np.testing.assert_allclose(rebuilt.damping_ratios()[:2], ZETA, rtol=1e-9)  # another arm has dampers of its own
 
 
-@pytest.mark.parametrize("shapes", [{"bending_y": 2}, {"method": "elements", "count": 2, "bending_y": True}])
+@pytest.mark.parametrize(
+    "shapes",
+    [{"bending_y": 2}, pytest.param({"method": "elements", "count": 2, "bending_y": True}, marks=pytest.mark.full)],
+)
 def test_sliding_beams_at_every_length(shapes: dict[str, Any]) -> None:
     """Clamped-free modes and elements under a payload: the ratio at free lengths from 0.1 to 1.4 m."""
     beam = Beam(mass_per_length=2.1, EI_z=160.0, slides=True, total_length=1.5, length=0.9)

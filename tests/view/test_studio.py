@@ -50,14 +50,16 @@ def test_moved_slider_does_not_compile(workshop: Workshop) -> None:
     assert min(took) < 0.5  # 0.02 s on a quiet machine; the least, for a machine that others use as well
 
 
-def test_values_reach_the_run(workshop: Workshop) -> None:
-    """A model that keeps them as inputs gives the run of a robot that has them built in."""
-    choices = replace(PLAIN, stiffness=0.4, payload=0.8, damping=0.02, gravity=0.6, duration=0.5)
+@pytest.mark.parametrize(("stiffness", "payload", "damping"), [(0.4, 0.8, 0.0), (1.0, 0.0, 0.02)])
+def test_values_reach_the_run(workshop: Workshop, stiffness: float, payload: float, damping: float) -> None:
+    """A model that keeps them as inputs gives the run of a robot that has them built in (whose dampers would be others
+    with another stiffness and payload)."""
+    choices = replace(PLAIN, stiffness=stiffness, payload=payload, damping=damping, gravity=0.6, duration=0.5)
+    built_in = {"beam.EI_y": 1000.0 * stiffness, "beam.EI_z": 1000.0 * stiffness, "shapes.damping": damping}
     robot = pliant.load("two-link").replace(
-        {f"links.{link}.{path}": value for link in ("upper", "fore")
-         for path, value in {"beam.EI_y": 400.0, "beam.EI_z": 400.0, "shapes.damping": 0.02}.items()}
-        | {"payload.mass": 0.8, "gravity.1": -9.81 * 0.6}
-    )  # fmt: skip
+        {f"links.{link}.{path}": value for link in ("upper", "fore") for path, value in built_in.items()}
+        | {"payload.mass": payload, "gravity.1": -9.81 * 0.6}
+    )
     direct = pliant.simulate(robot.model(), 0.5)
     run = workshop.run(choices)
     np.testing.assert_allclose(run.result.q[-1], direct.q[-1], atol=1e-7)  # rtol 1e-8, over some 200 steps

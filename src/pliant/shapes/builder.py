@@ -82,7 +82,7 @@ def _boundary_load(link: Any, tip_load: Any) -> Any:
 
 def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
     """The boundary load as one field sees it, in units of the scalar density of the beam."""
-    if tip is None:
+    if tip is None or not (tip.mass or np.any(tip.inertia)):
         return FREE
     L, mu = beam.length, beam.mass_per_length
     J = tip.inertia if np.ndim(tip.inertia) else (0.0, tip.inertia, tip.inertia)
