@@ -38,7 +38,7 @@ FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in (2, 4, 6, 7, 8, 9
 def test_random_arms_on_packs_on_the_gpu_and_one_by_one(device, seed) -> None:
     """Spatial, rigid and flexible mixed, prismatic joints, elastic drives, stiffening, a controller in the loop."""
     robot = random_robot(seed, links=1 + seed % 2, drives=seed % 2 == 1, elements=False)
-    model = robot.model(stiffening=seed % 3 == 1)
+    model = robot.model(stiffening="second-order" if seed % 3 == 1 else False)
     law = PD(kp=20.0, kd=2.0, reference=np.full(model.n_joints, 0.1), gravity="none") if seed % 2 else None
     q0 = starts(model, 3, seed)
     run = {"step": 1e-4, "output_step": 0.005, "controller": law}
@@ -88,7 +88,7 @@ ALLOWED = 2e-3
 def test_single_precision_of_one_evaluation(device, seed) -> None:
     """Random arms of modes: spatial, sliding joints, elastic drives, stiffening, a controller."""
     robot = random_robot(seed, links=1 + seed % 4, drives=seed % 2 == 1, elements=False)
-    model = robot.model(stiffening=seed % 3 == 1 and seed % 4 < 2)
+    model = robot.model(stiffening="second-order" if seed % 3 == 1 and seed % 4 < 2 else False)
     law = PD(kp=20.0, kd=2.0, reference=np.full(model.n_joints, 0.1), gravity="none") if seed % 2 else None
     assert single_error(model, True, law) < ALLOWED
 

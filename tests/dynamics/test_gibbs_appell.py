@@ -81,7 +81,7 @@ def test_agrees_with_lagrange(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_agrees_on_stiffened_maps(seed: int) -> None:
-    check_against_judge(random_robot(seed, links=2), seed, stiffening=True)
+    check_against_judge(random_robot(seed, links=2), seed, stiffening="second-order")
 
 
 @pytest.mark.full

@@ -180,7 +180,7 @@ def test_axial_force_of_a_spinning_beam() -> None:
     """Tension mu w^2 (L^2 - x^2)/2 + m w^2 L, without any axial shape."""
     w, m = 3.0, 0.2
     robot = cantilever(modes(1)).replace({"payload": Lump(mass=m)})
-    model = robot.model(stiffening=True)
+    model = robot.model(stiffening="second-order")
     run = pliant.simulate(model, 0.01, motion={"arm": lambda t: w * t}, method="dop853", output_step=0.005)
     for x in (0.0, 0.8, LENGTH):
         tension = MU * w**2 * (LENGTH**2 - x**2) / 2 + m * w**2 * LENGTH
