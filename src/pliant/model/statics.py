@@ -118,7 +118,8 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
     K, M = model.stiffness(q, loads, p), model.mass_matrix(q, p)
     if not (np.isfinite(K).all() and np.isfinite(M).all()):
         raise PliantError("frequencies: M or K has NaN at this q, expected finite numbers; check the robot's own")
-    scaled = K / np.sqrt(np.outer(np.diag(M), np.diag(M)))
+    size = np.sqrt(np.diag(M))
+    scaled = K / np.outer(size, size)
     if np.abs(scaled - scaled.T).max() > SYMMETRIC * np.abs(scaled).max():
         raise ModelError(
             "loads: a load that follows the arm has no potential, and the arm under it no real modes; "
