@@ -173,7 +173,7 @@ class TipPosition(Sensor):
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """(len(axes), 1) metres."""
-        if not self.axes or any(a not in (0, 1, 2) for a in self.axes):
+        if not len(self.axes) or any(a not in (0, 1, 2) for a in self.axes):
             raise ModelError(f"axes: got {self.axes!r}, expected some of 0, 1, 2")
         *_, last = placements(model.chain, q)
         return ca.SX(last.p_tip[list(self.axes)])

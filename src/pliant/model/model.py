@@ -892,7 +892,7 @@ class Model:
 
     def _extra(self, p: ArrayLike | None) -> tuple[ArrayLike, ...]:
         if not self.parameters:
-            if p is not None and np.size(p):
+            if p is not None and np.size(np.asarray(p, dtype=object)):  # of any form, ragged ones too
                 raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
             return ()
         return (self._nominal if p is None else p,)

@@ -191,7 +191,8 @@ def _finite(K: Array, M: Array) -> tuple[Array, Array]:
 
 def _follows(K: Array, M: Array) -> bool:
     """Whether the stiffness has no potential."""
-    scaled = K / np.sqrt(np.outer(np.diag(M), np.diag(M)))
+    size = np.sqrt(np.diag(M))
+    scaled = K / np.outer(size, size)
     return bool(np.abs(scaled - scaled.T).max() > SYMMETRIC * np.abs(scaled).max())
 
 
