@@ -53,7 +53,7 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
     ("bench/session.py", "os.getloadavg"): 'if hasattr(os, "getloadavg") else None',
     ("bench/first_result.py", "resource"): "except ImportError:  # Windows",
     ("bench/first_result.py", "/proc/self/status"): "if page.exists():",
-    ("batch/store.py", "/proc/meminfo"): "except OSError:\n        pass\n    return None",
+    ("batch/store.py", "/proc/meminfo"): "with suppress(OSError), open(",
     ("cli/doctor.py", "/proc/driver/nvidia/version"): "os.path.exists(",
     ("export/placing.py", "os.rename"): "require_free(target, force)\n    if not target.exists():",
 }

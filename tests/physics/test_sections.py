@@ -133,7 +133,7 @@ OFFSET = (0.03, -0.05)
 
 def skew_arm(section: Section, rotation: float | None = None, offset: tuple[float, float] | None = None) -> Robot:
     """Two links with hubs, tips and axes in all directions."""
-    shapes = Shapes(bending_y=1, bending_z=1, torsion=1, damping=0.01)
+    shapes = Shapes(boundary="clamped-free", bending_y=1, bending_z=1, torsion=1, damping=0.01)
     beam = Beam(
         length=0.8, material="aluminium", rotary="section",
         section=section.model_copy(update={"rotation": rotation, "offset": offset}),
@@ -145,7 +145,7 @@ def skew_arm(section: Section, rotation: float | None = None, offset: tuple[floa
     )  # fmt: skip
     second = Link(
         name="second", joint=Joint(axis=(0.36, 0.48, 0.8), origin=Origin(xyz=(0.05, 0.02, 0.03), rpy=(0.4, -0.3, 0.9))),
-        beam=beam, shapes=Shapes(bending_y=1, bending_z=1),
+        beam=beam, shapes=Shapes(boundary="clamped-free", bending_y=1, bending_z=1),
     )  # fmt: skip
     payload = Lump(mass=0.6, com=(0.03, -0.02, 0.05), inertia=(1e-3, 2e-3, 2.5e-3))
     return Robot(name="skew", gravity=(1.0, -3.0, -9.0), links=[first, second], payload=payload)

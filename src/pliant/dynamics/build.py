@@ -309,6 +309,11 @@ def _beam(
     link: Any, nominal: Any, shapes: LinkShapes, rotation: RotationName, stiffening: bool | StiffeningName
 ) -> Body:
     """The flexible body."""
+    if nominal.shapes.boundary == "pinned" and not isinstance(_turn(link), Identity):
+        raise UnsupportedModel(
+            f"links.{nominal.name}: pinned shapes bend in the plane that the joint turns, and the principal axes of "
+            "this section are turned from it; use boundary: clamped-free"
+        )
     end, properties, data = _end(link), beam_properties(link.beam), _beam_data(link)
     integrals = shapes.integrals_for(properties)
     if not stiffening:
