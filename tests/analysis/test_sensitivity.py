@@ -47,6 +47,7 @@ def differences(robot, quantity, paths=PATHS) -> np.ndarray:
     return np.array([finite_difference(robot, path, quantity) for path in paths]).T
 
 
+@pytest.mark.full
 def test_frequencies_of_a_sliding_arm_without_q() -> None:
     """About its rest state, at the free length of the robot file; joints that nothing holds have no gradient."""
     robot = pliant.load("rrp")

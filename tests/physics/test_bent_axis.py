@@ -144,6 +144,7 @@ def test_frequencies_under_a_load_in_the_stiff_plane(part: float, level: bool | 
     assert found == pytest.approx(lateral_theory(part * BUCKLING), rel=0.015 if level is True else 0.01)
 
 
+@pytest.mark.full
 def test_buckling_loads_of_the_strip() -> None:
     """With its own weight the strip buckles at 12.75 N, without it at 13.56 N: within 1 %."""
     for weight, expected in ((1.0, 12.75), (1e-3, BUCKLING)):
@@ -196,7 +197,7 @@ def test_torsion_of_a_spinning_strip(part: float) -> None:
 
 @pytest.mark.parametrize(
     "formulation",
-    ["denoc", *(pytest.param(name, marks=pytest.mark.full) for name in ("gibbs-appell", "recursive-lagrange"))],
+    [pytest.param(name, marks=pytest.mark.full) for name in ("denoc", "gibbs-appell", "recursive-lagrange")],
 )
 def test_formulations_agree_on_turning_sections(formulation: FormulationName) -> None:
     beam = SPATIAL.model_copy(update={"GJ": 2.0, "polar_inertia": 0.02})
@@ -257,6 +258,7 @@ def tip_path(robot: Robot, level: bool | str) -> np.ndarray:
     return np.array([model.tip_pose(q)[:3, 3] for q in run.q])
 
 
+@pytest.mark.full
 def test_motion_across_the_planes_is_that_of_pieces() -> None:
     """The same elements, rigidly joined: what differs is geometry alone. Without it 2 % of the motion are missed."""
     cut, whole, plain = (

@@ -33,7 +33,7 @@ def clamped_mode(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def test_southwell_coefficients() -> None:
     """One mode: w^2 = w0^2 + c W^2 out of the plane of rotation, and (c - 1) W^2 in it; c by quadrature."""
-    model = unequal_beam(Shapes(bending_y=1, bending_z=1), PLAIN).model(stiffening=True)
+    model = unequal_beam(Shapes(bending_y=1, bending_z=1), PLAIN).model(stiffening="second-order")
     eta, weight = np.polynomial.legendre.leggauss(40)
     eta, weight = (eta + 1) / 2, weight / 2
     value, slope = clamped_mode(eta)
@@ -58,7 +58,7 @@ WRIGHT = {1.0: (3.6817, 22.1810, 61.8418), 12.0: (13.1702, 37.6031, 79.6145)}
 @pytest.mark.parametrize("plane", ["bending_y", "bending_z"])
 def test_rotating_beam_of_wright(plane: str, spin: float) -> None:
     """Out of the plane of rotation, and in it, where squares are less by that of the spin."""
-    model = unequal_beam(Shapes(**{plane: 4}), PLAIN).model(stiffening=True)
+    model = unequal_beam(Shapes(**{plane: 4}), PLAIN).model(stiffening="second-order")
     unit = np.sqrt((EI_Y if plane == "bending_z" else EI_Z) / (MU * L**4))
     rates = {"arm": spin * unit}
     found = 2 * np.pi * model.frequencies(rates=rates)
@@ -141,7 +141,7 @@ def test_an_arm_in_steady_spin_stays_there() -> None:
 
 @cache
 def column() -> pliant.Model:
-    return unequal_beam(Shapes(bending_y=4), PLAIN).model(stiffening=True)
+    return unequal_beam(Shapes(bending_y=4), PLAIN).model(stiffening="second-order")
 
 
 def beck(load: float) -> tuple[pliant.Model, list[Wrench]]:

@@ -31,7 +31,7 @@ def allowed(stiffening: bool | str, peak: float) -> float:
 
 
 @pytest.mark.parametrize(("speed", "T"), CASES)
-@pytest.mark.parametrize("stiffening", [True, "second-order", "first-order"])
+@pytest.mark.parametrize("stiffening", [True, "second-order", pytest.param("first-order", marks=pytest.mark.full)])
 def test_lag_of_the_tip(speed: float, T: float, stiffening: bool | str) -> None:
     mine, theirs = spin_up.pliant_run(speed, T, stiffening), exact(speed, T)
     assert np.abs(mine.angles - theirs.angles).max() < 1e-8  # both follow the prescribed angle

@@ -135,7 +135,7 @@ def test_payload_slider(visitor: Visitor) -> None:
 
 def test_stiffening_is_ticked(visitor: Visitor) -> None:
     visitor.after(lambda: visitor.control("geometric stiffening").check(timeout=SLOW))
-    assert visitor.studio.run.result.options["stiffening"] is True
+    assert visitor.studio.run.result.options["stiffening"] == "second-order"
     visitor.after(lambda: visitor.control("geometric stiffening").uncheck(timeout=SLOW))
 
 

@@ -15,7 +15,7 @@ from pliant.cli.options import Flexible, Json, RobotFile, Rotation, Stiffening, 
 from pliant.cli.output import print_json, say, table
 from pliant.dynamics import FORMULATIONS, build_chain
 from pliant.errors import PliantError
-from pliant.options import FormulationName, FunctionName, RotationName
+from pliant.options import FormulationName, FunctionName, RotationName, StiffeningName
 from pliant.robot import Robot
 
 FUNCTIONS = {"mass_matrix": "inertia matrix", "bias": "right-hand side", "forward_dynamics": "forward dynamics"}
@@ -95,5 +95,6 @@ def _show_published(rows: list[dict[str, Any]]) -> None:
 
 
 def _counts(robot: Robot, formulation: str, rotation: RotationName, stiffening: bool) -> dict[str, dict[str, Any]]:
-    model = robot.model(cast(FormulationName, formulation), rotation=rotation, stiffening=stiffening)
+    level: StiffeningName | bool = "second-order" if stiffening else False
+    model = robot.model(cast(FormulationName, formulation), rotation=rotation, stiffening=level)
     return {function: dict(model.operation_count(cast(FunctionName, function))) for function in FUNCTIONS}

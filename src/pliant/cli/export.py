@@ -57,7 +57,10 @@ def command(
         options["functions"] = function
     chosen = formulation or ("lagrange" if to == "latex" else "denoc")
     model = robot_of(file, flexible, tip).model(
-        cast(FormulationName, chosen), rotation=rotation, stiffening=stiffening, parameters=tuple(parameter or ())
+        cast(FormulationName, chosen),
+        rotation=rotation,
+        stiffening="second-order" if stiffening else False,
+        parameters=tuple(parameter or ()),
     )
     target = out or Path(f"{export_name(model)}.fmu" if to == "fmu" else f"{export_name(model)}_{to}")
     typer.echo(f"wrote {export(model, to, target, force=force, **options)}")

@@ -23,7 +23,7 @@ Flexible = Annotated[
 ]
 Tip = Annotated[str | None, typer.Option(help="Link at the end of the chain, where a URDF tree has several ends.")]
 Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
-Stiffening = Annotated[bool, typer.Option("--stiffening", help="Let bending shorten the beams.")]
+Stiffening = Annotated[bool, typer.Option("--stiffening", help="Follow bent beams to second order.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 At = Annotated[
     str | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.errors import ModelError
+from pliant.options import StiffeningName
 from pliant.robot import Robot, link_mass
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ class Choices:
     bandwidth: float = 10.0
     move_time: float = 1.0
     duration: float = 5.0
+
+    @property
+    def level(self) -> StiffeningName | bool:
+        """Of stiffening, as a model takes it."""
+        return "second-order" if self.stiffening else False
 
     @classmethod
     def of(cls, robot: Robot, **changes: Any) -> Choices:

@@ -86,7 +86,7 @@ class Workshop:
         return self._layouts[key]
 
     def _prepare(self, choices: Choices, robot: Robot, free: list[str]) -> _Prepared:
-        model = robot.model(FORMULATIONS[choices.formulation], stiffening=choices.stiffening, parameters=free)
+        model = robot.model(FORMULATIONS[choices.formulation], stiffening=choices.level, parameters=free)
         from pliant.scenario.parts import read_part
 
         controller, motion = drive(choices, model)
@@ -154,11 +154,11 @@ def scenario(choices: Choices) -> Scenario:
     plain, values = structure(choices), numbers(choices)
     robot, free = plain.replace(values), _free_paths(plain, values, choices)
     nominal = plain.replace({k: value for k, value in values.items() if k not in free})  # whose gains a run has
-    model = nominal.model(FORMULATIONS[choices.formulation], stiffening=choices.stiffening)
+    model = nominal.model(FORMULATIONS[choices.formulation], stiffening=choices.level)
     controller, motion = drive(choices, model)
     data: Any = {
         "robot": robot.to_dict(),
-        "model": {"formulation": choices.formulation, "stiffening": choices.stiffening},
+        "model": {"formulation": choices.formulation, "stiffening": choices.level},
         "initial": {"q": dict(zip(model.joints, choices.start)), "equilibrium": choices.manoeuvre != "release"},
         "duration": choices.duration,
     }
