@@ -55,7 +55,7 @@ class ModelOptions(Description):
 
     formulation: FormulationName = Field("denoc", description="by which the equations are written")
     rotation: RotationName = Field("exact", description="of a bent link's tip")
-    stiffening: bool | StiffeningName = Field(False, description="whether bending shortens a beam")
+    stiffening: bool | StiffeningName = Field(False, description="order to which bent beams are followed")
 
 
 class Initial(Description):

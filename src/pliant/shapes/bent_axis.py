@@ -109,7 +109,8 @@ def stacked(forms: Sequence[Forms]) -> Forms:
 
 
 class BentAxis:
-    """Forms of place and rotation of a beam over its shapes, to second or third degree.
+    """Forms of place and rotation of a beam over its shapes, which leave the root section in place, to second or third
+    degree.
 
     With `twist`, fibres away from the axis keep their length as the beam twists, so that its axis shortens by
     1/2 int (I_p / A) phi'^2: how tension resists twist.
@@ -122,7 +123,6 @@ class BentAxis:
         self.nodes = IntegralNodes(breaks, degree * max(part.wavenumber for part in parts))
         eta = self.nodes.eta
         self.theta, self.kappa = (self._turned(eta, order) for order in (0, 1))
-        self.root = self._turned(np.zeros(1), 0)[:, 0]
         ratio = profile("polar_inertia", eta) / profile("mass_per_length", eta)
         self.twisting = twist * self.kappa[..., 0] * np.sqrt(ratio)
         self.bend = np.cross(self.kappa, EX)
@@ -134,25 +134,15 @@ class BentAxis:
         value, slope = values
         return np.asarray(np.where(torsion, value, slope).T[..., None] * self.shapes.integrals.turn[:, None, :])
 
-    @property
-    def clamped(self) -> bool:
-        """Whether no shape turns the root section."""
-        return not np.abs(self.root).max(initial=0.0) > 1e-12
-
     def along(self, rows: Array) -> Forms:
         """Forms (3 m rows: x, y, z of the first functional, then of the next) of functionals of the place, given as
         rows over r' at the nodes."""
-        n, m = len(self.root), len(rows)
-        deep, whole = rows @ self.nodes.cumulative, rows.sum(axis=1)
+        n, m = len(self.theta), len(rows)
+        deep = rows @ self.nodes.cumulative
         second = self._crossed(deep, self.theta, self.bend)
-        second += (
-            whole[:, None, None, None]
-            * np.cross(self.root[:, None], np.cross(self.root, EX)[None]).transpose(2, 0, 1)
-            / 2
-        )
         twist = np.zeros_like(second)
         twist[:, 0] = -np.einsum("mq,iq,jq->mij", rows, self.twisting, self.twisting) / 2
-        third = self._third_place(deep, whole) if self.degree > 2 else None
+        third = self._third_place(deep) if self.degree > 2 else None
         return _symmetric(second.reshape(3 * m, n, n), twist.reshape(3 * m, n, n), third)
 
     def turned(self, eta: float) -> Forms:
@@ -164,7 +154,7 @@ class BentAxis:
             one = 0.5 * np.stack(
                 [self.nodes.cumulative @ x.reshape(-1, len(row[0])).T for x in _cross_pairs(self.theta, self.kappa)]
             )  # (3, Q, n n): second-degree rotation at the nodes
-            n = len(self.root)
+            n = len(self.theta)
             pairs = one.reshape(3, -1, n * n).transpose(2, 1, 0)
             third = self._crossed(row, pairs, self.kappa)[0].reshape(3, n, n, n) / 2
             twice = _cross_all(self.theta, self.kappa)  # (n, n, Q, 3): theta_j x kappa_k
@@ -184,21 +174,13 @@ class BentAxis:
         """(n, n, Q, 3, 3) R2 at the nodes."""
         inner = np.einsum("iqb,jqa->ijqab", self.theta, self.kappa)
         inner -= np.einsum("iqc,jqc->ijq", self.theta, self.kappa)[..., None, None] * np.eye(3)
-        start = np.einsum("ib,ja->ijab", self.root, self.root)
-        start -= np.einsum("ic,jc->ij", self.root, self.root)[..., None, None] * np.eye(3)
-        return np.asarray(start[:, :, None] / 2 + np.einsum("pq,ijqab->ijpab", self.nodes.cumulative, inner))
+        return np.asarray(np.einsum("pq,ijqab->ijpab", self.nodes.cumulative, inner))
 
-    def _third_place(self, deep: Array, whole: Array) -> Array:
-        n = len(self.root)
-        R2 = self._rotations.transpose(0, 1, 3, 2, 4).reshape(n * n * 3, -1)
-        bend = self.bend.reshape(n, -1)
-        start = np.cross(self.root[:, None, None], np.cross(self.root[:, None], np.cross(self.root, EX)[None])[None])
-        out = []
-        for row, total in zip(deep, whole):
-            moved = R2 @ (bend * np.repeat(row, 3)).T
-            moved = moved.reshape(n, n, 3, n).transpose(2, 0, 1, 3)
-            out.append(moved + total * start.transpose(3, 0, 1, 2) / 6)
-        return np.concatenate(out)
+    def _third_place(self, deep: Array) -> Array:
+        n = len(self.theta)
+        R2, bend = self._rotations.transpose(0, 1, 3, 2, 4).reshape(n * n * 3, -1), self.bend.reshape(n, -1)
+        moved = (R2 @ (bend * np.repeat(row, 3)).T for row in deep)
+        return np.concatenate([x.reshape(n, n, 3, n).transpose(2, 0, 1, 3) for x in moved])
 
 
 def _weighted_cross(row: Array, left: Array, right: Array) -> Array:
@@ -298,7 +280,7 @@ class Projection:
 def project(axis: BentAxis, direction: int, count: int) -> Projection | None:
     """The place along x, y or z over at most `count` polynomials; None where nothing moves."""
     mass = axis.profile("mass_per_length", axis.nodes.eta)
-    every = MassPolynomials.over(axis.nodes, mass, 3 if axis.clamped else 1, count)
+    every = MassPolynomials.over(axis.nodes, mass, 3, count)
     forms = axis.along(every.rows)[direction::3]
     if not forms.columns().size:
         return None
