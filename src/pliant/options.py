@@ -10,6 +10,7 @@ from typing import Literal
 FormulationName = Literal["denoc", "dual-screw", "gibbs-appell", "lagrange", "recursive-lagrange"]
 RotationName = Literal["exact", "linear"]
 StiffeningName = Literal["first-order", "second-order"]
+StiffeningChoice = Literal["auto", "first-order", "second-order"]
 ShapesName = Literal["exact", "nominal"]
 RootsName = Literal["solved", "integrated"]
 JointsName = Literal["locked", "free"]

@@ -28,6 +28,7 @@ from pliant.options import BatchMethodName, DeviceName, PrecisionName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
+from pliant.runs.left_out import judge_speeds
 from pliant.runs.limits import joint_limits
 from pliant.runs.simulation import MOST_ROWS
 from pliant.signatures import checked
@@ -206,7 +207,8 @@ class _Run:
                 arrays, summary = self._slice(first, last, given.on_device and target.path is None)
                 target.put(first, arrays, parameters[first:last], summary)
                 summaries.append(summary)
-                findings |= steep(model, arrays["q"]) if isinstance(arrays["q"], np.ndarray) else {}
+                if isinstance(arrays["q"], np.ndarray):
+                    findings |= steep(model, arrays["q"]) | judge_speeds(model, arrays["qd"])
                 if report is not None:
                     report(t_end * last / B)
         except BaseException:

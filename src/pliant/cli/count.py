@@ -11,11 +11,12 @@ from typing import Annotated, Any, cast
 import typer
 
 from pliant.analysis.counts import compare
-from pliant.cli.options import Flexible, Json, RobotFile, Rotation, Stiffening, Tip, robot_of
+from pliant.cli.options import Flexible, Json, RobotFile, Rotation, Stiffening, Tip, level_of, robot_of
 from pliant.cli.output import print_json, say, table
 from pliant.dynamics import FORMULATIONS, build_chain
 from pliant.errors import PliantError
-from pliant.options import FormulationName, FunctionName, RotationName, StiffeningName
+from pliant.model import Model
+from pliant.options import FormulationName, FunctionName
 from pliant.robot import Robot
 
 FUNCTIONS = {"mass_matrix": "inertia matrix", "bias": "right-hand side", "forward_dynamics": "forward dynamics"}
@@ -25,7 +26,7 @@ OPERATIONS = {"mul": "mul", "add": "add", "div": "div", "sqrt": "sqrt", "trig": 
 def command(
     file: RobotFile,
     rotation: Rotation = "exact",
-    stiffening: Stiffening = False,
+    stiffening: Stiffening = "auto",
     formulation: Annotated[
         list[str] | None, typer.Option(help="Only this formulation; may stand several times.", metavar="NAME")
     ] = None,
@@ -38,7 +39,9 @@ def command(
     counts, refused = {}, {}
     for name in formulation or FORMULATIONS:
         try:
-            counts[name] = _counts(robot, name, rotation, stiffening)
+            counts[name] = _counts(
+                robot.model(cast(FormulationName, name), rotation=rotation, stiffening=level_of(stiffening))
+            )
         except PliantError as error:
             if formulation or len(FORMULATIONS) == 1:
                 raise
@@ -56,7 +59,12 @@ def command(
         for name, found in counts.items()
         for function, text in FUNCTIONS.items()
     ]
-    table(head, rows, left=2, title=f"{robot.name}: operations from the tape, rotation {rotation}")
+    table(
+        head,
+        rows,
+        left=2,
+        title=f"{robot.name}: operations from the tape, rotation {rotation}, stiffening {stiffening}",
+    )
     if published:
         _show_published(published)
     for name, reason in refused.items():
@@ -94,7 +102,5 @@ def _show_published(rows: list[dict[str, Any]]) -> None:
     table(head, lines, left=2, title="published formulas and tables for this arm, beside denoc")
 
 
-def _counts(robot: Robot, formulation: str, rotation: RotationName, stiffening: bool) -> dict[str, dict[str, Any]]:
-    level: StiffeningName | bool = "second-order" if stiffening else False
-    model = robot.model(cast(FormulationName, formulation), rotation=rotation, stiffening=level)
+def _counts(model: Model) -> dict[str, dict[str, Any]]:
     return {function: dict(model.operation_count(cast(FunctionName, function))) for function in FUNCTIONS}

@@ -56,6 +56,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "mass_kg": sum(link_mass(link) for link in robot.links) + robot.payload.mass,
         "links": [],
         "coordinates": None,
+        "stiffening": None,
         "frequencies_hz": None,
         "damping_ratios": None,
         "note": None,
@@ -66,7 +67,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         try:
             model = robot.model()
             tell(model, doubts(robot), stacklevel=1)
-            names = model.coordinates
+            names, facts["stiffening"] = model.coordinates, str(model.level)
             facts["coordinates"] = list(names)
             rest = state_at(model, None)
             facts["frequencies_hz"] = model.frequencies(rest).tolist()
@@ -92,6 +93,7 @@ def _show(robot: Robot, facts: dict[str, Any]) -> None:
     names = facts["coordinates"]
     if names is not None:
         typer.echo(f"{len(names)} coordinates: {_short(names)}")
+        typer.echo(f"stiffening: {facts['stiffening']}")
     if facts["frequencies_hz"]:
         shown = _short([number(value, 4) for value in facts["frequencies_hz"]])
         typer.echo(f"frequencies, joints locked: {shown} Hz")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic_core import PydanticCustomError
 
 from pliant.errors import ModelError
 from pliant.model import Model, read_state
-from pliant.options import RotationName
+from pliant.options import RotationName, StiffeningChoice
 from pliant.robot import Robot, load
 from pliant.robot.faults import suggestion
 from pliant.robot.fields import angle
@@ -23,7 +23,8 @@ Flexible = Annotated[
 ]
 Tip = Annotated[str | None, typer.Option(help="Link at the end of the chain, where a URDF tree has several ends.")]
 Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
-Stiffening = Annotated[bool, typer.Option("--stiffening", help="Follow bent beams to second order.")]
+LevelName = Literal["auto", "off", "first-order", "second-order", "third-order"]
+Stiffening = Annotated[LevelName, typer.Option(help="Order to which bent beams are followed; off as in the papers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 At = Annotated[
     str | None,
@@ -37,6 +38,13 @@ At = Annotated[
 def robot_of(file: str, flexible: Path | None = None, tip: str | None = None) -> Robot:
     """The robot that the user named."""
     return load(file, flexible, tip)
+
+
+def level_of(name: LevelName) -> bool | StiffeningChoice:
+    """A level of stiffening as a model takes it."""
+    if name == "off" or name == "third-order":
+        return name == "third-order"
+    return name
 
 
 def state_at(model: Model, text: str | None) -> Any:

@@ -29,6 +29,7 @@ from pliant.dynamics.stability import check_definite, check_finite
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import statics
+from pliant.model.level import choose
 from pliant.model.recipes import EXPRESSIONS, MATRICES
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
@@ -41,6 +42,7 @@ from pliant.options import (
     RootsName,
     RotationName,
     ShapesName,
+    StiffeningChoice,
     StiffeningName,
 )
 from pliant.robot import Robot
@@ -77,10 +79,12 @@ class Model:
         name only, so that only those of `pliant.FORMULATIONS` are rebuilt from a file.
     rotation : "exact" or "linear"
         Rotation of a bent link's tip: exp(theta^), or 1 + theta^ as printed in the papers.
-    stiffening : bool, "second-order" or "first-order"
-        How far the place of a bent and twisted beam is followed: first order (False), second order (shortening, and
-        twist that turns bending into the other plane), or third order (True: dearer, for reference); "first-order"
-        keeps of second order what meets the undeformed arm. See the page Theory.
+    stiffening : "auto", "second-order", "first-order" or bool
+        How far the place of a bent and twisted beam is followed: first order (False, as in the papers), second order
+        (shortening, and twist that turns bending into the other plane), or third order (True: dearer, for reference);
+        "first-order" keeps of second order what meets the undeformed arm. "auto" is second order, unless weight at
+        the worst pose and `limits.speed` of all joints say that it changes no beam by 0.1 %, or the formulation has
+        none; `print(model)` tells, and a run warns if leaving it out was wrong. See the page Theory.
     parameters : sequence of str
         Paths of numbers (`links.upper.beam.EI_z`) that stay inputs; every function then takes `p=`, nominal values
         by default.
@@ -99,7 +103,7 @@ class Model:
 
     Examples
     --------
-    >>> model = pliant.Model(pliant.load("two-link"), stiffening="second-order")
+    >>> model = pliant.Model(pliant.load("two-link"))
     >>> model.coordinates
     ('upper', 'fore', 'upper.bending_y.1', 'fore.bending_y.1')
     >>> model.mass_matrix(np.zeros(model.n)).shape
@@ -112,20 +116,22 @@ class Model:
         robot: Robot,
         formulation: FormulationName | Formulation = "denoc",
         rotation: RotationName = "exact",
-        stiffening: bool | StiffeningName = False,
+        stiffening: bool | StiffeningChoice = "auto",
         parameters: Sequence[str] = (),
         shapes: ShapesName = "exact",
         roots: RootsName = "solved",
     ) -> None:
         self.robot = robot
         name = formulation if isinstance(formulation, str) else formulation.name
-        self.options = Options(name, rotation, stiffening, tuple(parameters), shapes, roots)
+        self.level = choose(robot, formulation, rotation, stiffening)
+        level = self.level.stiffening
+        self.options = Options(name, rotation, level, tuple(parameters), shapes, roots)
         self._nominal = _nominal_values(robot, self.options)
         self._lock = threading.RLock()
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
         self.derived = Derived()
-        chain, self._p = _checked_chain(robot, rotation, stiffening, self.options.parameters)
+        chain, self._p = _checked_chain(robot, rotation, level, self.options.parameters)
         check_roots(chain, roots)
         self._equations: Equations = equations(chain, formulation)
         tell(self, odd_materials(robot), stacklevel=4)
@@ -236,6 +242,9 @@ class Model:
         switches = f"formulation={o.formulation!r}, rotation={o.rotation!r}, stiffening={o.stiffening!r}"
         return f"Model({self.robot.name!r}, n={self.n}, {switches})"
 
+    def __str__(self) -> str:
+        return f"{self!r}\nstiffening: {self.level}"
+
     def _repr_html_(self) -> str:
         from pliant.view.notebook import model_html
 
@@ -244,7 +253,8 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
         by = self._equations.formulation
-        return type(self), (self.robot, by, o.rotation, o.stiffening, o.parameters, o.shapes, o.roots)
+        asked = "auto" if self.level.auto else o.stiffening
+        return type(self), (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
 
     # --------------------------------------------------------------------------------------- dynamics
 

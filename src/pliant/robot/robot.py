@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.errors import ModelError
-from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningName
+from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Document, Vector, sequence
 from pliant.robot.link import Link
@@ -198,7 +198,7 @@ class Robot(Document):
         self,
         formulation: FormulationName | Formulation = "denoc",
         rotation: RotationName = "exact",
-        stiffening: bool | StiffeningName = False,
+        stiffening: bool | StiffeningChoice = "auto",
         parameters: Sequence[str] = (),
         shapes: ShapesName = "exact",
         roots: RootsName = "solved",
@@ -211,8 +211,9 @@ class Robot(Document):
             One of `pliant.FORMULATIONS`, or one of your own.
         rotation : "exact" or "linear"
             Rotation of a bent link's tip.
-        stiffening : bool, "second-order" or "first-order"
-            How far the place of a bent beam is followed: first (False), second or third order (True).
+        stiffening : "auto", "second-order", "first-order" or bool
+            How far the place of a bent beam is followed: first (False), second or third order (True); "auto" is
+            second order wherever it may matter.
         parameters : sequence of str
             Paths of numbers that stay inputs.
         shapes : "exact" or "nominal"

@@ -26,6 +26,7 @@ from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
+from pliant.runs.left_out import judge_run
 from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result
 from pliant.signatures import checked
@@ -230,7 +231,7 @@ def _finish(
             f"{composed.state_name(solution.stats.stiffness.index)}, "
             "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
         )  # fmt: skip
-    tell(model, in_a_run(model, q), stacklevel=4)
+    tell(model, in_a_run(model, q) | judge_run(result), stacklevel=4)
     return result
 
 

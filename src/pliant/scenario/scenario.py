@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pliant.errors import ModelError, PliantError
 from pliant.integrate.steppers import FIXED
 from pliant.model import Model
-from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningName
+from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningChoice
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Positive, sequence
 from pliant.robot.files import read_document, validated
@@ -55,7 +55,7 @@ class ModelOptions(Description):
 
     formulation: FormulationName = Field("denoc", description="by which the equations are written")
     rotation: RotationName = Field("exact", description="of a bent link's tip")
-    stiffening: bool | StiffeningName = Field(False, description="order to which bent beams are followed")
+    stiffening: bool | StiffeningChoice = Field("auto", description="order to which bent beams are followed")
 
 
 class Initial(Description):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import ModelError
+from pliant.model.level import Level
 from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.view.figure_data import Curve, Panel, Quantity, length_unit, position_unit
@@ -81,5 +82,5 @@ def _labels(result: Result, other: Result) -> tuple[str, str]:
 
 def _words(run: Result) -> tuple[str, ...]:
     o = run.options
-    stiffening = "with stiffening" if o["stiffening"] else "without stiffening"
+    stiffening = f"stiffening {Level(o['stiffening'])}"
     return run.robot.name, str(o["formulation"]), f"rotation {o['rotation']}", stiffening, run.stats.method

@@ -39,7 +39,7 @@ def model_html(model: Model) -> str:
     o = model.options
     frequencies = ", ".join(f"{f:.4g}" for f in model.frequencies()[:6]) or "none: rigid"
     rows = [
-        ("formulation", o.formulation), ("rotation", o.rotation), ("stiffening", str(o.stiffening)),
+        ("formulation", o.formulation), ("rotation", o.rotation), ("stiffening", str(model.level)),
         ("coordinates", ", ".join(model.coordinates)), ("inputs", ", ".join(model.parameters) or "none"),
         ("frequencies, joints locked (Hz)", frequencies),
     ]  # fmt: skip

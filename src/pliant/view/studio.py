@@ -85,7 +85,7 @@ class Studio:
             "gravity": gui.add_slider("gravity ×", 0.0, 2.0, 0.05, 1.0),
             "modes": gui.add_slider("modes per direction", 0, 6, 1, 0, hint="0 keeps the file's shapes"),
         }
-        self.stiffening = gui.add_checkbox("geometric stiffening", False)
+        self.stiffening = gui.add_checkbox("geometric stiffening", True)
         self.formulation = gui.add_dropdown("formulation", tuple(FORMULATIONS), initial_value="denoc")
 
     def _manoeuvre_tab(self) -> None:

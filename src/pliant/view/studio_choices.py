@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.errors import ModelError
-from pliant.options import StiffeningName
+from pliant.options import StiffeningChoice
 from pliant.robot import Robot, link_mass
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Choices:
     payload: float = 0.0
     damping: float = 0.0
     modes: int = 0
-    stiffening: bool = False
+    stiffening: bool = True
     formulation: str = "denoc"
     controller: str = "none"
     manoeuvre: str = "release"
@@ -46,9 +46,9 @@ class Choices:
     duration: float = 5.0
 
     @property
-    def level(self) -> StiffeningName | bool:
+    def level(self) -> StiffeningChoice | bool:
         """Of stiffening, as a model takes it."""
-        return "second-order" if self.stiffening else False
+        return "auto" if self.stiffening else False
 
     @classmethod
     def of(cls, robot: Robot, **changes: Any) -> Choices:

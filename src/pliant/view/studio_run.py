@@ -158,7 +158,7 @@ def scenario(choices: Choices) -> Scenario:
     controller, motion = drive(choices, model)
     data: Any = {
         "robot": robot.to_dict(),
-        "model": {"formulation": choices.formulation, "stiffening": choices.level},
+        "model": {"formulation": choices.formulation, "stiffening": model.options.stiffening},
         "initial": {"q": dict(zip(model.joints, choices.start)), "equilibrium": choices.manoeuvre != "release"},
         "duration": choices.duration,
     }

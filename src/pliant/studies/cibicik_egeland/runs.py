@@ -80,12 +80,13 @@ def arm(damping: float) -> Robot:
 
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
-    runs = Runs({"damping": 0.01, "duration": 6.0, "rtol": 1e-8, "output_step": 2e-3 if quick else 1e-3})
+    runs = Runs({"damping": 0.01, "duration": 6.0, "rtol": 1e-8, "output_step": 2e-3 if quick else 1e-3,
+                 "stiffening": "none, as in the paper"})  # fmt: skip
     robot = arm(runs.settings["damping"])
     effort = TURNS if quick else LONG_TURNS
     laws: dict[str, PD] = {}
     for name, formulation in (*MODELS.items(), ("matrices", "gibbs-appell")):
-        runs.models[name], laws[name] = robot.model(formulation), law(RATES["stiff wrist"])
+        runs.models[name], laws[name] = robot.model(formulation, stiffening=False), law(RATES["stiff wrist"])
     for name in MODELS:
         tell(f"manoeuvre, {name}")
         runs.histories[name] = manoeuvre(runs.models[name], laws[name], runs.settings)
@@ -95,7 +96,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tasks = {name: partial(manoeuvre, model, laws[name], runs.settings, 1.0) for name, model in runs.models.items()}
     runs.times = alternating(tasks, effort)
     tell("operations")
-    for model in (*runs.models.values(), *(() if quick else (robot.model("lagrange"),))):
+    for model in (*runs.models.values(), *(() if quick else (robot.model("lagrange", stiffening=False),))):
         runs.operations[model.options.formulation] = model.operation_count("forward_dynamics")
     tell("derivatives")
     runs.derivatives = derivative_cost(robot, effort)
@@ -109,7 +110,7 @@ def _other_manoeuvres(runs: Runs, tell: Tell) -> None:
     """Without structural damping, with other gains, and in such haste that the linear model breaks down."""
     for name, formulation in MODELS.items():
         tell(f"manoeuvre without damping, {name}")
-        undamped = arm(0.0).model(formulation)
+        undamped = arm(0.0).model(formulation, stiffening=False)
         runs.histories[f"{name}, undamped"] = manoeuvre(undamped, law(RATES["stiff wrist"]), runs.settings)
         tell(f"manoeuvre with other gains, {name}")
         for gains in ("equal", "slow"):
@@ -123,7 +124,7 @@ def _other_manoeuvres(runs: Runs, tell: Tell) -> None:
 
 def law(rates: tuple[float, ...]) -> PD:
     """PD control along the commands: every joint on its own at its rate (rad/s), critically damped."""
-    kp, kd = natural_gains(load("crane-4dof").model(), START, 1.0)
+    kp, kd = natural_gains(load("crane-4dof").model(stiffening=False), START, 1.0)
     w = np.asarray(rates)
     return PD(w**2 * kp, w * kd, Commands())
 
@@ -172,5 +173,5 @@ def derivative_cost(robot: Robot, effort: Effort) -> dict[str, Derivative]:
 def spin(speed: float) -> Result:
     """Beam of [ZZZ] spun up by dual screws, which have no stiffening."""
     shapes = Shapes(boundary="clamped-free", bending_y=2)
-    model = load("spin-up").replace({"links.arm.shapes": shapes}).model("dual-screw")
+    model = load("spin-up").replace({"links.arm.shapes": shapes}).model("dual-screw", stiffening=False)
     return spin_up(model, speed, 60.0)

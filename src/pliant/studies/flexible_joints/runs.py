@@ -69,7 +69,8 @@ def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
     speeds = (0.6, 2.0, 3.0, 10.0) if quick else (0.6, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
     runs = Runs({"quick": quick, "speeds": speeds, "shapes per field": 1 if quick else 3, "fall": FALL,
-                 "braked": BRAKED, "spin": SPIN, "rtol": 1e-8})  # fmt: skip
+                 "braked": BRAKED, "spin": SPIN, "rtol": 1e-8,
+                 "stiffening": "second-order, where a run does not say otherwise"})  # fmt: skip
     _spins(runs, quick, tell)
     tell("other beams")
     _other_beams(runs, quick)
@@ -197,7 +198,7 @@ def _falls(runs: Runs, model: Model, tell: Tell) -> None:
     tell("free fall, rigid joints")
     runs.falls["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening="second-order"), FALL)
     tell("free fall, no shortening")
-    runs.falls["no shortening"] = _simulated(robot.model(), FALL)
+    runs.falls["no shortening"] = _simulated(robot.model(stiffening=False), FALL)
 
 
 def _braked(runs: Runs, model: Model, tell: Tell) -> None:
@@ -211,7 +212,7 @@ def _braked(runs: Runs, model: Model, tell: Tell) -> None:
     tell("on the brakes, rigid joints and no shortening")
     locked = {link.name: _constant(angle) for link, angle in zip(robot.links, POSE)}
     runs.braked["rigid joints"] = _simulated(rigid_joints(robot).model(stiffening="second-order"), BRAKED, locked)
-    runs.braked["no shortening"] = _simulated(robot.model(), BRAKED, held)
+    runs.braked["no shortening"] = _simulated(robot.model(stiffening=False), BRAKED, held)
 
 
 def _constant(value: float) -> Callable[[Any], Any]:
@@ -253,7 +254,7 @@ def _rigid_limit(runs: Runs, model: Model) -> None:
     for factor in (30.0, 300.0):
         runs.extra[f"fall {factor:g} times stiffer"] = fall(model, stiffer=factor, t_end=0.25)
     robot = load("canadarm2").replace({f"links.{boom}.shapes": None for boom in BOOMS})
-    runs.extra["rigid fall"] = _simulated(rigid_joints(robot).model(), 0.25)
+    runs.extra["rigid fall"] = _simulated(rigid_joints(robot).model(stiffening=False), 0.25)
 
 
 def pendulum(stiffness: float | None, rotor: float = 0.5, inertia: float = 2.0, gravity: float = 0.0) -> Model:

@@ -43,7 +43,7 @@ def measure(runs: Runs) -> dict[str, Any]:
 def _formulation(fields: int) -> dict[str, Any]:
     """Corrected Gibbs-Appell against the energy formulation on a random spatial arm."""
     robot = counted_arm(3, 3, fields)
-    model, energy = robot.model("gibbs-appell"), robot.model("lagrange")
+    model, energy = robot.model("gibbs-appell", stiffening=False), robot.model("lagrange", stiffening=False)
     states = {"straight": _random(model, 0.0), "bent": _random(model, 0.01)}
     M, reference = (mass_matrix(m, states["bent"][0]) for m in (model, energy))
     return {
@@ -68,7 +68,10 @@ def _residual(model: Model, reference: Model, q: Any, qd: Any, qdd: Any) -> floa
 def _printed_rotation(fields: int) -> list[float]:
     """Error of the linear rotation E for deflections of one, a half and a quarter."""
     robot = counted_arm(3, 3, fields)
-    linear, exact = robot.model("gibbs-appell", rotation="linear"), robot.model("gibbs-appell")
+    linear, exact = (
+        robot.model("gibbs-appell", rotation="linear", stiffening=False),
+        robot.model("gibbs-appell", stiffening=False),
+    )
     return [_residual(linear, exact, *_random(exact, 0.004 * scale)) for scale in (1.0, 0.5, 0.25)]
 
 
@@ -77,9 +80,9 @@ def _printed(fields: int) -> dict[str, dict[str, float]]:
     arms = {"spatial arm": counted_arm(3, 3, fields), "planar example": load("two-link")}
     found: dict[str, dict[str, float]] = {equation: {} for equation in EQUATIONS}
     for name, robot in arms.items():
-        model = robot.model("gibbs-appell")
+        model = robot.model("gibbs-appell", stiffening=False)
         state = _random(model, 0.01)
-        size = np.abs(inverse_dynamics(robot.model("lagrange"), *state)).max()
+        size = np.abs(inverse_dynamics(robot.model("lagrange", stiffening=False), *state)).max()
         for equation in EQUATIONS:
             found[equation][name] = float(np.abs(printed_change(model, equation, *state)).max() / size)
     return found
@@ -89,7 +92,7 @@ def _rigid_limit() -> float:
     """Forces of four rigid links, relative to those by the recursion of [MS07]."""
     robot = counted_arm(4, 0, 0)
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, 4))
-    return _residual(robot.model("gibbs-appell"), robot.model("denoc"), q, qd, qdd)
+    return _residual(robot.model("gibbs-appell", stiffening=False), robot.model("denoc", stiffening=False), q, qd, qdd)
 
 
 # ------------------------------------------------------------------------------------------------- the swing

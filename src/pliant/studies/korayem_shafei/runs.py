@@ -42,6 +42,7 @@ class Runs(StudyRuns):
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study."""
     settings: dict[str, Any] = {
+        "stiffening": "none, as in the paper, where a run does not say otherwise",
         "duration": 2.0 if quick else 5.0,
         "elements": 4 if quick else 8,
         "fields": 2 if quick else 3,

@@ -22,7 +22,7 @@ GOAL, DURATION, END = (0.5, 0.5, 2.4), 0.7, 1.0
 
 def model_of(kind: str, count: int = 2) -> Model:
     """Modes that follow the load are for `lagrange`, which does not care who owns a coordinate."""
-    return elbow_arm(kind, count).model("lagrange" if kind == "followed" else "denoc")
+    return elbow_arm(kind, count).model("lagrange" if kind == "followed" else "denoc", stiffening=False)
 
 
 def loads() -> list[list[float]]:

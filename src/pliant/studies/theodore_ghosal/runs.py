@@ -58,7 +58,7 @@ def reference() -> Cycloidal:
 def perform(quick: bool, tell: Tell) -> Runs:
     """Every run of the study, and every number that follows."""
     runs = Runs({"rtol": 1e-7, "atol": 1e-9, "output_step": 1e-3, "eigenvalue times": 11 if quick else 41,
-                 "gains": GAINS, "LQR weights": WEIGHTS,
+                 "gains": GAINS, "LQR weights": WEIGHTS, "stiffening": "none, as in the paper",
                  "velocity terms in eigenvalues": not quick})  # fmt: skip
     tell("Table 1")
     runs.numbers |= {"table 1": table_1(), "loaded beams": loaded_beams()}
@@ -68,7 +68,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tell("roots solved and integrated")
     runs.numbers["carried roots"], carried = sliding.solved_and_carried(quick)
     runs.histories |= {f"roots {kind}": run for kind, run in carried.items()}
-    models = {"modes": with_modes().model(), "elements": with_elements().model()}
+    models = {"modes": with_modes().model(stiffening=False), "elements": with_elements().model(stiffening=False)}
     laws = {name: controller() for name in models}
     for name, model in models.items():
         tell(f"controlled motion, {name}")
@@ -77,7 +77,7 @@ def perform(quick: bool, tell: Tell) -> Runs:
     tasks = {name: partial(controlled, model, laws[name], runs.settings) for name, model in models.items()}
     runs.times = alternating(tasks, FEW if quick else TURNS)
     tell("closed-loop eigenvalues")
-    _loops(runs, {**models, "mass alone": with_modes(2, False).model()}, quick)
+    _loops(runs, {**models, "mass alone": with_modes(2, False).model(stiffening=False)}, quick)
     tell("free motion of the sliding arm")
     runs.histories["free"] = free_motion(models["modes"])
     tell("by Lagrange")
@@ -104,7 +104,9 @@ def perform(quick: bool, tell: Tell) -> Runs:
 def table_1() -> dict[str, list[float]]:
     """Frequencies (rad/s) of the clamped-free link 2 by one, two, three elements, and exact."""
     found = {
-        f"{count} el.": 2 * np.pi * single(Shapes(method="elements", count=count, bending_y=True)).model().frequencies()
+        f"{count} el.": 2
+        * np.pi
+        * single(Shapes(method="elements", count=count, bending_y=True)).model(stiffening=False).frequencies()
         for count in (1, 2, 3)
     }
     return {**{k: v.tolist() for k, v in found.items()}, "exact": (_SCALE * clamped_free_roots(6) ** 2).tolist()}
@@ -117,7 +119,7 @@ def loaded_beams() -> dict[str, float]:
     """Largest relative difference of two frequencies with a tip load: eight elements, and the frequency equation."""
     from pliant.analysis import link_frequencies
 
-    model = single(Shapes(method="elements", count=8, bending_y=True), 1.0).model()
+    model = single(Shapes(method="elements", count=8, bending_y=True), 1.0).model(stiffening=False)
     found = {}
     for text, (M, J, D) in {"M": (0.5, 0.0, 0.0), "M, J": (0.5, 0.05, 0.0), "M, J, D": (0.5, 0.05, 0.1)}.items():
         tip = TipLoad(mass=M * RHO_A, inertia=J * RHO_A, first_moment=D * RHO_A)
@@ -172,7 +174,7 @@ def free_motion(model: Model) -> Result:
 def by_lagrange(runs: Runs, quick: bool) -> dict[str, float]:
     """`lagrange` against the recursion: forces at a state, and runs (joints over their range, amplitudes over the
     largest)."""
-    model = with_modes().model("lagrange")
+    model = with_modes().model("lagrange", stiffening=False)
     run = runs.run("modes")
     q, qd = run.q[300], run.qd[300]  # in the middle of the motion
     forces = [inverse_dynamics(m, q, qd, np.ones(model.n)) for m in (model, run.model)]
@@ -201,7 +203,9 @@ def prescribed(robot: Robot) -> Result:
     """Joints on the desired path, links free to bend."""
     path = {joint: Cycloidal([a], [b], DURATION) for joint, a, b in zip(("waist", "boom", "slide"), START, GOAL)}
     q0 = {"slide": START[2]}
-    return simulate(robot.model(), DURATION, q0, motion=path, rtol=1e-7, atol=1e-9, output_step=1e-3, progress=False)
+    return simulate(
+        robot.model(stiffening=False), DURATION, q0, motion=path, rtol=1e-7, atol=1e-9, output_step=1e-3, progress=False
+    )
 
 
 # ------------------------------------------------------------------------------------------ over-estimated stiffness
@@ -209,13 +213,15 @@ def prescribed(robot: Robot) -> Result:
 
 def _overestimate(runs: Runs) -> None:
     link = single(Shapes(boundary="clamped-free", bending_y=2), 0.05)
-    model = link.model()
+    model = link.model(stiffening=False)
     runs.overestimated = {
         "arm": overestimation(runs.run("modes").model, GOAL, **GAINS),
         "link": overestimation(model, [0.0], **GAINS),
         "damped link": overestimation(model, [0.0], **GAINS, damping=1e-5),
     }
-    believed = {f: link.replace({"links.link.beam.EI_z": f * EI}).model() for f in (0.9, 0.99, 1.01, 1.1)}
+    believed = {
+        f: link.replace({"links.link.beam.EI_z": f * EI}).model(stiffening=False) for f in (0.9, 0.99, 1.01, 1.1)
+    }
     laws = {f: ComputedTorque(reference=[0.0], estimate=estimate, **GAINS) for f, estimate in believed.items()}
     for factor in (1.1, 0.9):
         runs.histories[f"stiffness {factor}"] = simulate(

@@ -1,0 +1,172 @@
+"""How far bent beams are followed when nobody says: what `stiffening="auto"` takes, and whether that was right.
+
+What a beam carries acts on it to second order in three ways: axial force stiffens or softens it, a moment in one plane
+buckles it sideways, and twist turns bending into the other plane. Each is a ratio of a load to what the beam stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pliant.dynamics import FORMULATIONS, Formulation
+from pliant.options import FieldName, RotationName, StiffeningChoice, StiffeningName
+from pliant.robot import Link, Robot, beam_properties, link_mass, origin_transform
+from pliant.shapes.integrals import FIELDS
+
+NOTICED = 1e-3
+"""Part of a beam's stiffness, or of its deflection, below which second order is left out."""
+LATERAL = 4.013
+"""A force at the tip of a clamped strip that buckles it sideways, times L^2 / sqrt(EI GJ)."""
+RIGID = "no link bends"
+LACKS = "has none"
+STATIONS = np.linspace(0.0, 1.0, 33)
+
+
+class Effect(NamedTuple):
+    """By how much second order changes a beam, and through what."""
+
+    link: str
+    through: str
+    size: float
+
+    def __str__(self) -> str:
+        return f"{self.through} changes link {self.link} by up to {100 * self.size:.2g} %"
+
+
+class Level(NamedTuple):
+    """What a model follows its beams to, and why where the choice was ours."""
+
+    stiffening: bool | StiffeningName
+    reason: str = ""
+
+    @property
+    def auto(self) -> bool:
+        """Whether the choice was ours."""
+        return bool(self.reason)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether second order was left out by us, so that a run looks whether that was right."""
+        return self.auto and not self.stiffening and self.reason != RIGID
+
+    def doubt(self, found: Effect) -> dict[str, str]:
+        """The warning, by what it is about, where an effect that was left out would have been noticed."""
+        if found.size <= NOTICED:
+            return {}
+        remedy = "stiffening='second-order'" + (" and another formulation" if LACKS in self.reason else "")
+        text = f"stiffening: got {self}, but in this run {found}, expected less than {NOTICED:.1%}; use {remedy}"
+        return {"stiffening": text}
+
+    def __str__(self) -> str:
+        name = {"False": "off", "True": "third-order"}.get(str(self.stiffening), str(self.stiffening))
+        return name + (f" (auto: {self.reason})" if self.auto else "")
+
+
+class Carried(NamedTuple):
+    """Largest axial force, N, bending moment and torque, N m, at the root of a beam, and its length, m."""
+
+    axial: float
+    moment: float
+    torque: float
+    length: float
+
+
+@lru_cache(maxsize=32)
+def choose(
+    robot: Robot, formulation: str | Formulation, rotation: RotationName, stiffening: bool | StiffeningChoice
+) -> Level:
+    """The level of a model; "auto" takes second order, unless all that is known of the arm says that it is not needed
+    or something else of the model forbids it."""
+    if stiffening != "auto":
+        return Level(stiffening)
+    by = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
+    if not any(link.bends for link in robot.links):
+        return Level(False, RIGID)
+    if "stiffening" not in by.supports:
+        return Level(False, f"the formulation {by.name} {LACKS}")
+    if rotation == "linear":
+        return Level(False, "rotation='linear' is of first order")
+    for link in robot.links:
+        if link.shapes is not None and link.shapes.tip_load == "track":
+            return Level(False, f"the modes of link {link.name} follow the arm (tip_load: track)")
+    speeds = {link.name: _speed(link) for link in robot.links}
+    found = worst(robot, {name: speed or 0.0 for name, speed in speeds.items()})
+    if found.size > NOTICED:
+        return Level("second-order", str(found))
+    for name, speed in speeds.items():
+        if speed is None:
+            return Level("second-order", f"joint {name} has no limits.speed, so what spins is not known")
+    return Level(False, f"weight and limits.speed change no link by {NOTICED:.1%}")
+
+
+def worst(robot: Robot, speeds: Mapping[str, float]) -> Effect:
+    """The largest effect, whatever the pose, of weight and of joints that turn at these speeds, rad/s."""
+    return max(
+        chain.from_iterable(effects(*each) for each in loads_at_roots(robot, speeds)), key=lambda effect: effect.size
+    )
+
+
+def effects(link: Link, carried: Carried) -> Iterator[Effect]:
+    """What the loads at the root of a beam do to it; nothing where it has no shape that would move."""
+    p, shapes, L = beam_properties(link.beam), link.shapes, carried.length
+    assert shapes is not None
+    planes: tuple[FieldName, ...] = ("bending_y", "bending_z")
+    fields = [name for name in planes if getattr(shapes, name)]
+    bending = min((_least(p, FIELDS[name].rigidity) for name in fields), default=np.inf)
+    twisting = _least(p, "GJ") if shapes.torsion else np.inf
+    gyration = 0.0 if not shapes.torsion else _least(p, "polar_inertia") / _least(p, "mass_per_length")
+    buckling = min((np.pi / 2 / L) ** 2 * bending, np.inf if gyration == 0 else twisting / gyration)
+    yield Effect(link.name, "axial force", carried.axial / buckling)
+    if fields:
+        lateral = LATERAL * np.sqrt(bending * twisting) / L
+        yield Effect(link.name, "bending with twist", (carried.moment / lateral) ** 2)
+        yield Effect(link.name, "twist", carried.torque * L / twisting)
+
+
+def _least(properties: Any, name: str) -> float:
+    scale = float(getattr(properties, name))
+    return scale if properties.profile is None else scale * float(np.min(getattr(properties.profile, name)(STATIONS)))
+
+
+def _speed(link: Link) -> float | None:
+    """Largest rate, rad/s, at which a joint turns; None where nobody says."""
+    if link.joint.type != "revolute":
+        return 0.0
+    return None if link.joint.limits is None else link.joint.limits.speed
+
+
+def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link, Carried]]:
+    """Bounds on what each beam carries: everything beyond its root, stretched out, pulls or bends it as it may."""
+    weight, spin = float(np.linalg.norm(robot.gravity)), sum(speeds.values())
+    starts, ends, end = [], [], 0.0
+    for link in robot.links:
+        starts.append(end + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
+        end = starts[-1] + _length(link)
+        ends.append(end)
+    masses = np.array([*(link_mass(link) for link in robot.links), robot.payload.mass])
+    far = np.array([*ends, end + float(np.linalg.norm(robot.payload.com))])
+    forces = masses * (weight + spin**2 * far)
+    found = []
+    for k, link in enumerate(robot.links):
+        if link.bends:
+            moment, torque = forces[k:] @ (far[k:] - starts[k]), forces[k + 1 :] @ (far[k + 1 :] - ends[k])
+            found.append((link, Carried(float(sum(forces[k:])), float(moment), float(torque), _length(link))))
+    return found
+
+
+def _travel(link: Link) -> float:
+    """How far a joint that slides may carry its link."""
+    limits = link.joint.limits
+    return 0.0 if link.joint.type != "prismatic" or limits is None or limits.upper is None else max(0.0, limits.upper)
+
+
+def _length(link: Link) -> float:
+    """From the joint of a link to its farthest end."""
+    if link.beam is not None:
+        return float(link.beam.length)
+    return 0.0 if link.rigid is None else float(max(np.linalg.norm(link.rigid.tip), np.linalg.norm(link.rigid.com)))

@@ -1,0 +1,49 @@
+"""What a run says of the terms of second order that its model leaves out by our own choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import UnsupportedModel
+from pliant.model import Model
+from pliant.model.level import Carried, effects, worst
+from pliant.model.validity import Findings
+from pliant.robot import Link
+from pliant.runs.internal_forces import RunHistory
+from pliant.runs.results import Result
+
+
+def judge_run(result: Result) -> Findings:
+    """What second order would have changed under the forces of this run, if it is to be told."""
+    model = result.model
+    if not model.level.in_doubt:
+        return {}
+    loads = [load for load in result.history.loads if hasattr(load, "points")]  # others do not say where they act
+    history = replace(result.history, loads=loads)
+    try:
+        found = [effects(link, _carried(history, link)) for link in model.robot.links if link.bends]
+    except UnsupportedModel:
+        return {}  # forces inside beams whose modes follow the arm are not known
+    return model.level.doubt(max(chain.from_iterable(found), key=lambda effect: effect.size))
+
+
+def judge_speeds(model: Model, qd: Array) -> Findings:
+    """What weight at the worst pose and these rates (..., n) may have changed, if it is to be told."""
+    if not model.level.in_doubt:
+        return {}
+    largest = np.nanmax(np.abs(qd), axis=tuple(range(qd.ndim - 1)))
+    speeds = {link.name: largest[model.index(link.name)] for link in model.robot.links if link.joint.type == "revolute"}
+    return model.level.doubt(worst(model.robot, speeds))
+
+
+def _carried(history: RunHistory, link: Link) -> Carried:
+    """Largest forces at the root of a beam; one that slides is as long as it came out."""
+    force, moment = history.reaction(link.name)
+    assert link.beam is not None
+    long = np.max(history.q[:, history.model.index(link.name)]) if link.beam.slides else link.beam.length
+    axial, torque = (float(np.max(np.abs(x[:, 0]))) for x in (force, moment))
+    return Carried(axial, float(np.max(np.hypot(moment[:, 1], moment[:, 2]))), torque, float(long))

@@ -1,0 +1,148 @@
+"""What `stiffening="auto"` takes: against closed forms of what it judges by, and against what a run then needs."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import Beam, Joint, Limits, Link, Lump, Robot, Shapes
+from pliant.model.level import NOTICED, worst
+from pliant.options import FormulationName
+
+LENGTH, EI_Y, EI_Z, GJ = 0.7, 90.0, 60.0, 25.0
+
+
+def arm(payload: float = 0.4, speed: float | None = 0.2, stiff: float = 1.0, **shapes: Any) -> Robot:
+    """One beam, unequal in its planes, that turns about the vertical z; gravity along its axis bends nothing."""
+    beam = Beam(
+        length=LENGTH, mass_per_length=1e-3, EI_y=stiff * EI_Y, EI_z=stiff * EI_Z, GJ=stiff * GJ, polar_inertia=1e-6
+    )
+    joint = Joint(limits=None if speed is None else Limits(speed=speed))
+    link = Link(name="boom", joint=joint, beam=beam, shapes=Shapes(**(shapes or {"bending_y": 2, "bending_z": 1})))
+    return Robot(name="arm", gravity=(-9.81, 0, 0), links=[link], payload=Lump(mass=payload))
+
+
+def test_axial_force_is_measured_by_the_buckling_load() -> None:
+    """A column with a heavy mass on top: its squared frequency falls by the part of Euler's load that it carries."""
+    robot = arm(payload=12.0, bending_y=3, bending_z=3)
+    found = worst(robot, {"boom": 0.0})
+    assert (found.link, found.through) == ("boom", "axial force")
+    assert found.size == pytest.approx(12.0 * 9.81 * (2 * LENGTH / np.pi) ** 2 / EI_Z, rel=1e-3)
+    plain, stiffened = (robot.model(stiffening=level).frequencies()[0] for level in (False, "second-order"))
+    assert 1 - (stiffened / plain) ** 2 == pytest.approx(found.size, rel=0.02)
+
+
+def test_spin_is_measured_by_what_it_pulls() -> None:
+    """A payload on a turning beam pulls it outwards by m w^2 L: its frequency across the plane rises by as much."""
+    robot, speed = arm(payload=2.0, bending_z=3).replace({"gravity": (0, 0, 0)}), 4.0
+    pull = 2.0 * speed**2 * LENGTH
+    found = worst(robot, {"boom": speed})
+    assert found.size == pytest.approx(pull * (2 * LENGTH / np.pi) ** 2 / EI_Y, rel=1e-3)
+    model = robot.model(stiffening="second-order")
+    spun = model.frequencies(rates={"boom": speed})[0]
+    assert (spun / model.frequencies()[0]) ** 2 - 1 == pytest.approx(found.size, rel=0.02)
+
+
+def test_moments_are_measured_by_the_lateral_buckling_load() -> None:
+    robot = arm(payload=3.0, bending_y=2, torsion=2).replace({"gravity": (0, 0, -9.81), "payload.com": (0, 0, 0)})
+    part = 3.0 * 9.81 * LENGTH**2 / (4.013 * np.sqrt(EI_Z * GJ))
+    sizes = {effect.through: effect.size for effect in _effects(robot)}
+    assert sizes["bending with twist"] == pytest.approx(part**2, rel=1e-3)
+    assert sizes["twist"] == 0.0  # the payload sits on the axis
+    off = {e.through: e.size for e in _effects(robot.replace({"payload.com": (0, 0.1, 0)}))}
+    assert off["twist"] == pytest.approx(3.0 * 9.81 * 0.1 * LENGTH / GJ, rel=1e-3)
+
+
+def _effects(robot: Robot) -> Any:
+    from pliant.model.level import effects, loads_at_roots
+
+    ((link, carried),) = loads_at_roots(robot, {"boom": 0.0})
+    return effects(link, carried)
+
+
+@pytest.mark.parametrize(
+    ("robot", "options", "level", "reason"),
+    [
+        (arm(), {}, "second-order", "axial force changes link boom by up to 1.3 %"),
+        (arm(stiff=100.0), {}, False, "weight and limits.speed change no link by 0.1%"),
+        (arm(stiff=100.0, speed=None), {}, "second-order", "joint boom has no limits.speed"),
+        (arm(stiff=100.0, speed=60.0), {}, "second-order", "axial force changes link boom"),
+        (arm(), {"formulation": "dual-screw"}, False, "the formulation dual-screw has none"),
+        (arm(), {"rotation": "linear"}, False, "rotation='linear' is of first order"),
+        (arm(), {"stiffening": False}, False, ""),
+        (arm(), {"stiffening": "first-order", "formulation": "lagrange"}, "first-order", ""),
+        (pliant.load("puma"), {}, False, "no link bends"),
+    ],
+)
+def test_the_level_and_its_reason(robot: Robot, options: Any, level: Any, reason: str) -> None:
+    model = robot.model(**options)
+    assert (model.options.stiffening, model.level.stiffening) == (level, level)
+    assert model.level.reason.startswith(reason)
+    assert str(model).splitlines()[1] == f"stiffening: {model.level}"
+    assert pickle.loads(pickle.dumps(model)).level == model.level
+
+
+def test_every_bundled_arm_that_bends_is_followed_to_second_order() -> None:
+    levels = {name: pliant.load(name).model().options.stiffening for name in pliant.arms()}
+    assert {name for name, level in levels.items() if level != "second-order"} == {"puma"}
+
+
+def test_auto_is_the_very_model_that_it_names() -> None:
+    robot = arm()
+    auto, named = robot.model(), robot.model(stiffening="second-order")
+    assert auto.chain is named.chain
+    run = pliant.simulate(auto, 0.1, [0.3, 0.01, 0, 0], progress=False)
+    assert run.options["stiffening"] == "second-order"
+
+
+# ------------------------------------------------------------------------------------------ a run looks again
+
+
+def warned(model: pliant.Model, speed: float, batch: bool = False, **options: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = {"q0": np.zeros(model.n), "qd0": np.r_[speed, np.zeros(model.n - 1)]}
+        if batch:
+            pliant.simulate_batch(model, 0.2, q0=start["q0"][None], qd0=start["qd0"][None], progress=False, **options)
+        else:
+            pliant.simulate(model, 0.2, *start.values(), progress=False, **options)
+    return [text for w in caught if (text := str(w.message)).startswith("stiffening:")]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_run_that_spins_faster_than_the_limits_said_is_told_once(batch: bool) -> None:
+    model = arm(stiff=100.0).model()
+    assert warned(model, 0.2, batch) == []
+    (text,) = warned(model, 60.0, batch)
+    for words in ("off (auto: weight and limits.speed", "axial force changes link boom", "stiffening='second-order'"):
+        assert words in text
+    assert warned(model, 60.0, batch) == []
+
+
+def test_a_load_that_presses_is_told() -> None:
+    model = arm(stiff=100.0).model()
+    assert warned(model, 0.0, loads=[pliant.loads.Wrench(force=[-400.0, 0, 0], axes="link")])
+    assert not warned(arm(stiff=100.0).model(), 0.0, loads=[pliant.loads.Wrench(force=[-4.0, 0, 0], axes="link")])
+
+
+@pytest.mark.parametrize("formulation", ["dual-screw", "denoc"])
+def test_a_formulation_without_second_order_is_told_of_where_it_matters(formulation: FormulationName) -> None:
+    found = warned(arm(payload=2.0).model(formulation), 0.0)
+    assert [("another formulation" in text) for text in found] == ([True] if formulation == "dual-screw" else [])
+
+
+def test_who_chooses_first_order_is_not_told() -> None:
+    assert warned(arm(payload=2.0).model(stiffening=False), 20.0) == []
+
+
+def test_what_is_left_out_is_below_what_is_noticed() -> None:
+    """Where "auto" leaves second order out, the frequencies of the arm under its loads say so too."""
+    robot = arm(stiff=100.0)
+    assert not robot.model().options.stiffening
+    plain, stiffened = (robot.model(stiffening=level).frequencies() for level in (False, "second-order"))
+    assert np.abs(stiffened / plain - 1).max() < NOTICED / 2
