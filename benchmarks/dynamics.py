@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from pliant import Model
+from pliant import Model, arms, load
 from pliant.bench.arms import arm, rigid_chain, states
 from pliant.bench.compiled_call import CALLS, kernel_loop
 from pliant.bench.rigid_peers import pinocchio_arm
@@ -68,13 +68,30 @@ def growth(sizes: tuple[int, ...]) -> tuple[float, float, list[tuple[int, float,
     return float(slope), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, rows
 
 
+def default_cost() -> None:
+    """What second order, the default, costs beside first order on bundled arms: operations, and kernels in turns."""
+    print("arm, coordinates, mul and add of first and second order, kernel us, ratio")
+    for name in arms():
+        robot = load(name)
+        plain, default = robot.model(stiffening=False), robot.model()
+        if not default.options.stiffening:
+            continue
+        x = plain.chain.rest(), np.zeros(plain.n), np.zeros(plain.n_joints)
+        loops = {"plain": kernel_loop(plain, *x), "default": kernel_loop(default, *x)}
+        t = {key: found.least / CALLS * 1e6 for key, found in alternating(loops, Effort(rounds=5, seconds=0.1)).items()}
+        counts = [model.operation_count() for model in (plain, default)]
+        text = ", ".join(f"{c['mul']} + {c['add']}" for c in counts)
+        print(f"  {name}: {plain.n}, {text}, {t['plain']:.2f}, {t['default']:.2f}, {t['default'] / t['plain']:.2f}")
+
+
 def main(quick: bool = False) -> None:
     """Print the tables."""
     print("operations of the whole forward dynamics (mul, add, div, trig)")
     for links, modes in ((2, 1), (6, 0), (6, 3)):
         for rotation in ("linear", "exact"):
-            c = arm(links, modes).model(rotation=rotation).operation_count()
+            c = arm(links, modes).model(rotation=rotation, stiffening=False).operation_count()
             print(f"  {links} x {modes} {rotation:7s} {c['mul']:5d} {c['add']:5d} {c['div']:4d} {c['trig']:3d}")
+    default_cost()
     try:
         import pinocchio as _  # noqa: F401
     except ImportError:

@@ -3,8 +3,8 @@
     python benchmarks/model_choice.py
 
 Joints move as told (rest to rest, cycloidal), so that the error is that of the links alone. It is the largest distance
-between the end of the arm and that of the reference, third order with one more shape per field, as a part of the largest distance
-between the reference and rigid links.
+between the end of the arm and that of the reference (third order, one shape more per field), as a part of the largest
+deflection of the reference.
 """
 
 from __future__ import annotations

@@ -17,4 +17,4 @@ torque = model.holding_torque(q, loads=[load])[0]
 print(f"tip sag {1e3 * sag:.4f} mm, P L^3 / 3 EI {1e3 * theory:.4f} mm")
 print(f"torque that holds it {torque:.4f} N m, P L {40 * 1.5:.4f} N m")
 assert abs(sag - theory) < 1e-3 * theory  # six modes; the rest of the series is beta^-4
-assert abs(torque - 60.0) < 1e-6
+assert abs(torque - 40.0 * model.tip_pose(q)[0, 3]) < 1e-6  # the bent arm is a little shorter

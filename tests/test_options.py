@@ -62,7 +62,8 @@ def test_robot_model_has_the_signature_of_model() -> None:
     asked = list(door.parameters.values())[1:]
     assert asked == list(model.parameters.values())[1:]
     defaults = {p.name: p.default for p in asked}
-    assert defaults == {name: field.default for name, field in Options.__dataclass_fields__.items()}
+    kept = {name: field.default for name, field in Options.__dataclass_fields__.items()}
+    assert defaults == kept | {"stiffening": "auto"}  # of which a model keeps what it took
     assert {name: field.default for name, field in ModelOptions.model_fields.items()}.items() <= defaults.items()
 
 

@@ -1,7 +1,8 @@
 """Operation counts are the same numbers on every machine, and round-off in what a trace is made of does not move them.
 
-`counts.json` holds the counts of all bundled arms by all formulations and of the arms that studies count. After a
-change that is meant to change them, write them anew with `python -m kernels.test_counts` (in `tests`, `PYTHONPATH=.`).
+`counts.json` holds the counts of all bundled arms by all formulations at first order, of their default models, and of
+the arms that studies count. After a change that is meant to change them, write them anew with
+`python -m kernels.test_counts` (in `tests`, `PYTHONPATH=.`).
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ FILE = Path(__file__).with_name("counts.json")
 BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "arms").glob("*.yaml"))
 
 
-def counts(robot: Any, formulation: str) -> dict[str, int]:
+def counts(robot: Any, formulation: str, level: Any = False) -> dict[str, int]:
     try:
-        return {kind: n for kind, n in robot.model(formulation).operation_count().items() if n}
+        return {kind: n for kind, n in robot.model(formulation, stiffening=level).operation_count().items() if n}
     except UnsupportedModel:
         return {}
 
@@ -63,6 +64,7 @@ def test_counts_of_bundled_arms(arm):
 @pytest.mark.parametrize("arm", BUNDLED)
 def test_counts_of_the_recursion(arm):
     assert counts(load(arm), "denoc") == EXPECTED["bundled"][arm]["denoc"]
+    assert counts(load(arm), "denoc", "auto") == EXPECTED["default"][arm]
 
 
 @pytest.mark.full
@@ -114,4 +116,5 @@ def test_round_off_would_move_them(monkeypatch, another_machine):
 
 if __name__ == "__main__":
     found = {"bundled": {arm: {name: counts(load(arm), name) for name in FORMULATIONS} for arm in BUNDLED}}
+    found["default"] = {arm: counts(load(arm), "denoc", "auto") for arm in BUNDLED}
     FILE.write_text(json.dumps(found | {"studied": studied()}, indent=1) + "\n")

@@ -27,7 +27,7 @@ CASES = [(modes(3), 2e-3), (modes(4), 1e-3), (ELEMENTS, 1e-9)]  # series of mode
 @pytest.mark.parametrize(("shapes", "tolerance"), CASES)
 @pytest.mark.parametrize(("axis", "stiffness"), [(1, EI_Z), (2, EI_Y)])
 def test_tip_force_bends_a_cantilever(shapes: Shapes, tolerance: float, axis: int, stiffness: float) -> None:
-    model = cantilever(shapes).model()
+    model = cantilever(shapes).model(stiffening=False)
     force = [0.0, 0.0, 0.0]
     force[axis] = F
     load = Wrench(force=force)
@@ -122,7 +122,7 @@ FORCE, MOMENT = np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.7, -0.4])
 @pytest.mark.parametrize("axes", ["base", "link", "section"])
 def test_wrench_inside_a_link_is_virtual_work(axes: str) -> None:
     """Force and moment at a third of a beam that is bent in both planes and twisted, by differences."""
-    model = unequal_arm().model()
+    model = unequal_arm().model(stiffening=False)
     q = np.linspace(0.25, 0.4, model.n)  # sections turn by some 0.5 rad: rotations do not commute
     load = Wrench(force=tuple(FORCE), moment=tuple(MOMENT), link="boom", x=1.3 / 3, axes=axes)
     found = applied(model, [load], None)(q)[0]
@@ -133,7 +133,7 @@ def test_wrench_inside_a_link_is_virtual_work(axes: str) -> None:
 @pytest.mark.parametrize("axes", ["link", "section"])
 def test_distributed_load_is_virtual_work(axes: str) -> None:
     """Force and moment per length between two stations, under a profile, against a rule of our own."""
-    model = unequal_arm().model()
+    model = unequal_arm().model(stiffening=False)
     q = np.linspace(0.1, 0.2, model.n)
     start, end, L = 0.2, 1.1, 1.3
     load = Distributed(
@@ -188,7 +188,7 @@ def test_euler_load(count: int, tolerance: float) -> None:
     assert critical == pytest.approx(euler, rel=tolerance)  # Ritz: above by what the series of modes misses
     assert critical > euler
     assert lowest(-0.5 * euler) > free > lowest(0.5 * euler) > 0 > lowest(1.1 * euler)
-    plain = beam.model()
+    plain = beam.model(stiffening=False)
     assert plain.frequencies(loads=[Wrench(force=(-euler, 0, 0))])[0] == pytest.approx(free, rel=1e-12)
 
 

@@ -119,7 +119,7 @@ def test_the_spectrum_peaks_where_the_arm_vibrates_and_marks_it(result: Result) 
 def test_tip_deflection_of_a_bent_link() -> None:
     """Of one link it is what the link's own end does, turned into base axes."""
     robot = pliant.load("spin-up")
-    run = pliant.simulate(robot.model(), 0.01, {"arm": 0.3, "arm.bending_y.1": 0.02}, method="dop853")
+    run = pliant.simulate(robot.model(stiffening=False), 0.01, {"arm": 0.3, "arm.bending_y.1": 0.02}, method="dop853")
     own = run.deflection("arm", "tip")
     c, s = np.cos(run["arm"]), np.sin(run["arm"])
     turned = np.column_stack([-s * own[:, 1], c * own[:, 1]])

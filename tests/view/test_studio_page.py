@@ -134,9 +134,10 @@ def test_payload_slider(visitor: Visitor) -> None:
 
 
 def test_stiffening_is_ticked(visitor: Visitor) -> None:
-    visitor.after(lambda: visitor.control("geometric stiffening").check(timeout=SLOW))
     assert visitor.studio.run.result.options["stiffening"] == "second-order"
     visitor.after(lambda: visitor.control("geometric stiffening").uncheck(timeout=SLOW))
+    assert visitor.studio.run.result.options["stiffening"] is False
+    visitor.after(lambda: visitor.control("geometric stiffening").check(timeout=SLOW))
 
 
 def test_a_controlled_move(visitor: Visitor) -> None:

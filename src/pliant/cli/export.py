@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from pliant.cli.options import Flexible, RobotFile, Rotation, Stiffening, Tip, level_of, robot_of
+from pliant.cli.options import Flexible, LevelName, RobotFile, Rotation, Tip, level_of, robot_of
 from pliant.errors import ModelError
 from pliant.options import ExportName, FmiVersion, FormulationName
 
@@ -28,7 +28,9 @@ def command(
         str | None, typer.Option(help="Formulation; lagrange for latex, else denoc.", metavar="NAME")
     ] = None,
     rotation: Rotation = "exact",
-    stiffening: Stiffening = "auto",
+    stiffening: Annotated[
+        LevelName | None, typer.Option(help="Order to which bent beams are followed; off for latex, else auto.")
+    ] = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option(help="Number that stays an input, e.g. payload.mass; may stand several times.", metavar="PATH"),
@@ -59,7 +61,7 @@ def command(
     model = robot_of(file, flexible, tip).model(
         cast(FormulationName, chosen),
         rotation=rotation,
-        stiffening=level_of(stiffening),
+        stiffening=level_of(stiffening or ("off" if to == "latex" else "auto")),
         parameters=tuple(parameter or ()),
     )
     target = out or Path(f"{export_name(model)}.fmu" if to == "fmu" else f"{export_name(model)}_{to}")

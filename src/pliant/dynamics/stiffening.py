@@ -214,7 +214,7 @@ class StiffenedBeam:
         """Slopes (rows, n) by the amplitudes of the forms of second degree at a and of third at the pair (a, b)."""
         unit = self._units()
         rows = len(forms.second)
-        ratio = self.data.polar_inertia / (self.data.mass_per_length * self.data.length**2)
+        ratio = self.data.polar_inertia / self.data.mass_per_length / self.data.length / self.data.length
         twists = forms.twist.any()
         second, third = ca.SX(rows, self.size), ca.SX(rows, self.size)
         a = unit * a

@@ -73,7 +73,8 @@ def export_latex(
 
     Examples
     --------
-    >>> folder = pliant.export.export_latex(pliant.load("two-link").model("lagrange"), "arm", digits=4)
+    >>> model = pliant.load("two-link").model("lagrange", stiffening=False)
+    >>> folder = pliant.export.export_latex(model, "arm", digits=4)
     >>> len(list(folder.glob("*.tex")))
     1
     """
@@ -97,7 +98,7 @@ def equations_text(model: Model, digits: int = 6, limit: int = LARGEST) -> Equat
     if operations > limit:
         raise ModelError(
             f"latex: the equations of {model.robot.name!r} need {operations} operations, more than anybody reads "
-            f"(limit={limit}); take fewer shapes or links, export C or Python, or raise limit="
+            f"(limit={limit}); take stiffening=False, fewer shapes or links, export C or Python, or raise limit="
         )
     names = coordinate_symbols(model)
     symbols = [*names, *(rf"\dot{{{s.split('_')[0]}}}_{s.split('_', 1)[1]}" for s in names)]

@@ -67,7 +67,7 @@ class Level(NamedTuple):
         return name + (f" (auto: {self.reason})" if self.auto else "")
 
 
-class Carried(NamedTuple):
+class RootLoads(NamedTuple):
     """Largest axial force, N, bending moment and torque, N m, at the root of a beam, and its length, m."""
 
     axial: float
@@ -111,21 +111,22 @@ def worst(robot: Robot, speeds: Mapping[str, float]) -> Effect:
     )
 
 
-def effects(link: Link, carried: Carried) -> Iterator[Effect]:
+def effects(link: Link, loads: RootLoads) -> Iterator[Effect]:
     """What the loads at the root of a beam do to it; nothing where it has no shape that would move."""
-    p, shapes, L = beam_properties(link.beam), link.shapes, carried.length
+    p, shapes, L = beam_properties(link.beam), link.shapes, loads.length
     assert shapes is not None
     planes: tuple[FieldName, ...] = ("bending_y", "bending_z")
     fields = [name for name in planes if getattr(shapes, name)]
     bending = min((_least(p, FIELDS[name].rigidity) for name in fields), default=np.inf)
     twisting = _least(p, "GJ") if shapes.torsion else np.inf
     gyration = 0.0 if not shapes.torsion else _least(p, "polar_inertia") / _least(p, "mass_per_length")
-    buckling = min((np.pi / 2 / L) ** 2 * bending, np.inf if gyration == 0 else twisting / gyration)
-    yield Effect(link.name, "axial force", carried.axial / buckling)
+    buckling = min((np.pi / 2) ** 2 * bending / L / L, np.inf if gyration == 0 else twisting / gyration)
+    yield Effect(link.name, "axial force", loads.axial / buckling)
     if fields:
         lateral = LATERAL * np.sqrt(bending * twisting) / L
-        yield Effect(link.name, "bending with twist", (carried.moment / lateral) ** 2)
-        yield Effect(link.name, "twist", carried.torque * L / twisting)
+        part = loads.moment / lateral
+        yield Effect(link.name, "bending with twist", part * part)
+        yield Effect(link.name, "twist", loads.torque * L / twisting)
 
 
 def _least(properties: Any, name: str) -> float:
@@ -140,7 +141,7 @@ def _speed(link: Link) -> float | None:
     return None if link.joint.limits is None else link.joint.limits.speed
 
 
-def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link, Carried]]:
+def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link, RootLoads]]:
     """Bounds on what each beam carries: everything beyond its root, stretched out, pulls or bends it as it may."""
     weight, spin = float(np.linalg.norm(robot.gravity)), sum(speeds.values())
     starts, ends, end = [], [], 0.0
@@ -155,7 +156,7 @@ def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link
     for k, link in enumerate(robot.links):
         if link.bends:
             moment, torque = forces[k:] @ (far[k:] - starts[k]), forces[k + 1 :] @ (far[k + 1 :] - ends[k])
-            found.append((link, Carried(float(sum(forces[k:])), float(moment), float(torque), _length(link))))
+            found.append((link, RootLoads(float(sum(forces[k:])), float(moment), float(torque), _length(link))))
     return found
 
 

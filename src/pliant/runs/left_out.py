@@ -10,7 +10,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.model import Model
-from pliant.model.level import Carried, effects, worst
+from pliant.model.level import RootLoads, effects, worst
 from pliant.model.validity import Findings
 from pliant.robot import Link
 from pliant.runs.internal_forces import RunHistory
@@ -25,7 +25,7 @@ def judge_run(result: Result) -> Findings:
     loads = [load for load in result.history.loads if hasattr(load, "points")]  # others do not say where they act
     history = replace(result.history, loads=loads)
     try:
-        found = [effects(link, _carried(history, link)) for link in model.robot.links if link.bends]
+        found = [effects(link, _root_loads(history, link)) for link in model.robot.links if link.bends]
     except UnsupportedModel:
         return {}  # forces inside beams whose modes follow the arm are not known
     return model.level.doubt(max(chain.from_iterable(found), key=lambda effect: effect.size))
@@ -40,10 +40,10 @@ def judge_speeds(model: Model, qd: Array) -> Findings:
     return model.level.doubt(worst(model.robot, speeds))
 
 
-def _carried(history: RunHistory, link: Link) -> Carried:
+def _root_loads(history: RunHistory, link: Link) -> RootLoads:
     """Largest forces at the root of a beam; one that slides is as long as it came out."""
     force, moment = history.reaction(link.name)
     assert link.beam is not None
     long = np.max(history.q[:, history.model.index(link.name)]) if link.beam.slides else link.beam.length
     axial, torque = (float(np.max(np.abs(x[:, 0]))) for x in (force, moment))
-    return Carried(axial, float(np.max(np.hypot(moment[:, 1], moment[:, 2]))), torque, float(long))
+    return RootLoads(axial, float(np.max(np.hypot(moment[:, 1], moment[:, 2]))), torque, float(long))
