@@ -39,7 +39,7 @@ class Sampled(Controller):
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> controller = pliant.control.Sampled(pliant.control.PD(500.0, 50.0, [0.0, 0.0]), sample_time=0.001)
+    >>> controller = pliant.control.Sampled(pliant.control.PD(50.0, 5.0, [0.0, 0.0]), sample_time=0.01)
     >>> pliant.simulate(model, 0.05, controller=controller).stats.status
     'finished'
     """
