@@ -362,7 +362,7 @@ def test_inertia_stays_positive_definite(name: str, level: bool | str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("level", ["second-order", True])
-@pytest.mark.parametrize("name", ["two-link", "lab-arm", "boom", "crane-4dof", "spin-up", "canadarm2"])
+@pytest.mark.parametrize("name", [name for name in pliant.arms() if name != "puma"])  # which is rigid
 def test_inertia_of_all_bundled_arms_stays_positive_definite(name: str, level: bool | str) -> None:
     assert smallest(pliant.load(name).model(stiffening=level), 200) > 0
 
@@ -377,6 +377,8 @@ def smallest(model: Model, count: int) -> float:
             if shapes is None or link.beam is None:
                 continue
             length = link.beam.length
+            if link.beam.slides:
+                length = q[model.index(link.name)] = rng.uniform(link.joint.limits.lower, link.joint.limits.upper)
             c = rng.normal(size=shapes.size) / (1 + np.arange(shapes.size) % 3) ** 2
             values = shapes.evaluate(np.linspace(0, 1, 11)) * [length**p for p in shapes.powers]
             size = rng.uniform(0.2, 1.0) * 0.1
