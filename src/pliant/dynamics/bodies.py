@@ -316,19 +316,25 @@ class LinearBeam:
         k, I, L = self.size, self.integrals, self.data.length
         mu, gram, eps, first = self._translation
         along = [[j for j in range(k) if I.axis[j][a]] for a in range(3)]  # amplitudes that move points along x, y, z
-        H, N = (self._dyads(gram, along, rate) for rate in (c, cd))
+        moved, rates = (self._sums(gram, along, rate) for rate in (c, cd))
+        H, N = ([ca.SX(3, 3) for _ in range(k)] for _ in range(2))
         D, P, s = ca.SX.zeros(3, 3), ca.SX.zeros(3, 3), ca.SX.zeros(3)
         D[0, 0], s[0] = mu * L * L * I.second, mu * L * I.first
-        for b in range(3):
-            for j in along[b]:
-                moved, lever = float(I.axis[j][b]) * eps[j], float(I.axis[j][b]) * first[j]
-                s[b] += moved * c[j]
-                for a in range(b + 1):
-                    D[a, b] += H[j][a, b] * c[j]
-                D[0, b] += L * lever * c[j] * (2 if b == 0 else 1)
-                H[j][0, b] += L * lever
-                for a in range(3):
-                    P[a, b] += H[j][a, b] * cd[j]
+        for b, own in enumerate(along):
+            if not own:
+                continue
+            axis, lever = ca.DM(I.axis[own, b]), L * (ca.DM(I.axis[own, b]) * first[own])
+            s[b] = ca.mac((axis * eps[own]).T, c[own], s[b])
+            for a in range(3):
+                dyad, rate = moved[a][own] * axis, rates[a][own] * axis
+                if a <= b:
+                    turned = [dyad * c[own]] if a else [dyad * c[own], lever * c[own] * (2 if b == 0 else 1)]
+                    D[a, b] = ca.sum1(ca.vertcat(D[a, b], ca.vec(ca.horzcat(*turned).T)))
+                if a == 0:
+                    dyad = dyad + lever
+                P[a, b] = ca.mtimes(dyad.T, cd[own])
+                for i, j in enumerate(own):
+                    H[j][a, b], N[j][a, b] = dyad[i], rate[i]
         spin0, spin, spin_gram = self._rotary
         same = ca.DM(I.axis @ I.axis.T)
         moments = Moments(
@@ -342,17 +348,12 @@ class LinearBeam:
         """(3,) place of the undeformed axis."""
         return ca.SX(ca.vertcat(eta * self.data.length, *self.data.offset))
 
-    def _dyads(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
-        """int (sum_i phi_i rate_i) phi_j^T for every amplitude j: one column each."""
-        out, axis = [ca.SX(3, 3) for _ in range(self.size)], self.integrals.axis
-        for a in range(3):
-            moved = rate[along[a]] * ca.DM(axis[along[a], a]) if along[a] else None
-            sums = ca.mtimes(gram[:, along[a]], moved) if moved is not None else None
-            for b in range(3):
-                for j in along[b]:
-                    if sums is not None:
-                        out[j][a, b] = sums[j] * float(axis[j][b])
-        return out
+    def _sums(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
+        """int (sum_i phi_i rate_i) psi_j for every amplitude j, along x, y and z."""
+        axis, none = self.integrals.axis, ca.SX(self.size, 1)
+        return [
+            ca.mtimes(gram[:, own], rate[own] * ca.DM(axis[own, a])) if own else none for a, own in enumerate(along)
+        ]
 
     @cached_property
     def _rotary(self) -> tuple[SX, SX, SX]:
