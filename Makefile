@@ -10,6 +10,10 @@ endif
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export MPLBACKEND = Agg
+export MYPY_NUM_WORKERS = 2
+# Bytecode is kept even where the surroundings forbid it: without it every one of the hundred processes that the tests
+# start would compile all libraries anew, for seven seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: FORCE help demo test test-wheel test-full test-machines test-long mutants lint docs bench clean
 
