@@ -328,8 +328,9 @@ class LinearBeam:
             for a in range(3):
                 dyad, rate = moved[a][own] * axis, rates[a][own] * axis
                 if a <= b:
-                    turned = [dyad * c[own]] if a else [dyad * c[own], lever * c[own] * (2 if b == 0 else 1)]
-                    D[a, b] = ca.sum1(ca.vertcat(D[a, b], ca.vec(ca.horzcat(*turned).T)))
+                    terms = [dyad * c[own]] if a else [dyad * c[own], lever * c[own] * (2 if b == 0 else 1)]
+                    in_turn = ca.vec(ca.horzcat(*terms).T)  # one amplitude after the other
+                    D[a, b] = ca.sum1(ca.vertcat(D[a, b], in_turn))
                 if a == 0:
                     dyad = dyad + lever
                 P[a, b] = ca.mtimes(dyad.T, cd[own])
