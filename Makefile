@@ -10,8 +10,12 @@ endif
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export MPLBACKEND = Agg
+export MYPY_NUM_WORKERS = 2
+# Bytecode is kept even where the surroundings forbid it: without it every one of the hundred processes that the tests
+# start would compile all libraries anew, for seven seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: FORCE help demo test test-wheel test-full test-machines test-long mutants lint docs bench clean
+.PHONY: FORCE help demo test test-wheel test-full test-machines test-long mutants lint docs bench lock locked release clean
 
 help:
 	@echo "make demo           install into .venv and run the two-link flexible arm"
@@ -23,6 +27,9 @@ help:
 	@echo "make test-long      everything that takes long: test-full, test-machines and mutants"
 	@echo "make bench          pliant beside its peers, as ratios (installs the bench extra)"
 	@echo "make docs           build the documentation site into site/"
+	@echo "make lock           renew the locks of the development environment (release/locks), for every Python on PATH"
+	@echo "make locked         install the development environment from its lock, checked by hashes"
+	@echo "make release        check, test, build twice, describe and tag (TRIAL=1: no long tests, no tag)"
 
 # One stamp file per extra: a second run installs nothing.
 $(VENV)/installed-%: pyproject.toml
@@ -79,6 +86,20 @@ docs: $(VENV)/installed-docs
 
 bench: $(VENV)/installed-bench
 	$(BIN)/pliant bench --out out/bench
+
+lock: $(VENV)/installed-dev
+	$(BIN)/python release/lock.py
+
+locked:
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes \
+		-r release/locks/py$$($(BIN)/python -c "import sys; print(*sys.version_info[:2], sep='.')").txt
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(VENV)/installed-dev
+
+release: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r release/requirements.txt
+	$(BIN)/python release/release.py $(if $(TRIAL),--trial)
 
 clean:
 	rm -rf $(VENV) site out dist build .mypy_cache .ruff_cache .pytest_cache

@@ -42,7 +42,8 @@ def test_motors_follow_their_joints(lab) -> None:
 
 
 def test_a_sliding_beam_starts_at_its_length() -> None:
-    model = pliant.load("rrp").model()
+    few = {f"links.{link}.shapes.bending_{plane}": 1 for link in ("boom", "slide") for plane in "yz"}
+    model = pliant.load("rrp").replace(few).model()
     free = {"limits": False, "step": 1e-4, "method": "rk4"}
     batch, one = simulate_batch(model, 0.01, **free), simulate(model, 0.01, **free)
     assert np.isfinite(batch.q).all()
@@ -86,9 +87,9 @@ def test_an_environment_puts_motors_with_their_joints(lab) -> None:
     assert np.abs(q[:, : lab.n_joints]).max() > 0
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.full)])
 def test_torques_by_name_and_by_number_are_the_same(seed) -> None:
-    model = random_robot(seed, 3, drives=True, elements=False).model()
+    model = random_robot(seed, 2, drives=True, elements=False).model()
     first, last = model.joints[0], model.joints[-1]
     array = np.zeros(model.n_joints)
     array[0], array[-1] = 0.3, -0.2
@@ -154,11 +155,11 @@ def test_what_is_derived_is_kept_and_bounded() -> None:
 
 
 def test_runs_of_one_model_share_what_was_traced() -> None:
-    model, load = pliant.load("two-link").model(), Wrench(force=(0.0, 0.0, 1.0))
+    model, load = pliant.load("spin-up").model(), Wrench(force=(0.0, 0.0, 1.0))
     for _ in range(2):
         run = simulate(model, 0.001, loads=[load])
-        run.deflection("upper")
-        run.internal("upper")
+        run.deflection("arm")
+        run.internal("arm")
     assert [model.derived.count(kind) for kind in ("compositions", "stations", "internal forces")] == [1, 1, 1]
     for k in range(40):  # objects that come and go do not pile up
         compose(model, None, None, {}, (Wrench(force=(0.0, 0.0, float(k))),), None, False)

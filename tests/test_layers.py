@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,14 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Rooms that a file imports, and whether at the top level."""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     top = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Module) for node in node.body}
     found = []
     for node in ast.walk(tree):
@@ -76,7 +82,7 @@ def test_imports_point_upwards(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_leading_underscore_stays_at_home(path: Path) -> None:
     """What another file needs has a name without one. (NumPy's own table of its C functions has no other name.)"""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("pliant")):
@@ -94,7 +100,7 @@ def test_a_name_means_one_thing() -> None:
         if path.name == "__init__.py" or room(path) in ("cli", "studies"):
             continue
         here = str(path.relative_to(ROOT))
-        classes = [node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+        classes = [node.name for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)]
         for name in [path.name, *(name for name in classes if not name.startswith("_"))]:
             places.setdefault(name, []).append(here)
     twice = {name: where for name, where in places.items() if len(where) > 1 and name not in TWICE}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -41,9 +42,24 @@ def test_what_the_wheel_says_of_itself(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     said = Parser().parsestr(wheel.read(name).decode())
     assert said["Version"] == pliant.__version__
-    assert said["License-Expression"] == "Apache-2.0"
+    assert said["License-Expression"] == "Apache-2.0 AND MIT"
+    licences = {"LICENSE", "NOTICE", *(f"src/pliant/view/web/LICENSE-{name}.txt" for name in ("three", "uplot"))}
+    assert set(said.get_all("License-File")) == licences
+    assert licences <= {name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()}
     (scripts,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     assert "pliant = pliant.cli:main" in wheel.read(scripts).decode()
+
+
+def test_the_notice_names_all_that_ships() -> None:
+    """Every bundled arm with its source, and every library in the pages with its version and licence."""
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    assert [path.name for path in (SOURCE / "arms").glob("*.yaml") if path.name not in notice] == []
+    web = SOURCE / "view" / "web"
+    libraries = dict(re.findall(r"(three|uplot)@(\d+\.\d+\.\d+)", (web / "README.md").read_text(encoding="utf-8")))
+    assert set(libraries) == {path.stem.removeprefix("LICENSE-") for path in web.glob("LICENSE-*.txt")}
+    for name, version in libraries.items():
+        assert re.search(rf"{name}(\.js)? {re.escape(version)}", notice, re.IGNORECASE), name
+        assert f"pliant/view/web/LICENSE-{name}.txt" in notice
 
 
 def test_the_tests_run_against_what_they_should() -> None:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,11 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
 }
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def only_somewhere(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """What only some systems have, with its line."""
     for node in ast.walk(tree):
@@ -91,14 +97,14 @@ def _in_call(node: ast.Call) -> Iterator[tuple[str, int]]:
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 def test_what_one_system_lacks_has_an_alternative(path: Path) -> None:
     text, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
-    for what, line in only_somewhere(ast.parse(text)):
+    for what, line in only_somewhere(parsed(path)):
         guard = GUARDED.get((name, what))
         assert guard is not None, f"{name}:{line}: not every system has {what}; add another way, and list it in GUARDED"
         assert guard in text, f"{name}:{line}: the way around {what} is gone"
 
 
 def test_nothing_is_listed_in_vain() -> None:
-    found = {(n, what) for n, path in zip(IDS, FILES) for what, _ in only_somewhere(ast.parse(path.read_text("utf-8")))}
+    found = {(n, what) for n, path in zip(IDS, FILES) for what, _ in only_somewhere(parsed(path))}
     assert set(GUARDED) == found
 
 
@@ -138,7 +144,7 @@ def _mode(node: ast.Call) -> str:
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 def test_text_files_name_their_encoding(path: Path) -> None:
     """Windows takes a code page of its own for text, in which half of our symbols are not."""
-    assert list(without_encoding(ast.parse(path.read_text(encoding="utf-8")))) == []
+    assert list(without_encoding(parsed(path))) == []
 
 
 WINDOWS_LIKE = """

@@ -11,13 +11,6 @@ from pliant.batch import given as batch_given
 from pliant.kernels import cuda_device
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLIANT_CACHE_DIR", str(tmp_path_factory.mktemp("objects")))
-        yield
-
-
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> FakeCupy:
     """`device="cuda"` on this processor."""

@@ -234,7 +234,7 @@ def _starts(speed: float, late: Callable[[Any], Any] = lambda t: t > 0.05) -> Ca
     return lambda t: ca.if_else(late(t), speed * (t - 0.05), 0.0)
 
 
-@pytest.mark.parametrize("name", ["two-link", "random 3"])
+@pytest.mark.parametrize("name", ["two-link", pytest.param("random 3", marks=pytest.mark.full)])
 def test_a_jump_in_a_prescribed_rate_is_an_impulse(name: str) -> None:
     """Momenta of what is free stay, the kinetic energy gained is the work done."""
     c = case(name)

@@ -14,8 +14,8 @@ from pliant.dynamics import FORMULATIONS, build_chain, features
 from pliant.robot import Joint, Robot, Shapes
 
 NONLINEAR = [name for name in FORMULATIONS if name not in ("lagrange", "dual-screw")]
-FEW = range(12)
-MANY = range(12, 320)
+FEW = range(7)
+MANY = range(7, 320)
 ROUND_OFF = 1e-9  # the promise; measured values stand near 1e-13, accelerations lose digits to the condition of M
 
 

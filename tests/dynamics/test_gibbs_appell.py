@@ -74,7 +74,7 @@ def check_chain(chain: Chain, seed: int, q: np.ndarray, qd: np.ndarray, tau: np.
     assert error(evaluate(ours.inverse_dynamics, q, qd, qdd), M @ qdd[:, None] + bias) < ROUND_OFF
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_agrees_with_lagrange(seed: int) -> None:
     check_against_judge(random_robot(seed, drives=seed % 3 == 0), seed)
 
@@ -86,7 +86,7 @@ def test_agrees_on_stiffened_maps(seed: int) -> None:
 
 @pytest.mark.full
 @pytest.mark.random
-@pytest.mark.parametrize("seed", range(300, 400))
+@pytest.mark.parametrize("seed", [*range(5, 10), *range(300, 400)])
 def test_agrees_with_lagrange_on_many(seed: int) -> None:
     check_against_judge(random_robot(seed, links=1 + seed % 8, drives=seed % 4 == 0), seed)
 

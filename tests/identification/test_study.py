@@ -29,9 +29,9 @@ runs:
 Run = Callable[..., Result]
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def swing() -> np.ndarray:
+    """Rows of a measured run: time, motor torque and the readings."""
     real = pliant.load("two-link").replace({"links.upper.beam.EI_z": 950.0, "payload.mass": 0.4}).model()
     rng = np.random.default_rng(0)
     t = np.linspace(0, 0.5, 101)
@@ -41,8 +41,13 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     )
     readings = (result["upper"], result.tip[:, 0], result.strain("upper", 0.05, (0.01, 0.0)))
     columns = [y + 0.002 * np.std(y) * rng.normal(size=len(y)) for y in readings]
-    table = np.column_stack([t, motor, *columns])
-    np.savetxt("swing.csv", table, delimiter=",", header="time,motor,encoder,tip.x,strain", comments="")
+    return np.column_stack([t, motor, *columns])
+
+
+@pytest.fixture
+def run(swing: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("swing.csv", swing, delimiter=",", header="time,motor,encoder,tip.x,strain", comments="")
     Path("study.yaml").write_text(STUDY)
     return lambda *arguments: CliRunner().invoke(app, ["identify", *arguments])
 

@@ -1,4 +1,4 @@
-"""Tapes to test with: every operation, random graphs, a rigid chain. The object cache is a folder of the test run."""
+"""Tapes to test with: every operation, random graphs, a rigid chain."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pliant.kernels import set_threads
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_threads() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLIANT_CACHE_DIR", str(tmp_path_factory.mktemp("objects")))
         patch.delenv("PLIANT_THREADS", raising=False)
         yield
     set_threads(None)

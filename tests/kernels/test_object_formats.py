@@ -98,8 +98,12 @@ def _mach_o(data: bytes) -> set[str]:
 @pytest.fixture(scope="module")
 def tapes() -> dict[str, Tape]:
     """A short tape, and one in several parts."""
-    arms = {name: pliant.load(name).model().kernel("forward_dynamics") for name in ("two-link", "crane-4dof")}
-    return {name: Tape.from_function(kernel.function) for name, kernel in arms.items()}
+    arm = pliant.load("two-link")
+    more = arm.replace(dict.fromkeys(("links.upper.shapes.bending_y", "links.fore.shapes.bending_y"), 6))
+    kernels = {name: robot.model().kernel("forward_dynamics") for name, robot in (("short", arm), ("parts", more))}
+    found = {name: Tape.from_function(kernel.function) for name, kernel in kernels.items()}
+    assert len(found["short"]) < llvm.PART_LENGTH < len(found["parts"])
+    return found
 
 
 @pytest.mark.parametrize("triple", TRIPLES)

@@ -38,14 +38,14 @@ def scales(model, metre: float) -> np.ndarray:
     return out
 
 
+@pytest.mark.parametrize("metre", [1e3, pytest.param(1e-3, marks=pytest.mark.full)])  # in millimetres, in kilometres
 @pytest.mark.parametrize("arm", BUNDLED)
-def test_bundled_arms_in_other_units(arm):
+def test_bundled_arms_in_other_units(arm, metre):
     model = load(arm).model()
     q = model.chain.rest() + np.where(np.isin(np.arange(model.n), turning(model)), 0.4, 0.0)
-    for metre in (1e3, 1e-3):  # a metre in millimetres, in kilometres
-        other, scale = in_unit(load(arm), metre).model(), scales(model, metre)
-        for joints in ("locked", "free"):
-            np.testing.assert_allclose(other.modes(q * scale, joints)[0], model.modes(q, joints)[0], rtol=1e-9)
+    other, scale = in_unit(load(arm), metre).model(), scales(model, metre)
+    for joints in ("locked", "free"):
+        np.testing.assert_allclose(other.modes(q * scale, joints)[0], model.modes(q, joints)[0], rtol=1e-9)
     ours, theirs = (m.equilibrium(x[: m.n_joints]) for m, x in ((model, q), (other, q * scale)))
     np.testing.assert_allclose(theirs / scale, ours, rtol=1e-9, atol=1e-12 * np.abs(ours).max())
 
@@ -76,7 +76,7 @@ def arm(**changes) -> Robot:
     return robot.replace(changes) if changes else robot
 
 
-@pytest.mark.parametrize("metre", [1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("metre", [pytest.param(1e-3, marks=pytest.mark.full), 1e3, 1e6])
 def test_elements_springs_and_torsion_in_other_units(metre):
     model, other = arm().model(), in_unit(arm(), metre).model()
     scale = scales(model, metre)

@@ -28,7 +28,7 @@ def result() -> Result:
 def driven() -> Result:
     """Five joints or fewer, elastic drives, bending in two planes."""
     model = pliant.load("lab-arm").model()
-    return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5))
+    return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5), method="dop853")
 
 
 @pytest.mark.parametrize("name", FIGURES)

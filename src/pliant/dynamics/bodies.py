@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import casadi as ca
@@ -302,27 +303,40 @@ class LinearBeam:
         axis = self.integrals.axis
         return ca.densify(ca.horzcat(*(ca.SX(ca.DM(axis[j])) * (values[j] * self._scale(j)) for j in range(self.size))))
 
+    @cached_property
+    def _translation(self) -> tuple[SX, SX, SX, SX]:
+        """Mass, int phi_i phi_j (k, k), int phi_j (k,) and int eta phi_j (k,) of the shapes without their axes."""
+        I = self.integrals
+        mu = self.data.mass_per_length * self.data.length
+        scale = ca.vertcat(*(self._scale(j) for j in range(self.size)))
+        gram = mu * ca.SX(ca.DM(I.gram)) * ca.mtimes(scale, scale.T)
+        return mu, gram, mu * scale * ca.DM(I.eps), mu * scale * ca.DM(I.eta_eps)
+
     def moments(self, c: SX, cd: SX) -> Moments:
         k, I, L = self.size, self.integrals, self.data.length
-        mu = self.data.mass_per_length * L
-        scale = ca.vertcat(*(self._scale(j) for j in range(k)))
-        gram = mu * ca.SX(ca.DM(I.gram)) * ca.mtimes(scale, scale.T)
-        eps, first = (mu * scale * ca.DM(values) for values in (I.eps, I.eta_eps))
+        mu, gram, eps, first = self._translation
         along = [[j for j in range(k) if I.axis[j][a]] for a in range(3)]  # amplitudes that move points along x, y, z
-        H, N = (self._dyads(gram, along, rate) for rate in (c, cd))
+        moved, rates = (self._sums(gram, along, rate) for rate in (c, cd))
+        H, N = ([ca.SX(3, 3) for _ in range(k)] for _ in range(2))
         D, P, s = ca.SX.zeros(3, 3), ca.SX.zeros(3, 3), ca.SX.zeros(3)
         D[0, 0], s[0] = mu * L * L * I.second, mu * L * I.first
-        for b in range(3):
-            for j in along[b]:
-                moved, lever = float(I.axis[j][b]) * eps[j], float(I.axis[j][b]) * first[j]
-                s[b] += moved * c[j]
-                for a in range(b + 1):
-                    D[a, b] += H[j][a, b] * c[j]
-                D[0, b] += L * lever * c[j] * (2 if b == 0 else 1)
-                H[j][0, b] += L * lever
-                for a in range(3):
-                    P[a, b] += H[j][a, b] * cd[j]
-        spin0, spin, spin_gram = self._rotary()
+        for b, own in enumerate(along):
+            if not own:
+                continue
+            axis, lever = ca.DM(I.axis[own, b]), L * (ca.DM(I.axis[own, b]) * first[own])
+            s[b] = ca.mac((axis * eps[own]).T, c[own], s[b])
+            for a in range(3):
+                dyad, rate = moved[a][own] * axis, rates[a][own] * axis
+                if a <= b:
+                    terms = [dyad * c[own]] if a else [dyad * c[own], lever * c[own] * (2 if b == 0 else 1)]
+                    in_turn = ca.vec(ca.horzcat(*terms).T)  # one amplitude after the other
+                    D[a, b] = ca.sum1(ca.vertcat(D[a, b], in_turn))
+                if a == 0:
+                    dyad = dyad + lever
+                P[a, b] = ca.mtimes(dyad.T, cd[own])
+                for i, j in enumerate(own):
+                    H[j][a, b], N[j][a, b] = dyad[i], rate[i]
+        spin0, spin, spin_gram = self._rotary
         same = ca.DM(I.axis @ I.axis.T)
         moments = Moments(
             m=mu * I.mass, s=s, D=ca.triu2symm(ca.triu(D)) + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0,
@@ -335,32 +349,29 @@ class LinearBeam:
         """(3,) place of the undeformed axis."""
         return ca.SX(ca.vertcat(eta * self.data.length, *self.data.offset))
 
-    def _dyads(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
-        """int (sum_i phi_i rate_i) phi_j^T for every amplitude j: one column each."""
-        out, axis = [ca.SX(3, 3) for _ in range(self.size)], self.integrals.axis
-        for a in range(3):
-            moved = rate[along[a]] * ca.DM(axis[along[a], a]) if along[a] else None
-            sums = ca.mtimes(gram[:, along[a]], moved) if moved is not None else None
-            for b in range(3):
-                for j in along[b]:
-                    if sums is not None:
-                        out[j][a, b] = sums[j] * float(axis[j][b])
-        return out
+    def _sums(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
+        """int (sum_i phi_i rate_i) psi_j for every amplitude j, along x, y and z."""
+        axis, none = self.integrals.axis, ca.SX(self.size, 1)
+        return [
+            ca.mtimes(gram[:, own], rate[own] * ca.DM(axis[own, a])) if own else none for a, own in enumerate(along)
+        ]
 
+    @cached_property
     def _rotary(self) -> tuple[SX, SX, SX]:
         """Rotary inertia of the sections: of the frame (3, 3), its coupling (3, k) and of the amplitudes (k, k)."""
         k, I, b = self.size, self.integrals, self.data
         j_axis = (b.polar_inertia, *b.rotary)
-        factor = [self._scale(j) if self.shapes.fields[j] == "torsion" else self._scale(j) / b.length for j in range(k)]
+        factor = ca.SX(ca.vertcat(*(
+            self._scale(j) if self.shapes.fields[j] == "torsion" else self._scale(j) / b.length for j in range(k)
+        )))  # fmt: skip
+        columns = ca.repmat(factor, 1, k)
         whole = ca.diag(ca.vertcat(*(j_axis[d] * b.length * I.spin_mass[d] for d in range(3))))
         spin, gram = ca.SX(3, k), ca.SX(k, k)
         for d in range(3):
             if is_zero(j_axis[d]):
                 continue
-            for j in range(k):
-                spin[d, j] = j_axis[d] * b.length * float(I.spin[j, d]) * factor[j]
-                for i in range(k):
-                    gram[j, i] += j_axis[d] * b.length * float(I.spin_gram[d, j, i]) * factor[j] * factor[i]
+            spin[d, :] = (j_axis[d] * b.length * ca.SX(ca.DM(I.spin[:, d])) * factor).T
+            gram += j_axis[d] * b.length * ca.SX(ca.DM(I.spin_gram[d])) * columns * columns.T
         return whole, spin, gram
 
     def station(self, eta: float) -> tuple[np.ndarray, np.ndarray]:
@@ -369,9 +380,14 @@ class LinearBeam:
         values, slopes = (canonical(x, norm) for x, norm in zip(found, self.integrals.norms))
         return values, slopes
 
-    def tip(self, c: SX, cd: SX) -> TipMap:
+    @cached_property
+    def _tip_columns(self) -> tuple[SX, SX]:
+        """(3, k) rotation and displacement of the tip per amplitude."""
         I = self.integrals
-        turn, J = self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
+        return self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
+
+    def tip(self, c: SX, cd: SX) -> TipMap:
+        turn, J = self._tip_columns
         theta = ca.mtimes(turn, c)
         R, A = ROTATIONS[self.rotation](theta)
         W = ca.mtimes(A, turn)

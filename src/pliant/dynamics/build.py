@@ -50,9 +50,10 @@ def build_chain(
     symbols: Mapping[str, SX] | None = None,
 ) -> Chain:
     """The chain of a robot; numbers at the paths of `symbols` become those symbols."""
-    shapes = robot_shapes(robot)
+    beyond = _beyond_tips(robot)
+    shapes = [link_shapes(link, load) for link, load in zip(robot.links, _tip_loads(robot, beyond))]
     view = RobotView(robot, symbols or {})
-    order, beyond = _Coordinates(robot, shapes), _beyond_tips(robot)
+    order = _Coordinates(robot, shapes)
     links = []
     last = len(robot.links) - 1
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
@@ -93,8 +94,11 @@ def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
 def tip_loads(robot: Robot) -> list[TipLoad | None]:
     """What shapes the functions of each link: the numbers that `tip_load: auto` stands for, None where it is not
     asked."""
-    found = zip(robot.links, _beyond_tips(robot))
-    return [_tip_load(beyond) if _is_auto(link) else None for link, beyond in found]
+    return _tip_loads(robot, _beyond_tips(robot))
+
+
+def _tip_loads(robot: Robot, found: list[Inertia]) -> list[TipLoad | None]:
+    return [_tip_load(beyond) if _is_auto(link) else None for link, beyond in zip(robot.links, found)]
 
 
 def shapes_that_change(robot: Robot, path: str) -> list[str]:

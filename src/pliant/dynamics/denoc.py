@@ -103,7 +103,7 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
             if indices:
                 M[list(indices), motion.link.joint_index] = ca.mtimes(columns.T, ca.vertcat(turn, slide))
         composite = to_predecessor(motion, own)
-    return ca.densify(ca.tril2symm(ca.tril(_symmetrised(M))))
+    return ca.densify(ca.tril2symm(_lower(M)))
 
 
 # ------------------------------------------------------------------------------------------- outward
@@ -249,19 +249,13 @@ def _eliminate_body(
             continue
         inverse = 1 / G[k, k]
         psi = F[:, k] * inverse
-        later = [G[j, k] * inverse for j in range(k)]
-        eliminated.append(
-            Pivot(link.body_indices[k], inverse, phi[k], psi, tuple(zip(link.body_indices[:k], later, strict=True)))
-        )
+        later = G[:k, k] * inverse
+        coupled = tuple(zip(link.body_indices[:k], ca.vertsplit(later) if k else (), strict=True))
+        eliminated.append(Pivot(link.body_indices[k], inverse, phi[k], psi, coupled))
         M = rank_one(M, F[:, k], psi)
         wrench = wrench + psi * phi[k]
-        F, G, phi = ca.SX(F), ca.SX(G), ca.SX(phi)
-        for j in range(k):
-            F[:, j] -= F[:, k] * later[j]
-            phi[j] -= later[j] * phi[k]
-            for i in range(j + 1):
-                G[i, j] -= G[i, k] * later[j]
-                G[j, i] = G[i, j]
+        F, G = F[:, :k] - ca.mtimes(F[:, k], later.T), rank_one(G[:k, :k], G[:k, k], later)
+        phi = phi[:k, :] - later * phi[k]
     return eliminated, M, wrench
 
 
@@ -370,25 +364,16 @@ def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: S
         n, f = _wrench_to_predecessor(motion, n, f)
 
 
-def _symmetrised(M: SX) -> SX:
-    """Both triangles filled from whichever side was written."""
-    out = ca.SX(M)
-    for r in range(M.shape[0]):
-        for c in range(r):
-            value = M[r, c] if M.sparsity().has_nz(r, c) else M[c, r]
-            out[r, c] = value
-            out[c, r] = value
-    return out
+def _lower(M: SX) -> SX:
+    """The lower triangle, with what was written above the diagonal alone."""
+    lower: SX = ca.tril(M)
+    return lower + ca.project(ca.tril(M.T), lower.sparsity().pattern_inverse(), True)
 
 
 def rank_one(M: SX, left: SX, right: SX) -> SX:
     """M - left right^T, of which the upper triangle is formed and mirrored."""
-    M = ca.SX(M)
-    for r in range(6):
-        for c in range(r, 6):
-            M[r, c] = M[r, c] - left[r] * right[c]
-            M[c, r] = M[r, c]
-    return M
+    out = M - ca.mtimes(left, right.T)
+    return ca.triu(out) + ca.triu(out, False).T  # triu2symm would take the diagonal twice and subtract it again
 
 
 def is_zero(value: SX) -> bool:

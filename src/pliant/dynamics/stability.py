@@ -83,9 +83,15 @@ def _numbers(expressions: list[SX], p: SX, values: NDArray[np.float64]) -> NDArr
     return np.array(ca.Function("numbers", [p], [ca.vertcat(*expressions)])(values), dtype=float).ravel()
 
 
-def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
-    """Raises `ModelError` that names the first coordinate without inertia, at rest and in one bent configuration."""
-    chain = frozen(chain)  # with small amplitudes, modes that follow have the inertia of those that do not
+def check(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
+    """Raises `ModelError` where a coordinate has no inertia or an energy is not finite, at rest or slightly bent."""
+    still = frozen(chain)  # with small amplitudes, modes that follow have the inertia of those that do not
+    bent = _check_definite(still, p, values)
+    _check_finite(chain, p, values, bent)
+
+
+def _check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Names the first coordinate without inertia; gives the bent state that was tried."""
     motors = {link.drive.index for link in chain.links if link.drive is not None}
     for link in chain.links:
         if link.drive is not None and not _numbers([link.drive.rotor], p, values)[0] > 0:
@@ -94,19 +100,20 @@ def check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
             )
     q = ca.SX.sym("q", chain.n)
     found = ca.Function("pivots", [q, p], list(pivots(chain, q)))
-    for state in (chain.rest(), trial_state(chain, p, values)):
+    for state in (chain.rest(), bent := trial_state(chain, p, values)):
         d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
         lost = [k for k in range(chain.n) if k not in motors and not d[k] > SMALLEST * diagonal[k]]
         if lost:
             k = min(lost, key=lambda k: bool(np.isnan(d[k])))  # the elimination divided by it, further in
             raise ModelError(_remedy(chain.coordinates[k], d[k] / diagonal[k] if diagonal[k] else 0.0))
+    return bent
 
 
-def check_finite(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
-    """Raises `ModelError` where energies of the arm at rest or slightly bent are beyond all numbers."""
+def _check_finite(chain: Chain, p: SX, values: NDArray[np.float64], bent: NDArray[np.float64]) -> None:
+    """Refuses energies that are beyond all numbers."""
     q = ca.SX.sym("q", chain.n)
     V = ca.Function("potential", [q, p], [potential_energy(chain, q)])
-    for state in (chain.rest(), trial_state(frozen(chain), p, values)):
+    for state in (chain.rest(), bent):
         if not np.isfinite(float(V(state, values))):
             raise ModelError(
                 "the gravity and strain energy of this arm is not finite; its masses, lengths or stiffnesses are too "

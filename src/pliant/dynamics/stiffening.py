@@ -213,25 +213,22 @@ class StiffenedBeam:
     def _slope(self, forms: Forms, a: SX, b: SX | None = None) -> tuple[SX, SX]:
         """Slopes (rows, n) by the amplitudes of the forms of second degree at a and of third at the pair (a, b)."""
         unit = self._units()
-        rows = len(forms.second)
-        ratio = self.data.polar_inertia / self.data.mass_per_length / self.data.length / self.data.length
-        twists = forms.twist.any()
-        second, third = ca.SX(rows, self.size), ca.SX(rows, self.size)
+        n, rows = self.size, len(forms.second)
         a = unit * a
         b = a if b is None else unit * b
-        for row in range(rows):
-            form = _sparse(2 * forms.second[row])
-            if twists:
-                form = form + ratio * _sparse(2 * forms.twist[row])
-            second[row, :] = (unit * ca.mtimes(form, a)).T
-        if forms.third is not None:
-            pairs = [(j, k) for j in range(self.size) for k in range(j, self.size)]
-            products = ca.vertcat(*(a[j] * b[k] + (a[k] * b[j] if j != k else 0) for j, k in pairs))
-            index = tuple(np.array(pairs).T)
-            for row in range(rows):
-                matrix = 3 * forms.third[row][:, index[0], index[1]]
-                third[row, :] = (unit * ca.mtimes(_sparse(matrix), products)).T
-        return second, third
+        columns = ca.repmat(unit, 1, rows)
+        form = _sparse(2 * forms.second.reshape(rows * n, n))
+        if forms.twist.any():
+            ratio = self.data.polar_inertia / self.data.mass_per_length / self.data.length**2
+            form = form + ratio * _sparse(2 * forms.twist.reshape(rows * n, n))
+        second = (columns * ca.reshape(ca.mtimes(form, a), n, rows)).T
+        if forms.third is None:
+            return second, ca.SX(rows, n)
+        pairs = [(j, k) for j in range(n) for k in range(j, n)]
+        products = ca.vertcat(*(a[j] * b[k] + (a[k] * b[j] if j != k else 0) for j, k in pairs))
+        index = np.array(pairs).T
+        matrix = 3 * forms.third[:, :, index[0], index[1]].reshape(rows * n, len(pairs))
+        return second, (columns * ca.reshape(ca.mtimes(_sparse(matrix), products), n, rows)).T
 
     def _values(self, forms: Forms, c: SX) -> SX:
         """The forms at c, by Euler's theorem from their slopes."""
@@ -298,9 +295,8 @@ def _sparse(matrix: np.ndarray) -> Any:
 
 def _combined(matrices: Sequence[SX], G: SX) -> list[SX]:
     """sum_a X_a dg_a/dc_j for every j."""
-    sparsity = G.sparsity()
-    rows = range(G.shape[0])
-    return [sum((matrices[a] * G[a, j] for a in rows if sparsity.has_nz(a, j)), ca.SX(3, 3)) for j in range(G.shape[1])]
+    columns = ca.mtimes(ca.horzcat(*map(ca.vec, matrices)), G)
+    return [ca.reshape(column, 3, 3) for column in ca.horzsplit(columns)]
 
 
 def first_order(chain: Chain, energy: Callable[[Chain, SX, SX], SX], q: SX, qd: SX) -> SX:

@@ -21,11 +21,10 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.derived import Derived, Same
-from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices
+from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices, stability
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.sliding_roots import check_roots
-from pliant.dynamics.stability import check_definite, check_finite
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import statics
@@ -943,6 +942,5 @@ def _checked_chain(
     p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
     chain, paths = build_chain(robot, rotation, stiffening, symbols), robot.paths() if parameters else {}
     values = np.array([paths[path] for path in parameters], dtype=float)
-    check_definite(chain, p, values)
-    check_finite(chain, p, values)
+    stability.check(chain, p, values)
     return chain, p
