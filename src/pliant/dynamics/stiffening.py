@@ -219,7 +219,7 @@ class StiffenedBeam:
         columns = ca.repmat(unit, 1, rows)
         form = _sparse(2 * forms.second.reshape(rows * n, n))
         if forms.twist.any():
-            ratio = self.data.polar_inertia / self.data.mass_per_length / self.data.length**2
+            ratio = self.data.polar_inertia / self.data.mass_per_length / self.data.length / self.data.length
             form = form + ratio * _sparse(2 * forms.twist.reshape(rows * n, n))
         second = (columns * ca.reshape(ca.mtimes(form, a), n, rows)).T
         if forms.third is None:
