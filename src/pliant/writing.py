@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import PliantError
+from pliant.reading import not_regular
 
 
 class atomic_write:
@@ -25,6 +26,8 @@ class atomic_write:
         self.target, self.room = target, room
 
     def __enter__(self) -> Path:
+        if self.target.exists() and not self.target.is_file() and not self.target.is_dir():
+            raise PliantError(not_regular(self.target, self.target.stat().st_mode))
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(prefix=f".{self.target.name}.", suffix=".part", dir=self.target.parent)

@@ -30,6 +30,7 @@ def test_a_stored_batch_is_what_memory_would_hold(model, tmp_path, monkeypatch, 
     options = {"torque": np.arange(40.0).reshape(20, 2), "step": 1e-3, "output_step": 0.01}
     expected = simulate_batch(model, 0.05, starts(model, 20), **options)
     path = tmp_path / f"runs.{suffix}"
+    monkeypatch.setattr("pliant.batch.batches._Run._slice_size", lambda *_: 7)  # three slices
     stored = simulate_batch(model, 0.05, starts(model, 20), store=path, **options)
     assert stored.path == path
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
