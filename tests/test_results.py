@@ -132,6 +132,20 @@ def test_what_was_edited_is_refused(run: Result, tmp_path: Path) -> None:
     assert np.array_equal(Result.load(_written(data, path)).q, run.q)
 
 
+def test_bytes_are_checked_before_the_file_is_opened(run: Result, tmp_path: Path) -> None:
+    """HDF5 itself may loop for ever in a damaged file; other programs do not see the seal behind its end."""
+    path = run.save(tmp_path / "run.nc")
+    with xr.open_dataset(path, engine="h5netcdf") as data:
+        assert np.array_equal(data.q, run.q)
+    raw = path.read_bytes()
+    assert raw.count(b"two-link elastic arm") == 1
+    path.write_bytes(raw.replace(b"two-link elastic arm", b"two-link elastic ark"))
+    with pytest.raises(ModelError, match="does not match its digest"):
+        Result.load(path)
+    path.write_bytes(raw + b"\n")  # without a seal there is still the digest
+    assert np.array_equal(Result.load(path).q, run.q)
+
+
 def test_every_array_has_its_checksum(run: Result, tmp_path: Path) -> None:
     import h5py
 

@@ -36,7 +36,7 @@ def open_input(path: str | os.PathLike[str]) -> BinaryIO:
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
-        raise ModelError(f"{not_regular(path, mode)}; copy what it holds into one")
+        raise ModelError(not_regular(path, mode) + ("" if stat.S_ISDIR(mode) else "; copy what it gives into one"))
     return os.fdopen(handle, "rb")
 
 

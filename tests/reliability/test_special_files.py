@@ -85,8 +85,6 @@ KINDS = {"pipe": _fifo, "device": _device, "socket": _socket}
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("reader", READERS)
 def test_only_regular_files_are_read(reader: str, kind: str, tmp_path: Path) -> None:
-    if reader in ("urdf", "side"):
-        pytest.importorskip("urdf_parser_py", reason="the urdf extra is not installed")
     if reader == "chunk of a batch":
         pytest.importorskip("zarr", reason="the zarr extra is not installed")
     name, read = READERS[reader]

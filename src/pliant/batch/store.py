@@ -142,6 +142,7 @@ class NetCDF:
         with _written(self):
             self.file.attrs.update(_signed(self._digest, attributes(self.model, stats)))
             self.file.close()
+            digest.seal(self._partial)
             os.replace(self._partial, self.path)
         return {}
 

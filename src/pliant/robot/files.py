@@ -20,6 +20,7 @@ from pliant.signatures import checked
 from pliant.writing import atomic_write
 
 _MOST_URDF_BYTES = 8 << 20
+RIGHT = "no robot file is that large: is it the right file?"
 CONTENT = "a robot file has at least `name` and `links`"
 D = TypeVar("D", bound=Document)
 
@@ -78,7 +79,8 @@ def load(
     if path.suffix.lower() == ".urdf":
         from pliant.robot.urdf import from_urdf
 
-        return from_urdf(read_text(path, _MOST_URDF_BYTES), _side(flexible), tip, source=path.name)
+        raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
+        return from_urdf(raw, _side(flexible), tip, source=path.name)
     if flexible is not None or tip is not None:
         raise ModelError(f"{path.name}: `flexible` and `tip` are for URDF files; edit this robot file itself")
     return parse(read_text(path), source=path.name)
@@ -119,7 +121,7 @@ def validated(kind: type[D], data: dict[str, Any], lines: Any, source: str, fold
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
     """The text of a file of sensible size in UTF-8."""
-    raw = read_input(path, most, "no robot file is that large: is it the right file?")
+    raw = read_input(path, most, RIGHT)
     if b"\0" in raw:
         raise ModelError(f"{path.name}: a binary file, expected text in UTF-8; is it the right file?")
     try:

@@ -2,6 +2,9 @@
 
 Arrays may come whole or slice by slice along their first axis; the digest is the same. Numbers count by their bits,
 texts by their characters, whatever the kind of file does with them.
+
+A NetCDF file is sealed besides: behind its end stands a digest of all its bytes, which other programs do not see. HDF5
+itself may loop for ever in a damaged file, so that such a file has to be refused before HDF5 opens it.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from pliant.errors import ModelError
+from pliant.reading import open_input
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,6 +74,39 @@ def _pieces(variable: xr.Variable) -> Iterator[Any]:
     rows = max(chunk, PIECE // row // chunk * chunk)
     for first in range(0, variable.shape[0], rows):
         yield variable[first : first + rows].values
+
+
+SEAL = b"\npliant seal sha256 "
+_SEAL_BYTES = len(SEAL) + 64 + 1
+
+
+def seal(path: Path) -> None:
+    """Append the digest of a whole file to it."""
+    with open(path, "r+b") as file:
+        file.write(SEAL + _file_digest(file, path.stat().st_size) + b"\n")
+
+
+def sealed(path: Path) -> bool:
+    """Whether a file has a seal; one that does not match is refused."""
+    with open_input(path) as file:
+        size = path.stat().st_size - _SEAL_BYTES
+        file.seek(max(0, size))
+        end = file.read()
+        if not end.startswith(SEAL):
+            return False
+        file.seek(0)
+        if end != SEAL + _file_digest(file, size) + b"\n":
+            raise ModelError(f"{path}: the content does not match its digest; the file is damaged, or was changed")
+        return True
+
+
+def _file_digest(file: BinaryIO, size: int) -> bytes:
+    """Of the next `size` bytes; the file then stands behind them."""
+    found = hashlib.sha256()
+    while size and (piece := file.read(min(size, PIECE))):
+        found.update(piece)
+        size -= len(piece)
+    return found.hexdigest().encode()
 
 
 CSV_FORMAT = 2
