@@ -31,8 +31,8 @@ def open_input(path: str | os.PathLike[str]) -> BinaryIO:
         handle = os.open(path, _FLAGS)
     except OSError as error:
         raise ModelError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a NUL in the name
-        raise ModelError(f"file name: got {os.fspath(path)!r}, expected a name without a NUL ({error})") from None
+    except ValueError as error:  # a NUL in the name, or letters that the system's file names have not
+        raise ModelError(f"{os.fspath(path)!r}: cannot be read: {error}") from None
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)

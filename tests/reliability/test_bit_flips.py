@@ -88,8 +88,8 @@ def _points(folder: Path) -> Numbers:
 
 
 def _same_points(a: Numbers, b: Numbers) -> bool:
-    """A last line that lost its end is dropped, and its points run again."""
-    return len(b["outcomes"]) - 1 <= len(a["outcomes"]) and a["outcomes"] == b["outcomes"][: len(a["outcomes"])]
+    """What lost its end is dropped, and its points run again."""
+    return bool(a["outcomes"] == b["outcomes"][: len(a["outcomes"])])
 
 
 FORMATS = {

@@ -16,6 +16,7 @@ from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.errors import ModelError, PliantError, extra
 from pliant.model import Model
 from pliant.runs import digest
+from pliant.writing import unwritable
 
 SPARE = 0.8
 """Part of the free memory that a result may take."""
@@ -229,8 +230,8 @@ def _beside(path: Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        raise PliantError(f"{path}: cannot write there ({error.strerror})") from error
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
     os.close(handle)
     return Path(name)
 
