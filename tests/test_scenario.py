@@ -161,6 +161,13 @@ def test_outputs_are_written(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------------- surroundings
 
 
+def test_a_load_acts_once() -> None:
+    push = {"type": "wrench", "force": [0, -4, 0]}
+    with pytest.raises(ModelError, match=r"loads\[1\].*it is loads\[0\] again"):
+        Scenario(**BASE, loads=[push, push])
+    Scenario(**BASE, loads=[push, {**push, "force": [0, -5, 0]}])
+
+
 def test_loads_are_those_of_the_library() -> None:
     loads = [
         {"type": "wrench", "force": [0, -4, 0], "link": "fore", "x": 0.4},
