@@ -25,10 +25,12 @@ ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 
 # ------------------------------------------------------------------------------------------------------ standard output
 
+MORE = [("--help",), ("--version",), ("info", "two-link", "--json")]
+
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a system without /dev/full")
 @pytest.mark.parametrize(
-    "arguments", [("info", "two-link"), ("--help",), ("--version",), ("info", "two-link", "--json")]
+    "arguments", [("info", "two-link"), *(pytest.param(words, marks=pytest.mark.full) for words in MORE)]
 )
 def test_a_full_output_is_one_message(arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "wb") as full:
@@ -40,6 +42,7 @@ def test_a_full_output_is_one_message(arguments: tuple[str, ...]) -> None:
     assert "Exception ignored" not in text
 
 
+@pytest.mark.full
 def test_a_closed_reader_is_no_fault() -> None:
     process = subprocess.Popen([*COMMAND, "info", "two-link"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -50,7 +53,9 @@ def test_a_closed_reader_is_no_fault() -> None:
     process.wait()
 
 
-@pytest.mark.parametrize("surroundings", [ASCII, {"PYTHONIOENCODING": "latin-1:strict"}, {"PYTHONIOENCODING": "ascii"}])
+@pytest.mark.parametrize(
+    "surroundings", [{"PYTHONIOENCODING": "latin-1:strict"}, pytest.param(ASCII, marks=pytest.mark.full)]
+)
 def test_names_are_printed_where_letters_are_missing(tmp_path: Path, surroundings: dict[str, str]) -> None:
     pliant.load("two-link").replace({"name": NAME}).save(tmp_path / "arm.yaml")
     command = [*COMMAND, "info", str(tmp_path / "arm.yaml")]
@@ -93,10 +98,10 @@ BINARY = {"self.shelf.open(name)", "self.open(name)", "self.path.open('r+b' if s
 """Methods of our own of that name, and a mode that is worked out."""
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.relative_to(SOURCE).as_posix())
-def test_every_file_is_opened_with_its_encoding(path: Path) -> None:
+def test_every_file_is_opened_with_its_encoding() -> None:
     bad = [
-        f"line {call.lineno}: {ast.unparse(call)}"
+        f"{path.relative_to(SOURCE)}, line {call.lineno}: {ast.unparse(call)}"
+        for path in sorted(SOURCE.rglob("*.py"))
         for call in _calls(path.read_text(encoding="utf-8"))
         if _nameless(call)
     ]
