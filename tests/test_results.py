@@ -129,6 +129,8 @@ def test_what_was_edited_is_refused(run: Result, tmp_path: Path) -> None:
         Result.load(_written(data.assign(q=data.q + 1e-15), path))
     with pytest.raises(ModelError, match="without its digest"):
         Result.load(_written(data, path, digest=None))
+    with pytest.raises(ModelError, match="does not match its digest"):
+        Result.load(_written(data.assign_attrs(digest=[1, 2]), path))
     assert np.array_equal(Result.load(_written(data, path)).q, run.q)
 
 

@@ -146,7 +146,7 @@ def _check(data: xr.Dataset, source: Path, what: str, whole: bool) -> None:
         found = digest(data)
     except Exception as error:  # of damaged files the libraries raise whatever their parts raise
         raise _damaged(source, what, error) from error
-    if found != data.attrs[NAME]:
+    if found != str(data.attrs[NAME]):
         raise ModelError(f"{source}: the content does not match its digest; the file is damaged, or was changed")
 
 
