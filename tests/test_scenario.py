@@ -161,6 +161,13 @@ def test_outputs_are_written(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------------- surroundings
 
 
+def test_a_load_acts_once() -> None:
+    push = {"type": "wrench", "force": [0, -4, 0]}
+    with pytest.raises(ModelError, match=r"loads\[1\].*it is loads\[0\] again"):
+        Scenario(**BASE, loads=[push, push])
+    Scenario(**BASE, loads=[push, {**push, "force": [0, -5, 0]}])
+
+
 def test_loads_are_those_of_the_library() -> None:
     loads = [
         {"type": "wrench", "force": [0, -4, 0], "link": "fore", "x": 0.4},
@@ -241,7 +248,6 @@ def test_limits_may_be_ignored() -> None:
 
 
 def test_a_urdf_file_with_its_side_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("urdf_parser_py", reason="the urdf extra is not installed")
     (tmp_path / "arm.urdf").write_text(URDF)
     (tmp_path / "side.yaml").write_text(SIDE)
     monkeypatch.chdir("/")
@@ -264,7 +270,6 @@ def test_a_urdf_file_with_its_side_file(tmp_path: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_faults_of_a_urdf_robot(tmp_path: Path, robot: str, said: str) -> None:
-    pytest.importorskip("urdf_parser_py", reason="the urdf extra is not installed")
     (tmp_path / "arm.urdf").write_text(URDF)
     assert said in refused(tmp_path, f"robot: {robot}\nduration: 1\n")
 
@@ -380,7 +385,7 @@ def test_files_that_are_no_scenario(tmp_path: Path, content: bytes, said: str) -
 def test_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such file"):
         Scenario.load(tmp_path / "none.yaml")
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(ModelError, match="got a folder, expected a regular file"):
         Scenario.load(tmp_path)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(PliantError, match="could not be written"):

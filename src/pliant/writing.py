@@ -8,6 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import PliantError
+from pliant.reading import not_regular
+
+
+def unwritable(target: Path, error: Exception) -> PliantError:
+    """The error for a place where nothing can be written, or a name that the system cannot have."""
+    return PliantError(
+        f"{target}: could not be written: cannot write there ({getattr(error, 'strerror', '') or error})"
+    )
 
 
 class atomic_write:
@@ -25,11 +33,13 @@ class atomic_write:
         self.target, self.room = target, room
 
     def __enter__(self) -> Path:
+        if self.target.exists() and not self.target.is_file() and not self.target.is_dir():
+            raise PliantError(not_regular(self.target, self.target.stat().st_mode))
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(prefix=f".{self.target.name}.", suffix=".part", dir=self.target.parent)
-        except OSError as error:
-            raise PliantError(f"{self.target}: could not be written: cannot write there ({error.strerror})") from error
+        except (OSError, ValueError) as error:  # ValueError: letters that the system's file names have not
+            raise unwritable(self.target, error) from error
         self.partial = Path(name)
         try:
             if self.room and hasattr(os, "posix_fallocate"):

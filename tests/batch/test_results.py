@@ -11,6 +11,7 @@ from pliant.batch import BatchResult, simulate_batch
 from pliant.batch import store as batch_store
 from pliant.control.joint_controllers import PD
 from pliant.control.sampled import Sampled
+from pliant.runs.digest import digest
 
 
 def test_dataset_has_the_batch_axis_first(model) -> None:
@@ -30,6 +31,7 @@ def test_a_stored_batch_is_what_memory_would_hold(model, tmp_path, monkeypatch, 
     options = {"torque": np.arange(40.0).reshape(20, 2), "step": 1e-3, "output_step": 0.01}
     expected = simulate_batch(model, 0.05, starts(model, 20), **options)
     path = tmp_path / f"runs.{suffix}"
+    monkeypatch.setattr("pliant.batch.batches._Run._slice_size", lambda *_: 7)  # three slices
     stored = simulate_batch(model, 0.05, starts(model, 20), store=path, **options)
     assert stored.path == path
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
@@ -45,6 +47,8 @@ def test_a_stored_batch_is_what_memory_would_hold(model, tmp_path, monkeypatch, 
     for name in again.dataset.variables:
         assert loaded.dataset[name].attrs.keys() == again.dataset[name].attrs.keys(), name
         assert loaded.dataset[name].dims == again.dataset[name].dims, name
+    for batch in (loaded, again):
+        assert batch.dataset.attrs["digest"] == digest(batch.dataset)
 
 
 def test_a_batch_that_cannot_be_read_is_named(tmp_path) -> None:

@@ -172,7 +172,7 @@ def test_cache_shows_and_clears(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_p
     ("arguments", "said"),
     [
         (("info", "two-lnk"), "did you mean `two-link`?"),
-        (("info", "."), "cannot be read"),
+        (("info", "."), "got a folder"),
         (("info", "two-link", "--flexible", "x.yaml"), "for URDF"),
         (("frequencies", "two-link", "--at", "1"), "expected 2 (upper, fore)"),
         (("frequencies", "two-link", "--at", "uper=1,fore=2"), "did you mean `upper`?"),

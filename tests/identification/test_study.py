@@ -12,6 +12,9 @@ from typer.testing import CliRunner, Result
 
 import pliant
 from pliant.cli import app
+from pliant.errors import ModelError
+from pliant.identification.study_file import IdentificationStudy
+from pliant.robot.yaml_text import read_yaml
 
 STUDY = """
 format: 1
@@ -91,6 +94,12 @@ def test_mistakes(run: Run, old: str, new: str, said: str) -> None:
     assert said in result.stderr
     assert "Traceback" not in result.stderr
     assert not Path("out/study").exists()
+
+
+def test_a_run_counts_once() -> None:
+    data, _ = read_yaml(STUDY)
+    with pytest.raises(ModelError, match=r"runs\[1\] is runs\[0\] again"):
+        IdentificationStudy.from_dict({**data, "runs": data["runs"] * 2})
 
 
 def _late(rows: list[str]) -> list[str]:

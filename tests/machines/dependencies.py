@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 from machines.place import BUILD, ROOT, Machine, Missing, built, caches, current, last, pip, tell, week, wheel
 
-EXTRAS = ("control", "fmu", "rl", "sweep", "urdf", "video", "zarr")
+EXTRAS = ("control", "fmu", "rl", "sweep", "video", "zarr")
 """Extras that core tests use."""
 TOOLS = ("hypothesis", "pytest", "pytest-xdist")
 

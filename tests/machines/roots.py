@@ -75,8 +75,7 @@ chroot "$root" /usr/bin/env -C /pliant "$@"
 
 def next_python() -> Machine:
     """Python 3.13 of Debian trixie, with the newest wheels for it."""
-    extras = tuple(extra for extra in EXTRAS if extra != "urdf")  # its package is no wheel
-    return _root("next-python", platform.machine(), extras, COMPILERS)
+    return _root("next-python", platform.machine(), EXTRAS, COMPILERS)
 
 
 def other_architecture() -> Machine:

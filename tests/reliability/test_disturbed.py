@@ -115,8 +115,8 @@ def test_killed_while_saving(tmp_path: Path, name: str) -> None:
 
 def _csv(path: Path) -> None:
     rows = path.read_text().splitlines()
-    assert len(rows) == len(sound.result()) + 1
-    assert len(rows[-1].split(",")) == len(rows[0].split(","))
+    assert len(rows) == len(sound.result()) + 2
+    assert len(rows[-1].split(",")) == len(rows[1].split(","))
 
 
 # -------------------------------------------------------------------------------------------------------- caches

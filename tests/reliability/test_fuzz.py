@@ -139,7 +139,6 @@ def test_endless_chains_are_refused_soon(tmp_path: Path, links: int) -> None:
 
 
 def test_a_long_urdf_is_refused_soon(tmp_path: Path) -> None:
-    pytest.importorskip("urdf_parser_py", reason="the urdf extra is not installed")
     count = 1200
     links = "".join(f'<link name="l{k}"/>' for k in range(count + 1))
     joints = "".join(

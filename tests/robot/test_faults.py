@@ -96,6 +96,7 @@ MISTAKES = [
     ("bending_y: 2,", "method: elements, bending_y: true,", "missing key `count`"),
     ("bending_y: 2,", "method: elements, count: 4, bending_y: 3,", "true or false for elements"),
     ("bending_y: 2,", "method: elements, count: 4000, bending_y: true,", "from 1 to 500"),
+    ("bending_y: 2,", "method: elements, count: 500, bending_y: true,", "`count` 500 without `reduce`"),
     ("bending_y: 2,", "boundary: clamped-mass, bending_y: 2,", "`boundary: clamped-mass` and `tip_load`"),
     ("bending_y: 2,", "tip_load: auto, bending_y: 2,", "go together"),
     ("bending_y: 2,", "boundary: clamped-mass, tip_load: aut, bending_y: 2,", "got 'aut', expected 'auto'"),

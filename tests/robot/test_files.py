@@ -63,7 +63,7 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
     for source, words in [
         (tmp_path / "none.yaml", "no file and no bundled arm"),
         ("pumma", "did you mean `puma`"),
-        (tmp_path, "cannot be read"),
+        (tmp_path, "got a folder, expected a regular file"),
         ("a\0b", "no file"),
         ("x" * 5000, "no file"),
         ("", "expected a file name"),

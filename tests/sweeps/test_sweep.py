@@ -201,12 +201,25 @@ def test_folders(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_journal(tmp_path: Path, line: str) -> None:
+    """With checksums, and of the first format, which has none."""
     journal = Journal(tmp_path, "x", ["energy"], 12)
     journal.record(Outcomes([0], {"energy": [1.0]}))
     journal.close()
-    with (tmp_path / "points.jsonl").open("a") as file:
-        file.write(line + "\n")
+    path = tmp_path / "points.jsonl"
+    entries = [json.loads(text) for text in path.read_text().splitlines()]
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries) + line + "\n")
     with pytest.raises(ModelError, match="line 3 is damaged"):
+        Journal(tmp_path, "x", ["energy"], 12)
+    old = [{key: value for key, value in entry.items() if key != "check"} for entry in entries]
+    old[0]["format"] = 1
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in old))
+    with pytest.warns(UserWarning, match="format 1"):
+        again = Journal(tmp_path, "x", ["energy"], 12)
+    again.record(Outcomes([1], {"energy": [2.0]}))
+    again.close()
+    with path.open("a") as file:
+        file.write(line + "\n")
+    with pytest.warns(UserWarning, match="format 1"), pytest.raises(ModelError, match="line 4 is damaged"):
         Journal(tmp_path, "x", ["energy"], 12)
 
 

@@ -30,7 +30,7 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
 from pliant.runs.left_out import judge_speeds
 from pliant.runs.limits import joint_limits
-from pliant.runs.simulation import MOST_ROWS
+from pliant.runs.simulation import MOST_ROWS, require_span
 from pliant.signatures import checked
 
 SLICES = 32
@@ -161,6 +161,7 @@ def _check(
     for name, value in (("t_end", t_end), ("step", step), ("output_step", output_step), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number")
+    require_span(t_end)
     for name, value, most in (("step", step, MOST_FIXED_STEPS), ("output_step", output_step, MOST_ROWS)):
         if value is not None and t_end > value * most:
             raise ModelError(f"{name}: got {value:g} s for a run of {t_end:g} s; expected at most {most:g} of them")

@@ -231,7 +231,8 @@ class BatchResult:
             engine = "zarr" if self.path.suffix == ".zarr" else "h5netcdf"
             return xr.open_dataset(self.path, engine=engine)
         arrays = {name: self._host(name) if hasattr(a, "get") else a for name, a in self.arrays.items()}
-        return dataset(self.model, self.t, arrays, self.parameters, self.parameter_names, self.summary(), self.stats)
+        summary, names = self.summary(), self.parameter_names
+        return saved.with_digest(dataset(self.model, self.t, arrays, self.parameters, names, summary, self.stats))
 
     def summary(self) -> dict[str, Any]:
         """One number per arm of everything that has one.

@@ -15,6 +15,8 @@ import numpy as np
 from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.errors import ModelError, PliantError, extra
 from pliant.model import Model
+from pliant.runs import digest
+from pliant.writing import unwritable
 
 SPARE = 0.8
 """Part of the free memory that a result may take."""
@@ -97,14 +99,15 @@ class NetCDF:
 
         self.path, self.model = path, model
         self._partial = _beside(path)
+        self._digest = digest.ContentDigest()
         with _written(self):
             self.file = h5netcdf.File(self._partial, "w")
             self.file.dimensions = {"arm": arms, "time": len(t), "coordinate": model.n, "parameter": len(names)}
             axes = {2: ("arm", "time", "coordinate"), 1: ("arm", "time")}
             for name, shape in shapes.items():
                 chunk = (min(slice_size, arms), *shape)
-                self.file.create_variable(name, axes[len(shape)], dtype, chunks=chunk)
-            self.file.create_variable("parameters", ("arm", "parameter"), float)
+                self.file.create_variable(name, axes[len(shape)], dtype, chunks=chunk, fletcher32=True)
+            self.file.create_variable("parameters", ("arm", "parameter"), float, fletcher32=len(names) > 0)
             for name, kind in (
                 ("status", "i1"),
                 ("ended", float),
@@ -112,12 +115,16 @@ class NetCDF:
                 ("steps", float),
                 ("refused", float),
             ):
-                self.file.create_variable(name, ("arm",), kind)
-            self.file.create_variable("time", ("time",), float, data=np.asarray(t))
-            self.file.create_variable("arm", ("arm",), "i8", data=np.arange(arms))
-            for name, values in (("coordinate", model.coordinates), ("parameter", names)):
-                text = np.array(values, dtype=object)
-                self.file.create_variable(name, (name,), h5py.string_dtype(), data=text)
+                self.file.create_variable(name, ("arm",), kind, fletcher32=True)
+            text = h5py.string_dtype()
+            for name, kind, values in (
+                ("time", float, np.asarray(t, dtype=float)),
+                ("arm", "i8", np.arange(arms)),
+                ("coordinate", text, np.array(model.coordinates, dtype=object)),
+                ("parameter", text, np.array(names, dtype=object)),
+            ):
+                self.file.create_variable(name, (name,), kind, data=values, fletcher32=kind is not text)
+                self._digest.add(name, values)
             for name in ABOUT.keys() & self.file.variables.keys():
                 self.file.variables[name].attrs.update(ABOUT[name])
 
@@ -126,14 +133,17 @@ class NetCDF:
         last = first + len(parameters)
         with _written(self):
             for name, values in {**arrays, "parameters": parameters, **summary}.items():
-                self.file.variables[name][first:last] = values
+                variable = self.file.variables[name]
+                variable[first:last] = values
+                self._digest.add(name, np.asarray(values, dtype=variable.dtype))
             self.file.flush()
 
     def finish(self, stats: BatchStats) -> dict[str, Any]:
         """Give the file its name."""
         with _written(self):
-            self.file.attrs.update(attributes(self.model, stats))
+            self.file.attrs.update(_signed(self._digest, attributes(self.model, stats)))
             self.file.close()
+            digest.seal(self._partial)
             os.replace(self._partial, self.path)
         return {}
 
@@ -150,6 +160,7 @@ class Zarr:
     def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
         extra("zarr", "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc")
         self.path, self.model, self.t, self.names = path, model, t, names
+        self._digest = digest.ContentDigest()
         self._partial = _beside(path)
         self._partial.unlink()
 
@@ -165,13 +176,16 @@ class Zarr:
                 piece.to_zarr(self._partial, mode="w", encoding=chunks, zarr_format=2)
             else:
                 piece.to_zarr(self._partial, append_dim="arm", zarr_format=2)
+        for name, variable in piece.variables.items():
+            if first == 0 or "arm" in variable.dims:
+                self._digest.add(str(name), variable.values)
 
     def finish(self, stats: BatchStats) -> dict[str, Any]:
         """Give the folder its name and its attributes."""
         import zarr
 
         group = zarr.open_group(self._partial, mode="a")
-        group.attrs.update(attributes(self.model, stats))
+        group.attrs.update(_signed(self._digest, attributes(self.model, stats)))
         zarr.consolidate_metadata(self._partial)
         if self.path.exists():
             shutil.rmtree(self.path)
@@ -198,6 +212,10 @@ def sink(store: Any, model: Model, t: Any, names: tuple[str, ...], arms: int, sh
     raise ModelError(f"store: {str(path)!r} ends in {path.suffix!r}; expected .nc (NetCDF) or .zarr")
 
 
+def _signed(found: digest.ContentDigest, attrs: dict[str, Any]) -> dict[str, Any]:
+    return {**attrs, digest.NAME: found.text(attrs)}
+
+
 @contextmanager
 def _written(to: NetCDF | Zarr) -> Iterator[None]:
     """A disk that refuses leaves nothing behind."""
@@ -212,8 +230,8 @@ def _beside(path: Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        raise PliantError(f"{path}: cannot write there ({error.strerror})") from error
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
     os.close(handle)
     return Path(name)
 

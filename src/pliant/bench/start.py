@@ -81,7 +81,9 @@ def _run(case: _Case, folder: Path, cache: str) -> dict[str, Any]:
     command = [sys.executable, "-P", first_result.__file__, case.engine, str(folder / case.arm)]
     begin = time.perf_counter()
     try:
-        done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            command, env=env, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=PATIENCE
+        )
     except subprocess.TimeoutExpired:
         raise PliantError(f"no answer within {PATIENCE:g} s") from None
     wall = time.perf_counter() - begin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pliant.dynamics import denoc, dual_screw, gibbs_appell, lagrange, recursive_lagrange
 from pliant.dynamics.build import build_chain
 from pliant.dynamics.chain import Chain, ChainLink, JointMap
-from pliant.dynamics.equations import Equations, Formulation, features, require
+from pliant.dynamics.equations import MANY_AMPLITUDES, Equations, Formulation, features, require
 from pliant.options import FormulationName
 
 _EVERYTHING = frozenset({"flexible joints", "stiffening", "sliding beams", "a moving base"})
@@ -15,7 +15,7 @@ FORMULATIONS: dict[str, Formulation] = {
     for f in (
         Formulation(
             "denoc", "Mohan & Saha 2007", denoc.mass_matrix, denoc.inertial_forces,
-            denoc.forward_dynamics, denoc.inverse_dynamics, _EVERYTHING,
+            denoc.forward_dynamics, denoc.inverse_dynamics, _EVERYTHING | {MANY_AMPLITUDES},
         ),
         Formulation(
             "dual-screw", "Cibicik & Egeland 2021", dual_screw.mass_matrix, dual_screw.inertial_forces,

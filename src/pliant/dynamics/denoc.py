@@ -93,8 +93,9 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
         at_tip = composite_at_tip(motion, composite)
         own, columns, gram = body_blocks(motion, at_tip)
         indices = motion.link.body_indices
+        if indices:
+            M[list(indices), list(indices)] = gram
         for k, row in enumerate(indices):
-            M[list(indices), row] = gram[:, k]
             _carry_column(motions, i, row, columns[:3, k], columns[3:, k], M)
         if motion.link.joint_index is not None:
             turn, slide = motion.link.joint.screw()
@@ -294,7 +295,8 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
         for R in rotation:
             alpha, a = R.unapply(alpha), R.unapply(a)
         for pivot in reversed(eliminated):
-            known = ca.dot(pivot.psi, ca.vertcat(alpha, a)) + sum(value * qdd[j] for j, value in pivot.later)
+            coupled = (value * qdd[j] for j, value in pivot.later if not is_zero(value))
+            known = ca.dot(pivot.psi, ca.vertcat(alpha, a)) + sum(coupled)
             qdd[pivot.index] = pivot.phi * pivot.inverse - known
             if pivot.index == link.joint_index:
                 turn, slide = link.joint.screw()
@@ -327,7 +329,7 @@ def body_blocks(motion: Motion, at_tip: Inertia) -> tuple[Inertia, SX, SX]:
     n, f = at_tip.times(tip.W, tip.J)
     columns = ca.vertcat(body.coupling() + n + ca.mtimes(skew(tip.p), f), body.eps + f)
     gram = body.gram + ca.mtimes(tip.W.T, n) + ca.mtimes(tip.J.T, f)
-    return own, columns, gram
+    return own, columns, ca.sparsify(gram)  # elements couple to their neighbours alone
 
 
 def _with_hub(motion: Motion) -> Moments:

@@ -33,6 +33,12 @@ class Formulation:
     supports: frozenset[str] = frozenset()
 
 
+MOST_DENSE = 60
+MANY_AMPLITUDES = f"more than {MOST_DENSE} amplitudes in one link"
+"""Who has no recursion of its own factorises the whole inertia matrix, symbol by symbol: the time to build that grows
+with the cube (lagrange, one link: 3 s for 40 amplitudes, 19 s for 80)."""
+
+
 def features(chain: Chain) -> frozenset[str]:
     """What a chain asks of a formulation beyond rigid and linearly flexible links."""
     found = set()
@@ -42,6 +48,8 @@ def features(chain: Chain) -> frozenset[str]:
         found.add("a moving base")
     if any(link.body.follows for link in chain.links):
         found.add("modes that follow the arm")
+    if any(len(link.body_indices) > MOST_DENSE for link in chain.links):
+        found.add(MANY_AMPLITUDES)
     if chain.stiffening == "first-order":
         found.add("first-order stiffening")
     elif any(not link.body.is_linear for link in chain.links):

@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +39,9 @@ from pliant.kernels.step_control import FIRST_ERROR, LEAST_MEMORY, exponents
 from pliant.model import Model
 from pliant.options import FmiVersion
 from pliant.signatures import checked
+
+MOST_SECONDS = 600.0
+"""That a compiler may take."""
 
 
 @checked
@@ -93,16 +98,33 @@ def export_fmu(
     return target
 
 
-def find_compiler() -> str:
-    """Path of a C compiler: the one that CC names, else cc, gcc or clang."""
-    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
+def find_compiler() -> list[str]:
+    """A C compiler and its flags: what CC says, such as `gcc -O3`, else cc, gcc or clang."""
+    given = os.environ.get("CC", "").strip()
+    if given:
+        return _compiler_of(given)
+    for name in ("cc", "gcc", "clang"):
+        if found := shutil.which(name):
+            return [found]
     raise PliantError(
         "fmu: no C compiler found (looked for CC, cc, gcc, clang), and a functional mock-up unit holds compiled code; "
         "install gcc or clang, or set CC to its path"
     )
+
+
+def _compiler_of(given: str) -> list[str]:
+    if whole := shutil.which(given):  # a path with blanks in it
+        return [whole]
+    try:
+        words = shlex.split(given, posix=os.name == "posix")
+    except ValueError:  # a quotation that is not closed
+        words = []
+    found = shutil.which(words[0]) if words else None
+    if found is None:
+        raise PliantError(
+            f"CC: got {given!r}, expected a C compiler that is there, with or without flags; unset or set CC"
+        )
+    return [found, *words[1:]]
 
 
 def _write_tree(model: Model, root: Path, fmi: str, states: tuple[float, ...]) -> None:
@@ -204,16 +226,45 @@ def platform_folder(fmi: str) -> str:
     return f"{machine}-{system}"
 
 
-def _compile(compiler: str, root: Path, name: str, fmi: str) -> None:
+def _compile(compiler: list[str], root: Path, name: str, fmi: str) -> None:
     extension = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
     binary = root / "binaries" / platform_folder(fmi) / f"{name}{extension}"
     binary.parent.mkdir(parents=True)
     sources = [str(root / "sources" / file) for file in ("model.c", "fmi3.c" if fmi == "3.0" else "fmi2.c")]
-    flags = ["-O2", "-std=c99", "-fvisibility=hidden", "-shared", *(["-fPIC"] if sys.platform != "win32" else [])]
-    command = [compiler, *flags, *sources, "-lm", "-o", str(binary)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise PliantError(f"fmu: the compiler {compiler} failed:\n{done.stderr.strip()[:2000]}")
+    flags = ["-std=c99", "-fvisibility=hidden", "-shared", *(["-fPIC"] if sys.platform != "win32" else [])]
+    if not any(word.startswith("-O") for word in compiler[1:]):
+        flags.insert(0, "-O2")
+    _run([*compiler, *flags, *sources, "-lm", "-o", str(binary)])
+
+
+def _run(command: list[str]) -> None:
+    """Run a compiler in a session of its own, so that all it started can be ended with it."""
+    with tempfile.TemporaryFile() as words:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=os.name == "posix"
+        )
+        try:
+            code = process.wait(MOST_SECONDS)
+        except BaseException as error:
+            _end(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise PliantError(
+                    f"fmu: the compiler {command[0]} did not finish within {MOST_SECONDS:g} s and was ended; "
+                    "set CC to another one"
+                ) from None
+            raise
+        words.seek(0)
+        if code:
+            said = words.read(20_000).decode("utf-8", "replace").strip()[:2000]
+            raise PliantError(f"fmu: the compiler {command[0]} failed:\n{said}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)  # it leads the group of its own session
+    else:
+        process.kill()
+    process.wait()
 
 
 def _zip(root: Path, target: Path) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pliant.errors import ModelError, PliantError
+from pliant.writing import unwritable
 
 
 def require_free(target: Path, force: bool) -> None:
@@ -35,8 +36,8 @@ def placed(target: Path, force: bool) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-    except OSError as error:
-        raise PliantError(f"{target}: cannot write there ({error.strerror})") from error
+    except (OSError, ValueError) as error:
+        raise unwritable(target, error) from error
     try:
         work.chmod(0o755)
         yield work
@@ -52,7 +53,7 @@ def placed_file(target: Path, force: bool) -> Iterator[Path]:
     """The same for a single file: write to the path given, it becomes `target`."""
     with tempfile.TemporaryDirectory() as folder:
         require_free(target, force)
-        inner = Path(folder) / target.name
+        inner = Path(folder) / f"written{target.suffix}"
         yield inner
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ def placed_file(target: Path, force: bool) -> Iterator[Path]:
             if target.is_dir():
                 raise ModelError(f"{target}: is a folder, expected a file name; choose another place")
             os.replace(part, target)
-        except OSError as error:
+        except (OSError, UnicodeEncodeError) as error:
             raise PliantError(f"{target}: could not be written ({error}); nothing was changed") from error
 
 

@@ -25,6 +25,14 @@ def known_channels(model: Model, recording: Recording) -> list[str]:
     return [*recording.sensors, *model.coordinates, *rates, *AXES, *torques]
 
 
+def require_channels(model: Model, recording: Recording) -> None:
+    """Raises where a recording has a channel that its arm has not."""
+    known = known_channels(model, recording)
+    for channel in recording.channels:
+        if channel not in known:
+            raise ModelError(f"recording {recording.name!r}: no channel `{channel}`{suggestion(channel, known)}")
+
+
 def readings(composed: Composition, recording: Recording) -> Any:
     """(C,) expression of what the sensors would read, in the order of the recording's channels."""
     return ca.vertcat(*(_reading(composed, recording, channel) for channel in recording.channels))
@@ -32,6 +40,7 @@ def readings(composed: Composition, recording: Recording) -> Any:
 
 def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
     model = composed.model
+    require_channels(model, recording)
     if channel in recording.sensors:
         sensor = recording.sensors[channel]
         if isinstance(sensor, Strain):
@@ -44,10 +53,7 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
         return composed.qd[model.index(name)]
     if channel in AXES:
         return tip_pose(model.chain, composed.q)[AXES.index(channel), 3]
-    if kind == "torque" and name in model.joints and name in recording.motion:
-        return composed.tau[model.joints.index(name)]
-    known = known_channels(model, recording)
-    raise ModelError(f"recording {recording.name!r}: no channel `{channel}`{suggestion(channel, known)}")
+    return composed.tau[model.joints.index(name)]
 
 
 def _scalar(channel: str, value: Any) -> Any:

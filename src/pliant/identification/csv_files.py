@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import math
 import os
 from collections.abc import Iterable
@@ -12,7 +14,9 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.reading import read_input
 from pliant.robot.faults import suggestion
+from pliant.runs.digest import without_comment
 from pliant.signatures import checked
 
 MOST_BYTES = 1 << 30
@@ -27,7 +31,8 @@ def read_csv(
     Parameters
     ----------
     path : path
-        Comma, semicolon or tab separated, with names in the first line.
+        Comma, semicolon or tab separated, with names in the first line. A table that `Result.to_csv` wrote has a line
+        with its digest above them, and has to match it.
     columns : iterable of str, optional
         Those wanted; all by default.
     gaps : bool
@@ -68,17 +73,15 @@ def read_csv(
 
 
 def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    raw = read_input(source, MOST_BYTES, "cut it, or give arrays in Python")
     try:
-        if source.stat().st_size > MOST_BYTES:
-            raise ModelError(f"{source.name}: larger than {MOST_BYTES >> 30} GiB; cut it, or give arrays in Python")
-        with source.open(newline="", encoding="utf-8-sig") as file:
-            first = file.readline()
-            separator = max(",;\t", key=first.count)
-            header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
-            reader = csv.reader(file, delimiter=separator)
-            rows = [(reader.line_num + 1, cells) for cells in reader if any(cell.strip() for cell in cells)]
-    except OSError as error:
-        raise ModelError(f"{source}: cannot be read: {error.strerror or error}") from None
+        text = without_comment(raw.removeprefix(codecs.BOM_UTF8), source.name).decode()
+        above = raw.count(b"\n") - text.count("\n")  # lines of a comment
+        first, _, rest = text.partition("\n")
+        separator = max(",;\t", key=first.count)
+        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])]
+        reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator)
+        rows = [(reader.line_num + 1 + above, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise ModelError(f"{source.name}: not a CSV file in UTF-8 ({error})") from None
     if not header or all(_is_number(cell) for cell in header):

@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from pliant.errors import ModelError
+from pliant.identification.channels import require_channels
 from pliant.identification.csv_files import read_csv
 from pliant.identification.estimate import Identification
 from pliant.identification.fitting import identify
@@ -31,7 +32,7 @@ from pliant.identification.recording import Recording, Strain
 from pliant.model import Model
 from pliant.options import ClocksName, LossName, MethodName, Station
 from pliant.robot import Robot
-from pliant.robot.faults import fault
+from pliant.robot.faults import clash, fault, short_key, suggestion
 from pliant.robot.fields import Description, Document, NonNegative, Number, Positive, sequence
 from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
@@ -112,11 +113,13 @@ class MeasuredRun(Description):
         q0, qd0 = scenario.start()
         torque: Any = self._torque(scenario, table, t, inputs)
         controller, motion = scenario.driving
-        return Recording(
+        recording = Recording(
             t, {channel: self._series(t, table[column]) for channel, column in self.columns.items()},
             dict(self.noise) or None, q0, qd0, self.initial.equilibrium, self.initial.free, torque, controller, motion,
             sensors={key: Strain(g.strain, g.x, g.at) for key, g in self.sensors.items()}, name=title,
         )  # fmt: skip
+        require_channels(scenario.built, recording)
+        return recording
 
     def _scenario(self, robot: Robot, model: ModelOptions, duration: float, columns: bool) -> Scenario:
         start = {key: value for key, value in self.initial.model_dump().items() if key != "free" and value is not None}
@@ -177,6 +180,17 @@ class IdentificationStudy(Document):
         if info.context:
             data["folder"] = info.context["folder"]
         return data
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        paths = self.robot.paths()
+        for path in self.parameters:
+            if path not in paths:
+                raise clash(f"parameters: no number `{short_key(path)}` in the robot{suggestion(path, paths)}")
+        for k, run in enumerate(self.runs):
+            if run in self.runs[:k]:
+                raise clash(f"runs[{k}] is runs[{self.runs.index(run)}] again and would count twice; remove it")
+        return self
 
     @classmethod
     @checked

@@ -278,7 +278,8 @@ class _Driver:
         if status == LoopStatus.NONFINITE:
             self._fail("non-finite", worst, tried, "the state stopped being finite")
         elif status == LoopStatus.UNDERFLOW:
-            self._fail("step underflow", worst, tried, "the step became too small to advance")
+            least = f"a run to {self.run.t1:g} s takes none below {clock[Clock.H_MIN]:.2g} s"
+            self._fail("step underflow", worst, tried, f"the step became too small to advance ({least})")
         else:
             self._fail("no convergence", worst, tried, "Newton's iteration did not converge; take a smaller step")
         return "failed"

@@ -11,6 +11,9 @@ COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 INTRINSICS = {"sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "copysign": "copysign"}
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
+#: Outputs that are inputs, constants or zeros and are written by one function.
+MOST_FILLED = 500
+
 
 class BodyWriter:
     """Writes the steps of one part as the body of a function of `%in`, `%out` and `%work`."""
@@ -39,6 +42,27 @@ class BodyWriter:
                 self._outputs(value)
             for place in self.program.zeros:
                 self._store("out", place, self.lanes.constant(0.0))
+        return self._closed(name)
+
+    def filling(self, name: str, places: list[tuple[int, int]]) -> str:
+        """The same for outputs that are inputs or constants, given as (value, place)."""
+        self.lines, self._known = [], {}
+        for value, place in places:
+            self._store("out", place, self._operand(value))
+        return self._closed(name)
+
+    def clearing(self, name: str, count: int) -> str:
+        """The same for `count` outputs that become zero, in a loop."""
+        T = self.lanes.type
+        self.lines = [
+            "entry:", "br label %next", "next:", "%i = phi i64 [0, %entry], [%j, %next]",
+            f"%place = getelementptr {T}, ptr %out, i64 %i",
+            f"store {T} {self.lanes.constant(0.0)}, ptr %place, align 8",
+            "%j = add i64 %i, 1", f"%more = icmp slt i64 %j, {count}", "br i1 %more, label %next, label %end", "end:",
+        ]  # fmt: skip
+        return self._closed(name)
+
+    def _closed(self, name: str) -> str:
         pointers = ", ".join(f"ptr noalias nocapture %{p}" for p in ("in", "out", "work"))
         return f"define internal void @{name}({pointers}) noinline #0 {{\n" + "\n".join(self.lines) + "\nret void\n}\n"
 
@@ -182,10 +206,27 @@ class BodyWriter:
 def body(program: Program, lanes: Lanes, fma: bool, angle_width: int, linkage: str = "internal") -> str:
     """All parts, what they call, and `void @body(in, out, work)` that runs them in order."""
     writer = BodyWriter(program, lanes, angle_width)
-    functions = [writer.function(f"part{k}", part, zeros=k == 0) for k, part in enumerate(program.parts)]
-    calls = "\n".join(f"call void @part{k}(ptr %in, ptr %out, ptr %work)" for k in range(len(functions)))
-    functions.append(f"define {linkage} void @body(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n")
-    return _callees(writer, fma) + "".join(functions)
+    still = [(value, place) for value in program.leaves for place in program.outputs.get(value, ())]
+    few = len(still) + len(program.zeros) <= MOST_FILLED
+    functions = {} if few else _fillings(writer, still)
+    for k, part in enumerate(program.parts):
+        functions[f"part{k}"] = writer.function(f"part{k}", part, zeros=few and k == 0)
+    calls = "\n".join(f"call void @{name}(ptr %in, ptr %out, ptr %work)" for name in functions)
+    run = f"define {linkage} void @body(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n"
+    return _callees(writer, fma) + "".join(functions.values()) + run
+
+
+def _fillings(writer: BodyWriter, still: list[tuple[int, int]]) -> dict[str, str]:
+    """Functions that clear all outputs and write those that are inputs or other constants.
+
+    In one function with the first part, LLVM would take a time for them that grows with their square.
+    """
+    program = writer.program
+    places = [*program.zeros, *(place for places in program.outputs.values() for place in places)]
+    written = [(value, place) for value, place in still if program.leaves[value] != ("const", 0.0)]
+    fills = [written[k : k + MOST_FILLED] for k in range(0, len(written), MOST_FILLED)]
+    clear = {"clear": writer.clearing("clear", 1 + max(places))}
+    return clear | {f"fill{k}": writer.filling(f"fill{k}", part) for k, part in enumerate(fills)}
 
 
 def _callees(writer: BodyWriter, fma: bool) -> str:

@@ -83,7 +83,11 @@ def describe(
         Line in the file of each place, where there is a file.
     """
     items = _without_echoes(error.errors(include_url=False), model)
-    texts = [_sentence(item, model, data, lines or {}) for item in items]
+    return listed([_sentence(item, model, data, lines or {}) for item in items], source)
+
+
+def listed(texts: list[str], source: str) -> str:
+    """Faults of a file in one text: one line for one fault, a list for several."""
     head = f"{source}: " if source else ""
     if len(texts) == 1:
         return head + texts[0]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from pliant.errors import ModelError
+from pliant.reading import read_input
 from pliant.robot.faults import describe, short_key, suggestion
 from pliant.robot.fields import Document
 from pliant.robot.robot import Robot
@@ -19,6 +20,7 @@ from pliant.signatures import checked
 from pliant.writing import atomic_write
 
 _MOST_URDF_BYTES = 8 << 20
+RIGHT = "no robot file is that large: is it the right file?"
 CONTENT = "a robot file has at least `name` and `links`"
 D = TypeVar("D", bound=Document)
 
@@ -77,7 +79,8 @@ def load(
     if path.suffix.lower() == ".urdf":
         from pliant.robot.urdf import from_urdf
 
-        return from_urdf(read_text(path, _MOST_URDF_BYTES), _side(flexible), tip, source=path.name)
+        raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
+        return from_urdf(raw, _side(flexible), tip, source=path.name)
     if flexible is not None or tip is not None:
         raise ModelError(f"{path.name}: `flexible` and `tip` are for URDF files; edit this robot file itself")
     return parse(read_text(path), source=path.name)
@@ -118,13 +121,7 @@ def validated(kind: type[D], data: dict[str, Any], lines: Any, source: str, fold
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
     """The text of a file of sensible size in UTF-8."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(most + 1)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if len(raw) > most:
-        raise ModelError(f"{path.name}: larger than {most >> 20} MiB, which no robot file is; is it the right file?")
+    raw = read_input(path, most, RIGHT)
     if b"\0" in raw:
         raise ModelError(f"{path.name}: a binary file, expected text in UTF-8; is it the right file?")
     try:

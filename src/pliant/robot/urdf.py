@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from pydantic_core import PydanticCustomError
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.angles import rotation_rpy, rpy_of
-from pliant.robot.faults import suggestion
-from pliant.robot.lumps import inertia_matrix
+from pliant.robot.faults import Place, listed, short, suggestion
+from pliant.robot.files import validated
+from pliant.robot.lumps import body_inertia, inertia_matrix
 from pliant.robot.robot import MOST_LINKS, Robot
+from pliant.robot.urdf_text import Element, read_urdf
 
 _SIDE_KEYS = ("format", "name", "gravity", "payload", "links")
 _LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")
@@ -45,16 +49,69 @@ class _Mass:
         return self.m, com, self.I - self.m * (com @ com * np.eye(3) - np.outer(com, com))
 
 
+_ZERO = (0.0, 0.0, 0.0)
 _NOTHING = _Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
-def from_urdf(text: str, side: dict[str, Any], tip: str | None = None, source: str = "robot.urdf") -> Robot:
-    """A robot from URDF text.
+@dataclass(frozen=True)
+class _Tree:
+    """Links and joints by name, the joint that carries each link, and the joints on each."""
+
+    name: str
+    links: dict[str, Element]
+    joints: list[_UrdfJoint]
+    source: str
+
+    @cached_property
+    def carrier(self) -> dict[str, _UrdfJoint]:
+        return {joint.child: joint for joint in self.joints}
+
+    @cached_property
+    def carried(self) -> dict[str, list[_UrdfJoint]]:
+        found: dict[str, list[_UrdfJoint]] = {name: [] for name in self.links}
+        for joint in self.joints:
+            found[joint.parent].append(joint)
+        return found
+
+
+@dataclass(frozen=True)
+class _UrdfJoint:
+    """A joint element, and the links that it joins."""
+
+    element: Element
+
+    @property
+    def name(self) -> str:
+        return str(self.element.values["name"])
+
+    @property
+    def type(self) -> str:
+        return str(self.element.values["type"])
+
+    @property
+    def parent(self) -> str:
+        return str(self.element.get("parent", "link"))
+
+    @property
+    def child(self) -> str:
+        return str(self.element.get("child", "link"))
+
+    @property
+    def xyz(self) -> Array:
+        return np.array(self.element.get("origin", "xyz", _ZERO))
+
+    @property
+    def rpy(self) -> tuple[float, ...]:
+        return tuple(self.element.get("origin", "rpy", _ZERO))
+
+
+def from_urdf(raw: bytes | str, side: dict[str, Any], tip: str | None = None, source: str = "robot.urdf") -> Robot:
+    """A robot from a URDF file.
 
     Parameters
     ----------
-    text : str
-        The URDF file.
+    raw : bytes or str
+        The URDF file; bytes are read in the encoding that they declare.
     side : dict
         `links: {link name: {beam, shapes, tip, hub, drive, friction, along}}`, and `name`, `gravity`, `payload`. A beam
         lies from the link's frame to the next joint (or along `along`); its length defaults to that distance. It
@@ -63,142 +120,148 @@ def from_urdf(text: str, side: dict[str, Any], tip: str | None = None, source: s
         Last link of the chain; needed where the tree has several ends. Whatever is not on the way to it is held still
         and lumped onto the chain.
     """
-    tree = _parse(text, source)
-    chain = _chain(tree, tip, source)
+    tree = _tree(read_urdf(raw, source), source)
+    chain = _chain(tree, tip)
     with np.errstate(all="ignore"):  # what is not finite is refused with the robot, and named there
-        return _robot(tree, chain, side, source)
+        return _robot(tree, chain, side)
 
 
-def _robot(tree: Any, chain: list[Any], side: dict[str, Any], source: str) -> Robot:
+def _robot(tree: _Tree, chain: list[_UrdfJoint], side: dict[str, Any]) -> Robot:
     """The robot of a chain, with what the side file says."""
+    source = tree.source
     names = {joint.child: _clean(joint.child) for joint in chain}
     extras = _side_links(side, names, source)
     links: list[dict[str, Any]] = []
-    for joint, following in zip(chain, [*chain[1:], None]):
-        links.append(_link(tree, joint, following, source))
+    for before, joint, following in zip([None, *chain], chain, [*chain[1:], None]):
+        links.append(_link(tree, before, joint, following))
     for index, joint in enumerate(chain):
         if joint.child in extras:
             where = f"{source}: link `{joint.child}`"
-            following = chain[index + 1].child if index + 1 < len(chain) else None
+            following = chain[index + 1] if index + 1 < len(chain) else None
             if "beam" in extras[joint.child] and _branches(tree, joint.child, following).m:
                 raise ModelError(f"{where} carries bodies off the chain; as a beam it would lose their mass")
             _make_flexible(links, index, extras[joint.child], where)
     data = {"name": tree.name or "robot", **{k: v for k, v in side.items() if k != "links"}, "links": links}
-    try:
-        return Robot.from_dict(data)
-    except ModelError as error:
-        raise ModelError(f"{source}: {str(error).removeprefix('Robot: ')}") from None
+    lines: dict[Place, int] = {}
+    for k, joint in enumerate(chain):
+        lines |= {("links", k): tree.links[joint.child].line, ("links", k, "joint"): joint.element.line}
+    return validated(Robot, data, lines, source)
 
 
-def _parse(text: str, source: str) -> Any:
-    try:
-        from urdf_parser_py import urdf
-        from urdf_parser_py.xml_reflection import core
-    except ImportError:
-        raise ModelError(f"{source}: reading URDF needs urdf_parser_py: pip install 'pliant[urdf]'") from None
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise ModelError(f"{source}: XML entities are not supported in a URDF file")
-    core.on_error = lambda message: None  # it prints hints about attributes that do not matter here
-    try:
-        tree = urdf.URDF.from_xml_string(text.encode())
-    except Exception as error:  # the parser raises whatever its parts raise, assertions included
-        raise ModelError(f"{source}: not valid URDF: {str(error).splitlines()[0] if str(error) else error!r}") from None
+def _tree(robot: Element, source: str) -> _Tree:
+    """Links and joints that form one tree."""
+    links = {str(link.values["name"]): link for link in robot.all("link")}
+    joints = [_UrdfJoint(element) for element in robot.all("joint")]
+    tree = _Tree(robot.values.get("name", ""), links, joints, source)
+    if len(joints) > MOST_LINKS:
+        raise ModelError(f"{source}: {len(joints)} joints; expected at most {MOST_LINKS}")
+    faults = [
+        f"{joint.element.owner} (line {joint.element.line}): no link `{name}`{suggestion(name, links)}"
+        for joint in joints
+        for name in (joint.parent, joint.child)
+        if name not in links
+    ]
+    parents: dict[str, _UrdfJoint] = {}
+    for joint in joints:
+        if parents.setdefault(joint.child, joint) is not joint:
+            faults.append(f"link `{joint.child}` has two parents (line {joint.element.line}); only trees are supported")
+    if faults:
+        raise ModelError(listed(faults, source))
+    roots = [name for name in links if name not in parents]
+    if len(roots) > 1:
+        raise ModelError(f"{source}: two roots, `{roots[0]}` and `{roots[1]}`; join them, or remove one")
+    reached = roots[:]
+    for name in reached:
+        reached += [joint.child for joint in tree.carried[name]]
+    if len(reached) < len(links):
+        raise ModelError(f"{source}: the joints form a loop; only trees are supported")
     return tree
 
 
-def _chain(tree: Any, tip: str | None, source: str) -> list[Any]:
+def _chain(tree: _Tree, tip: str | None) -> list[_UrdfJoint]:
     """Joints from the root to the tip."""
-    parents: dict[str, Any] = {}
-    for joint in tree.joints:
-        if joint.child in parents:
-            raise ModelError(f"{source}: link `{joint.child}` has two parents; only trees are supported")
-        if joint.child not in tree.link_map or joint.parent not in tree.link_map:
-            raise ModelError(f"{source}: joint `{joint.name}` names a link that does not exist")
-        parents[joint.child] = joint
-    ends = [link.name for link in tree.links if link.name not in {joint.parent for joint in tree.joints}]
     if tip is None:
+        ends = [name for name in tree.links if not tree.carried[name]]
         if len(ends) != 1:
             raise ModelError(
-                f"{source}: the tree has {len(ends)} ends; choose one with `tip`: {', '.join(sorted(ends))}"
+                f"{tree.source}: the tree has {len(ends)} ends; choose one with `tip`: {', '.join(sorted(ends))}"
             )
         tip = ends[0]
-    if tip not in tree.link_map:
-        raise ModelError(f"{source}: no link `{tip}`{suggestion(tip, [link.name for link in tree.links])}")
-    chain: list[Any] = []
-    while tip in parents:
-        chain.insert(0, parents[tip])
+    if tip not in tree.links:
+        raise ModelError(f"{tree.source}: no link `{tip}`{suggestion(tip, tree.links)}")
+    chain: list[_UrdfJoint] = []
+    while tip in tree.carrier:
+        chain.insert(0, tree.carrier[tip])
         tip = chain[0].parent
-        if len(chain) > len(tree.joints):
-            raise ModelError(f"{source}: the joints form a loop; only trees are supported")
     if not chain:
-        raise ModelError(f"{source}: no joint leads to link `{tip}`")
-    if len(tree.joints) > MOST_LINKS:
-        raise ModelError(f"{source}: {len(tree.joints)} joints; expected at most {MOST_LINKS}")
+        raise ModelError(f"{tree.source}: no joint leads to link `{tip}`")
     return chain
 
 
-def _pose(origin: Any) -> tuple[Array, Array]:
-    if origin is None:
-        return np.eye(3), np.zeros(3)
-    rpy = origin.rpy if origin.rpy is not None else (0.0, 0.0, 0.0)
-    xyz = origin.xyz if origin.xyz is not None else (0.0, 0.0, 0.0)
-    return np.array(rotation_rpy(rpy), dtype=float), np.array(xyz, dtype=float)
-
-
-def _mass(tree: Any, name: str) -> _Mass:
-    inertial = tree.link_map[name].inertial
+def _mass(tree: _Tree, name: str) -> _Mass:
+    inertial = tree.links[name].one("inertial")
     if inertial is None:
         return _NOTHING
-    R, p = _pose(inertial.origin)
-    i = inertial.inertia
-    numbers = (i.ixx, i.iyy, i.izz, i.ixy, i.ixz, i.iyz) if i is not None else (0.0, 0.0, 0.0)
-    return _Mass.of(float(inertial.mass or 0.0), p, R @ np.array(inertia_matrix(numbers), dtype=float) @ R.T)
+    moments = inertial.one("inertia")
+    assert moments is not None  # the reader refuses an inertial without it
+    numbers = tuple(moments.values[key] for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    try:
+        body_inertia(numbers)
+    except PydanticCustomError as error:
+        about = error.context or {}
+        expected = f"expected {about['expected']}; {about['remedy']}"
+        raise ModelError(f"{tree.source}: inertia{moments.aside}: got {short(numbers)}, {expected}") from None
+    R = np.array(rotation_rpy(inertial.get("origin", "rpy", _ZERO)), dtype=float)
+    p = np.array(inertial.get("origin", "xyz", _ZERO))
+    return _Mass.of(inertial.get("mass", "value"), p, R @ np.array(inertia_matrix(numbers), dtype=float) @ R.T)
 
 
-def _branches(tree: Any, name: str, avoid: str | None) -> _Mass:
+def _branches(tree: _Tree, name: str, avoid: _UrdfJoint | None) -> _Mass:
     """Everything that hangs on link `name` off the chain, at joint position zero, in the frame of `name`."""
     total = _NOTHING
-    for joint_name, child in tree.child_map.get(name, ()):
-        if child != avoid:
-            R, p = _pose(tree.joint_map[joint_name].origin)
-            total = total + (_mass(tree, child) + _branches(tree, child, None)).moved(R, p)
+    open_ends = [(joint, np.eye(3), np.zeros(3)) for joint in tree.carried[name] if joint is not avoid]
+    while open_ends:
+        joint, R, p = open_ends.pop()
+        p = p + R @ joint.xyz
+        R = R @ np.array(rotation_rpy(joint.rpy), dtype=float)
+        total = total + _mass(tree, joint.child).moved(R, p)
+        open_ends += [(further, R, p) for further in tree.carried[joint.child]]
     return total
 
 
-def _link(tree: Any, joint: Any, following: Any, source: str) -> dict[str, Any]:
+def _link(tree: _Tree, before: _UrdfJoint | None, joint: _UrdfJoint, following: _UrdfJoint | None) -> dict[str, Any]:
     """One link as it stands in a robot file: rigid, its tip frame where the next joint is."""
+    where = f"{tree.source}: line {joint.element.line}: joint `{joint.name}`"
     if joint.type not in _TYPES:
-        raise ModelError(f"{source}: joint `{joint.name}`: type {joint.type} is not supported; use {', '.join(_TYPES)}")
-    if joint.mimic is not None:
-        raise ModelError(
-            f"{source}: joint `{joint.name}`: mimic joints are not supported; fix it or choose another tip"
-        )
-    p = _pose(joint.origin)[1]
-    rpy = joint.origin.rpy if joint.origin is not None and joint.origin.rpy is not None else (0.0, 0.0, 0.0)
-    branches = _branches(tree, joint.child, following.child if following is not None else None)
-    m, com, inertia = (_mass(tree, joint.child) + branches).about_com()
-    place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": p, "rpy": tuple(rpy)}}
+        raise ModelError(f"{where}: type {joint.type} is not supported; use {', '.join(_TYPES)}")
+    if joint.element.one("mimic") is not None:
+        raise ModelError(f"{where}: mimic joints are not supported; fix it or choose another tip")
+    m, com, inertia = (_mass(tree, joint.child) + _branches(tree, joint.child, following)).about_com()
+    at = joint.xyz if before is None else np.zeros(3)  # the others stand at the tip of the link before them
+    place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": at, "rpy": joint.rpy}}
     if joint.type != "fixed":
-        place |= {"axis": joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), **_dynamics(joint)}
-    end = _pose(following.origin)[1] if following is not None else np.zeros(3)
-    if following is not None and following.origin is not None:  # the next joint then stands at this tip
-        following.origin.xyz = [0.0, 0.0, 0.0]
+        place |= {"axis": joint.element.get("axis", "xyz", (1.0, 0.0, 0.0)), **_dynamics(joint)}
+    end = following.xyz if following is not None else np.zeros(3)
     inertia = (inertia + inertia.T) / 2.0
     body = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
     return {"name": _clean(joint.child), "joint": place, "rigid": body}
 
 
-def _dynamics(joint: Any) -> dict[str, Any]:
+def _dynamics(joint: _UrdfJoint) -> dict[str, Any]:
+    e = joint.element
     found: dict[str, Any] = {}
-    if joint.dynamics is not None:
-        found["friction"] = {"viscous": joint.dynamics.damping or 0.0, "coulomb": joint.dynamics.friction or 0.0}
-    if joint.limit is not None:
+    if e.one("dynamics") is not None:
+        found["friction"] = {
+            "viscous": e.get("dynamics", "damping", 0.0),
+            "coulomb": e.get("dynamics", "friction", 0.0),
+        }
+    if e.one("limit") is not None:
         bounded = joint.type != "continuous"
         found["limits"] = {
-            "lower": joint.limit.lower if bounded else None,
-            "upper": joint.limit.upper if bounded else None,
-            "speed": joint.limit.velocity or None,
-            "effort": joint.limit.effort or None,
+            "lower": e.get("limit", "lower", 0.0) if bounded else None,
+            "upper": e.get("limit", "upper", 0.0) if bounded else None,
+            "speed": e.get("limit", "velocity") or None,
+            "effort": e.get("limit", "effort") or None,
         }
     return found
 

@@ -3,6 +3,7 @@ itself whole."""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -19,6 +20,7 @@ from pliant.kernels import Kernel
 from pliant.model import Energy, Model
 from pliant.robot import Robot
 from pliant.runs import saved
+from pliant.runs.digest import csv_comment
 from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces, station
 from pliant.signatures import checked
 from pliant.writing import atomic_write
@@ -482,7 +484,7 @@ class Result:
         def series(values: Array, unit: str, text: str) -> tuple[str, Array, dict[str, str]]:
             return ("time", values, {"units": unit, "long_name": text})
 
-        return xr.Dataset(
+        data = xr.Dataset(
             {
                 "q": (("time", "coordinate"), self.q, {"long_name": "generalised coordinates", "units": "rad or m"}),
                 "qd": (("time", "coordinate"), self.qd, {"long_name": "rates", "units": "rad/s or m/s"}),
@@ -506,6 +508,7 @@ class Result:
             },
             saved.attributes(self.robot, self.options, self.versions, stats=self.stats),
         )
+        return saved.with_digest(data)
 
     def _accelerations(self) -> dict[str, Any]:
         text = {"long_name": "accelerations", "units": "rad/s2 or m/s2"}
@@ -562,6 +565,8 @@ class Result:
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write time, coordinates, rates, torques, tip and energies as columns with a header.
 
+        The first line is a comment with a digest of the rest, `# pliant format 2 sha256 ...`, which `read_csv` checks.
+
         Parameters
         ----------
         path : str or path
@@ -576,9 +581,12 @@ class Result:
         header += ["tip.x", "tip.y", "tip.z", "kinetic", "gravity", "strain"]
         energy = np.column_stack([self.energy.kinetic, self.energy.gravity, self.energy.strain])
         table = np.column_stack([self.t, self.q, self.qd, self.tau, self.tip, energy])
+        text = io.StringIO()
+        np.savetxt(text, table, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
+        content = text.getvalue().encode()
         target = Path(path)
         with atomic_write(target) as partial:
-            np.savetxt(partial, table, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
+            partial.write_bytes(csv_comment(content) + content)
         return target
 
     def plot(self, *what: str, **options: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,15 +21,19 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.reading import require_regular
 from pliant.robot import Robot
 from pliant.robot.faults import short
+from pliant.runs.digest import NAME, digest, seal, sealed
 from pliant.version import VERSION
 from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
     import xarray as xr
 
-FORMAT = 1
+FORMAT = 2
+"""With a digest of the content; format 1, of pliant 0.1, had none."""
+UNCHECKED = 1
 HEAD = 20_000
 """Bytes of a NetCDF file besides its arrays, about."""
 
@@ -48,11 +53,18 @@ def attributes(robot: Robot, options: Mapping[str, Any], made_by: Mapping[str, s
     return {"format": FORMAT, **{name: json.dumps(part) for name, part in parts.items()}}
 
 
+def with_digest(data: xr.Dataset) -> xr.Dataset:
+    """The dataset with the digest of its content, which readers of its file hold against what they find."""
+    return data.assign_attrs({NAME: digest(data)})
+
+
 def write(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
-    """Write NetCDF. A killed process leaves either the old file or the new one, never half of one."""
+    """Write NetCDF with checksums. A killed process leaves either the old file or the new one, never half of one."""
     target = Path(path)
+    summed = {name: {"fletcher32": True} for name, v in data.variables.items() if v.size and v.dtype.kind not in "OUS"}
     with atomic_write(target, data.nbytes + HEAD) as partial:
-        data.to_netcdf(partial, engine="h5netcdf")
+        data.to_netcdf(partial, engine="h5netcdf", encoding=summed)
+        seal(partial)
     return target
 
 
@@ -86,17 +98,16 @@ def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequenc
     source = Path(path)
     if not os.path.exists(source):
         raise ModelError(f"{source}: no such {what} file")
+    zarr = source.suffix == ".zarr" and source.is_dir()
+    require_regular(source, folder=zarr)
+    whole = not zarr and sealed(source)
     data = _opened(source, what)
     try:
         missing = [key for key in ("format", "robot", "options", stats, "versions") if key not in data.attrs]
         missing += [key for key in arrays if key not in data]
         if missing:
             raise ModelError(f"{source}: not a {what} of pliant, it lacks {', '.join(missing)}")
-        given = data.attrs["format"]
-        if not isinstance(given, int | np.integer) or given > FORMAT:
-            raise ModelError(
-                f"{source}: format {short(given)} is not one that this pliant reads ({FORMAT}); update pliant"
-            )
+        _check(data, source, what, whole)
         try:
             read = {key: json.loads(data.attrs[key]) for key in ("robot", "options", stats, "versions")}
             robot, options = Robot.model_validate(read["robot"]), read["options"]
@@ -107,10 +118,40 @@ def reading(path: str | os.PathLike[str], what: str, stats: str, arrays: Sequenc
                     raise TypeError(f"options.{key} is {options[key]!r}")
             yield Saved(source, data, robot, options, read[stats], read["versions"])
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError, OSError, RuntimeError) as error:
-            raise ModelError(f"{source}: damaged {what} file ({str(error)[:200]})") from error
+            raise _damaged(source, what, error) from error
     except BaseException:
         data.close()
         raise
+
+
+def _check(data: xr.Dataset, source: Path, what: str, whole: bool) -> None:
+    """The version is one that is known, and the content that which was written: by the seal, or by the digest."""
+    given = data.attrs["format"]
+    known = isinstance(given, int | np.integer)
+    if not known or given not in (UNCHECKED, FORMAT):
+        shown = given.item() if isinstance(given, np.generic) else given
+        remedy = "update pliant" if known and given > FORMAT else "the file is damaged, or was changed"
+        raise ModelError(f"{source}: format: got {short(shown)}, expected {UNCHECKED} or {FORMAT}; {remedy}")
+    if given == UNCHECKED:
+        text = f"{source}: format 1, of pliant 0.1, has no digest, so damage to it cannot be noticed"
+        warnings.warn(f"{text}; load and save it once", UserWarning, stacklevel=6)  # the user's call of `load`
+        return
+    if NAME not in data.attrs:
+        raise ModelError(
+            f"{source}: a {what} of format {FORMAT} without its digest; the file is damaged, or was changed"
+        )
+    if whole:
+        return
+    try:
+        found = digest(data)
+    except Exception as error:  # of damaged files the libraries raise whatever their parts raise
+        raise _damaged(source, what, error) from error
+    if found != str(data.attrs[NAME]):
+        raise ModelError(f"{source}: the content does not match its digest; the file is damaged, or was changed")
+
+
+def _damaged(source: Path, what: str, error: Exception) -> ModelError:
+    return ModelError(f"{source}: damaged {what} file ({str(error)[:200] or type(error).__name__})")
 
 
 def _opened(source: Path, what: str) -> xr.Dataset:
@@ -122,9 +163,13 @@ def _opened(source: Path, what: str) -> xr.Dataset:
         if not zarr:
             with h5py.File(source) as file:  # of a damaged one h5netcdf leaves a half-open file that complains later
                 file.visititems(lambda *_: None)
-        return xr.open_dataset(source, engine="zarr" if zarr else "h5netcdf")
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+        data = xr.open_dataset(source, engine="zarr" if zarr else "h5netcdf")
+    except Exception as error:  # the libraries raise whatever their parts raise
         raise ModelError(f"{source}: not a readable {what} file ({error}); was it written by pliant?") from error
+    if not zarr and data.nbytes > 2 * source.stat().st_size:  # nothing is packed, so a shape must be wrong
+        data.close()
+        raise ModelError(f"{source}: damaged {what} file: arrays of {data.nbytes} bytes, more than the file has")
+    return data
 
 
 def model_of(robot: Robot, options: Mapping[str, Any]) -> Model:

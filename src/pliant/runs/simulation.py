@@ -32,6 +32,8 @@ from pliant.runs.results import Readings, Result
 from pliant.signatures import checked
 
 MOST_ROWS = 1e7
+LONGEST = 1e9
+"""Seconds of a run, 32 years: beyond, a double tells times apart to a tenth of a microsecond only."""
 """Of a result: beyond, it is memory that ends the run."""
 
 
@@ -243,12 +245,22 @@ def _output_times(t_end: float, output_step: float | None) -> Array:
     return np.linspace(0.0, t_end, count + 1)
 
 
+def require_span(t_end: float) -> None:
+    """Times of a run can be told apart."""
+    if t_end > LONGEST:
+        raise ModelError(
+            f"t_end: got {t_end:g} s, expected at most {LONGEST:g} s (32 years), beyond which steps are lost in the "
+            "rounding of the time; shorten the run"
+        )
+
+
 def _check_options(
     model: Model, t_end: float, method: str, output_step: float | None, sample_time: float | None
 ) -> None:
     for name, value in (("t_end", t_end), ("output_step", output_step), ("sample_time", sample_time)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number of seconds")
+    require_span(t_end)
     if output_step is not None and t_end > output_step * MOST_ROWS:
         raise ModelError(
             f"output_step: got {output_step:g} s for a run of {t_end:g} s; expected at most {MOST_ROWS:g} rows"

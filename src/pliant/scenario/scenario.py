@@ -151,6 +151,12 @@ class Scenario(Document):
                     clash(f"it moves {trajectory.n} coordinates, expected one: give numbers, not lists"),
                     None,
                 )
+        for k, load in enumerate(self.loads):
+            if load in self.loads[:k]:
+                words = (
+                    f"it is loads[{self.loads.index(load)}] again and would act twice; remove it, or give one of twice"
+                )
+                yield ("loads", k), clash(f"{words} the size"), None
         yield from self._misfits(built, controller, **self.surroundings)
         if self.method in FIXED and self.step is None:
             yield (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from math import sqrt
 from typing import Any
 
@@ -65,7 +65,7 @@ class LinkShapes:
         """Field of each coordinate."""
         return tuple(part.name for part in self.parts for _ in range(part.shapes.size))
 
-    @property
+    @cached_property
     def powers(self) -> tuple[int, ...]:
         """Power of L of each coordinate: 1 for nodal slopes dv/dx, else 0."""
         return tuple(p for part in self.parts for p in part.shapes.powers)

@@ -1,22 +1,28 @@
 """The journal of a sweep: a line for the points that finished together, written at once, so that nothing is lost.
 
-The first line says which study it belongs to. A line that a crash cut short is dropped when the journal is read.
+The first line says which study it belongs to. A line that a crash cut short is dropped when the journal is read; every
+line carries a checksum, and one that does not match is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pliant.errors import ModelError, PliantError
+from pliant.reading import open_input
 from pliant.sweeps.points import Outcomes
 
 NAME = "points.jsonl"
-FORMAT = 1
+FORMAT = 2
+"""With a checksum per line; lines of format 1, of pliant 0.1, have none."""
+DIGITS = 16
 
 
 class Journal:
@@ -26,6 +32,7 @@ class Journal:
         self.path = folder / NAME
         self.head: dict[str, Any] = {"format": FORMAT, "study": digest, "metrics": metrics, "points": total}
         self.outcomes: list[Outcomes] = []
+        self._summed = True
         size = self._read() if self.path.exists() else 0
         if retry:
             self.outcomes = [replace(o, failed={}) for o in self.outcomes]
@@ -42,12 +49,12 @@ class Journal:
     def _read(self) -> int:
         """Take over what is there; returns the size of its sound part."""
         size = 0
-        with self.path.open("rb") as file:
+        with open_input(self.path) as file:
             for number, raw in enumerate(file):
                 if not raw.endswith(b"\n"):
                     break
                 try:
-                    entry = json.loads(raw)
+                    entry = self._sound(json.loads(raw), number)
                     if number == 0:
                         self._check_head(entry)
                     else:
@@ -58,6 +65,16 @@ class Journal:
                     ) from None
                 size += len(raw)
         return size
+
+    def _sound(self, entry: dict[str, Any], number: int) -> dict[str, Any]:
+        """A line without its checksum, which it matches."""
+        if number == 0 and entry.get("format") == 1:
+            text = f"{self.path}: format 1, of pliant 0.1, has no checksums, so damage to it cannot be noticed"
+            warnings.warn(text, UserWarning, stacklevel=2)
+            self._summed, self.head = False, {**self.head, "format": 1}
+        if self._summed and entry.pop("check") != _checksum(entry):
+            raise ValueError("it does not match its checksum")
+        return entry
 
     def _check_head(self, entry: Any) -> None:
         if not isinstance(entry, dict) or entry != self.head:
@@ -77,7 +94,8 @@ class Journal:
     def _write(self, entry: dict[str, Any]) -> None:
         place = self._file.tell()
         try:
-            self._file.write(f"{json.dumps(entry)}\n".encode())
+            line = {**entry, "check": _checksum(entry)} if self._summed else entry
+            self._file.write(f"{json.dumps(line)}\n".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -95,6 +113,11 @@ class Journal:
         """Let go of the file."""
         with suppress(OSError):  # what could not be flushed has been reported
             self._file.close()
+
+
+def _checksum(entry: dict[str, Any]) -> str:
+    """Of what the line says, however it is written."""
+    return hashlib.sha256(json.dumps(entry).encode()).hexdigest()[:DIGITS]
 
 
 def _outcomes(entry: Any, total: int) -> Outcomes:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.errors import PliantError
-from pliant.runs.saved import versions, write
+from pliant.runs.saved import FORMAT, versions, with_digest, write
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
 from pliant.sweeps.sweep_file import SweepStudy
@@ -132,7 +132,7 @@ class SweepResult:
         """Metrics over points as an xarray dataset; over the axes themselves for a grid."""
         import xarray as xr
 
-        attrs = {"format": 1, "study": json.dumps(self.study.to_dict()), "versions": json.dumps(versions())}
+        attrs = {"format": FORMAT, "study": json.dumps(self.study.to_dict()), "versions": json.dumps(versions())}
         data: dict[str, Any]
         if self.study.sample.method != "grid":
             data = {
@@ -174,7 +174,7 @@ class SweepResult:
             written = [self.to_csv(folder / "table.csv")]
             if find_spec("pyarrow") is not None:
                 written.append(self.to_parquet(folder / "table.parquet"))
-            written.append(write(self.dataset, folder / "sweep.nc"))
+            written.append(write(with_digest(self.dataset), folder / "sweep.nc"))
         except OSError as error:
             raise PliantError(
                 f"{folder}: the table could not be written ({error.strerror or error}); the points are safe in "

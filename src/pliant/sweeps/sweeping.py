@@ -116,6 +116,7 @@ def _folder(folder: Path, force: bool) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if force and journal.exists():
             journal.unlink()
-    except OSError as error:
-        raise PliantError(f"{folder}: cannot be made ({error.strerror or error}); choose another folder") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", "") or error
+        raise PliantError(f"{folder}: cannot be made ({why}); choose another folder") from None
     return folder

@@ -67,8 +67,9 @@ def to_video(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         writer(target, fps, pictures(result, fps, speed, magnification))
-    except OSError as error:
-        raise PliantError(f"{target}: the movie could not be written ({error.strerror or error})") from error
+    except (OSError, UnicodeEncodeError) as error:
+        why = getattr(error, "strerror", "") or error
+        raise PliantError(f"{target}: the movie could not be written ({why})") from error
     return target
 
 

@@ -1,0 +1,69 @@
+"""Input files, opened in one place: regular files of sensible size, so that nothing waits for a pipe or a device."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from pliant.errors import ModelError
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def open_input(path: str | os.PathLike[str]) -> BinaryIO:
+    """A regular file, open for reading; the open file itself is looked at, so that nobody can exchange it meanwhile.
+
+    Raises
+    ------
+    ModelError
+        It is missing, may not be read, or is a folder, a pipe, a socket or a device.
+    """
+    try:
+        handle = os.open(path, _FLAGS)
+    except OSError as error:
+        raise ModelError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in the name, or letters that the system's file names have not
+        raise ModelError(f"{os.fspath(path)!r}: cannot be read: {error}") from None
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise ModelError(not_regular(path, mode) + ("" if stat.S_ISDIR(mode) else "; copy what it gives into one"))
+    return os.fdopen(handle, "rb")
+
+
+def read_input(path: str | os.PathLike[str], most: int, remedy: str = "is it the right file?") -> bytes:
+    """The bytes of a regular file, of which there are at most `most`."""
+    with open_input(path) as file:
+        try:
+            raw = file.read(most + 1)
+        except OSError as error:
+            raise ModelError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
+    if len(raw) > most:
+        size = f"{most >> 30} GiB" if most >= 1 << 30 else f"{most >> 20} MiB"
+        raise ModelError(f"{Path(path).name}: larger than {size}; {remedy}")
+    return raw
+
+
+def require_regular(path: str | os.PathLike[str], folder: bool = False) -> None:
+    """What a library is to open by itself: a regular file, or with `folder` a folder of such."""
+    if not folder:
+        open_input(path).close()
+        return
+    for root, _, names in os.walk(path):
+        for name in names:
+            open_input(os.path.join(root, name)).close()
+
+
+def not_regular(path: str | os.PathLike[str], mode: int) -> str:
+    """The words for what is not a regular file."""
+    kind = next((words for test, words in _KINDS if test(mode)), "something else")
+    return f"{os.fspath(path)}: got {kind}, expected a regular file"
