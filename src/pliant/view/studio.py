@@ -13,6 +13,7 @@ from pliant.dynamics import FORMULATIONS
 from pliant.errors import PliantError
 from pliant.robot import Robot
 from pliant.view.figure_data import position_unit
+from pliant.view.gate import LOCAL
 from pliant.view.run_panels import tip_error
 from pliant.view.scene import Scene, scene_of
 from pliant.view.stage import KEPT, Stage
@@ -30,7 +31,9 @@ FRAMES_PER_SECOND = 40
 class Studio:
     """One page, one arm at a time; `server` is viser's."""
 
-    def __init__(self, folder: Path, first: str | None = None, port: int = 8080, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, folder: Path, first: str | None = None, port: int = 8080, host: str = LOCAL[0], token: str | None = None
+    ) -> None:
         self.shelf, self.workshop = Shelf(folder), Workshop()
         self.lock = threading.RLock()  # what the studio sets itself calls back in the same thread
         self.waiting = threading.Event()
@@ -42,7 +45,7 @@ class Studio:
         self.refreshing = False
         self.name = first or "two-link"
         self.choices = self._chosen(self.name)  # a file that cannot be read needs no server
-        self.server = start_server(port, host, "pliant studio")
+        self.server = start_server(port, host, "pliant studio", token)
         self._build(self.name)
         self._fill()
         self._go()
@@ -274,9 +277,11 @@ def _scene(run: StudioRun) -> Scene:
     return scene_of(run.result, int(np.clip(FRAMES_PER_SECOND * duration, 60, 600)))
 
 
-def studio(folder: Path, first: str | None = None, port: int = 8080) -> Studio:
+def studio(
+    folder: Path, first: str | None = None, port: int = 8080, host: str = LOCAL[0], token: str | None = None
+) -> Studio:
     """Start the studio for a folder; `address(studio.server)` says where it is."""
-    return Studio(folder, first, port)
+    return Studio(folder, first, port, host, token)
 
 
 __all__ = ["Studio", "address", "studio"]
