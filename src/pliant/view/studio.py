@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import PliantError
+from pliant.quoting import quoted
 from pliant.robot import Robot
 from pliant.view.figure_data import position_unit
 from pliant.view.gate import LOCAL
@@ -20,7 +21,7 @@ from pliant.view.stage import KEPT, Stage
 from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, heaviest_payload, with_robot
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_run import StudioRun, Workshop, scenario
-from pliant.view.studio_texts import quoted, readout, summary
+from pliant.view.studio_texts import readout, summary
 from pliant.view.style import COLOURS
 from pliant.view.viewer import address, start_server, viser
 
@@ -168,7 +169,7 @@ class Studio:
             self._say("failed", f"{type(error).__name__}: {error}")
 
     def _say(self, title: str, text: str) -> None:
-        self.status.content = f"**{title}**: {quoted(text)}"
+        self.status.content = f"**{title}**: {quoted(text, 'markdown')}"
 
     def _open(self) -> None:
         if self.refreshing:

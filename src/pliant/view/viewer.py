@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import UnsupportedModel, extra
+from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.view.gate import LOCAL, Gate
 from pliant.view.scene import scene_of
@@ -63,7 +64,6 @@ def view(result: Result, port: int = 8080, host: str = LOCAL[0], token: str | No
     stage = Stage(server)
     duration = float(result.t[-1] - result.t[0])
     stage.show(scene_of(result, int(np.clip(60 * duration, 200, 1200))))
-    server.gui.add_markdown(
-        f"**{result.robot.name}**  \n{result.t[-1]:g} s by {result.options['formulation']} and {result.stats.method}"
-    )
+    how = f"{result.t[-1]:g} s by {result.options['formulation']} and {result.stats.method}"
+    server.gui.add_markdown(f"**{quoted(result.robot.name, 'markdown')}**  \n{quoted(how, 'markdown')}")
     return server
