@@ -110,7 +110,8 @@ def test_the_studio(page: Tab, k: int, tmp_path: Path) -> None:
     try:
         page.page.goto(address(made.server))
         page.page.get_by_text("done").first.wait_for(timeout=1e3 * SLOW)
-        made._say("not possible", NAMES[k])
+        (visit,) = made.visits.values()
+        visit._say("not possible", NAMES[k])
         _shows(page, f"not possible: {NAMES[k]}")
         page.page.get_by_role("tab", name="manoeuvre", exact=True).click(timeout=1e3 * SLOW)
         _shows(page, NAMES[k])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.errors import ModelError, PliantError, extra
 from pliant.model import Model
+from pliant.writing import unfinished
 
 SPARE = 0.8
 """Part of the free memory that a result may take."""
@@ -210,12 +210,9 @@ def _written(to: NetCDF | Zarr) -> Iterator[None]:
 
 def _beside(path: Path) -> Path:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        return unfinished(path)
     except OSError as error:
         raise PliantError(f"{path}: cannot write there ({error.strerror})") from error
-    os.close(handle)
-    return Path(name)
 
 
 def _free_memory() -> int | None:
