@@ -19,6 +19,7 @@ from pliant.view.studio import Visit
 from pliant.view.studio_choices import Choices
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_run import Workshop, scenario, tip_error
+from pliant.view.viewer import start_server
 
 PLAIN = Choices.of(pliant.load("two-link"))
 DRIVEN = pliant.load("two-link").model_copy(
@@ -241,7 +242,8 @@ def test_a_run_has_a_limit(studio) -> None:
 
 def test_a_visitor_has_one_run_and_nobody_waits_for_it(studio) -> None:
     """While one visitor's run goes on, another's is finished; of many wishes the last one counts."""
-    other = Visit(studio.page, studio.shelf, studio.workshop, "two-link", replace(studio.choices, duration=1.0), 60.0)
+    second = start_server(8473)  # a page of its own
+    other = Visit(second, studio.shelf, studio.workshop, "two-link", replace(studio.choices, duration=1.0), 60.0)
     try:
         assert other.wait()
         studio.duration.value = 1e6
@@ -261,6 +263,7 @@ def test_a_visitor_has_one_run_and_nobody_waits_for_it(studio) -> None:
         assert studio.run.result.t[-1] == 0.7
     finally:
         other.close()
+        second.stop()
         studio.duration.value = 5.0
 
 

@@ -72,6 +72,7 @@ class Workshop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._turns: dict[Any, threading.Lock] = {}
         self._kept: dict[Any, _Prepared] = {}
         self._layouts: dict[Any, tuple[Robot, list[str]]] = {}
 
@@ -87,15 +88,7 @@ class Workshop:
         built_in = {path: value for path, value in values.items() if path not in free}
         key = (robot, tuple(built_in.items()), _drive_key(choices))
         still()
-        with self._lock:
-            ready = self._kept.get(key)
-        compiled = ready is None
-        if ready is None:
-            ready = self._prepare(choices, robot.replace(built_in), free)
-            with self._lock:
-                self._kept[key] = ready
-                while len(self._kept) > KEPT:
-                    self._kept.pop(next(iter(self._kept)))
+        ready, compiled = self._ready(key, lambda: self._prepare(choices, robot.replace(built_in), free))
         still()
         p = np.array([values[path] for path in free])
         q0 = _start(ready.model, choices, p)
@@ -107,6 +100,26 @@ class Workshop:
         about = ready.model.equilibrium(choices.goal, p=p) if moves else q0
         found = ready.model.frequencies(about, p=p)
         return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
+
+    def _ready(self, key: Any, prepare: Callable[[], _Prepared]) -> tuple[_Prepared, bool]:
+        """What is compiled for a key, and whether that was done just now; two who want the same share the work."""
+        with self._lock:
+            if key in self._kept:
+                return self._kept[key], False
+            turn = self._turns.setdefault(key, threading.Lock())
+        try:
+            with turn:
+                if (known := self._kept.get(key)) is not None:
+                    return known, False
+                made = prepare()
+                with self._lock:
+                    self._kept[key] = made
+                    while len(self._kept) > KEPT:
+                        self._kept.pop(next(iter(self._kept)))
+                return made, True
+        finally:
+            with self._lock:
+                self._turns.pop(key, None)
 
     def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
         """The robot with its modes, and the paths that stay inputs: asked once for each arm."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
@@ -38,6 +39,7 @@ def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: 
 
     from websockets.asyncio import server as websockets
 
+    warnings.filterwarnings("ignore", message="Queued a .* on a closed connection")  # nor is it what it misses then
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser that leaves is no error
     with gate.before(websockets) as guarded, redirect_stdout(StringIO()):  # viser prints an address without the token
         server = Server(host=host, port=port, label=label, verbose=False)
