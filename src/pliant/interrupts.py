@@ -88,8 +88,24 @@ class Lifeline:
         self._held.close()
 
 
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes that start in this block never hear Ctrl-C, which is their parent's to answer.
+
+    (A child that is still loading its modules would tell of it at length.)
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def hang_on(lifeline: Connection) -> None:
-    """What a process of a pool does first. Ctrl-C in a terminal reaches it too, and is the parent's to answer."""
+    """What a process of a pool does first."""
     if _in_main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()

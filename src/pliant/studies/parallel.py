@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-from pliant.interrupts import Lifeline, hang_on
+from pliant.interrupts import Lifeline, deaf_children, hang_on
 from pliant.studies import Listener, run_study
 from pliant.studies.checks import Check
 
@@ -26,7 +26,8 @@ def run_together(
     queue, lifeline = context.Queue(), Lifeline(context)
     pool = ProcessPoolExecutor(jobs, context, _begin, (lifeline.end, queue))
     try:
-        futures = {name: pool.submit(_child, name, target, quick) for name in names}
+        with deaf_children():
+            futures = {name: pool.submit(_child, name, target, quick) for name in names}
         _listen(list(futures.values()), queue, tell)
         found = {name: future.result() for name, future in futures.items()}
         pool.shutdown()

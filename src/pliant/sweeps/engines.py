@@ -17,7 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra
-from pliant.interrupts import Lifeline, hang_on
+from pliant.interrupts import Lifeline, deaf_children, hang_on
 from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
@@ -128,7 +128,8 @@ def in_processes(
             while waiting or running:
                 while waiting and len(running) < 2 * workers:
                     point = waiting.pop(0)
-                    running[pool.submit(run_point, text, point, function)] = point
+                    with deaf_children():
+                        running[pool.submit(run_point, text, point, function)] = point
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     outcomes = future.result()
