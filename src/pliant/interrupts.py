@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -82,10 +83,14 @@ class Lifeline:
 
     def __init__(self, context: Any) -> None:
         self.end, self._held = context.Pipe(duplex=False)
+        self._others = {child.pid for child in multiprocessing.active_children()}
 
     def cut(self) -> None:
-        """End the processes now."""
+        """End the processes now, those among them that have only begun to load what they need as well."""
         self._held.close()
+        for child in multiprocessing.active_children():
+            if child.pid not in self._others:
+                child.kill()
 
 
 @contextmanager
