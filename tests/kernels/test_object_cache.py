@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError
-from pliant.kernels import Kernel, cache, llvm, set_threads
+from pliant.kernels import Kernel, cache, fastcall, llvm, set_threads
 from pliant.kernels.target import machine
 
 STATE = np.array([0.3, -1.2])
@@ -285,6 +286,37 @@ def test_threads_share_one_kernel(folder, chain, monkeypatch, count):
     for result in found:
         for a, b in zip(result, found[0], strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+OLD: list[object] = []
+"""Kernels of other tests call through it, so it has to stay."""
+
+
+def test_threads_share_one_call_interface(monkeypatch):
+    """All fast calls point into one object: of two, one would be freed under the calls that were made with it."""
+    made, real = [], fastcall._Interface
+
+    def slowly() -> object:
+        made.append(real())
+        time.sleep(0.05)  # long enough for the others to come by
+        return made[-1]
+
+    monkeypatch.setattr(fastcall, "_Interface", slowly)
+    OLD.append(fastcall._interface())
+    made.clear()
+    fastcall._made_once.cache_clear()
+    start = threading.Barrier(8)
+
+    def call() -> None:
+        start.wait()
+        fastcall._interface()
+
+    workers = [threading.Thread(target=call) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(made) == 1
 
 
 SCRIPT = """
