@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.server
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -154,6 +155,31 @@ def test_nobody_can_ask_for_a_tunnel(server: Any, monkeypatch: pytest.MonkeyPatc
     server._thread_executor.submit(lambda: None).result(timeout=10)  # what the handlers put there went before
     assert server.request_share_url() is None
     assert opened == []
+
+
+def test_a_message_is_not_lost_when_the_loop_looks(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """viser's own way to wake its loop from a thread fails now and then; the text arrives all the same."""
+    text = server.gui.add_markdown("before")
+    buffer = server._websock_server._broadcast_buffer
+    real, calls = buffer.message_event.set, []
+
+    def sometimes() -> None:
+        calls.append(threading.current_thread())
+        if len(calls) == 1:
+            raise RuntimeError("deque mutated during iteration")
+        real()
+
+    monkeypatch.setattr(buffer.message_event, "set", sometimes)
+    text.content = "after"
+    assert text.content == "after"
+    assert any("after" in str(message) for message in list(buffer.message_from_id.values()))
+    server._event_loop.call_soon_threadsafe(lambda: None)
+    for _ in range(100):
+        if len(calls) > 1:
+            break
+        time.sleep(0.02)
+    assert calls[0] is threading.current_thread()
+    assert len(calls) > 1, "nobody woke the loop"
 
 
 ATTEMPT = """

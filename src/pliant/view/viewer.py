@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import redirect_stdout
+from functools import wraps
 from io import StringIO
 from typing import Any
 
@@ -41,6 +42,7 @@ def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: 
 
     warnings.filterwarnings("ignore", message="Queued a .* on a closed connection")  # nor is it what it misses then
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser that leaves is no error
+    _mend_pushing()
     with gate.before(websockets) as guarded, redirect_stdout(StringIO()):  # viser prints an address without the token
         server = Server(host=host, port=port, label=label, verbose=False)
     if not guarded:
@@ -52,6 +54,29 @@ def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: 
         server.gui.main_panel.dock_right()
     server.scene.configure_default_lights(enabled=True, cast_shadow=False)
     return server
+
+
+def _mend_pushing() -> None:
+    """viser wakes its loop from other threads by an event that may be looked at in that moment, and then fails
+    ("deque mutated during iteration"), about once in some thousand runs. The message is in the buffer by then: what is
+    left is to wake the loop in the way that threads may."""
+    from viser.infra import _async_message_buffer as buffers
+
+    push = buffers.AsyncMessageBuffer.push
+    if getattr(push, "mended", False):
+        return
+
+    @wraps(push)
+    def pushed(self: Any, message: Any) -> None:
+        try:
+            push(self, message)
+        except RuntimeError as error:
+            if "mutated during iteration" not in str(error):
+                raise
+            self.event_loop.call_soon_threadsafe(self.message_event.set)
+
+    pushed.mended = True  # type: ignore[attr-defined]
+    buffers.AsyncMessageBuffer.push = pushed  # type: ignore[method-assign]
 
 
 def address(server: Any) -> str:
