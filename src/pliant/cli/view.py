@@ -57,11 +57,11 @@ def serve(server: Any, browser: bool) -> None:
     """Say the address, open a browser if there is one, and wait for Ctrl-C."""
     from pliant.view.viewer import address
 
-    where = address(server)
-    opened = browser and webbrowser.open(where)
-    only = " (this machine only)" if server.gate.is_local else ""
-    say(f"at {where}{only}, Ctrl-C ends it" + ("" if opened else "; open that address in a browser"))
     try:
+        where = address(server)
+        opened = browser and webbrowser.open(where)
+        only = " (this machine only)" if server.gate.is_local else ""
+        say(f"at {where}{only}, Ctrl-C ends it" + ("" if opened else "; open that address in a browser"))
         while True:
             time.sleep(3600)
     except KeyboardInterrupt:
