@@ -24,7 +24,7 @@ help:
 	@echo "make test-full      also the large random sets, on the wheel, with documentation and coverage"
 	@echo "make test-machines  the core tests on other processors, libraries and Pythons (tests/machines --list)"
 	@echo "make mutants        plant bugs, one at a time, and see the tests fail (tests/mutants --list)"
-	@echo "make test-long      everything that takes long: test-full, test-machines and mutants"
+	@echo "make test-long      everything that takes long: test-full, test-machines, mutants, all signals, twenty visitors"
 	@echo "make bench          pliant beside its peers, as ratios (installs the bench extra)"
 	@echo "make docs           build the documentation site into site/"
 	@echo "make lock           renew the locks of the development environment (release/locks), for every Python on PATH"
@@ -65,7 +65,7 @@ test-wheel: $(WHEEL)/site
 	$(BIN)/pytest -n 2 --dist worksteal
 
 test-full: lint $(WHEEL)/site $(VENV)/installed-docs
-	$(BIN)/pytest -n 2 --dist worksteal -m "not random" --cov=pliant --cov-report=term:skip-covered --cov-fail-under=95
+	$(BIN)/pytest -n 2 --dist worksteal -m "not random and not long" --cov=pliant --cov-report=term:skip-covered --cov-fail-under=95
 	$(BIN)/pytest -n 2 --dist worksteal -m random
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tests/machines --seed $${SEED:-today}
@@ -80,6 +80,7 @@ mutants: $(VENV)/installed-dev
 	$(BIN)/python tests/mutants
 
 test-long: test-full test-machines mutants
+	$(BIN)/pytest -m long
 
 docs: $(VENV)/installed-docs
 	$(BIN)/mkdocs build --strict

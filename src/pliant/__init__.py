@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pliant.dynamics import FORMULATIONS
-from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
+from pliant.errors import Interrupted, ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.model import Model
 from pliant.robot import (
     DH,
@@ -75,6 +75,7 @@ __all__ = [
     "Event",
     "Friction",
     "Identification",
+    "Interrupted",
     "Joint",
     "Limits",
     "Link",

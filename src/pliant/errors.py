@@ -74,6 +74,33 @@ class SimulationError(PliantError):
         self.result = result
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a computation; `result` holds what had been computed, if anything.
+
+    It is a KeyboardInterrupt and no `PliantError`: who catches errors of pliant does not catch Ctrl-C.
+
+    Parameters
+    ----------
+    message : str
+        What was interrupted, and where.
+    result : Result, BatchResult, SweepResult or Identification, optional
+        What had been computed.
+
+    Examples
+    --------
+    >>> try:
+    ...     result = pliant.simulate(pliant.load("two-link").model(), 0.1)
+    ... except pliant.Interrupted as stopped:
+    ...     result = stopped.result
+    >>> result.stats.status
+    'finished'
+    """
+
+    def __init__(self, message: str = "", result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 def extra(module: str, message: str, kind: type[PliantError] = PliantError) -> Any:
     """A module that pliant does without; where it is asked for and missing, the message says how to get it."""
     try:

@@ -2,20 +2,79 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
+import platform
+import re
+import shutil
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pliant.errors import PliantError
 from pliant.reading import not_regular
 
+ABANDONED = 24 * 3600.0
+"""Seconds after which an unfinished file of another machine is one that nobody will finish."""
+_PART = re.compile(r"\.([0-9a-f]{8})-(\d+)-\w+\.part")
+_swept: set[Path] = set()
 
-def unwritable(target: Path, error: Exception) -> PliantError:
-    """The error for a place where nothing can be written, or a name that the system cannot have."""
-    return PliantError(
-        f"{target}: could not be written: cannot write there ({getattr(error, 'strerror', '') or error})"
-    )
+
+def unfinished(target: Path, folder: bool = False) -> Path:
+    """A new file (or folder) beside `target` to be written first, which says whose it is.
+
+    What processes left there that are no more is removed, once per folder and process.
+    """
+    prefix = f".{target.name[:60]}.{_here()}-{os.getpid()}-"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sweep_up(target.parent)
+        if folder:
+            return Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=target.parent))
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=target.parent)
+    except (OSError, ValueError) as error:  # ValueError: letters that the system's file names have not
+        reason = getattr(error, "strerror", "") or error
+        raise PliantError(f"{target}: could not be written: cannot write there ({reason})") from error
+    os.close(handle)
+    return Path(name)
+
+
+def sweep_up(folder: Path) -> None:
+    """Remove what dead processes had begun to write in a folder."""
+    place = folder.resolve()
+    if place in _swept:
+        return
+    _swept.add(place)
+    for path in place.glob(".*.part"):
+        owner = _PART.search(path.name)
+        with suppress(OSError):
+            if owner is not None and _is_dead(owner[1], int(owner[2]), path):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _is_dead(place: str, process: int, path: Path) -> bool:
+    if place != _here() or os.name == "nt":  # whose processes cannot be asked from here
+        return time.time() - path.lstat().st_mtime > ABANDONED
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+@functools.cache
+def _here() -> str:
+    """Where numbers of processes mean the same: this machine, or the container that we are in."""
+    try:
+        numbers = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        numbers = ""
+    return hashlib.sha256(f"{platform.node()} {numbers}".encode()).hexdigest()[:8]
 
 
 class atomic_write:
@@ -35,19 +94,13 @@ class atomic_write:
     def __enter__(self) -> Path:
         if self.target.exists() and not self.target.is_file() and not self.target.is_dir():
             raise PliantError(not_regular(self.target, self.target.stat().st_mode))
-        try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=f".{self.target.name}.", suffix=".part", dir=self.target.parent)
-        except (OSError, ValueError) as error:  # ValueError: letters that the system's file names have not
-            raise unwritable(self.target, error) from error
-        self.partial = Path(name)
+        self.partial = unfinished(self.target)
         try:
             if self.room and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(handle, 0, self.room)
+                with open(self.partial, "r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, self.room)
         except OSError as error:
             self._give_up(error)
-        finally:
-            os.close(handle)
         return self.partial
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:

@@ -159,13 +159,38 @@ def test_doctor_shows_the_chosen_target() -> None:
 def test_cache_shows_and_clears(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "kernels"))
     cache.write("ab" * 32, b"object code")
-    assert json.loads(run("cache", "--json").stdout)["kernels"] == 1
+    (tmp_path / "kernels" / "left.tmp").write_bytes(bytes(1000))  # by a process that was killed
+    shown = json.loads(run("cache", "--json").stdout)
+    assert shown["kernels"] == 1
+    assert shown["bytes"] == sum(path.stat().st_size for path in (tmp_path / "kernels").iterdir()) > 1000
     assert "removed 1 kernels" in run("cache", "--clear").stdout
+    assert list((tmp_path / "kernels").iterdir()) == []
     assert json.loads(run("cache", "--json").stdout) == {
         "location": str(tmp_path / "kernels"),
         "kernels": 0,
         "bytes": 0,
+        "limit": cache.LIMIT,
+        "used": True,
     }
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has access lists instead of modes")
+def test_cache_that_others_can_write_is_shown_as_such(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
+    assert "not used: others may write the folder, mode 0777" in run("cache").stdout
+    assert not json.loads(run("cache", "--json").stdout)["used"]
+
+
+def test_a_cache_of_nobody_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", "~nosuch/kernels")
+    for command in (("cache",), ("frequencies", "two-link")):
+        answer = run(*command)
+        assert answer.exit_code == 2
+        (line,) = answer.stderr.splitlines()
+        assert line.startswith("error: PLIANT_CACHE_DIR: got '~nosuch/kernels', expected the home of a user")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import Kernel, cache, llvm, set_threads
+from pliant.errors import ModelError
+from pliant.kernels import Kernel, cache, fastcall, llvm, set_threads
 from pliant.kernels.target import machine
 
 STATE = np.array([0.3, -1.2])
@@ -87,6 +89,125 @@ def test_damaged_files_are_rebuilt(folder, monkeypatch, damage):
     np.testing.assert_allclose(Kernel(function())(STATE), expected(), rtol=1e-15)
     assert len(seen) == 1
     assert path.read_bytes() == whole
+
+
+# --------------------------------------------------------------------------------------------------- foreign hands
+
+MODES = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has access lists instead of modes")
+
+
+def plant(folder: Path, factor: float) -> Path:
+    """Under the name of `function(1.0)`, sound code of another function with the right checksum: what a thief of
+    results would do."""
+    Kernel(function(factor))(STATE)
+    (path,) = folder.iterdir()
+    data = path.read_bytes()[len(cache.MAGIC) + 32 :]
+    path.unlink()
+    key = llvm._function_key(function(), "single", machine())[0]
+    cache.write(key, data)
+    return folder / f"{key}{cache.SUFFIX}"
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To another user; who is not root may not do that, and becomes another user instead."""
+    if os.geteuid() == 0:
+        os.chown(path, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+
+
+def warned(monkeypatch: pytest.MonkeyPatch, *factors: float) -> list[str]:
+    """What is said while kernels are made; their numbers are right."""
+    monkeypatch.setattr(cache, "_warned", False)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for factor in factors:
+            np.testing.assert_allclose(Kernel(function(factor))(STATE), expected(factor), rtol=1e-15)
+    return [str(one.message) for one in seen]
+
+
+@MODES
+@pytest.mark.parametrize("mode", [None, 0o777, 0o770, 0o1777, 0o702])
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_planted_kernels_do_not_run(folder, monkeypatch, mode, of):
+    """Another owner, or anybody else who may write the folder or the file: one warning, and our own numbers."""
+    planted = plant(folder, 9.0)
+    victim = folder if of == "folder" else planted
+    assert Kernel(function())(STATE) == pytest.approx(expected(9.0))  # the plant works where the hand is trusted
+    give_away(victim, monkeypatch) if mode is None else victim.chmod(mode)
+    before = planted.read_bytes()
+    (said,) = warned(monkeypatch, 1.0, 1.0)
+    assert "belongs to" in said or "others may write" in said
+    if of == "folder":  # neither read nor written
+        assert planted.read_bytes() == before
+        assert list(folder.iterdir()) == [planted]
+
+
+@MODES
+def test_files_of_ones_own_are_private(folder):
+    mask = os.umask(0)
+    try:
+        Kernel(function())(STATE)
+    finally:
+        os.umask(mask)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o600]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("thing", ["pipe", "folder", "link"])
+def test_what_is_no_file_is_passed_by(folder, tmp_path, monkeypatch, thing):
+    """A pipe would wait for ever for its writer."""
+    path = plant(folder, 9.0)
+    other = tmp_path / "elsewhere"
+    os.replace(path, other)
+    {"pipe": lambda: os.mkfifo(path), "folder": path.mkdir, "link": lambda: path.symlink_to(other)}[thing]()
+    monkeypatch.setattr(cache, "_warned", True)
+    np.testing.assert_allclose(Kernel(function())(STATE), expected(), rtol=1e-15)
+
+
+def test_relative_xdg_folders_are_ignored(monkeypatch, tmp_path):
+    """ "If an implementation encounters a relative path ... it should consider the path invalid and ignore it."""
+    if sys.platform in ("win32", "darwin"):
+        pytest.skip("other systems have other folders")
+    monkeypatch.delenv("PLIANT_CACHE_DIR")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given, found in (("cache", ".cache"), ("./x", ".cache"), ("", ".cache"), (str(tmp_path / "x"), "x")):
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+        assert cache.location() == tmp_path / found / "pliant"
+
+
+def test_a_user_who_does_not_exist(monkeypatch):
+    """Asked for by name it is a mistake; a process without a home merely has no cache."""
+    monkeypatch.setenv("PLIANT_CACHE_DIR", "~nosuch/kernels")
+    with pytest.raises(ModelError, match="PLIANT_CACHE_DIR: got '~nosuch/kernels'"):
+        Kernel(function(31.0))(STATE)
+    monkeypatch.delenv("PLIANT_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "expanduser", nobody)
+    (said,) = warned(monkeypatch, 32.0, 33.0)
+    assert "home folder" in said
+
+
+def nobody(path: Path) -> Path:
+    raise RuntimeError("Could not determine home directory.")
+
+
+def test_the_oldest_go_first(folder, monkeypatch):
+    monkeypatch.setattr(cache, "LIMIT", 10_000)
+    monkeypatch.setattr(cache, "_LOOK", 0)
+    for k in range(12):
+        cache.write(f"{k:064x}", bytes(1000))
+        os.utime(folder / f"{k:064x}{cache.SUFFIX}", (k + 1, k + 1))
+        assert cache.size() <= 10_000
+    left = sorted(int(path.stem, 16) for path in folder.iterdir())
+    assert left == list(range(left[0], 12))
+    assert 5 <= len(left) <= 9
+    (folder / "left.tmp").write_bytes(bytes(100))  # by a process that was killed long ago
+    os.utime(folder / "left.tmp", (1, 1))
+    (folder / "now.tmp").write_bytes(bytes(100))
+    cache.write("f" * 64, b"")
+    assert [path.name for path in folder.iterdir() if path.suffix == ".tmp"] == ["now.tmp"]
 
 
 def test_foreign_files_are_rebuilt(folder, monkeypatch):
@@ -165,6 +286,37 @@ def test_threads_share_one_kernel(folder, chain, monkeypatch, count):
     for result in found:
         for a, b in zip(result, found[0], strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+OLD: list[object] = []
+"""Kernels of other tests call through it, so it has to stay."""
+
+
+def test_threads_share_one_call_interface(monkeypatch):
+    """All fast calls point into one object: of two, one would be freed under the calls that were made with it."""
+    made, real = [], fastcall._Interface
+
+    def slowly() -> object:
+        made.append(real())
+        time.sleep(0.05)  # long enough for the others to come by
+        return made[-1]
+
+    monkeypatch.setattr(fastcall, "_Interface", slowly)
+    OLD.append(fastcall._interface())
+    made.clear()
+    fastcall._made_once.cache_clear()
+    start = threading.Barrier(8)
+
+    def call() -> None:
+        start.wait()
+        fastcall._interface()
+
+    workers = [threading.Thread(target=call) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(made) == 1
 
 
 SCRIPT = """

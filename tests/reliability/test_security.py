@@ -21,6 +21,7 @@ from .readers import OUTSIDE, XML_BOMB
 
 SOURCE = Path(pliant.__file__).parent
 FORBIDDEN_MODULES = {
+    "numba",  # keeps pickles beside the package
     "pickle",
     "cPickle",
     "dill",

@@ -16,7 +16,9 @@ import pliant
 from .crooked import made_up_run
 
 SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
-FLAGS = ["--no-sandbox", "--disable-extensions", *SOFTWARE_GL]
+REBOUND = "rebound.example"
+"""A name that leads to this machine, as whoever owns a name can make it do."""
+FLAGS = ["--no-sandbox", "--disable-extensions", f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1", *SOFTWARE_GL]
 
 
 @pytest.fixture(scope="session")

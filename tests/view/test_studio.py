@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli import app
 from pliant.view.stage import KEPT
+from pliant.view.studio import Visit
 from pliant.view.studio_choices import Choices
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_run import Workshop, scenario, tip_error
+from pliant.view.viewer import start_server
 
 PLAIN = Choices.of(pliant.load("two-link"))
 DRIVEN = pliant.load("two-link").model_copy(
@@ -200,20 +202,76 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     folder = tmp_path_factory.mktemp("studio")
     (folder / "broken.yaml").write_text("links: [{name: a, beam: {length: -1}}]\n")
     made = Studio(folder, "two-link", port=8472)
-    made.live.value = False  # runs when told, not by itself in a thread of the server
-    yield made
+    visit = made.visit(made.server)  # of whoever looks
+    assert visit.wait()
+    visit.live.value = False  # runs when told, not when a slider moves
+    yield visit
+    visit.close()
     made.close()
 
 
 def test_only_this_machine_reaches_it(studio) -> None:
-    assert studio.server.get_host() == "127.0.0.1"
+    assert studio.page.get_host() == "127.0.0.1"
+
+
+def run_now(studio) -> None:
+    """Press run, and wait."""
+    studio._safely(studio._collect_and_run)
+    assert studio.wait()
+
+
+def test_a_long_run_is_cancelled(studio) -> None:
+    """The button answers while a run goes on that would take days, and the last good run stays."""
+    good, count = studio.run, studio.count
+    studio.duration.value = 1e6
+    studio._safely(studio._collect_and_run)
+    assert not studio.wait(1.0)
+    studio._give_up()
+    assert studio.wait(30.0)
+    assert "cancelled" in studio.status.content
+    assert (studio.run, studio.count) == (good, count)
+    studio.duration.value = 5.0
+
+
+def test_a_run_has_a_limit(studio) -> None:
+    studio.limit, studio.duration.value = 0.5, 1e6
+    run_now(studio)
+    assert "more than 0.5 s" in studio.status.content
+    studio.limit, studio.duration.value = 60.0, 5.0
+
+
+def test_a_visitor_has_one_run_and_nobody_waits_for_it(studio) -> None:
+    """While one visitor's run goes on, another's is finished; of many wishes the last one counts."""
+    second = start_server(8473)  # a page of its own
+    other = Visit(second, studio.shelf, studio.workshop, "two-link", replace(studio.choices, duration=1.0), 60.0)
+    try:
+        assert other.wait()
+        studio.duration.value = 1e6
+        studio._safely(studio._collect_and_run)
+        assert not studio.wait(0.5)
+        count = other.count
+        run_now(other)
+        assert other.count == count + 1
+        assert not studio.wait(0.0)
+        for duration in (2.0, 3.0, 0.7):  # pressed again and again while the long one runs
+            studio.duration.value = duration
+            studio._safely(studio._collect_and_run)
+        before = studio.count
+        studio._stop.set()
+        assert studio.wait(30.0)
+        assert studio.count == before + 1
+        assert studio.run.result.t[-1] == 0.7
+    finally:
+        other.close()
+        second.stop()
+        studio.duration.value = 5.0
 
 
 def test_page_survives_bad_values_and_files(studio) -> None:
     """A message each time; the last good run stays."""
     good = studio.run
     studio.sliders["payload"].value = -1.0
-    studio._safely(studio._collect_and_run)
+    run_now(studio)
     assert "payload" in studio.status.content
     studio.sliders["payload"].value = 0.0
     assert studio.run is good
@@ -225,11 +283,11 @@ def test_page_survives_bad_values_and_files(studio) -> None:
 
 def test_page_runs_keeps_and_saves(studio) -> None:
     studio.sliders["stiffness"].value = 0.5
-    studio._safely(studio._collect_and_run)
+    run_now(studio)
     assert "done" in studio.status.content, studio.status.content
     studio._safely(studio._keep_run)
     studio.sliders["stiffness"].value = 1.0
-    studio._safely(studio._collect_and_run)
+    run_now(studio)
     assert len(studio.kept) == 1
     studio.file.value = "saved.yaml"
     studio._safely(studio._save)
@@ -244,7 +302,7 @@ def settled(studio, **choices: float) -> None:
     studio.stage.play.value = False
     for name, value in choices.items():
         studio.sliders[name].value = value
-    studio._safely(studio._collect_and_run)
+    run_now(studio)
     assert "done" in studio.status.content, studio.status.content
 
 

@@ -102,12 +102,13 @@ def visitor(tab: Tab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visi
     folder = tmp_path_factory.mktemp("studio")
     (folder / "broken.yaml").write_text("name: x\nlinks: [{name: a, beam: {length: -1, mass_per_length: 1}}]\n")
     studio = Studio(folder, "two-link", port=8471)
-    studio.stage.play.value = False  # pictures are compared
     page = tab.page
     page.set_viewport_size({"width": 780, "height": 900})  # the whole panel, and a scene small enough to draw
     page.goto(address(studio.server))
     page.get_by_text("done").first.wait_for(timeout=SLOW)
-    yield Visitor(studio, tab)
+    (visit,) = studio.visits.values()
+    visit.stage.play.value = False  # pictures are compared
+    yield Visitor(visit, tab)
     studio.close()
 
 

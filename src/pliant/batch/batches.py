@@ -16,10 +16,11 @@ from pliant.arrays import Array
 from pliant.batch.batch_equations import BatchEquations, composed, make_plan, output_times, read_drive
 from pliant.batch.devices import Cpu, Cuda, Stages
 from pliant.batch.given import Given
-from pliant.batch.result import BROKEN, FINISHED, STOPPED, BatchResult, BatchStats
+from pliant.batch.result import BROKEN, FINISHED, NOT_RUN, STOPPED, BatchResult, BatchStats
 from pliant.batch.store import Device, Sink, sink
-from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel
 from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
+from pliant.interrupts import interruptible
 from pliant.kernels.target import machine
 from pliant.loads import Load
 from pliant.model import Model
@@ -125,6 +126,8 @@ def simulate_batch(
     ------
     SimulationError
         Every arm broke down.
+    Interrupted
+        Ctrl-C, a KeyboardInterrupt; `.result` holds the arms that had been run. Nothing of it where a path was given.
 
     Examples
     --------
@@ -133,25 +136,29 @@ def simulate_batch(
     >>> batch.q.shape, [int(status) for status in batch.status]
     ((3, 51, 4), [0, 0, 0])
     """
-    if method == "auto":
-        method = "dopri5" if step is None else "rk4"
-    _check(t_end, method, step, rtol, atol, output_step, device, precision)
-    loads = listed(loads)
-    drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
-    f = composed(model, *drives, motion or {}, loads, base, work)
-    given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads)
-    t = output_times(t_end, output_step, step if method == "rk4" else None)
-    stops, starts = f.composition.breaks(t_end, read_breaks(breaks)), given.samples.starts if given.samples else None
-    impulses = f.composition.impulses(stops)
-    stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5"), impulses)
-    begin = time.perf_counter()
-    settings = (rtol, atol, step or t_end, MOST_STEPS)
-    engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
-    compiled = time.perf_counter() - begin
-    run = _Run(f, given, engine, t, limits, work, (loads, base))
-    stats = BatchStats(method, device, precision, 0, 0.0, compiled)
-    with reporter(progress, t_end) as report:
-        return run(store, stats, report, t_end)
+    with interruptible("simulate_batch"):
+        if method == "auto":
+            method = "dopri5" if step is None else "rk4"
+        _check(t_end, method, step, rtol, atol, output_step, device, precision)
+        loads = listed(loads)
+        drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
+        f = composed(model, *drives, motion or {}, loads, base, work)
+        given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads)
+        t = output_times(t_end, output_step, step if method == "rk4" else None)
+        stops, starts = (
+            f.composition.breaks(t_end, read_breaks(breaks)),
+            given.samples.starts if given.samples else None,
+        )
+        impulses = f.composition.impulses(stops)
+        stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5"), impulses)
+        begin = time.perf_counter()
+        settings = (rtol, atol, step or t_end, MOST_STEPS)
+        engine = (Cpu if device == "cpu" else Cuda)(f, given, stages, settings, method, precision, len(t))
+        compiled = time.perf_counter() - begin
+        run = _Run(f, given, engine, t, limits, work, (loads, base))
+        stats = BatchStats(method, device, precision, 0, 0.0, compiled)
+        with reporter(progress, t_end) as report:
+            return run(store, stats, report, t_end)
 
 
 def _check(
@@ -212,6 +219,14 @@ class _Run:
                     findings |= steep(model, arrays["q"]) | judge_speeds(model, arrays["qd"])
                 if report is not None:
                     report(t_end * last / B)
+        except KeyboardInterrupt:
+            done = sum(len(summary["status"]) for summary in summaries)
+            target.abort()
+            if target.path is not None or given.on_device or not done:
+                raise
+            summaries.append(self._not_run(B - done))
+            for values in target.finish(stats).values():
+                values[done:] = np.nan
         except BaseException:
             target.abort()
             raise
@@ -220,7 +235,16 @@ class _Run:
         arrays = target.finish(stats)
         result = BatchResult(self.t, arrays, model, parameters, given.names, **joined, stats=stats, path=target.path,
                              equations=self.f, inputs=self)  # fmt: skip
+        if (result.status == NOT_RUN).any():
+            raise Interrupted(f"simulate_batch: interrupted when {done} of {B} arms had been run", result)
         return _judged(result, findings)
+
+    @staticmethod
+    def _not_run(count: int) -> dict[str, Any]:
+        """Of arms whose turn had not come when Ctrl-C did."""
+        nothing = {"status": NOT_RUN, "ended": np.nan, "limit": -1, "steps": 0.0, "refused": 0.0}
+        kinds = {"status": np.int8, "limit": np.int16}
+        return {name: np.full(count, value, dtype=kinds.get(name, float)) for name, value in nothing.items()}
 
     def _slice_size(self, shapes: dict[str, tuple[int, ...]]) -> int:
         each = 2 * sum(int(np.prod(shape)) for shape in shapes.values()) * np.dtype(self.engine.dtype).itemsize

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from pliant.batch.batch_equations import BatchEquations
 
-FINISHED, BROKEN, STOPPED = 0, 1, 2
-STATUS = ("finished", "broke down", "stopped at a limit")
+FINISHED, BROKEN, STOPPED, NOT_RUN = 0, 1, 2, 3
+STATUS = ("finished", "broke down", "stopped at a limit", "not run")
+ENDED = ("finished", "failed", "event", "interrupted")
+"""The same in the words of a single run."""
 OLD_PER_ARM = ("status", "ended", "steps", "refused")
 PER_ARM = (*OLD_PER_ARM, "limit")
 ABOUT: dict[str, dict[str, Any]] = {
@@ -75,7 +77,7 @@ class BatchResult:
     parameter_names : tuple of str
         Of the columns of `parameters`.
     status, ended : (B,)
-        0 finished, 1 broke down, 2 stopped at a limit; and the time of the last row that holds.
+        0 finished, 1 broke down, 2 stopped at a limit, 3 not run (Ctrl-C); and the time of the last row that holds.
     limit : (B,)
         Number of that limit, -1 for none; `stopped_by` has its name.
     steps, refused : (B,)
@@ -202,7 +204,7 @@ class BatchResult:
         work = self._host("work", index)[keep] if has_work else np.full(len(q), np.nan)
         s, met = self.stats, self.stopped_by[index]
         stats = RunStats(
-            ("finished", "failed", "event")[self.status[index]], STATUS[self.status[index]], s.method, "",
+            ENDED[self.status[index]], STATUS[self.status[index]], s.method, "",
             int(self.steps[index]), int(self.refused[index]), 0, 0, 0, s.wall / len(self),
             events=((float(self.ended[index]), met),) if met else (),
         )  # fmt: skip

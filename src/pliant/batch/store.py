@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +15,7 @@ from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.errors import ModelError, PliantError, extra
 from pliant.model import Model
 from pliant.runs import digest
-from pliant.writing import unwritable
+from pliant.writing import unfinished
 
 SPARE = 0.8
 """Part of the free memory that a result may take."""
@@ -98,7 +97,7 @@ class NetCDF:
         import h5py
 
         self.path, self.model = path, model
-        self._partial = _beside(path)
+        self._partial = unfinished(path)
         self._digest = digest.ContentDigest()
         with _written(self):
             self.file = h5netcdf.File(self._partial, "w")
@@ -161,7 +160,7 @@ class Zarr:
         extra("zarr", "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc")
         self.path, self.model, self.t, self.names = path, model, t, names
         self._digest = digest.ContentDigest()
-        self._partial = _beside(path)
+        self._partial = unfinished(path)
         self._partial.unlink()
 
     def put(self, first: int, arrays: dict[str, Any], parameters: Any, summary: dict[str, Any]) -> None:
@@ -224,16 +223,6 @@ def _written(to: NetCDF | Zarr) -> Iterator[None]:
     except OSError as error:
         to.abort()
         raise PliantError(f"{to.path}: could not be written ({error}); nothing was changed") from error
-
-
-def _beside(path: Path) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except (OSError, ValueError) as error:
-        raise unwritable(path, error) from error
-    os.close(handle)
-    return Path(name)
 
 
 def _free_memory() -> int | None:

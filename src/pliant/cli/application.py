@@ -29,9 +29,9 @@ class _Commands(TyperGroup):
             except PliantError as error:
                 code = MISTAKEN if isinstance(error, ModelError | UnsupportedModel) else FAILED
                 say(f"error: {error}")
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as stopped:
                 code = INTERRUPTED
-                say("interrupted")
+                say(str(stopped) or "interrupted")
         raise typer.Exit(code)
 
 

@@ -12,15 +12,25 @@ from pliant.kernels import cache
 
 
 def command(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove every kernel from disk.")] = False, json: Json = False
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything that is in it.")] = False, json: Json = False
 ) -> None:
     """Show the cache of compiled kernels, or clear it. It costs nothing but time to build anew."""
     removed = cache.clear() if clear else None
-    facts = {"location": str(cache.location()), "kernels": cache.entries(), "bytes": cache.size()}
+    refused = cache.distrust()
+    facts = {
+        "location": str(cache.location()),
+        "kernels": cache.entries(),
+        "bytes": cache.size(),
+        "limit": cache.LIMIT,
+        "used": refused is None,
+    }
     if json:
         print_json(facts if removed is None else {**facts, "removed": removed})
         return
     if removed is not None:
         typer.echo(f"removed {removed} kernels")
-    typer.echo(f"{facts['location']}: {facts['kernels']} kernels, {megabytes(cache.size())}")
+    taken = f"{megabytes(cache.size())} of at most {megabytes(cache.LIMIT)}"
+    typer.echo(f"{facts['location']}: {facts['kernels']} kernels, {taken}")
+    if refused is not None:
+        typer.echo(f"It is not used: {refused}. It has to belong to you, and nobody else may be able to write it.")
     typer.echo("PLIANT_CACHE_DIR chooses another folder.")

@@ -77,7 +77,7 @@ def _cache() -> dict[str, Any]:
         "location": str(place),
         "kernels": cache.entries(),
         "bytes": cache.size(),
-        "writable": nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK),
+        "writable": nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK) and cache.distrust() is None,
     }
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
-from pliant.cli.output import print_json
+from pliant.cli.output import print_json, say
+from pliant.errors import Interrupted
+from pliant.interrupts import held_back
 from pliant.writing import atomic_write
+
+if TYPE_CHECKING:
+    from pliant.identification import Identification
 
 
 def command(
@@ -34,14 +39,14 @@ def command(
     folder = fresh_folder(target, force)  # before the fit, which may take long
     try:
         found = chosen.run()
-    except BaseException:  # Ctrl-C too: whatever ends the fit, no empty folder stays behind
-        if made:
+    except BaseException as error:  # whatever ends the fit, no empty folder stays behind
+        if isinstance(error, Interrupted) and error.result is not None:
+            _save(error.result, folder)
+            say(f"the best that had been found is in {folder}")
+        elif made:
             folder.rmdir()
         raise
-    facts = found.to_dict()
-    found.robot.save(folder / "arm.yaml")
-    with atomic_write(folder / "estimates.json") as partial:
-        partial.write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    facts = _save(found, folder)
     found.plot(folder / "residuals.png")
     if json:
         print_json(facts)
@@ -50,3 +55,13 @@ def command(
     typer.echo(str(found))
     for name in ("arm.yaml", "estimates.json", "residuals.png"):
         typer.echo(f"wrote {folder / name}")
+
+
+def _save(found: Identification, folder: Path) -> dict[str, Any]:
+    """The fitted arm and the estimates, whole whatever Ctrl-C does meanwhile."""
+    facts = found.to_dict()
+    with held_back():
+        found.robot.save(folder / "arm.yaml")
+        with atomic_write(folder / "estimates.json") as partial:
+            partial.write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return facts

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 import typer
@@ -17,7 +14,8 @@ from pliant.cli.application import INTERRUPTED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import number, print_json, say, seldom, table
-from pliant.errors import PliantError, SimulationError
+from pliant.errors import Interrupted, PliantError, SimulationError
+from pliant.interrupts import held_back
 from pliant.runs.results import Result
 from pliant.scenario import Outputs, Scenario
 
@@ -53,12 +51,22 @@ def command(
     except SimulationError as error:
         _keep(chosen, error.result, folder)
         raise
-    if result.stats.status == "interrupted":
-        files = _write_data(chosen, result, folder)
-        _report(result, files, json)
-        say(f"interrupted at t = {result.t[-1]:g} s; what had been computed is kept, figures are left out")
-        raise typer.Exit(INTERRUPTED)
-    _report(result, chosen.write(result, folder), json)
+    except Interrupted as stopped:
+        if stopped.result is None:
+            raise
+        _left(chosen, stopped.result, folder, json)
+    try:
+        files = chosen.write(result, folder)
+    except KeyboardInterrupt:
+        _left(chosen, result, folder, json)
+    _report(result, files, json)
+
+
+def _left(chosen: Scenario, result: Result, folder: Path, json: bool) -> NoReturn:
+    """Ctrl-C: write the data that there are, say so and leave."""
+    _report(result, _write_data(chosen, result, folder), json)
+    say(f"interrupted at t = {result.t[-1]:g} s; what had been computed is kept, figures are left out")
+    raise typer.Exit(INTERRUPTED)
 
 
 def _progress(asked: bool | None) -> bool | Callable[[float], None] | None:
@@ -125,20 +133,8 @@ def _keep(chosen: Scenario, result: Result | None, folder: Path) -> None:
 def _write_data(chosen: Scenario, result: Result, folder: Path) -> list[Path]:
     """NetCDF and CSV of a broken run; a second Ctrl-C waits until they are whole."""
     outputs = Outputs(netcdf=chosen.outputs.netcdf or "run.nc", csv=chosen.outputs.csv)
-    with _uninterrupted():
+    with held_back():
         return chosen.model_copy(update={"outputs": outputs}).write(result, folder)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # signals reach the main thread only
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _largest(values: Any) -> float:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.view import Browser, Port, serve
+from pliant.cli.view import Browser, Host, Port, Token, serve
 from pliant.errors import ModelError
 from pliant.robot import arms
 
@@ -20,13 +20,16 @@ def command(
         ),
     ] = None,
     port: Port = 8080,
+    host: Host = "127.0.0.1",
+    token: Token = None,
+    limit: Annotated[float, typer.Option(help="Seconds that a run may take.", min=0.1)] = 60.0,
     browser: Browser = True,
 ) -> None:
     """Open a page of sliders on this machine. It reads and writes the folder of FILE (else the present one) only."""
     folder, first = _place(file)
     from pliant.view.studio import studio
 
-    serve(studio(folder, first, port).server, browser)
+    serve(studio(folder, first, port, host, token, limit).server, browser)
 
 
 def _place(file: str | None) -> tuple[Path, str | None]:

@@ -14,6 +14,15 @@ from pliant.errors import ModelError
 from pliant.runs.results import Result
 
 Port = Annotated[int, typer.Option(help="Port on this machine; the next free one is taken.", min=1, max=65535)]
+Host = Annotated[str, typer.Option(help="Address to listen at; one that other machines reach needs a token as well.")]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        help="Secret part of the address, 16 characters or more; else one is made.",
+        envvar="PLIANT_TOKEN",
+        metavar="TEXT",
+    ),
+]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")]
 
 
@@ -26,6 +35,8 @@ def command(
         Path | None, typer.Option(help="Write a movie (.mp4, .gif) instead of serving.", metavar="FILE")
     ] = None,
     port: Port = 8080,
+    host: Host = "127.0.0.1",
+    token: Token = None,
     browser: Browser = True,
 ) -> None:
     """Replay a result in the browser, or write it as a page or a movie."""
@@ -39,17 +50,18 @@ def command(
     if html is None and video is None:
         from pliant.view.viewer import view
 
-        serve(view(run, port), browser)
+        serve(view(run, port, host, token), browser)
 
 
 def serve(server: Any, browser: bool) -> None:
     """Say the address, open a browser if there is one, and wait for Ctrl-C."""
     from pliant.view.viewer import address
 
-    where = address(server)
-    opened = browser and webbrowser.open(where)
-    say(f"at {where} (this machine only), Ctrl-C ends it" + ("" if opened else "; open that address in a browser"))
     try:
+        where = address(server)
+        opened = browser and webbrowser.open(where)
+        only = " (this machine only)" if server.gate.is_local else ""
+        say(f"at {where}{only}, Ctrl-C ends it" + ("" if opened else "; open that address in a browser"))
         while True:
             time.sleep(3600)
     except KeyboardInterrupt:

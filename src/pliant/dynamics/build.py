@@ -20,6 +20,7 @@ from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap
 from pliant.dynamics.bristles import Bristle
 from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
 from pliant.dynamics.damping import length_damping, modal_damping
+from pliant.dynamics.equations import MOST_DENSE
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
 from pliant.dynamics.sliding_shapes import FixedShapes
@@ -322,6 +323,11 @@ def _beam(
     integrals = shapes.integrals_for(properties)
     if not stiffening:
         return LinearBeam(data, shapes, integrals, rotation, end)
+    if shapes.size > MOST_DENSE:
+        raise UnsupportedModel(
+            f"links.{nominal.name}.shapes: got {shapes.size} amplitudes, expected at most {MOST_DENSE} with "
+            "stiffening, which couples all of them; use fewer elements, or reduce"
+        )
     known = beam_properties(nominal.beam)
     flat = FLAT * (known.EI_y + known.EI_z) > known.GJ
     lifted, integrals, axis, forms = lift(shapes, integrals, section_profile(properties), stiffening, flat)

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from pliant.kernels.cuda_text import Precision
 from pliant.kernels.step_control import FIRST_ERROR, LEAST_MEMORY, exponents
 from pliant.model import Model
 from pliant.options import FmiVersion
+from pliant.quoting import quoted
 from pliant.signatures import checked
 
 MOST_SECONDS = 600.0
@@ -151,10 +151,10 @@ def documentation(model: Model, listed: list[Variable], fmi: str) -> str:
     """The page that a tool shows beside the unit."""
     rows = [(v.name, v.causality, v.unit, "" if v.start is None else f"{v.start:g}", v.description) for v in listed]
     return template("fmu_index.html.in").substitute(
-        title=escape(model.robot.name), name=export_name(model), fmi=fmi, platform=platform_folder(fmi),
-        about=" ".join(f"{escape(line)}." for line in description(model)[1:4]), tolerance="1e-8",
+        title=quoted(model.robot.name, "html"), name=export_name(model), fmi=fmi, platform=platform_folder(fmi),
+        about=" ".join(f"{quoted(line, 'html')}." for line in description(model)[1:4]), tolerance="1e-8",
         wrapper="fmi3.c" if fmi == "3.0" else "fmi2.c",
-        rows="\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows),
+        rows="\n".join("<tr>" + "".join(f"<td>{quoted(cell, 'html')}</td>" for cell in row) + "</tr>" for row in rows),
     )  # fmt: skip
 
 

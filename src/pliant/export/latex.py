@@ -18,6 +18,7 @@ from pliant.export.readme import write_readme
 from pliant.kernels import Tape
 from pliant.kernels.operations import NAMES
 from pliant.model import Model
+from pliant.quoting import quoted
 from pliant.signatures import checked
 
 LARGEST = 400
@@ -264,7 +265,7 @@ def document(model: Model, equations: EquationsText) -> str:
     sections += [_section(titles[name], lines) for name, lines in equations.terms.items() if lines]
     return template("equations.tex.in").substitute(
         comment="\n".join(f"% {line}" for line in description(model)),
-        title=_escaped(model.robot.name),
+        title=quoted(model.robot.name, "latex"),
         symbols="\n".join(_symbol_rows(model)),
         actuation=_matrix(model.actuation),
         sections="\n\n".join(sections),
@@ -289,9 +290,3 @@ def _symbol_rows(model: Model) -> list[str]:
 def _matrix(S: Any) -> str:
     rows = [" & ".join(f"{x:.6g}" for x in row) for row in np.atleast_2d(S)]
     return "\\begin{pmatrix}" + " \\\\ ".join(rows) + "\\end{pmatrix}"
-
-
-def _escaped(text: str) -> str:
-    for mark in "\\{}":
-        text = text.replace(mark, "")
-    return "".join(f"\\{c}" if c in "&%$#_" else c for c in text)

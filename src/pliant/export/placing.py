@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pliant.errors import ModelError, PliantError
-from pliant.writing import unwritable
+from pliant.writing import atomic_write, unfinished
 
 
 def require_free(target: Path, force: bool) -> None:
@@ -33,11 +33,7 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
 def placed(target: Path, force: bool) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its place when the block ends well, and vanishes when not."""
     require_free(target, force)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-    except (OSError, ValueError) as error:
-        raise unwritable(target, error) from error
+    work = unfinished(target, folder=True)
     try:
         work.chmod(0o755)
         yield work
@@ -55,16 +51,11 @@ def placed_file(target: Path, force: bool) -> Iterator[Path]:
         require_free(target, force)
         inner = Path(folder) / f"written{target.suffix}"
         yield inner
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            part = target.with_name(f".{target.name}.part")
+        require_free(target, force)
+        if target.is_dir():
+            raise ModelError(f"{target}: is a folder, expected a file name; choose another place")
+        with atomic_write(target) as part:
             shutil.copyfile(inner, part)
-            require_free(target, force)
-            if target.is_dir():
-                raise ModelError(f"{target}: is a folder, expected a file name; choose another place")
-            os.replace(part, target)
-        except (OSError, UnicodeEncodeError) as error:
-            raise PliantError(f"{target}: could not be written ({error}); nothing was changed") from error
 
 
 def _swap(work: Path, target: Path, force: bool) -> None:

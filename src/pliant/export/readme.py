@@ -8,6 +8,7 @@ from typing import Any
 
 from pliant.export.contents import FUNCTIONS, coordinate_units, export_name, parameter_unit, template, torque_units
 from pliant.model import Model
+from pliant.quoting import quoted
 from pliant.version import VERSION
 
 WHAT = {
@@ -33,7 +34,7 @@ def readme(model: Model, to: str, functions: Sequence[str], **words: Any) -> str
         functions=_functions(model, functions), first=next(iter(functions), ""), **words,
     )  # fmt: skip
     return template("readme.md.in").substitute(
-        title=model.robot.name, what=WHAT[to], digest=model.robot.digest(), version=VERSION,
+        title=quoted(model.robot.name, "markdown"), what=WHAT[to], digest=model.robot.digest(), version=VERSION,
         options=f"formulation {o.formulation}, rotation {o.rotation}, stiffening {o.stiffening}, shapes {o.shapes}",
         command=again(model, to), equation="M(q) qdd + bias(q, qd) = S tau", tables=tables(model),
         usage=usage.rstrip(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.identification.estimate import Channel, Identification
+from pliant.quoting import quoted
 from pliant.view.style import COLOURS, WIDTH, Paths, figure, time_axis, zero_line
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def _draw(left: Any, right: Any, channel: Channel) -> None:
     left.plot(channel.t, channel.fitted, color=COLOURS[0])
     left.set_ylabel("reading (SI units)")
     right.set_ylabel("residual (SI units)")
-    left.set_title(f"{channel.recording}: {channel.name} (dots measured, line fitted)")
+    left.set_title(f"{quoted(f'{channel.recording}: {channel.name}', 'figure')} (dots measured, line fitted)")
     right.axhspan(-2 * channel.noise, 2 * channel.noise, color="0.92", zorder=0)
     zero_line(right)
     right.plot(channel.t, channel.residual, ".", color=COLOURS[1], markersize=2)

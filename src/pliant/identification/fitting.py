@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError, SimulationError
+from pliant.errors import Interrupted, ModelError, SimulationError
 from pliant.identification.estimate import Channel, Identification
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
 from pliant.identification.recording import Recording
 from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
 from pliant.identification.unknowns import Unknowns, check_paths, unknowns
+from pliant.interrupts import held_back, interruptible
 from pliant.model import Model
 from pliant.options import ClocksName, LossName, MethodName
 from pliant.robot import Robot
@@ -87,6 +88,8 @@ def identify(
     ------
     ModelError
         Unknown parameters or channels, bad readings, clocks that differ.
+    Interrupted
+        Ctrl-C, a KeyboardInterrupt; `.result` is the best that had been found, with its errors as they are there.
 
     Examples
     --------
@@ -97,16 +100,33 @@ def identify(
     >>> abs(found.values["payload.mass"]) < 1e-3
     True
     """
-    recordings = [data] if isinstance(data, Recording) else list(data)
-    _check(recordings, loss_scale, stages)
-    built = _model(model, parameters)
-    responses = [Response(built, recording, method, rtol, atol) for recording in recordings]
-    fitted = unknowns(
-        built.robot, parameters, start or {}, bounds or {}, prior or {}, _starts(responses, built.nominal_parameters)
-    )
-    residuals = Residuals(responses, fitted, loss, loss_scale)
-    values, message = _best(residuals, fitted, stages, restarts)
-    return _outcome(built.robot, residuals, fitted, values, message, clocks)
+    with interruptible("identify"):
+        recordings = [data] if isinstance(data, Recording) else list(data)
+        _check(recordings, loss_scale, stages)
+        built = _model(model, parameters)
+        responses = [Response(built, recording, method, rtol, atol) for recording in recordings]
+        fitted = unknowns(
+            built.robot,
+            parameters,
+            start or {},
+            bounds or {},
+            prior or {},
+            _starts(responses, built.nominal_parameters),
+        )
+        residuals = Residuals(responses, fitted, loss, loss_scale)
+        try:
+            values, message = _best(residuals, fitted, stages, restarts)
+        except Interrupted as stopped:
+            if stopped.result is None:
+                raise
+            with held_back():
+                found = _outcome(built.robot, residuals, fitted, stopped.result, str(stopped), "ignore")
+            raise Interrupted(str(stopped), found) from None
+        with held_back() as hold:
+            found = _outcome(built.robot, residuals, fitted, values, message, clocks)
+        if hold.came:
+            raise Interrupted("identify: interrupted when the fit had finished", found)
+        return found
 
 
 def _check(recordings: list[Recording], loss_scale: float, stages: Sequence[float]) -> None:
@@ -152,6 +172,13 @@ def _best(residuals: Residuals, fitted: Unknowns, stages: Sequence[float], resta
             if attempt == 0 and not restarts:
                 raise
             continue
+        except KeyboardInterrupt:
+            reached = best[2] if best is not None else residuals.nearest
+            residuals.window(1.0)
+            residuals.set_noise(None if best is None else best[1])
+            raise Interrupted(
+                f"identify: interrupted after {residuals.evaluations} runs of the model", reached
+            ) from None
         cost = residuals.likelihood_cost(u)
         if best is None or cost < best[0]:
             best = cost, residuals.noise_found(), u, message

@@ -29,6 +29,8 @@ class Residuals:
         self._until = [np.inf] * len(responses)
         self._ridge: tuple[float, Array] = (0.0, np.zeros(0))
         self._kept: tuple[bytes, list[Prediction]] | None = None
+        self.nearest: Array | None = None
+        self._least = np.inf
 
     @staticmethod
     def _first_noise(response: Response, channel: str) -> float:
@@ -64,6 +66,7 @@ class Residuals:
     def ridge(self, weight: float, u: Array) -> None:
         """Hold the numbers softly near `u`."""
         self._ridge = (weight, u.copy())
+        self._least = np.inf  # another measure; what was nearest is where it begins
 
     def must_run(self, u: Array) -> None:
         """Raise with a reason where the start itself cannot be simulated."""
@@ -154,7 +157,15 @@ class Residuals:
         except SimulationError:
             data = np.full(sum(len(self._reading(k, c)[0]) for k, r in enumerate(self.responses)
                                for c in range(len(r.recording.channels))), np.nan)  # fmt: skip
-        return np.concatenate([data, self.prior(u)[0]])
+        found = np.concatenate([data, self.prior(u)[0]])
+        self._remember(u, found)
+        return found
+
+    def _remember(self, u: Array, found: Array) -> None:
+        """`nearest` is where the fit has come so far."""
+        cost = float(self.rho(found**2)[0].sum())
+        if cost < self._least:
+            self._least, self.nearest = cost, u.copy()
 
     def slopes(self, u: Array) -> Array:
         """(M, K) of all residuals."""

@@ -173,6 +173,8 @@ class Response:
             self._problem, (0.0, end), np.concatenate([x0, S0.ravel(order="F")]), method=self.method, rtol=self.rtol,
             atol=tolerance, outputs=outputs, p=p, samples=inputs.samples, breaks=self._breaks(end),
         )  # fmt: skip
+        if solution.status == "interrupted":
+            raise KeyboardInterrupt
         if solution.status != "finished":
             raise SimulationError(f"recording {self.recording.name!r}: the run {solution.status}: {solution.message}")
         self.method = solution.stats.method  # what "auto" found holds for the runs that follow

@@ -19,6 +19,7 @@ from pliant.integrate.state import Rows, State
 from pliant.integrate.steppers import FIXED, Stepper, error_order, make_stepper
 from pliant.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.integrate.sundials import MULTISTEP, solve_sundials
+from pliant.interrupts import pending
 from pliant.kernels.step_control import LEAST_FIRST, first_step
 
 CHUNK_SECONDS = 0.15
@@ -245,6 +246,8 @@ class _Driver:
                 stepper = self._stepper() if self._recheck() else stepper
             else:
                 return self._end(status)
+            if pending():
+                raise KeyboardInterrupt
             if end - self._last_report > CHUNK_SECONDS:
                 self._report()
                 self._last_report = end

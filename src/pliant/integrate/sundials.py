@@ -13,6 +13,7 @@ from pliant.errors import ModelError
 from pliant.integrate.problem import Problem
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status
 from pliant.integrate.state import RunPlan
+from pliant.interrupts import pending
 from pliant.kernels import sides
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
                     hold.function(t, x.copy(), p)
             if progress:
                 progress(t)
+            if pending():
+                raise KeyboardInterrupt
     except KeyboardInterrupt:
         status, message = "interrupted", f"interrupted at t = {t:.6g}"
     except RuntimeError as error:  # what CasADi raises when CVODES gives up

@@ -1,8 +1,10 @@
 """Object code on disk: one checked file per kernel, in the user's cache folder or in `PLIANT_CACHE_DIR`.
 
 LLVM trusts object code blindly, so that a file is believed only if it carries the checksum of its own content and of
-the key it was asked for. Files appear whole (written aside, then renamed), hence any number of threads and processes
-may share the folder. A folder that cannot be written or read costs one warning and nothing else.
+the key it was asked for. A checksum keeps damage out, and not a hand that knows how to make one: folder and file have
+to belong to the user (or root), and nobody else may be able to write them. (Windows keeps others out of the user's
+folders by itself.) Files appear whole (written aside, then renamed), hence any number of threads and processes may
+share the folder. A folder that cannot be trusted, written or read costs one warning and nothing else.
 """
 
 from __future__ import annotations
@@ -10,107 +12,219 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
+from pliant.errors import ModelError
+
 MAGIC = b"pliant object 1\n"
 SUFFIX = ".pliant"
+UNFINISHED = ".tmp"
+LIMIT = 2**30
+"""Bytes of all files together; beyond it the oldest go, until a quarter is free."""
+ABANDONED = 3600.0
+"""Seconds after which an unfinished file is one that its process left."""
+_LOOK = LIMIT // 64
+"""Bytes that a process writes between two looks at the size of the folder."""
 
 _warned = False
+_unseen = _LOOK
 
 
 def location() -> Path:
     """The folder of the cache, whether it exists yet or not."""
     chosen = os.environ.get("PLIANT_CACHE_DIR")
     if chosen:
-        return Path(chosen).expanduser()
+        return _expanded("PLIANT_CACHE_DIR", chosen)
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
         base = "~/Library/Caches"
     else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "pliant"
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):  # as its specification says
+            base = "~/.cache"
+    return _expanded("home folder", base) / "pliant"
+
+
+def _expanded(name: str, path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ModelError(
+            f"{name}: got {path!r}, expected the home of a user that is known here; set PLIANT_CACHE_DIR to a full path"
+        ) from None
 
 
 def entries() -> int:
     """Number of kernels in the cache."""
-    return len(_files(SUFFIX))
+    return sum(path.suffix == SUFFIX for path in _files())
 
 
 def size() -> int:
-    """Bytes that the cache takes."""
-    return sum(_size(path) for path in _files(SUFFIX))
+    """Bytes that the cache takes, unfinished files included."""
+    return sum(_facts(path)[1] for path in _files())
 
 
 def clear() -> int:
-    """Remove every kernel from disk, and say how many there were; those in memory go on."""
+    """Remove everything that the cache has put on disk, and say how many kernels there were; those in memory go on."""
     removed = 0
-    for path in _files(SUFFIX) + _files(".tmp"):
+    for path in _files():
         with contextlib.suppress(OSError):
             path.unlink()
             removed += path.suffix == SUFFIX
     return removed
 
 
+def distrust() -> str | None:
+    """Why the folder of the cache is not used; None if it is, or is not there yet."""
+    try:
+        return _distrust(location().stat(), "the folder")
+    except OSError:
+        return None
+
+
 def read(key: str) -> bytes | None:
     """The object code stored under `key`, or None if there is none that can be trusted."""
+    folder = _folder()
+    if folder is None:
+        return None
     try:
-        content = _path(key).read_bytes()
+        content = _content(_path(folder, key))
     except OSError:
         return None
     head, data = content[: len(MAGIC) + 32], content[len(MAGIC) + 32 :]
     return data if head == MAGIC + _checksum(key, data) else None
 
 
+def _content(path: Path) -> bytes:
+    """Of a file that can be trusted, else nothing: no pipe, which would wait for a writer, and no link to elsewhere."""
+    handle = os.open(path, os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_BINARY"))
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > LIMIT:
+            return b""
+        reason = _distrust(facts, path.name)
+        if reason:
+            _warn(reason)
+            return b""
+        with open(handle, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(handle)
+
+
 def write(key: str, data: bytes) -> None:
     """Store object code under `key`."""
-    path = _path(key)
+    folder = _folder()
+    if folder is None:
+        return
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, suffix=UNFINISHED)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(MAGIC + _checksum(key, data) + data)
-            os.replace(name, path)
-        except OSError:
+            os.replace(name, _path(folder, key))
+        except BaseException:  # Ctrl-C among them
             with contextlib.suppress(OSError):
                 os.unlink(name)
             raise
-    except (OSError, RuntimeError) as error:
-        _warn(error)
+    except OSError as error:
+        _warn(str(error))
+    else:
+        _keep_small(len(data))
+
+
+def _keep_small(written: int) -> None:
+    """Now and then: remove what dead processes left, and the oldest files of a folder that has become too large."""
+    global _unseen
+    _unseen += written
+    if _unseen < _LOOK:
+        return
+    _unseen = 0
+    found = sorted((*_facts(path), path) for path in _files())
+    total, now = sum(taken for _, taken, _ in found), time.time()
+    free_until = 3 * LIMIT // 4 if total > LIMIT else total
+    for changed, taken, path in found:
+        if total > free_until or (path.suffix == UNFINISHED and now - changed > ABANDONED):
+            total -= taken
+            with contextlib.suppress(OSError):  # another process was quicker
+                path.unlink()
+
+
+def _folder() -> Path | None:
+    """The folder, if files in it may be used; a `PLIANT_CACHE_DIR` that cannot be one is an error."""
+    try:
+        folder = location()
+    except ModelError as error:
+        if os.environ.get("PLIANT_CACHE_DIR"):
+            raise
+        _warn(str(error))
+        return None
+    reason = distrust()
+    if reason:
+        _warn(reason)
+        return None
+    return folder
+
+
+def _distrust(facts: os.stat_result, name: str) -> str | None:
+    """Why something cannot be trusted: its owner, or who else may write it."""
+    if not hasattr(os, "geteuid"):
+        return None
+    if facts.st_uid not in (os.geteuid(), 0):
+        return f"{name} belongs to user {facts.st_uid}"
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write {name}, mode {stat.S_IMODE(facts.st_mode):04o}"
+    return None
+
+
+def _flag(name: str) -> int:
+    return int(getattr(os, name, 0))  # each system has its own
 
 
 def _checksum(key: str, data: bytes) -> bytes:
     return hashlib.sha256(key.encode() + b"\n" + data).digest()
 
 
-def _path(key: str) -> Path:
-    return location() / f"{key}{SUFFIX}"
+def _path(folder: Path, key: str) -> Path:
+    return folder / f"{key}{SUFFIX}"
 
 
-def _files(suffix: str) -> list[Path]:
+def _files() -> list[Path]:
     try:
-        return [path for path in location().iterdir() if path.suffix == suffix]
+        return [path for path in location().iterdir() if path.suffix in (SUFFIX, UNFINISHED)]
     except OSError:
         return []
 
 
-def _size(path: Path) -> int:
+def _facts(path: Path) -> tuple[float, int]:
+    """When a file was written, and its size; one that is gone is old and empty."""
     try:
-        return path.stat().st_size
+        facts = path.lstat()
     except OSError:
-        return 0
+        return 0.0, 0
+    return facts.st_mtime, facts.st_size
 
 
-def _warn(error: Exception) -> None:
+def _warn(reason: str) -> None:
     global _warned
     if not _warned:
         _warned = True
         warnings.warn(
-            f"Compiled kernels cannot be kept in {location()} ({error}); they will be compiled anew in every process. "
-            "Set PLIANT_CACHE_DIR to a folder that can be written.",
+            f"Compiled kernels cannot be kept in {_named()} ({reason}); they will be compiled anew in every process. "
+            "Set PLIANT_CACHE_DIR to a folder of your own that only you can write.",
             stacklevel=2,
         )
+
+
+def _named() -> str:
+    try:
+        return str(location())
+    except ModelError:
+        return "the home folder"

@@ -94,8 +94,15 @@ class _Interface:
 
 
 @functools.cache
-def _interface() -> _Interface:
+def _made_once() -> _Interface:
     return _Interface()
+
+
+def _interface() -> _Interface:
+    """The one interface: two threads that made one each would keep the later, and the calls of the other would point
+    into memory that is free again."""
+    with llvm.lock:
+        return _made_once()
 
 
 def _address(name: str) -> int:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.dynamics import FORMULATIONS, Formulation
+from pliant.dynamics.equations import MOST_DENSE
 from pliant.options import FieldName, RotationName, StiffeningChoice, StiffeningName
 from pliant.robot import Link, Robot, beam_properties, link_mass, origin_transform
 from pliant.shapes.integrals import FIELDS
@@ -94,6 +95,8 @@ def choose(
     for link in robot.links:
         if link.shapes is not None and link.shapes.tip_load == "track":
             return Level(False, f"the modes of link {link.name} follow the arm (tip_load: track)")
+        if link.shapes is not None and link.shapes.number > MOST_DENSE:
+            return Level(False, f"link {link.name} has more than {MOST_DENSE} amplitudes, all of which it would couple")
     speeds = {link.name: _speed(link) for link in robot.links}
     found = worst(robot, {name: speed or 0.0 for name, speed in speeds.items()})
     if found.size > NOTICED:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.errors import ModelError, SimulationError
+from pliant.errors import Interrupted, ModelError, SimulationError
 from pliant.integrate import EventLog, Events, Jumps, Solution, solve
+from pliant.interrupts import held_back, interruptible
 from pliant.loads import Load
 from pliant.model import Model
 from pliant.model.validity import in_a_run, tell
@@ -117,12 +118,14 @@ def simulate(
     Returns
     -------
     Result
-        Up to `t_end`, the first stopping event or Ctrl-C (`result.stats.status` says which).
+        Up to `t_end` or the first stopping event (`result.stats.status` says which).
 
     Raises
     ------
     SimulationError
         The run broke down: the message names time, step and coordinate, `error.result` holds what was computed.
+    Interrupted
+        Ctrl-C, a KeyboardInterrupt; `.result` holds what was computed, a finished run included.
 
     Examples
     --------
@@ -133,30 +136,34 @@ def simulate(
     >>> bool(np.abs(result.energy_balance).max() < 1e-5)
     True
     """
-    _check_options(model, t_end, method, output_step, sample_time)
-    drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
-    acting, sampled = listed(loads), one_table(*drives) is not None
-    composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
-    inputs = Inputs(model, composed, drives, p, sample_time, t_end)
-    q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
-    x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
-    bounds = joint_limits(model, limits)
-    watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
-    stops = composed.breaks(t_end, read_breaks(breaks))
-    impulses = composed.impulses(stops)
-    left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
-    end = 0.0 if left else float(t_end)
-    with reporter(progress, t_end) as report:
-        solution = solve(
-            composed.problem(), (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
-            outputs=_output_times(t_end, output_step) if end else [0.0], p=inputs.p, samples=inputs.samples,
-            hold=inputs.hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
-            n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,
-        )  # fmt: skip
-    if left:
-        log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
-        solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
-    return _finish(model, composed, inputs, watch, impulses, solution)
+    with interruptible("simulate"):
+        _check_options(model, t_end, method, output_step, sample_time)
+        drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
+        acting, sampled = listed(loads), one_table(*drives) is not None
+        composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
+        inputs = Inputs(model, composed, drives, p, sample_time, t_end)
+        q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
+        x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
+        bounds = joint_limits(model, limits)
+        watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
+        stops = composed.breaks(t_end, read_breaks(breaks))
+        impulses = composed.impulses(stops)
+        left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
+        end = 0.0 if left else float(t_end)
+        with reporter(progress, t_end) as report, held_back() as hold:
+            solution = solve(
+                composed.problem(), (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
+                outputs=_output_times(t_end, output_step) if end else [0.0], p=inputs.p, samples=inputs.samples,
+                hold=inputs.hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
+                n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,
+            )  # fmt: skip
+            if left:
+                log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
+                solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
+            result = _finish(model, composed, inputs, watch, impulses, solution)
+        if hold.came or solution.status == "interrupted":
+            raise Interrupted(f"simulate: {solution.message or 'interrupted when the run had finished'}", result)
+        return result
 
 
 def _jumps(composed: Composition, impulses: Impulses) -> Jumps | None:

@@ -10,6 +10,7 @@ from typing import Any
 from pliant.errors import ModelError, PliantError
 from pliant.studies.checks import Check
 from pliant.studies.study import Study
+from pliant.writing import atomic_write
 
 NAMES = ("korayem-shafei", "theodore-ghosal", "flexible-joints", "mohan-saha", "cibicik-egeland")
 """Studies by name, in the order of their papers."""
@@ -60,8 +61,8 @@ def reproduce(
         found = run_together([one.name for one in chosen], target, quick, tell, jobs)
     else:
         found = {one.name: run_study(one.name, target, quick, tell) for one in chosen}
-    with _writing(target / "index.html") as page:
-        page.write_text(index(chosen, found, quick), encoding="utf-8")
+    with _writing(target / "index.html") as page, atomic_write(page) as partial:
+        partial.write_text(index(chosen, found, quick), encoding="utf-8")
     return found
 
 
@@ -86,8 +87,8 @@ def run_study(name: str, target: Path, quick: bool, tell: Listener | None) -> li
             tell(name, f"drawing {drawn.name}")
         files = [folder / f"{drawn.name}.{kind}" for kind in ("png", "svg")]
         figure(plainly(drawn.draw), drawn.width, drawn.height, files)
-    with _writing(folder / "report.html") as page:
-        page.write_text(report(one, outcome, folder, quick), encoding="utf-8")
+    with _writing(folder / "report.html") as page, atomic_write(page) as partial:
+        partial.write_text(report(one, outcome, folder, quick), encoding="utf-8")
     return list(outcome.checks)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty
 from typing import Any
 
+from pliant.interrupts import Lifeline, deaf_children, hang_on
 from pliant.studies import Listener, run_study
 from pliant.studies.checks import Check
 
@@ -21,16 +23,18 @@ def run_together(
 ) -> dict[str, list[Check]]:
     """Run the studies on `jobs` processes; the first error ends the rest and is raised here."""
     context = multiprocessing.get_context("spawn")  # a forked child would share the threads of compiled kernels
-    with context.Manager() as manager:
-        queue: Any = manager.Queue()
-        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-            futures = {name: pool.submit(_child, name, target, quick, queue) for name in names}
-            try:
-                _listen(list(futures.values()), queue, tell)
-                return {name: future.result() for name, future in futures.items()}
-            except BaseException:
-                pool.shutdown(cancel_futures=True)  # before the queue goes: a child may be waiting for its turn
-                raise
+    queue, lifeline = context.Queue(), Lifeline(context)
+    pool = ProcessPoolExecutor(jobs, context, _begin, (lifeline.end, queue))
+    try:
+        with deaf_children():
+            futures = {name: pool.submit(_child, name, target, quick) for name in names}
+        _listen(list(futures.values()), queue, tell)
+        found = {name: future.result() for name, future in futures.items()}
+        pool.shutdown()
+        return found
+    finally:
+        lifeline.cut()  # also of children in the middle of a study
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _listen(futures: Sequence[Future[list[Check]]], queue: Any, tell: Listener | None) -> None:
@@ -48,5 +52,15 @@ def _listen(futures: Sequence[Future[list[Check]]], queue: Any, tell: Listener |
                 tell(name, step)
 
 
-def _child(name: str, target: Path, quick: bool, queue: Any) -> list[Check]:
-    return run_study(name, target, quick, lambda *step: queue.put(step))
+_steps: Any = None
+"""Of a child: where it tells its progress."""
+
+
+def _begin(lifeline: Connection, queue: Any) -> None:
+    global _steps
+    hang_on(lifeline)
+    _steps = queue
+
+
+def _child(name: str, target: Path, quick: bool) -> list[Check]:
+    return run_study(name, target, quick, lambda *step: _steps.put(step))

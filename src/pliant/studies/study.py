@@ -20,6 +20,7 @@ import numpy as np
 from pliant.runs.results import Result
 from pliant.studies.checks import Check, plain
 from pliant.view.style import WIDTH
+from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -150,7 +151,9 @@ def write_parameters(study: Study, outcome: Outcome, path: Path, quick: bool) ->
         "settings": outcome.settings,
         "robots": distinct,
     }
-    path.write_text(yaml.safe_dump(plain(data), sort_keys=False, allow_unicode=True, width=110), encoding="utf-8")
+    with atomic_write(path) as partial:
+        text = yaml.safe_dump(plain(data), sort_keys=False, allow_unicode=True, width=110)
+        partial.write_text(text, encoding="utf-8")
 
 
 def write_checks(study: Study, outcome: Outcome, path: Path, quick: bool) -> None:
@@ -169,7 +172,8 @@ def write_numbers(study: Study, outcome: Outcome, path: Path, quick: bool) -> No
 
 def _write_json(path: Path, data: Mapping[str, Any]) -> None:
     text = json.dumps({"format": 1, **data}, indent=1, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    with atomic_write(path) as partial:
+        partial.write_text(text + "\n", encoding="utf-8")
 
 
 def write_results(outcome: Outcome, path: Path, quick: bool) -> None:
@@ -178,10 +182,11 @@ def write_results(outcome: Outcome, path: Path, quick: bool) -> None:
     A quick study keeps coordinates and rates only: torques, energies and residuals would have to be compiled first.
     """
     mode: Literal["w", "a"] = "w"
-    for name, result in outcome.results.items():
-        data = _run(result, quick) if isinstance(result, Result) else _dataset(result)
-        data.to_netcdf(path, group=name.replace(" ", "_"), mode=mode, engine="h5netcdf")
-        mode = "a"
+    with atomic_write(path) as partial:
+        for name, result in outcome.results.items():
+            data = _run(result, quick) if isinstance(result, Result) else _dataset(result)
+            data.to_netcdf(partial, group=name.replace(" ", "_"), mode=mode, engine="h5netcdf")
+            mode = "a"
 
 
 def _run(run: Result, quick: bool) -> xr.Dataset:

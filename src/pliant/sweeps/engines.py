@@ -11,11 +11,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, Thr
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
+from multiprocessing.connection import Connection
 from typing import Any, get_args
 
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra
+from pliant.interrupts import Lifeline, deaf_children, hang_on
 from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
 from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
@@ -50,7 +52,12 @@ def in_batches(points: Points, todo: Sequence[int]) -> Iterator[Outcomes]:
     with ThreadPoolExecutor(1) as beside:
         before: Future[Outcomes] | None = None
         for first in range(0, len(todo), CHUNK):
-            run = _chunk(points, np.array(todo[first : first + CHUNK]))
+            try:
+                run = _chunk(points, np.array(todo[first : first + CHUNK]))
+            except KeyboardInterrupt:
+                if before is not None:
+                    yield before.result()
+                raise
             if before is not None:
                 yield before.result()
             before = beside.submit(run)
@@ -112,20 +119,23 @@ def in_processes(
 ) -> Iterator[Outcomes]:
     """Local processes; one that dies is replaced, and its points run again."""
     text, waiting = json.dumps(study.to_dict()), list(todo)
-    attempts = dict.fromkeys(todo, 0)
+    attempts, context = dict.fromkeys(todo, 0), multiprocessing.get_context("spawn")
     while waiting:
-        pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
+        lifeline = Lifeline(context)
+        pool = ProcessPoolExecutor(workers, context, _begin, (lifeline.end,))
         running: dict[Future[Outcomes], int] = {}
         try:
             while waiting or running:
                 while waiting and len(running) < 2 * workers:
                     point = waiting.pop(0)
-                    running[pool.submit(run_point, text, point, function)] = point
+                    with deaf_children():
+                        running[pool.submit(run_point, text, point, function)] = point
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     outcomes = future.result()
                     del running[future]
                     yield outcomes
+            pool.shutdown()
         except BrokenProcessPool:
             lost = list(running.values())
             waiting = [*lost, *waiting]
@@ -135,11 +145,13 @@ def in_processes(
                     waiting.remove(point)
                     yield Outcomes.failure([point], f"its process died {ATTEMPTS} times")
         finally:
+            lifeline.cut()  # before the pool is left alone: points in the middle of a run end now
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _one_thread() -> None:
-    """Processes share the cores; threads inside them would only queue."""
+def _begin(lifeline: Connection) -> None:
+    """A process ends with its parent; processes share the cores, and threads inside them would only queue."""
+    hang_on(lifeline)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
 

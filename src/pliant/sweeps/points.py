@@ -127,8 +127,6 @@ class Points:
         """Run one point; whatever goes wrong in it is its outcome."""
         try:
             result = self._simulate(self.values[point])
-            if result.stats.status == "interrupted":
-                raise KeyboardInterrupt
             if result.stats.status == "event":
                 met = result.stats.events[-1][1]
                 return Outcomes.failure([point], f"the run stopped at a limit, {met}, at t = {result.t[-1]:.6g} s")

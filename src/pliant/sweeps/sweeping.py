@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pliant.errors import ModelError, PliantError
+from pliant.errors import Interrupted, ModelError, PliantError
+from pliant.interrupts import interruptible
 from pliant.kernels.threads import processors
 from pliant.signatures import checked
 from pliant.sweeps import engines
@@ -54,6 +55,11 @@ def sweep(
     SweepResult
         Failed points are in it, with their reasons.
 
+    Raises
+    ------
+    Interrupted
+        Ctrl-C, a KeyboardInterrupt; `.result` holds the points that were done, and so does the journal.
+
     Examples
     --------
     >>> study = pliant.sweeps.SweepStudy.from_dict({
@@ -65,26 +71,31 @@ def sweep(
     >>> result.status
     ('finished', 'finished')
     """
-    chosen = study if isinstance(study, SweepStudy) else SweepStudy.load(study)
-    if workers is not None and workers < 1:
-        raise ModelError(f"workers: got {workers}, expected at least 1")
-    points = Points(chosen, function)
-    run = _engine(points, workers, scheduler)
-    folder = _folder(Path(out), force)
-    extra = [] if function is None else [getattr(function, "__qualname__", repr(type(function).__name__))]
-    journal = Journal(folder, chosen.digest(), [*chosen.metrics, *extra], len(points.values), retry_failed)
-    try:
-        todo = [k for k in range(len(points.values)) if k not in journal.known]
-        if todo:
-            for outcomes in run(todo):
-                journal.record(outcomes)
-                if progress is not None:
-                    progress(len(journal.known), len(points.values))
-    finally:
-        journal.close()
-    result = SweepResult.of(chosen, journal.outcomes)
-    result.write(folder)
-    return result
+    with interruptible("sweep"):
+        chosen = study if isinstance(study, SweepStudy) else SweepStudy.load(study)
+        if workers is not None and workers < 1:
+            raise ModelError(f"workers: got {workers}, expected at least 1")
+        points = Points(chosen, function)
+        run = _engine(points, workers, scheduler)
+        folder = _folder(Path(out), force)
+        extra = [] if function is None else [getattr(function, "__qualname__", repr(type(function).__name__))]
+        journal = Journal(folder, chosen.digest(), [*chosen.metrics, *extra], len(points.values), retry_failed)
+        try:
+            todo = [k for k in range(len(points.values)) if k not in journal.known]
+            if todo:
+                for outcomes in run(todo):
+                    journal.record(outcomes)
+                    if progress is not None:
+                        progress(len(journal.known), len(points.values))
+        except KeyboardInterrupt:
+            done = f"{len(journal.known)} of {len(points.values)} points done"
+            found = SweepResult.of(chosen, journal.outcomes)
+            raise Interrupted(f"sweep: interrupted with {done}; the same call goes on", found) from None
+        finally:
+            journal.close()
+        result = SweepResult.of(chosen, journal.outcomes)
+        result.write(folder)
+        return result
 
 
 Engine = Callable[[Sequence[int]], Iterator[Outcomes]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.view import run_panels
@@ -71,7 +71,7 @@ def page(result: Result, title: str | None = None) -> str:
     """The text of the page."""
     name = title or result.robot.name
     parts = {
-        "TITLE": html.escape(name),
+        "TITLE": quoted(name, "html"),
         "UPLOT_CSS": asset("uplot.css"),
         "STYLE": asset("style.css"),
         "VENDOR": asset("vendor.min.js"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import io
 from collections.abc import Iterable
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.model import Model
+from pliant.quoting import quoted
 from pliant.robot import Robot
 from pliant.runs.results import Result
 from pliant.view.html import facts
@@ -70,12 +70,12 @@ def picture(scene: Scene, frame: int) -> str:
 
 def _block(title: str, head: Iterable[str] | None, rows: Iterable[Iterable[Any]], image: str = "") -> str:
     def line(cells: Iterable[Any], tag: str) -> str:
-        inner = "".join(f"<{tag} style='text-align:left'>{html.escape(str(cell))}</{tag}>" for cell in cells)
+        inner = "".join(f"<{tag} style='text-align:left'>{quoted(str(cell), 'html')}</{tag}>" for cell in cells)
         return f"<tr>{inner}</tr>"
 
     table = (line(head, "th") if head else "") + "".join(line(row, "td") for row in rows)
     shown = f"<img alt='the arm' src='data:image/png;base64,{image}'>" if image else ""
     return (
         "<div style='display:flex;gap:1em;align-items:center'>"
-        f"<div><b>{html.escape(title)}</b><table>{table}</table></div>{shown}</div>"
+        f"<div><b>{quoted(title, 'html')}</b><table>{table}</table></div>{shown}</div>"
     )

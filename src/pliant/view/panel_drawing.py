@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.quoting import quoted
 from pliant.view.figure_data import Panel
 from pliant.view.style import WIDTH, Paths, figure, legend, line, zero_line
 
@@ -62,7 +63,7 @@ def draw_panel(axes: Any, panel: Panel, named: bool = True) -> None:
     alone = len(panel.curves) == 1
     for curve in panel.curves:
         style = line(0 if alone and isinstance(curve.role, int) else curve.role)
-        axes.plot(curve.x, curve.y, label=curve.label, **{"linewidth": LINE_WIDTH, **style})
+        axes.plot(curve.x, curve.y, label=quoted(curve.label, "figure"), **{"linewidth": LINE_WIDTH, **style})
     for label, places in panel.marks.items():
         for k, place in enumerate(places):
             axes.axvline(place, label=label if k == 0 else None, zorder=0, **line(label))

@@ -27,7 +27,8 @@ FIELD_OF_VIEW = np.radians(35)
 
 
 class Stage:
-    """An arm, its rigid ghost and the path of its tip, at a time that the user chooses."""
+    """An arm, its rigid ghost and the path of its tip, at a time that the user chooses; on viser's server for all who
+    look, or on the handle of one of them."""
 
     def __init__(self, server: Any, playing: bool = True) -> None:
         self.server = server
@@ -140,12 +141,16 @@ class Stage:
     def _camera(self, seen: Outlook, up: Any) -> None:
         """Everything that the arm touches fills the picture."""
         eye = tuple(seen.centre + 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards)
-        first = self.server.initial_camera
-        first.position, first.look_at, first.up, first.fov = eye, tuple(seen.centre), up, FIELD_OF_VIEW
-        for client in self.server.get_clients().values():
-            camera = client.camera
+        cameras = [self.server.camera] if hasattr(self.server, "camera") else self._everybody(eye, seen, up)
+        for camera in cameras:
             camera.up_direction, camera.fov = up, FIELD_OF_VIEW
             camera.position, camera.look_at = eye, tuple(seen.centre)
+
+    def _everybody(self, eye: Any, seen: Outlook, up: Any) -> list[Any]:
+        """Cameras of a page that all share; who comes later begins there."""
+        first = self.server.initial_camera
+        first.position, first.look_at, first.up, first.fov = eye, tuple(seen.centre), up, FIELD_OF_VIEW
+        return [client.camera for client in self.server.get_clients().values()]
 
     def draw(self) -> None:
         """The arm at the time of the clock."""

@@ -5,58 +5,71 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.dynamics import FORMULATIONS
 from pliant.errors import PliantError
+from pliant.quoting import quoted
 from pliant.robot import Robot
 from pliant.view.figure_data import position_unit
+from pliant.view.gate import LOCAL
 from pliant.view.run_panels import tip_error
 from pliant.view.scene import Scene, scene_of
 from pliant.view.stage import KEPT, Stage
 from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, heaviest_payload, with_robot
 from pliant.view.studio_files import Shelf
-from pliant.view.studio_run import StudioRun, Workshop, scenario
-from pliant.view.studio_texts import quoted, readout, summary
+from pliant.view.studio_run import Patience, StudioRun, Workshop, scenario
+from pliant.view.studio_texts import readout, summary
 from pliant.view.style import COLOURS
 from pliant.view.viewer import address, start_server, viser
 
+if TYPE_CHECKING:
+    from pliant.scenario import Scenario
+
+LIMIT = 60.0
+"""Seconds that a run may take: somebody else may want the processor."""
 MOST_KEPT = len(KEPT)
 FRAMES_PER_SECOND = 40
 
 
-class Studio:
-    """One page, one arm at a time; `server` is viser's."""
+class Visit:
+    """The page of one visitor: an arm at a time, and at most one run; others do not wait for it.
 
-    def __init__(self, folder: Path, first: str | None = None, port: int = 8080, host: str = "127.0.0.1") -> None:
-        self.shelf, self.workshop = Shelf(folder), Workshop()
+    What the page asks for is noted at once and computed by a thread of the visit, the last wish only, so that no slider
+    and no button ever waits for a run. `page` is viser's handle of the visitor (or of the server: of all at once).
+    """
+
+    def __init__(self, page: Any, shelf: Shelf, workshop: Workshop, name: str, choices: Choices, limit: float) -> None:
+        self.page, self.shelf, self.workshop, self.limit = page, shelf, workshop, limit
         self.lock = threading.RLock()  # what the studio sets itself calls back in the same thread
-        self.waiting = threading.Event()
         self.run: StudioRun | None = None
         self.count = 0
         self.kept: list[StudioRun] = []
         self.joint_folder: Any = None
         self.chart: Any = None
         self.refreshing = False
-        self.name = first or "two-link"
-        self.choices = self._chosen(self.name)  # a file that cannot be read needs no server
-        self.server = start_server(port, host, "pliant studio")
-        self._build(self.name)
-        self._fill()
-        self._go()
-        self.server.on_client_connect(lambda _: self._list_files())
+        self.name, self.choices = name, choices
+        self._wanted: Choices | None = None
+        self._wake, self._stop, self._idle, self._closed = (threading.Event() for _ in range(4))
+        with self.lock:
+            self._build(self.name)
+            self._fill()
+            self._go()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
 
     # ------------------------------------------------------------------------------------------------ the page
 
     def _build(self, name: str) -> None:
-        gui = self.server.gui
+        gui = self.page.gui
         self.status = gui.add_markdown("**ready**")
         self.short = gui.add_markdown("")
         self.button = gui.add_button("run", color="blue")
+        self.cancel = gui.add_button("cancel", disabled=True)
         self.live = gui.add_checkbox("run at once", True, hint="when a slider of the arm moves")
-        self.stage = Stage(self.server)
+        self.stage = Stage(self.page)
         tabs = gui.add_tab_group()
         with tabs.add_tab("arm"):
             self._arm_tab(name)
@@ -74,7 +87,7 @@ class Studio:
         self._connect()
 
     def _arm_tab(self, name: str) -> None:
-        gui, names = self.server.gui, self.shelf.names()
+        gui, names = self.page.gui, self.shelf.names()
         self.arm = gui.add_dropdown("arm or file", names, initial_value=name if name in names else names[0])
         self.arm.on_update(lambda _: self._safely(self._open))
         self.sliders = {
@@ -89,7 +102,7 @@ class Studio:
         self.formulation = gui.add_dropdown("formulation", tuple(FORMULATIONS), initial_value="denoc")
 
     def _manoeuvre_tab(self) -> None:
-        gui = self.server.gui
+        gui = self.page.gui
         self.controller = gui.add_dropdown("controller", CONTROLLERS, initial_value="none")
         self.manoeuvre = gui.add_dropdown("manoeuvre", MANOEUVRES, initial_value="release")
         self.bandwidth = gui.add_number("loop frequency (rad/s)", 10.0, step=1.0)
@@ -99,6 +112,7 @@ class Studio:
 
     def _connect(self) -> None:
         self.button.on_click(lambda _: self._safely(self._collect_and_run))
+        self.cancel.on_click(lambda _: self._give_up())
         self.keep.on_click(lambda _: self._safely(self._keep_run))
         self.forget.on_click(lambda _: self._safely(self._forget_runs))
         self.save.on_click(lambda _: self._safely(self._save))
@@ -108,14 +122,9 @@ class Studio:
 
     def _moved(self) -> None:
         """A slider is dragged through many values; while one run goes on, only the last of them matters."""
-        if not self.live.value:
-            return
-        self.waiting.set()
         with self.lock:
-            if self.refreshing or not self.waiting.is_set():  # a run that began after this event has its value
-                return
-            self.waiting.clear()
-            self._attempt(self._collect_and_run)
+            if self.live.value and not self.refreshing:
+                self._attempt(self._collect_and_run)
 
     def _fill(self) -> None:
         """Show what the choices say."""
@@ -133,7 +142,7 @@ class Studio:
             if self.joint_folder is not None:
                 self.joint_folder.remove()
             with self.joints_place:
-                self.joint_folder = self.server.gui.add_folder(c.robot.name)
+                self.joint_folder = self.page.gui.add_folder(c.robot.name)
             with self.joint_folder:
                 moving = [link for link in c.robot.links if link.joint.moves]
                 self.joints = [self._joint(link, k) for k, link in enumerate(moving)]
@@ -144,7 +153,7 @@ class Studio:
         unit, scale = position_unit(self.choices.robot, link.name)
         longest = float(link.beam.total_length) if link.beam and link.beam.slides else 2.0
         low, high, step = (-180.0, 180.0, 1.0) if unit == "deg" else (0.0, longest, 0.01)
-        gui, c = self.server.gui, self.choices
+        gui, c = self.page.gui, self.choices
         start = gui.add_slider(f"{link.name} start", low, high, step, round(scale * c.start[k], 6))
         goal = gui.add_slider(f"{link.name} goal", low, high, step, round(scale * c.goal[k], 6))
         return scale, start, goal
@@ -152,7 +161,7 @@ class Studio:
     # ------------------------------------------------------------------------------------------------- actions
 
     def _safely(self, action: Any) -> None:
-        """Do it alone; whatever goes wrong becomes a message and the last good run stays."""
+        """Do it while nothing else changes the page; what goes wrong becomes a message, and the last good run stays."""
         with self.lock:
             self._attempt(action)
 
@@ -165,7 +174,7 @@ class Studio:
             self._say("failed", f"{type(error).__name__}: {error}")
 
     def _say(self, title: str, text: str) -> None:
-        self.status.content = f"**{title}**: {quoted(text)}"
+        self.status.content = f"**{title}**: {quoted(text, 'markdown')}"
 
     def _open(self) -> None:
         if self.refreshing:
@@ -178,14 +187,13 @@ class Studio:
             self._list_files()  # which shows again the arm that is on the stage
         self.kept.clear()
         self._fill()
+        self._stop.set()  # a run of the arm before is of no use
         self._go()
 
     def _chosen(self, name: str) -> Choices:
         """What to begin with for an arm or a file."""
         found = self.shelf.open(name)
-        if not isinstance(found, Robot):
-            return Choices.of_scenario(found)
-        return Choices.of(found) if self.run is None else with_robot(self.choices, found)
+        return with_robot(self.choices, found) if isinstance(found, Robot) else Choices.of_scenario(found)
 
     def _list_files(self) -> None:
         """The arms and files that there are now; the one on the stage is chosen."""
@@ -210,11 +218,45 @@ class Studio:
         self._go()
 
     def _go(self) -> None:
+        """Ask for a run of the choices; one that goes on is finished first."""
+        self._wanted = self.choices
+        self._idle.clear()
+        self._wake.set()
+
+    def _give_up(self) -> None:
+        """Of the button: end the run that goes on, and forget what waits."""
+        with self.lock:
+            self._wanted = None
+            self._stop.set()
+
+    def _work(self) -> None:
+        """The thread of the visit."""
+        while self._wake.wait() and not self._closed.is_set():
+            with self.lock:
+                self._wake.clear()
+                self._stop.clear()
+                wanted, self._wanted = self._wanted, None
+            if wanted is not None:
+                self._attempt(lambda wanted=wanted: self._compute(wanted))
+            with self.lock:
+                if self._wanted is None:
+                    self._idle.set()
+
+    def _compute(self, wanted: Choices) -> None:
+        self.cancel.disabled = False
         self._say("running", "a new arm or manoeuvre is compiled first" if self.run is None else "…")
-        self.waiting.clear()
-        self.run = self.workshop.run(self.choices)
-        self.count += 1
-        self._show()
+        try:
+            run = self.workshop.run(wanted, Patience(self._stop, self.limit).check)
+        finally:
+            self.cancel.disabled = True
+        with self.lock:
+            self.run = run
+            self.count += 1
+            self._show()
+
+    def wait(self, seconds: float = 60.0) -> bool:
+        """Until nothing runs and nothing waits."""
+        return self._idle.wait(seconds)
 
     def _keep_run(self) -> None:
         if self.run is not None:
@@ -257,16 +299,64 @@ class Studio:
         if self.chart is not None:
             self.chart.remove()
         with self.charts:
-            self.chart = self.server.gui.add_uplot(
+            self.chart = self.page.gui.add_uplot(
                 (t, *columns), (uplot.Series(label=str(panel.x)), *lines),
                 scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
                 aspect=1.6, legend=uplot.Legend(show=True),
             )  # fmt: skip
 
     def close(self) -> None:
-        """Stop the server."""
+        """The visitor has gone: end the run and the clock."""
+        self._closed.set()
+        self._stop.set()
+        self._wake.set()
         self.stage.close()
+
+
+class Studio:
+    """A folder of arms and scenarios for visitors, each with a page of its own; `server` is viser's."""
+
+    def __init__(
+        self,
+        folder: Path,
+        first: str | None = None,
+        port: int = 8080,
+        host: str = LOCAL[0],
+        token: str | None = None,
+        limit: float = LIMIT,
+    ) -> None:
+        self.shelf, self.workshop, self.limit = Shelf(folder), Workshop(), limit
+        self.name = first or "two-link"
+        self.first = first_choices(self.shelf.open(self.name))  # a file that cannot be read needs no server
+        self.visits: dict[int, Visit] = {}
+        self.server = start_server(port, host, "pliant studio", token)
+        self.server.on_client_disconnect(self._leave)
+        self.server.on_client_connect(self._enter)
+
+    def visit(self, page: Any) -> Visit:
+        """A page for whoever looks at it."""
+        return Visit(page, self.shelf, self.workshop, self.name, self.first, self.limit)
+
+    def _enter(self, client: Any) -> None:
+        self.visits[client.client_id] = self.visit(client)
+        if client.client_id not in self.server.get_clients():  # gone while its page was made
+            self._leave(client)
+
+    def _leave(self, client: Any) -> None:
+        visit = self.visits.pop(client.client_id, None)
+        if visit is not None:
+            visit.close()
+
+    def close(self) -> None:
+        """Stop the server."""
+        for visit in list(self.visits.values()):
+            visit.close()
         self.server.stop()
+
+
+def first_choices(found: Robot | Scenario) -> Choices:
+    """What a visit begins with."""
+    return Choices.of(found) if isinstance(found, Robot) else Choices.of_scenario(found)
 
 
 def _scene(run: StudioRun) -> Scene:
@@ -274,9 +364,16 @@ def _scene(run: StudioRun) -> Scene:
     return scene_of(run.result, int(np.clip(FRAMES_PER_SECOND * duration, 60, 600)))
 
 
-def studio(folder: Path, first: str | None = None, port: int = 8080) -> Studio:
+def studio(
+    folder: Path,
+    first: str | None = None,
+    port: int = 8080,
+    host: str = LOCAL[0],
+    token: str | None = None,
+    limit: float = LIMIT,
+) -> Studio:
     """Start the studio for a folder; `address(studio.server)` says where it is."""
-    return Studio(folder, first, port)
+    return Studio(folder, first, port, host, token, limit)
 
 
-__all__ = ["Studio", "address", "studio"]
+__all__ = ["LIMIT", "Studio", "Visit", "address", "studio"]

@@ -3,7 +3,9 @@ that a moved slider runs again without compiling. No page here: this part is use
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from pliant.arrays import Array
 from pliant.control import natural_gains
 from pliant.dynamics import FORMULATIONS
 from pliant.dynamics.build import shapes_that_change
+from pliant.errors import SimulationError
 from pliant.model import Model, read_state
 from pliant.robot import Robot
 from pliant.runs.results import Result
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 KEPT = 6
 """Compiled models that are kept."""
+LAYOUTS = 64
+"""Arms whose layout is kept."""
 
 
 @dataclass(frozen=True)
@@ -46,44 +51,89 @@ class _Prepared:
     motion: dict[str, Any] | None
 
 
+class Patience:
+    """Ends a run that somebody cancels, or that takes longer than `limit` seconds."""
+
+    def __init__(self, stop: threading.Event, limit: float) -> None:
+        self.stop, self.limit, self.began = stop, limit, time.monotonic()
+
+    def check(self) -> None:
+        """Between the stages of a run, and a few times per second in it."""
+        if self.stop.is_set():
+            raise SimulationError("the run was cancelled; the last one stays")
+        if time.monotonic() - self.began > self.limit:
+            raise SimulationError(
+                f"the run took more than {self.limit:g} s; shorten it, or start the studio with a larger --limit"
+            )
+
+
 class Workshop:
-    """Runs choices; remembers what it has compiled."""
+    """Runs choices, several at a time if need be; remembers what it has compiled."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._turns: dict[Any, threading.Lock] = {}
         self._kept: dict[Any, _Prepared] = {}
         self._layouts: dict[Any, tuple[Robot, list[str]]] = {}
 
-    def run(self, choices: Choices) -> StudioRun:
-        """Simulate; raises `PliantError` with the reason when the choices make no arm or no run."""
+    def run(self, choices: Choices, still: Callable[[], None] = lambda: None) -> StudioRun:
+        """Simulate; raises `PliantError` with the reason when the choices make no arm or no run.
+
+        `still` is asked now and then, and ends the run by raising.
+        """
         began = time.perf_counter()
         check(choices)
         values = numbers(choices)
         robot, free = self._layout(choices, values)
         built_in = {path: value for path, value in values.items() if path not in free}
         key = (robot, tuple(built_in.items()), _drive_key(choices))
-        compiled = key not in self._kept
-        if compiled:
-            while len(self._kept) >= KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = self._prepare(choices, robot.replace(built_in), free)
-        ready = self._kept[key]
+        still()
+        ready, compiled = self._ready(key, lambda: self._prepare(choices, robot.replace(built_in), free))
+        still()
         p = np.array([values[path] for path in free])
         q0 = _start(ready.model, choices, p)
         result = simulate(
-            ready.model, choices.duration, q0, controller=ready.controller, motion=ready.motion, p=p, progress=False
-        )
+            ready.model, choices.duration, q0, controller=ready.controller, motion=ready.motion, p=p,
+            progress=lambda fraction: still(),
+        )  # fmt: skip
         moves = choices.manoeuvre.startswith("move")
         about = ready.model.equilibrium(choices.goal, p=p) if moves else q0
         found = ready.model.frequencies(about, p=p)
         return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
 
+    def _ready(self, key: Any, prepare: Callable[[], _Prepared]) -> tuple[_Prepared, bool]:
+        """What is compiled for a key, and whether that was done just now; two who want the same share the work."""
+        with self._lock:
+            if key in self._kept:
+                return self._kept[key], False
+            turn = self._turns.setdefault(key, threading.Lock())
+        try:
+            with turn:
+                if (known := self._kept.get(key)) is not None:
+                    return known, False
+                made = prepare()
+                with self._lock:
+                    self._kept[key] = made
+                    while len(self._kept) > KEPT:
+                        self._kept.pop(next(iter(self._kept)))
+                return made, True
+        finally:
+            with self._lock:
+                self._turns.pop(key, None)
+
     def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
         """The robot with its modes, and the paths that stay inputs: asked once for each arm."""
         key = (choices.robot, choices.modes, choices.controller == "lqr")
-        if key not in self._layouts:
+        with self._lock:
+            known = self._layouts.get(key)
+        if known is None:
             robot = structure(choices)
-            self._layouts[key] = (robot, _free_paths(robot, values, choices))
-        return self._layouts[key]
+            known = robot, _free_paths(robot, values, choices)
+            with self._lock:
+                self._layouts[key] = known
+                while len(self._layouts) > LAYOUTS:
+                    self._layouts.pop(next(iter(self._layouts)))
+        return known
 
     def _prepare(self, choices: Choices, robot: Robot, free: list[str]) -> _Prepared:
         model = robot.model(FORMULATIONS[choices.formulation], stiffening=choices.level, parameters=free)

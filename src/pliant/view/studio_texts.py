@@ -1,4 +1,4 @@
-"""What the studio says: numbers of a run, and messages that markdown leaves alone."""
+"""What the studio says: numbers of a run."""
 
 from __future__ import annotations
 
@@ -44,8 +44,3 @@ def readout(run: StudioRun) -> str:
         f"| largest strain energy | {float(energy.strain.max()):.3g} J |\n"
         f"| largest kinetic energy | {float(energy.kinetic.max()):.3g} J |\n| energy balance | {balance:.1g} J |\n"
     )
-
-
-def quoted(text: str) -> str:
-    """Text of a message with nothing that markdown would take for markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#|!" else c for c in text).replace("\n", "  \n")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, extra
+from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.view.figure_data import strain_text
@@ -87,7 +88,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
         drawing = FrameDrawing(figure.add_axes((0.0, 0.0, 0.56, 0.94)), scene, magnification)
         cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
-        figure.text(0.02, 0.945, f"{result.robot.name}{note}", fontsize=10, weight="bold")
+        figure.text(0.02, 0.945, f"{quoted(result.robot.name, 'figure')}{note}", fontsize=10, weight="bold")
         if drawing.largest > 0:
             _strain_scale(figure, drawing.largest)
         clock = figure.text(0.54, 0.945, "", fontsize=10, ha="right")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import redirect_stdout
+from functools import wraps
+from io import StringIO
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import extra
+from pliant.errors import UnsupportedModel, extra
+from pliant.quoting import quoted
 from pliant.runs.results import Result
+from pliant.view.gate import LOCAL, Gate
 from pliant.view.scene import scene_of
 from pliant.view.stage import Stage
 
@@ -17,12 +23,32 @@ def viser() -> Any:
     return extra("viser", 'the viewer needs viser: pip install "pliant[studio]"')
 
 
-def start_server(port: int, host: str = "127.0.0.1", label: str = "pliant") -> Any:
-    """A server that only this machine reaches, on `port` or the next free one."""
+def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: str | None = None) -> Any:
+    """A server behind a `Gate`, on `port` or the next free one; nobody can ask it for a tunnel to other machines."""
     import logging
 
+    gate, library = Gate.of(host, token), viser()
+
+    class Server(library.ViserServer):  # type: ignore[misc,name-defined]
+        """viser opens a tunnel to the internet when a page asks for it, with or without its button; not so here."""
+
+        def request_share_url(self, verbose: bool = True) -> None:
+            """There is none."""
+
+        def disconnect_share_url(self) -> None:
+            """There is nothing to disconnect."""
+
+    from websockets.asyncio import server as websockets
+
+    warnings.filterwarnings("ignore", message="Queued a .* on a closed connection")  # nor is it what it misses then
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser that leaves is no error
-    server = viser().ViserServer(host=host, port=port, label=label, verbose=False)
+    _mend_pushing()
+    with gate.before(websockets) as guarded, redirect_stdout(StringIO()):  # viser prints an address without the token
+        server = Server(host=host, port=port, label=label, verbose=False)
+    if not guarded:
+        server.stop()
+        raise UnsupportedModel("viser: this version starts its server where pliant cannot guard it; install viser 1.1")
+    server.gate = gate
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
     if hasattr(server.gui, "main_panel"):  # viser 1.1 and later
         server.gui.main_panel.dock_right()
@@ -30,18 +56,41 @@ def start_server(port: int, host: str = "127.0.0.1", label: str = "pliant") -> A
     return server
 
 
+def _mend_pushing() -> None:
+    """viser wakes its loop from other threads by an event that may be looked at in that moment, and then fails
+    ("deque mutated during iteration"), about once in some thousand runs. The message is in the buffer by then: what is
+    left is to wake the loop in the way that threads may."""
+    from viser.infra import _async_message_buffer as buffers
+
+    push = buffers.AsyncMessageBuffer.push
+    if getattr(push, "mended", False):
+        return
+
+    @wraps(push)
+    def pushed(self: Any, message: Any) -> None:
+        try:
+            push(self, message)
+        except RuntimeError as error:
+            if "mutated during iteration" not in str(error):
+                raise
+            self.event_loop.call_soon_threadsafe(self.message_event.set)
+
+    pushed.mended = True  # type: ignore[attr-defined]
+    buffers.AsyncMessageBuffer.push = pushed  # type: ignore[method-assign]
+
+
 def address(server: Any) -> str:
-    """Where a browser finds it."""
-    return f"http://{server.get_host()}:{server.get_port()}"
+    """Where a browser finds it, token included."""
+    gate: Gate = server.gate
+    return gate.address(server.get_port())
 
 
-def view(result: Result, port: int = 8080) -> Any:
+def view(result: Result, port: int = 8080, host: str = LOCAL[0], token: str | None = None) -> Any:
     """Replay a result in the browser; returns the viser server, which runs until it is stopped."""
-    server = start_server(port, label=result.robot.name)
+    server = start_server(port, host, result.robot.name, token)
     stage = Stage(server)
     duration = float(result.t[-1] - result.t[0])
     stage.show(scene_of(result, int(np.clip(60 * duration, 200, 1200))))
-    server.gui.add_markdown(
-        f"**{result.robot.name}**  \n{result.t[-1]:g} s by {result.options['formulation']} and {result.stats.method}"
-    )
+    how = f"{result.t[-1]:g} s by {result.options['formulation']} and {result.stats.method}"
+    server.gui.add_markdown(f"**{quoted(result.robot.name, 'markdown')}**  \n{quoted(how, 'markdown')}")
     return server

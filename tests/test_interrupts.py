@@ -1,0 +1,319 @@
+"""Ctrl-C loses nothing that was computed; processes of a pool end with the one that started them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import writing
+from pliant.batch.result import NOT_RUN
+from pliant.interrupts import Lifeline, hang_on, held_back, pending
+from pliant.sweeps import SweepStudy, sweep
+from pliant.sweeps.points import Points
+from pliant.writing import atomic_write, sweep_up
+
+SIGNALS = pytest.mark.skipif(os.name != "posix", reason="signals to oneself are a matter of POSIX")
+
+
+@pytest.fixture
+def python_handler() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def _ctrl_c(*_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _ctrl_c_and_wait() -> None:
+    _ctrl_c()
+    time.sleep(1.0)  # which Python interrupts
+
+
+def test_it_is_no_error_of_ours() -> None:
+    assert issubclass(pliant.Interrupted, KeyboardInterrupt)
+    assert not issubclass(pliant.Interrupted, Exception)
+    assert pliant.Interrupted("why").result is None
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+@pytest.mark.parametrize("method", ["rk4", "dop853", "rodas5p", "bdf"])
+def test_ctrl_c_raises_with_what_was_computed(method: str) -> None:
+    """In the middle of a run that would take days (a method of SUNDIALS looks up only in fiftieths of a run)."""
+    model, t_end = pliant.load("two-link").model(), 20.0 if method == "bdf" else 1e6
+    times: list[float] = []
+
+    def progress(fraction: float) -> None:
+        times.append(fraction)
+        if len(times) == 2:
+            _ctrl_c()
+
+    with pytest.raises(pliant.Interrupted, match="interrupted at t =") as stopped:
+        pliant.simulate(model, t_end, method=method, step=1e-3 if method == "rk4" else None, output_step=1.0,
+                        progress=progress)  # fmt: skip
+    found = stopped.value.result
+    assert found.stats.status == "interrupted"
+    assert 0 < found.t[-1] < t_end
+    assert np.isfinite(found.q).all()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+def test_ctrl_c_after_the_integration_keeps_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = pliant.load("two-link").model()
+    expected = pliant.simulate(model, 0.05)
+    real = pliant.Result.from_run
+
+    def late(*given: Any, **more: Any) -> Any:
+        _ctrl_c()
+        time.sleep(0.01)  # Python hands the signal on
+        return real(*given, **more)
+
+    monkeypatch.setattr(pliant.Result, "from_run", late)
+    with pytest.raises(pliant.Interrupted, match="had finished") as stopped:
+        pliant.simulate(model, 0.05)
+    assert stopped.value.result.stats.status == "finished"
+    assert np.array_equal(stopped.value.result.q, expected.q)
+
+
+def test_before_there_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pliant.runs.simulation.compose", interrupted)
+    with pytest.raises(pliant.Interrupted, match="before there was a result") as stopped:
+        pliant.simulate(pliant.load("two-link").model(), 0.1)
+    assert stopped.value.result is None
+
+
+def test_a_batch_keeps_the_arms_that_were_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = pliant.load("two-link").model()
+    monkeypatch.setattr("pliant.batch.batches.LEAST_STEPS", 100)
+    starts = np.zeros((200, model.n))
+    starts[:, 0] = np.linspace(-1, 1, 200)
+    whole = pliant.simulate_batch(model, 0.02, starts, torque=[1.0, 0.5], step=1e-3)
+
+    def progress(fraction: float) -> None:
+        if fraction > 0.4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(pliant.Interrupted, match="of 200 arms") as stopped:
+        pliant.simulate_batch(model, 0.02, starts, torque=[1.0, 0.5], step=1e-3, progress=progress)
+    found = stopped.value.result
+    done = found.status != NOT_RUN
+    assert 60 < done.sum() < 200
+    assert np.array_equal(found.q[done], whole.q[done])
+    assert np.array_equal(found.tau[done], whole.tau[done])
+    assert np.isnan(found.q[~done]).all()
+
+
+SWEEP = {
+    "scenario": {"robot": "two-link", "duration": 0.01, "method": "rk4", "step": 1e-3},
+    "vary": {"payload.mass": {"from": 0.0, "to": 1.0, "count": 8}},
+    "metrics": ["energy"],
+    "engine": "points",
+}
+
+
+def test_a_sweep_keeps_its_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, real, count = SweepStudy.from_dict(SWEEP), Points.run, []
+
+    def some(self: Points, point: int) -> Any:
+        count.append(point)
+        if len(count) == 4:
+            raise KeyboardInterrupt
+        return real(self, point)
+
+    monkeypatch.setattr(Points, "run", some)
+    with pytest.raises(pliant.Interrupted, match="3 of 8 points") as stopped:
+        sweep(study, tmp_path, workers=1)
+    assert stopped.value.result.status == ("finished",) * 3 + ("missing",) * 5
+    assert sweep(study, tmp_path, workers=1).status == ("finished",) * 8
+
+
+def test_a_fit_gives_the_best_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pliant.identification.residuals import Residuals
+
+    model = pliant.load("two-link").model()
+    run = pliant.simulate(model, 0.3, q0={"upper": 0.3}, output_step=0.01)
+    data = pliant.Recording(run.t, {"upper": run["upper"], "fore": run["fore"]}, noise=1e-4, q0={"upper": 0.3})
+    real, calls = Residuals.values, []
+
+    def some(self: Residuals, u: Any) -> Any:
+        calls.append(u)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(self, u)
+
+    monkeypatch.setattr(Residuals, "values", some)
+    with pytest.raises(pliant.Interrupted, match="runs of the model") as stopped:
+        pliant.identify(model, data, ["payload.mass"], start={"payload.mass": 0.8})
+    found = stopped.value.result
+    assert abs(found.values["payload.mass"]) < 0.8
+    assert "interrupted" in found.message
+
+
+# ------------------------------------------------------------------------------------------------------- holding
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+def test_a_hold_waits_once() -> None:
+    with held_back() as hold:
+        _ctrl_c()
+        time.sleep(0.01)
+        assert pending()
+        with held_back() as inner:
+            assert inner is hold
+        with pytest.raises(KeyboardInterrupt):
+            _ctrl_c_and_wait()
+    assert hold.came
+    assert not pending()
+    with pytest.raises(KeyboardInterrupt):
+        _ctrl_c_and_wait()
+
+
+def test_threads_and_foreign_handlers_are_left_alone() -> None:
+    seen: list[Any] = []
+    with held_back():
+
+        def look() -> None:
+            with held_back() as inner:
+                seen.append((inner.came, pending()))
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert seen == [(False, False)]
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        mine = signal.getsignal(signal.SIGINT)
+        with held_back():
+            assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# ----------------------------------------------------------------------------------------------------- processes
+
+
+def _sleep(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_processes_end_when_their_line_is_cut() -> None:
+    context = multiprocessing.get_context("spawn")
+    line = Lifeline(context)
+    pool = ProcessPoolExecutor(1, context, hang_on, (line.end,))
+    child = pool.submit(_sleep, 0.0).result(timeout=60)
+    busy = pool.submit(_sleep, 600.0)
+    line.cut()
+    with pytest.raises(Exception, match="terminated abruptly"):
+        busy.result(timeout=60)
+    _all_gone([child], 5.0)
+    pool.shutdown()
+
+
+ORPHANS = """
+import sys
+from pliant.sweeps import SweepStudy, sweep
+if __name__ == "__main__":
+    study = SweepStudy.from_dict({**eval(sys.argv[1]), "scenario": {"robot": "two-link", "duration": 1e6,
+                                                                    "method": "rk4", "step": 1e-5}})
+    print("ready", flush=True)
+    sweep(study, sys.argv[2], workers=2)
+"""
+
+
+def _alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def _children(process: int) -> list[int]:
+    found = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        found += [int(child) for child in path.read_text().split()]
+    return found
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs the process tables of Linux")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_workers_of_a_sweep_do_not_outlive_it(tmp_path: Path, number: int) -> None:
+    """In the middle of points that would take days, within five seconds."""
+    (tmp_path / "run.py").write_text(ORPHANS)
+    command = [sys.executable, str(tmp_path / "run.py"), repr(SWEEP), str(tmp_path / "out")]
+    ready = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              preexec_fn=ready)  # fmt: skip
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == "ready\n"
+    children: list[int] = []
+    end = time.monotonic() + 60
+    while len(children) < 3 and time.monotonic() < end:  # two workers, and the tracker of their resources
+        children = _children(parent.pid)
+        time.sleep(0.1)
+    time.sleep(3.0)
+    parent.send_signal(number)
+    parent.wait(timeout=20)
+    _all_gone(children, 5.0)
+
+
+def _all_gone(processes: list[int], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while any(_alive(process) for process in processes):
+        assert time.monotonic() < end, [process for process in processes if _alive(process)]
+        time.sleep(0.05)
+
+
+# -------------------------------------------------------------------------------------------------- unfinished files
+
+UNFINISHED = """
+import os, sys
+from pathlib import Path
+from pliant.writing import atomic_write, unfinished
+unfinished(Path(sys.argv[1]) / "folder", folder=True)
+with atomic_write(Path(sys.argv[1]) / "run.nc") as partial:
+    partial.write_text("half")
+    os._exit(0)
+"""
+
+
+def test_files_of_dead_processes_are_swept_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_swept", set())
+    subprocess.run([sys.executable, "-c", UNFINISHED, str(tmp_path)], check=True)
+    assert len(list(tmp_path.glob(".*.part"))) == 2
+    (tmp_path / ".mine.part").write_text("of somebody else's program")
+    (tmp_path / ".run.nc.00000000-1-abc.part").write_text("of another machine, now")
+    with atomic_write(tmp_path / "other") as living:
+        living.write_text("whole")
+        monkeypatch.setattr(writing, "_swept", set())
+        sweep_up(tmp_path)
+        assert living.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"other", ".mine.part", ".run.nc.00000000-1-abc.part"}
+    os.utime(tmp_path / ".run.nc.00000000-1-abc.part", (1, 1))
+    monkeypatch.setattr(writing, "_swept", set())
+    sweep_up(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"other", ".mine.part"}
