@@ -214,17 +214,12 @@ def test_threads_and_foreign_handlers_are_left_alone() -> None:
 # ----------------------------------------------------------------------------------------------------- processes
 
 
-def _sleep(seconds: float) -> int:
-    time.sleep(seconds)
-    return os.getpid()
-
-
 def test_processes_end_when_their_line_is_cut() -> None:
     context = multiprocessing.get_context("spawn")
     line = Lifeline(context)
     pool = ProcessPoolExecutor(1, context, hang_on, (line.end,))
-    child = pool.submit(_sleep, 0.0).result(timeout=60)
-    busy = pool.submit(_sleep, 600.0)
+    child = pool.submit(os.getpid).result(timeout=60)
+    busy = pool.submit(time.sleep, 600.0)
     line.cut()
     with pytest.raises(Exception, match="terminated abruptly"):
         busy.result(timeout=60)

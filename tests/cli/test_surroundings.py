@@ -94,7 +94,12 @@ def _nameless(call: ast.Call) -> bool:
     return name == "open" and text and not own and ast.unparse(call) not in BINARY
 
 
-BINARY = {"self.shelf.open(name)", "self.open(name)", "self.path.open('r+b' if size else 'wb')"}
+BINARY = {
+    "self.shelf.open(name)",
+    "self.shelf.open(self.name)",
+    "self.open(name)",
+    "self.path.open('r+b' if size else 'wb')",
+}
 """Methods of our own of that name, and a mode that is worked out."""
 
 

@@ -29,6 +29,7 @@ ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.
 RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
+    "Interrupted",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
