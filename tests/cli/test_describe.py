@@ -73,14 +73,16 @@ def test_info_describes_an_arm_that_cannot_be_simulated(run: Run, tmp_path: Path
     assert json.loads(run("info", file, "--json").stdout)["frequencies_hz"] is None
 
 
-def test_info_shows_the_damping_of_the_arm_beside_that_of_its_links(run: Run) -> None:
-    facts = json.loads(run("info", "boom", "--json").stdout)
-    model = pliant.load("boom").model()
-    assert facts["damping_ratios"] == pytest.approx(model.damping_ratios().tolist(), rel=1e-12)
-    assert [link["damping"] for link in facts["links"]] == [None, 0.01, 0.01]
-    text = run("info", "boom").stdout
+def test_info_shows_the_damping_of_the_arm_beside_that_of_its_links(run: Run, tmp_path: Path) -> None:
+    robot = pliant.load("two-link").replace({"links.upper.shapes.damping": 0.02, "links.fore.shapes.damping": 0.01})
+    file = str(tmp_path / "damped.yaml")
+    robot.save(file)
+    facts = json.loads(run("info", file, "--json").stdout)
+    assert facts["damping_ratios"] == pytest.approx(robot.model().damping_ratios().tolist(), rel=1e-12)
+    assert [link["damping"] for link in facts["links"]] == [0.02, 0.01]
+    text = run("info", file).stdout
     assert f"their damping ratios: {facts['damping_ratios'][0]:.2g}, " in text
-    assert "(links alone: boom 0.01, jib 0.01)" in text
+    assert "(links alone: upper 0.02, fore 0.01)" in text
     assert "damping" not in run("info", "two-link").stdout
 
 

@@ -38,7 +38,7 @@ def test_tip_force_bends_a_cantilever(shapes: Shapes, tolerance: float, axis: in
 
 @pytest.mark.parametrize(("shapes", "tolerance"), [CASES[0], CASES[2]])
 def test_distributed_load_and_its_halves(shapes: Shapes, tolerance: float) -> None:
-    model = cantilever(shapes).model()
+    model = cantilever(shapes).model(stiffening=False)
     whole = [Distributed(force=(0, F, 0))]
     halves = [Distributed(force=(0, F, 0), end=LENGTH / 2), Distributed(force=(0, F, 0), start="middle")]
     q = model.equilibrium([0.0], whole)
@@ -49,7 +49,7 @@ def test_distributed_load_and_its_halves(shapes: Shapes, tolerance: float) -> No
 
 
 def test_moment_and_torque_at_the_tip() -> None:
-    model = cantilever(ELEMENTS).model()
+    model = cantilever(ELEMENTS).model(stiffening=False)
     bent = model.equilibrium([0.0], [Wrench(moment=(0, 0, 0.2), axes="link")])
     assert model.tip_pose(bent)[1, 3] == pytest.approx(0.2 * LENGTH**2 / (2 * EI_Z), rel=1e-9)
     twisted = model.equilibrium([0.0], [Wrench(moment=(0.3, 0, 0), axes="link")])
@@ -148,7 +148,7 @@ def test_distributed_load_is_virtual_work(axes: str) -> None:
 
 
 def test_axes_of_a_load() -> None:
-    model = cantilever(modes(2)).model()
+    model = cantilever(modes(2)).model(stiffening=False)
     state = np.concatenate([[0.7], [0.05, 0.0, 0.0, 0.0]])
 
     def forces(load: Wrench) -> np.ndarray:
@@ -196,7 +196,7 @@ def test_euler_load(count: int, tolerance: float) -> None:
 def crane() -> tuple[Robot, Model, Model]:
     """The arm of [CE21], its model, and one without gravity."""
     robot = pliant.load("crane-4dof")
-    return robot, robot.model(), robot.replace({"gravity": (0, 0, 0)}).model()
+    return robot, robot.model(stiffening=False), robot.replace({"gravity": (0, 0, 0)}).model(stiffening=False)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_droop_of_the_crane(pose: tuple[float, ...], inner: float, outer: float)
     ],
 )
 def test_bad_loads(load: object, words: tuple[str, ...]) -> None:
-    model = cantilever(modes(1)).model()
+    model = cantilever(modes(1)).model(stiffening=False)
     for ask in (lambda: pliant.simulate(model, 0.1, loads=[load]), lambda: model.equilibrium([0.0], [load])):
         with pytest.raises(pliant.ModelError) as caught:
             ask()
@@ -251,7 +251,7 @@ def test_names_of_places_are_refused_at_once(option: str, given: str) -> None:
 
 
 def test_what_is_not_a_load() -> None:
-    model = cantilever(modes(1)).model()
+    model = cantilever(modes(1)).model(stiffening=False)
     with pytest.raises(pliant.ModelError, match="Wrench"):
         pliant.simulate(model, 0.1, loads=[(0, 0, 1)])
     with pytest.raises(pliant.ModelError, match="Base"):

@@ -85,7 +85,7 @@ def test_a_force_at_the_centroid_twists_a_channel() -> None:
 def test_stress_of_an_angle_is_largest_at_a_corner_of_its_outline() -> None:
     """Not at the box around it: M_y z / I_y - M_z y / I_z over the corners, in the principal axes."""
     force = np.array([0.2, -0.5])
-    model = cantilever(ANGLE).model()
+    model = cantilever(ANGLE).model(stiffening=False)
     loads = [Wrench(force=(0.0, *force.tolist()), axes="base")]
     q = model.equilibrium(np.zeros(1), loads)
     run = pliant.simulate(model, 0.01, q, motion={"arm": lambda t: 0 * t}, loads=loads, method="rodas5p")
@@ -121,7 +121,7 @@ def test_a_force_bends_an_angle_askew() -> None:
     for axis in ((0.0, 0.0, 1.0), (0.0, 0.6, 0.8), (1.0, 0.0, 0.0)):
         robot = cantilever(ANGLE, stiff)
         robot = robot.replace({"links.arm.joint": Joint(axis=axis)})
-        model = robot.model()
+        model = robot.model(stiffening=False)
         q = model.equilibrium(np.zeros(1), [Wrench(force=(0.0, *force.tolist()), axes="base")])
         expected = LENGTH**3 / 3 / 70e9 * np.linalg.solve([[yy, yz], [yz, zz]], force)
         assert model.tip_pose(q)[1:3, 3] == pytest.approx(expected, rel=1e-9)
@@ -178,7 +178,7 @@ def test_dual_screw_at_the_straight_arm() -> None:
 def test_a_round_section_may_be_turned() -> None:
     """Nothing that can be seen from outside changes: hubs, joints, tips and payload stay where they were."""
     rod = Section(shape="rod", diameter=0.02)
-    plain, turned = (skew_arm(rod, angle).model() for angle in (None, 0.7))
+    plain, turned = (skew_arm(rod, angle).model(stiffening=False) for angle in (None, 0.7))
     joints = np.array([0.4, -0.8])
     ours, theirs = (model.equilibrium(joints) for model in (plain, turned))
     assert turned.tip_pose(theirs) == pytest.approx(plain.tip_pose(ours), abs=1e-12)
@@ -205,7 +205,7 @@ def test_an_offset_is_a_massless_link_before_the_beam() -> None:
             Link(name="hub", joint=hub, rigid=rigid),
             Link(name="arm", joint=Joint(type="fixed"), beam=beam, shapes=shapes, tip=tip),
         ]  # fmt: skip
-        ours, theirs = (robot.model() for robot in (whole, Robot(name="two", links=parts)))
+        ours, theirs = (robot.model(stiffening=False) for robot in (whole, Robot(name="two", links=parts)))
         rng = np.random.default_rng(3)
         q, qd = 0.1 * rng.normal(size=(2, ours.n))
         assert ours.forward_dynamics(q, qd, [0.3]) == pytest.approx(theirs.forward_dynamics(q, qd, [0.3]), rel=1e-9)
@@ -225,7 +225,7 @@ def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged(slides: bool
         beam = Beam(material="steel", section=section, **length)
         tip = Lump(mass=0.2, com=(0.0, 0.03, 0.05))
         link = Link(name="arm", joint=joint, beam=beam, shapes=Shapes(bending_y=1, bending_z=1), tip=tip)
-        models.append(Robot(name="one", links=[link]).model())
+        models.append(Robot(name="one", links=[link]).model(stiffening=False))
     states = [model.equilibrium([0.9]) for model in models]
     assert models[1].tip_pose(states[1]) == pytest.approx(models[0].tip_pose(states[0]), abs=1e-12)
     assert models[1].frequencies(states[1]) == pytest.approx(models[0].frequencies(states[0]), rel=1e-9)
@@ -234,14 +234,16 @@ def test_a_turned_rectangle_is_a_rectangle_with_its_sides_exchanged(slides: bool
 def test_what_cannot_be_turned_or_varied() -> None:
     shapes = Shapes(bending_y=1, boundary="pinned")
     with pytest.raises(UnsupportedModel, match="pinned"):
-        cantilever(ANGLE, shapes).model()
+        cantilever(ANGLE, shapes).model(stiffening=False)
     sliding = Beam(
         length=1.0, total_length=1.3, slides=True, material="steel",
         section=Section(shape="rod", diameter=0.02, offset=OFFSET),
     )  # fmt: skip
     slide = Joint(type="prismatic", axis=(1, 0, 0))
     with pytest.raises(UnsupportedModel, match=r"section\.offset: not supported on a beam that slides"):
-        Robot(name="s", links=[Link(name="s", joint=slide, beam=sliding, shapes=Shapes(bending_y=1))]).model()
+        Robot(name="s", links=[Link(name="s", joint=slide, beam=sliding, shapes=Shapes(bending_y=1))]).model(
+            stiffening=False
+        )
     with pytest.raises(pliant.ModelError, match="cannot be a symbol"):
         cantilever(CHANNEL).model(parameters=["links.arm.beam.section.web"])
     assert area_moments(CHANNEL).shear_centre[0] < 0

@@ -18,7 +18,7 @@ from .test_figure_values import rigid_tip
 @pytest.mark.parametrize("name", ["two-link", "lab-arm", "rrp", "puma", "canadarm2"])
 def test_tip_is_the_models(name: str) -> None:
     """Rigid, flexible, sliding and driven links: the outermost frame is `tip_pose`, but for rounding."""
-    model = pliant.load(name).model()
+    model = pliant.load(name).model(stiffening=False)
     q = model.chain.rest() + 0.05 * np.random.default_rng(1).normal(size=(7, model.n))
     scene = make_scene(model, np.arange(7.0), q)
     *_, last = scene.lines()
@@ -53,7 +53,7 @@ def test_magnified_deflection_is_a_multiple(swing: pliant.Result) -> None:
 
 def test_wind_up_of_a_drive_is_magnified() -> None:
     """The rigid arm's joint stands where the motor does; the spring's twist counts as deflection."""
-    model = pliant.load("lab-arm").model()
+    model = pliant.load("lab-arm").model(stiffening=False)
     q = np.zeros((1, model.n))
     q[0, model.index("upper")], q[0, model.index("upper.motor")] = 0.3, 0.4
     upper = make_scene(model, np.zeros(1), q).links[1]
@@ -71,7 +71,7 @@ def test_strain_is_the_curvatures(swing: pliant.Result) -> None:
 def test_sliding_beam_has_material_behind_its_mouth() -> None:
     """The part inside the sleeve ends where the total length says."""
     robot = pliant.load("rrp")
-    model = robot.model()
+    model = robot.model(stiffening=False)
     scene = make_scene(model, np.zeros(1), model.chain.rest()[None])
     beam = robot.link("slide").beam
     assert beam is not None
@@ -111,7 +111,7 @@ def test_strain_of_a_sagging_beam(field: str, half: float) -> None:
     section = Section(shape="rectangle", width=WIDTH, height=HEIGHT)
     beam = Beam(length=0.73, material="aluminium", section=section)
     link = Link(name="arm", joint=Joint(), beam=beam, shapes=Shapes(**{field: 4}))
-    model = Robot(name="sag", gravity=gravity, links=(link,)).model()
+    model = Robot(name="sag", gravity=gravity, links=(link,)).model(stiffening=False)
     (drawn,) = make_scene(model, np.zeros(1), model.equilibrium([0.0])[None]).links
     properties = beam_properties(beam)
     x = np.linspace(0, 0.73, len(drawn.half))
@@ -172,7 +172,7 @@ def test_the_camera_sees_everything_and_the_floor_is_below(crooked: pliant.Resul
 def test_a_flat_motion_is_seen_from_its_side(gravity: tuple[float, float, float], least: float) -> None:
     """The two-link arm moves in the plane of x and y, upright or lying."""
     robot = pliant.load("two-link").model_copy(update={"gravity": gravity})
-    model = robot.model()
+    model = robot.model(stiffening=False)
     q = np.array([[0.1, 0.4, 0.0, 0.0], [-0.7, 0.2, 0.0, 0.0]])
     scene = make_scene(model, np.array([0.0, 1.0]), q)
     assert abs(outlook(scene, list(scene.lines())).towards[2]) > least
