@@ -1,10 +1,26 @@
-"""Marks the tests of machines/core.toml as `core` and `smoke`."""
+"""Marks the tests of machines/core.toml as `core` and `smoke`; the quick set optimises short kernels only."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
 from machines.selection import entries, idle, names
+from pliant.kernels import llvm
+
+LONG = 2000
+"""Operations from which on a kernel takes LLVM longer to optimise than a test takes to run it."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quickly_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In the quick set long kernels are compiled as they stand, with the same bits (kernels/test_bits.py); the large
+    set and the core set compile them as users do."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.option.markexpr in ("", "not full and not long"):
+            patch.setattr(llvm, "LONGEST_OPTIMISED", LONG)
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -52,7 +52,13 @@ def test_the_motion_is_that_of_solved_roots(run: Result) -> None:
     assert np.abs(run.q - solved.q).max() < 1e-9
 
 
-@pytest.mark.parametrize("formulation", ["denoc", "gibbs-appell", "lagrange", "recursive-lagrange"])
+@pytest.mark.parametrize(
+    "formulation",
+    [
+        "denoc",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("gibbs-appell", "lagrange", "recursive-lagrange")),
+    ],
+)
 def test_accelerations_are_those_of_solved_roots(formulation: str) -> None:
     """At roots that are right every derivative is, first and second, in every formulation that takes sliding beams."""
     model = load("rrp").model(stiffening=False)

@@ -64,6 +64,16 @@ def test_counts_of_bundled_arms(arm):
 @pytest.mark.parametrize("arm", BUNDLED)
 def test_counts_of_the_recursion(arm):
     assert counts(load(arm), "denoc") == EXPECTED["bundled"][arm]["denoc"]
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        arm if arm in ("two-link", "lab-arm", "spin-up") else pytest.param(arm, marks=pytest.mark.full)
+        for arm in BUNDLED
+    ],
+)
+def test_counts_of_the_default_model(arm):
     assert counts(load(arm), "denoc", "auto") == EXPECTED["default"][arm]
 
 

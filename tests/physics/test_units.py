@@ -39,7 +39,10 @@ def scales(model, metre: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("metre", [1e3, pytest.param(1e-3, marks=pytest.mark.full)])  # in millimetres, in kilometres
-@pytest.mark.parametrize("arm", BUNDLED)
+@pytest.mark.parametrize(
+    "arm",
+    [arm if arm in ("two-link", "lab-arm", "puma") else pytest.param(arm, marks=pytest.mark.full) for arm in BUNDLED],
+)
 def test_bundled_arms_in_other_units(arm, metre):
     model = load(arm).model(stiffening=False)
     q = model.chain.rest() + np.where(np.isin(np.arange(model.n), turning(model)), 0.4, 0.0)
