@@ -13,6 +13,7 @@ import pliant
 from pliant import Beam, Joint, Limits, Link, Lump, Robot, Shapes
 from pliant.model.level import NOTICED, choose, effects, loads_at_roots, worst
 from pliant.options import FormulationName
+from pliant.runs.left_out import judge_speeds
 
 LENGTH, EI_Y, EI_Z, GJ = 0.7, 90.0, 60.0, 25.0
 
@@ -132,6 +133,14 @@ def test_a_load_that_presses_is_told() -> None:
 def test_a_formulation_without_second_order_is_told_of_where_it_matters(formulation: FormulationName) -> None:
     found = warned(arm(payload=2.0).model(formulation), 0.0)
     assert [("another formulation" in text) for text in found] == ([True] if formulation == "dual-screw" else [])
+
+
+def test_arms_of_a_batch_that_ended_early_have_no_rates() -> None:
+    model, rates = arm(stiff=100.0).model(), np.zeros((2, 5, 4))
+    rates[:, 2:] = np.nan
+    assert judge_speeds(model, rates) == {}
+    rates[0, 1, 0] = 60.0
+    assert "axial force" in judge_speeds(model, rates)["stiffening"]
 
 
 def test_who_chooses_first_order_is_not_told() -> None:

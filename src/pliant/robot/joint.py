@@ -110,7 +110,8 @@ class Friction(Description):
 
 class Limits(Description):
     """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
-    nothing stops the joint there, and speed and effort are descriptions only.
+    nothing stops the joint there. `speed` tells `stiffening="auto"` how fast the arm may spin; `effort` is a
+    description only.
 
     Examples
     --------

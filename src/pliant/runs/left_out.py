@@ -35,7 +35,7 @@ def judge_speeds(model: Model, qd: Array) -> Findings:
     """What weight at the worst pose and these rates (..., n) may have changed, if it is to be told."""
     if not model.level.in_doubt:
         return {}
-    largest = np.nanmax(np.abs(qd), axis=tuple(range(qd.ndim - 1)))
+    largest = np.nan_to_num(np.abs(qd)).max(axis=tuple(range(qd.ndim - 1)))  # arms that ended early have no more rates
     speeds = {link.name: largest[model.index(link.name)] for link in model.robot.links if link.joint.type == "revolute"}
     return model.level.doubt(worst(model.robot, speeds))
 
