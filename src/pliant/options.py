@@ -21,7 +21,8 @@ FunctionName = Literal[
 ]  # fmt: skip
 
 # What a description says
-JointType = Literal["revolute", "prismatic", "fixed"]
+JointType = Literal["revolute", "prismatic", "fixed", "universal", "cylindrical", "planar"]
+PlaceName = Literal["tip", "root"]
 DHConvention = Literal["modified", "standard"]
 SectionShape = Literal["rod", "tube", "rectangle", "box", "i", "channel", "tee", "angle", "polygon"]
 FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]

@@ -89,7 +89,7 @@ class ArmSize:
 def arm_size(chain: Chain) -> ArmSize:
     """Read off a chain what the formulas need."""
     amplitudes = set(partition(chain)[1])
-    moving = [link for link in chain.links if link.actuated is not None]
+    moving = [link for link in chain.links if link.shafts]
     counts = [len(amplitudes & set(link.body_indices)) for link in moving]
     flexible = tuple(k for k, count in enumerate(counts) if count)
     return ArmSize(
@@ -97,10 +97,10 @@ def arm_size(chain: Chain) -> ArmSize:
         n_f=len(flexible),
         m=min((counts[k] for k in flexible), default=0),
         uniform=len({counts[k] for k in flexible}) <= 1,
-        joints="".join("R" if link.joint.turns else "P" for link in moving),
+        joints="".join("R" if shaft.turns else "P" for shaft in chain.shafts),
         flexible=flexible,
         loaded=bool(moving) and moving[-1].load is not None,
-        slides=any(link.joint_index is None for link in moving),
+        slides=any(link.slides for link in moving),
     )
 
 
@@ -127,9 +127,8 @@ def _accelerations(e: Equations, q: SX, qd: SX, x: SX) -> list[SX]:
         return [solve_positive(e.mass_matrix(q), x)]
     weightless, rotor = replace(e.chain, gravity=ca.SX.zeros(3)), rotors(e.chain)
     qdd = ca.SX(e.formulation.forward(weightless, q, ca.SX.zeros(e.chain.n), x, rotor, {}))
-    for link in e.chain.links:
-        if link.drive is not None:
-            qdd[link.drive.index] = x[link.drive.index] / rotor[link.drive.index]
+    for shaft in e.chain.driven:
+        qdd[shaft.actuated] = x[shaft.actuated] / rotor[shaft.actuated]
     return [qdd]
 
 

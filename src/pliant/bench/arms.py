@@ -35,7 +35,7 @@ def rigid_chain(robot: Robot) -> RigidChain:
     joints = []
     R, p = np.eye(3), np.zeros(3)
     for link in build_chain(robot).links:
-        if not link.joint.turns or tuple(link.joint.axis) != (0.0, 0.0, 1.0) or link.flexible:
+        if link.joint.turning != ((0.0, 0.0, 1.0),) or link.joint.slides or link.flexible:
             raise UnsupportedModel(f"links.{link.name}: peers are given rigid links on revolute joints about z")
         p = p + R @ _numbers(link.joint.origin).ravel()
         R = R @ _numbers(link.joint.origin_rotation.matrix)

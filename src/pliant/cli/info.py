@@ -11,7 +11,7 @@ from pliant.cli.options import Flexible, Json, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
 from pliant.model.validity import doubts, tell
-from pliant.robot import Robot, arms, link_mass, load, schema
+from pliant.robot import Robot, arms, link_mass, load, payload_mass, robot_mass, schema
 
 _SHOWN = 12
 
@@ -52,8 +52,8 @@ def describe(robot: Robot) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "name": robot.name,
         "gravity": list(robot.gravity),
-        "payload_kg": robot.payload.mass,
-        "mass_kg": sum(link_mass(link) for link in robot.links) + robot.payload.mass,
+        "payload_kg": payload_mass(robot),
+        "mass_kg": robot_mass(robot),
         "links": [],
         "coordinates": None,
         "stiffening": None,

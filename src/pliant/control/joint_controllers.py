@@ -136,8 +136,8 @@ class _JointLaw(Law):
 
     def _wind_up(self, weight: Expression) -> Expression:
         """How far each motor stands ahead of its joint under the gravity torque."""
-        links = [link for link in self.model.chain.links if link.actuated is not None]
-        turns = [weight[k] / link.drive.stiffness if link.drive is not None else 0 for k, link in enumerate(links)]
+        drives = [shaft.drive for shaft in self.model.chain.shafts]
+        turns = [weight[k] / drive.stiffness if drive is not None else 0 for k, drive in enumerate(drives)]
         return ca.SX(ca.vertcat(*turns))
 
 

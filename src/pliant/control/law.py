@@ -241,7 +241,7 @@ def reference_for(model: Model, given: Any) -> Trajectory:
 
 def actuated(model: Model) -> list[int]:
     """Index of the coordinate on which each torque acts: the motor where there is one, else the joint."""
-    return [link.actuated for link in model.chain.links if link.actuated is not None]
+    return [shaft.actuated for shaft in model.chain.shafts]
 
 
 def checked_limit(name: str, value: Any, m: int) -> Array:

@@ -91,14 +91,14 @@ def inverse_kinematics(
 
 def _unwound(model: Model, joints: Array, near: Array) -> Array:
     """Whole turns taken off revolute joints, towards `near`."""
-    turns = [link.joint.turns for link in model.chain.links if link.actuated is not None]
+    turns = [shaft.turns for shaft in model.chain.shafts]
     return np.where(turns, joints - 2 * np.pi * np.round((joints - near) / (2 * np.pi)), joints)
 
 
 def _within_limits(model: Model, joints: Array) -> bool:
     """Whether the joints are inside the limits that the robot gives them."""
-    for name, value in zip(model.joints, joints):
-        limits = model.robot.link(name).joint.limits
+    for freedom, value in zip(model.robot.freedoms.values(), joints):
+        limits = freedom.limits
         if limits is not None:
             low = -np.inf if limits.lower is None else float(limits.lower)
             high = np.inf if limits.upper is None else float(limits.upper)

@@ -6,7 +6,7 @@ expressions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,11 @@ from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.bristles import Bristle
-from pliant.dynamics.chain import Chain, ChainLink, DriveMap, JointMap
+from pliant.dynamics.chain import Chain, ChainLink, DriveMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping
 from pliant.dynamics.equations import MOST_DENSE
+from pliant.dynamics.joints import JointMap
+from pliant.dynamics.places import Place, place_map
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
 from pliant.dynamics.sliding_shapes import FixedShapes
@@ -28,15 +30,17 @@ from pliant.dynamics.sliding_stiffening import StiffenedSlidingBeam
 from pliant.dynamics.stiffening import FLAT, StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.dynamics.turning_sections import TurningSections
-from pliant.errors import UnsupportedModel
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
+    Freedom,
     Robot,
     RobotView,
     TipLoad,
     beam_properties,
     inertia_matrix,
     origin_transform,
+    parents,
     rotation_rpy,
     tip_rotation,
 )
@@ -55,16 +59,15 @@ def build_chain(
     shapes = [link_shapes(link, load) for link, load in zip(robot.links, _tip_loads(robot, beyond))]
     view = RobotView(robot, symbols or {})
     order = _Coordinates(robot, shapes)
+    hanging = _Hanging(view, stiffening)
     links = []
-    last = len(robot.links) - 1
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
-        payload = view.payload if i == last else None
-        made = _chain_link(link, nominal, shapes[i], payload, order, rotation, stiffening)
+        made = _chain_link(link, nominal, shapes[i], view.carried(i), order, rotation, stiffening)
         if shapes[i] is not None and not is_zero(link.shapes.damping):
             made = replace(made, body=_damped(made.body, nominal, beyond[i]))
-        links.append(made)
+        links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
-    chain = Chain(tuple(links), gravity, order.names, order.n_joints, rotation, stiffening)
+    chain = Chain(tuple(links), gravity, order.names, rotation, stiffening)
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
@@ -72,18 +75,56 @@ class _Coordinates:
     """Order of the coordinates: joints, motors, then each link's amplitudes."""
 
     def __init__(self, robot: Robot, shapes: list[LinkShapes | None]) -> None:
-        moving = [link for link in robot.links if link.joint.type != "fixed"]
-        elastic = [link for link in moving if link.joint.drive is not None and link.joint.drive.stiffness is not None]
-        self.n_joints = len(moving)
-        self.joint = {link.name: k for k, link in enumerate(moving)}
-        self.motor = {link.name: self.n_joints + k for k, link in enumerate(elastic)}
-        names = [link.name for link in moving] + [f"{link.name}.motor" for link in elastic]
+        moving = [(freedom.name(link.name), freedom) for link in robot.links for freedom in link.joint.freedoms]
+        elastic = [name for name, freedom in moving if freedom.elastic]
+        self.joint = {name: k for k, (name, _) in enumerate(moving)}
+        self.motor = {name: len(moving) + k for k, name in enumerate(elastic)}
+        names = [name for name, _ in moving] + [f"{name}.motor" for name in elastic]
         self.amplitudes: dict[str, tuple[int, ...]] = {}
         for link, found in zip(robot.links, shapes):
             own = found.names if found is not None else ()
             self.amplitudes[link.name] = tuple(range(len(names), len(names) + len(own)))
             names += [f"{link.name}.{name}" for name in own]
         self.names = tuple(names)
+
+
+class _Hanging:
+    """Where links hang: the number of the one that carries each, and its places besides the tip."""
+
+    def __init__(self, view: Any, stiffening: bool | StiffeningName) -> None:
+        self.links, self.parents = view.links, parents(view.description.links)
+        self.places: list[list[Any]] = [[] for _ in self.links]
+        self.ports = []
+        for link, parent in zip(view.description.links, self.parents):
+            if parent is None or link.at == "tip":
+                self.ports.append(0)
+                continue
+            if link.at != "root" and stiffening == "first-order":
+                raise UnsupportedModel(
+                    f"links.{link.name}: first-order stiffening has no stations; hang the link on the tip, or use "
+                    'stiffening="second-order"'
+                )
+            if link.at not in self.places[parent]:
+                self.places[parent].append(link.at)
+            self.ports.append(1 + self.places[parent].index(link.at))
+
+    def placed(self, i: int, link: ChainLink) -> ChainLink:
+        """Link number `i` with its place in the tree."""
+        own = self.links[i]
+        places = tuple(Place(station(own, at), _turn(own, -1)) for at in self.places[i])
+        return replace(link, parent=self.parents[i], port=self.ports[i], places=places)
+
+
+def station(link: Any, at: Any) -> float | None:
+    """Part of the length of a beam at which a place is; None for the frame of the link itself."""
+    if isinstance(at, str):
+        return {"root": None, "tip": 1.0}[at]
+    length = ca.SX(beam_properties(link.beam).length)
+    if not length.is_constant():
+        raise ModelError(
+            f"links.{link.name}.beam.length: cannot be a parameter while something sits at a station of the beam"
+        )
+    return min(float(at.x) / float(length), 1.0)
 
 
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
@@ -150,19 +191,31 @@ def inertias_beyond(robot: Any, q: Any = None, first: int = 0) -> list[Inertia]:
     In the axes of the link, in which its beam bends: a tip frame that `tip_rpy` or a standard DH row turns has others.
     Beams are straight; the moving joints stand at `q`, numbers or symbols, or all at zero.
     """
-    place = {i: k for k, i in enumerate(i for i, link in enumerate(robot.links) if link.joint.type != "fixed")}
-    found = [zero() for _ in range(len(robot.links))]
-    beyond = zero()
-    last = len(robot.links) - 1
-    for i in reversed(range(first, last + 1)):
+    counts = np.cumsum([0, *(len(link.joint.freedoms) for link in robot.links)]).tolist()
+    found = [zero() for _ in robot.links]
+    at_tip, at_frame = ([zero() for _ in robot.links] for _ in range(2))
+    carriers = parents(robot.links)
+    for i in reversed(range(first, len(robot.links))):
         link = robot.links[i]
         load = _moments(link.tip)
-        if i == last:
-            load = load.added(_moments(robot.payload))
-        beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
+        for payload in robot.carried(i):
+            load = load.added(_moments(payload))
+        beyond = at_tip[i] + Inertia.rigid(load.m, load.s, load.D)
         found[i] = beyond.rotated(_end(link))
-        beyond = _rigid_inertia_before(link, beyond, q[place[i]] if q is not None and i in place else None)
+        own = None if q is None or counts[i] == counts[i + 1] else q[counts[i] : counts[i + 1]]
+        before, parent = _rigid_inertia_before(link, beyond, at_frame[i], own), carriers[i]
+        if parent is None:
+            continue
+        if link.at == "tip":
+            at_tip[parent] = at_tip[parent] + before
+        else:
+            carrier = robot.links[parent]
+            place = place_map(_rigid_body(carrier), Place(station(carrier, link.at), _turn(carrier, -1)), *_NONE)
+            at_frame[parent] = at_frame[parent] + before.rotated(place.R).shifted(place.p)
     return found
+
+
+_NONE = ca.SX(0, 1), ca.SX(0, 1)
 
 
 def _tip_load(beyond: Inertia) -> TipLoad:
@@ -171,14 +224,16 @@ def _tip_load(beyond: Inertia) -> TipLoad:
     return TipLoad(mass=float(m[0, 0]), inertia=tuple(np.diag(A).tolist()), first_moment=float(B[2, 1]))
 
 
-def _rigid_inertia_before(link: Any, beyond: Inertia, q: Any = None) -> Inertia:
-    """Inertia in the predecessor's tip frame of everything from this link outwards, its joint at `q` or at zero."""
-    body = _rigid_body(link, q)
-    tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
+def _rigid_inertia_before(link: Any, beyond: Inertia, beside: Inertia, q: Any = None) -> Inertia:
+    """Inertia in the frame that this link hangs on of everything from it outwards, its joint at `q` or at zero;
+    `beside` is what hangs on it elsewhere than at its tip, about its frame."""
+    slides = link.beam is not None and link.beam.slides
+    body = _rigid_body(link, None if q is None else q[0])
+    tip = body.tip(*_NONE)
     own = body.inertia.added(_hub(link))
-    total = Inertia.rigid(own.m, own.s, own.D) + beyond.rotated(tip.R).shifted(tip.p)
+    total = Inertia.rigid(own.m, own.s, own.D) + beyond.rotated(tip.R).shifted(tip.p) + beside
     joint = _joint(link, link)
-    moved = ca.SX(0 if q is None or (link.beam is not None and link.beam.slides) else q)
+    moved = ca.SX.zeros(len(joint.axes)) if q is None or slides else ca.SX(ca.DM(q) if isinstance(q, tuple) else q)
     return total.rotated(joint.rotation(moved)).shifted(joint.position(moved))
 
 
@@ -186,39 +241,38 @@ def _chain_link(
     link: Any,
     nominal: Any,
     shapes: LinkShapes | None,
-    payload: Any,
+    payloads: Sequence[Any],
     order: _Coordinates,
     rotation: RotationName,
     stiffening: bool | StiffeningName,
 ) -> ChainLink:
-    name = nominal.name
     load = _moments(link.tip)
-    if payload is not None:
+    for payload in payloads:
         load = load.added(_moments(payload))
     body, hub, carried = _body(link, nominal, shapes, load, rotation, stiffening)
-    slides = isinstance(body, SlidingBeam)
-    drive = nominal.joint.drive
-    elastic = drive is not None and drive.stiffness is not None
-    joint_index = order.joint.get(name)
-    rotor = link.joint.drive.rotor_inertia * link.joint.drive.gear_ratio**2 if drive is not None else 0.0
-    friction = link.joint.friction
+    shafts = tuple(_shaft(nominal.name, freedom, order) for freedom in link.joint.freedoms)
     made = ChainLink(
-        name=name,
+        name=nominal.name,
         joint=_joint(link, nominal),
         body=body,
         hub=None if hub is None or _is_empty(hub) else hub,
         load=None if carried is None or _is_empty(carried) else carried,
-        joint_index=joint_index,
-        body_indices=order.amplitudes[name],
-        actuated=order.motor.get(name, joint_index),
-        rotor=0.0 if elastic else rotor,
-        viscous=friction.viscous,
-        coulomb=Bristle(friction.coulomb, friction.coulomb_speed, friction.bristle),
-        drive=DriveMap(order.motor[name], rotor, link.joint.drive.stiffness, link.joint.drive.damping)
-        if elastic
-        else None,
+        joint_indices=tuple(shaft.index for shaft in shafts),
+        body_indices=order.amplitudes[nominal.name],
+        shafts=shafts,
     )
-    return sliding_link(made) if slides else made
+    return sliding_link(made) if isinstance(body, SlidingBeam) else made
+
+
+def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
+    """What acts on one coordinate of a joint; `freedom` is a view."""
+    name, friction, drive = freedom.name(link), freedom.friction, freedom.drive
+    rotor = 0.0 if drive is None else drive.rotor_inertia * drive.gear_ratio**2
+    elastic = DriveMap(order.motor[name], rotor, drive.stiffness, drive.damping) if freedom.elastic else None
+    return Shaft(
+        name, order.joint[name], freedom.turns, 0.0 if elastic is not None else rotor, friction.viscous,
+        Bristle(friction.coulomb, friction.coulomb_speed, friction.bristle), elastic,
+    )  # fmt: skip
 
 
 def _body(
@@ -242,11 +296,11 @@ def _body(
 
 def _joint(link: Any, nominal: Any) -> JointMap:
     R, p = origin_transform(link.joint)
-    axis, turn = unit(nominal.joint.axis), _turn(link)
+    axes, turn = [unit(freedom.axis) for freedom in nominal.joint.freedoms], _turn(link)
     if not isinstance(turn, Identity):
-        x, y, z = np.array(ca.DM(turn.unapply(ca.SX(ca.DM(axis))))).ravel().tolist()
-        axis = unit((x, y, z))
-    return JointMap(nominal.joint.type, axis, compose(constant(ca.blockcat(R)), turn), ca.SX(ca.vertcat(*p)))
+        turned = (np.array(ca.DM(turn.unapply(ca.SX(ca.DM(axis))))).ravel().tolist() for axis in axes)
+        axes = [unit((x, y, z)) for x, y, z in turned]
+    return JointMap(nominal.joint.type, tuple(axes), compose(constant(ca.blockcat(R)), turn), ca.SX(ca.vertcat(*p)))
 
 
 def _turn(link: Any, sense: int = 1) -> Rotation:

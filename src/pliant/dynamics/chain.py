@@ -1,65 +1,31 @@
-"""A serial chain of links, each a joint (a rigid transform with one coordinate) and a body (a map of its own
-coordinates).
+"""A tree of links, each a joint (a rigid transform with coordinates) and a body (a map of its own coordinates).
 
-Coordinates stand in the order joints, motors, then each link's amplitudes. Formulations walk over `chain.links` and
-read joint and body; nobody but `build_chain` knows the robot file. What is not inertia — springs, dampers, friction,
-drives — is the same for every formulation and lives in `forces.py`.
+A chain, each link on the tip of the one before, is the plain case and gave the class its name. Coordinates stand in the
+order joints, motors, then each link's amplitudes. Formulations walk over `chain.links`, in which a link stands behind
+the one that carries it, and read joint and body; nobody but `build_chain` knows the robot file. What is not inertia —
+springs, dampers, friction, drives — is the same for every formulation and lives in `forces.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.rotations import SX, Identity, Rotation, about, compose
-from pliant.dynamics.bodies import Body, Moments, is_zero
+from pliant.algebra.rotations import SX
+from pliant.dynamics.bodies import Body, Moments, TipMap, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
+from pliant.dynamics.joints import JointMap
+from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError
-from pliant.options import JointType, RotationName
+from pliant.options import RotationName
 
-
-@dataclass(frozen=True)
-class JointMap:
-    """Frame of a link from the tip frame of its predecessor: fixed `origin`, then motion by `q` about or along
-    `axis`."""
-
-    kind: JointType
-    axis: tuple[float, float, float]
-    origin_rotation: Rotation
-    origin: SX
-
-    @property
-    def a(self) -> SX:
-        """Unit axis, the same before and after the motion."""
-        return ca.SX(ca.DM(self.axis))
-
-    @property
-    def turns(self) -> bool:
-        """Whether the coordinate is an angle."""
-        return self.kind == "revolute"
-
-    def turn(self, q: SX) -> Rotation:
-        """Rotation by the coordinate alone."""
-        return about(self.axis, q) if self.turns else Identity()
-
-    def rotation(self, q: SX) -> Rotation:
-        """R from the link frame to the predecessor's tip frame."""
-        return compose(self.origin_rotation, self.turn(q))
-
-    def position(self, q: SX) -> SX:
-        """Origin of the link frame in the predecessor's tip frame."""
-        slide = self.origin_rotation.apply(self.a) * q if self.kind == "prismatic" else ca.SX.zeros(3)
-        return self.origin + slide
-
-    def screw(self) -> tuple[SX, SX]:
-        """Angular and linear velocity of the link frame per unit rate, in link axes."""
-        zero = ca.SX.zeros(3)
-        return (self.a, zero) if self.turns else (zero, self.a if self.kind == "prismatic" else zero)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,13 +39,39 @@ class DriveMap:
 
 
 @dataclass(frozen=True)
+class Shaft:
+    """One freedom that a torque may drive and that rubs: an axis of a joint, or the length of a sliding beam.
+
+    `index` is that of its coordinate and rate. `rotor` is the reflected rotor inertia of a stiff drive. `coulomb` is
+    the friction of a run; where it has no deflection, and for all who know no state of bristles, it is smooth.
+    """
+
+    name: str
+    index: int
+    turns: bool
+    rotor: SX = 0.0
+    viscous: SX = 0.0
+    coulomb: Bristle = NO_FRICTION
+    drive: DriveMap | None = None
+
+    @property
+    def actuated(self) -> int:
+        """The coordinate that its torque acts on: of its motor, or its own."""
+        return self.index if self.drive is None else self.drive.index
+
+    @property
+    def bristled(self) -> bool:
+        """Whether its friction has a state in a run."""
+        return not any(is_zero(x) for x in (self.coulomb.level, self.coulomb.deflection))
+
+
+@dataclass(frozen=True)
 class ChainLink:
-    """One link: `joint_index` is None for a fixed joint, and for a sliding beam whose length is a coordinate of the
+    """One link: `joint_indices` are empty for a fixed joint, and for a sliding beam whose length is a coordinate of the
     body.
 
-    `hub` is fixed to the link frame, `load` to the distal frame. `rotor` is the reflected rotor inertia of a stiff
-    drive. `coulomb` is the friction of a run; where it has no deflection, and for all who know no state of bristles, it
-    is smooth.
+    It hangs at place `port` of link number `parent`: 0 is the tip, others are `places` of that link; the base has no
+    number. `hub` is fixed to the link frame, `load` to the distal frame.
     """
 
     name: str
@@ -87,23 +79,12 @@ class ChainLink:
     body: Body
     hub: Moments | None
     load: Moments | None
-    joint_index: int | None
+    joint_indices: tuple[int, ...]
     body_indices: tuple[int, ...]
-    actuated: int | None
-    rotor: SX = 0.0
-    viscous: SX = 0.0
-    coulomb: Bristle = NO_FRICTION
-    drive: DriveMap | None = None
-
-    @property
-    def shaft(self) -> int | None:
-        """Index of the coordinate that the joint, or the sliding of the beam, moves by; None for a fixed joint."""
-        return self.body_indices[0] if self.slides else self.joint_index
-
-    @property
-    def bristled(self) -> bool:
-        """Whether its friction has a state in a run."""
-        return self.actuated is not None and not any(is_zero(x) for x in (self.coulomb.level, self.coulomb.deflection))
+    shafts: tuple[Shaft, ...] = ()
+    parent: int | None = None
+    port: int = 0
+    places: tuple[Place, ...] = ()
 
     @property
     def flexible(self) -> bool:
@@ -114,6 +95,10 @@ class ChainLink:
     def slides(self) -> bool:
         """Whether the joint and the beam are one: the first coordinate of the body is the free length."""
         return self.body.travel is not None
+
+    def ports(self, c: SX, cd: SX) -> list[TipMap]:
+        """Where others hang: the distal frame, and the other places."""
+        return [self.body.tip(c, cd), *(place_map(self.body, place, c, cd) for place in self.places)]
 
     def straight(self, c: SX) -> SX:
         """Body coordinates of the undeformed link: a sliding beam keeps its free length."""
@@ -148,15 +133,29 @@ class Chain:
     links: tuple[ChainLink, ...]
     gravity: SX
     coordinates: tuple[str, ...]
-    n_joints: int
     rotation: RotationName
     stiffening: bool | str
     base: BaseMotion = field(default_factory=BaseMotion)
 
+    @cached_property
+    def shafts(self) -> tuple[Shaft, ...]:
+        """What torques drive, in their order."""
+        return tuple(shaft for link in self.links for shaft in link.shafts)
+
     @property
-    def bristled(self) -> list[ChainLink]:
-        """Links whose friction has a state in a run, in the order of these states."""
-        return [link for link in self.links if link.bristled]
+    def n_joints(self) -> int:
+        """Number of torques."""
+        return len(self.shafts)
+
+    @property
+    def bristled(self) -> list[Shaft]:
+        """Shafts whose friction has a state in a run, in the order of these states."""
+        return [shaft for shaft in self.shafts if shaft.bristled]
+
+    @property
+    def driven(self) -> list[Shaft]:
+        """Shafts behind elastic drives."""
+        return [shaft for shaft in self.shafts if shaft.drive is not None]
 
     @property
     def n(self) -> int:
@@ -172,9 +171,9 @@ class Chain:
 
     def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
         """States (..., n) with the motors of elastic drives where their joints are, but those `given`."""
-        for link in self.links:
-            if link.drive is not None and link.drive.index not in given:
-                q[..., link.drive.index] = q[..., link.shaft]
+        for shaft in self.driven:
+            if shaft.actuated not in given:
+                q[..., shaft.actuated] = q[..., shaft.index]
         return q
 
     def travels(self) -> dict[int, tuple[float, float]]:
@@ -204,8 +203,8 @@ class Chain:
         return replace(self, base=base.expression(t, self.gravity))
 
     def joint(self, link: ChainLink, q: SX) -> SX:
-        """The joint coordinate of a link in `q` (zero where it has none)."""
-        return q[link.joint_index] if link.joint_index is not None else ca.SX(0)
+        """The joint coordinates of a link in `q`."""
+        return q[list(link.joint_indices)] if link.joint_indices else ca.SX(0, 1)
 
     def body(self, link: ChainLink, q: SX) -> SX:
         """The body coordinates of a link in `q`."""
@@ -214,10 +213,29 @@ class Chain:
     def actuation(self) -> SX:
         """(n, n_joints) matrix S of `M qdd + bias = S tau`: a drive's torque acts on its motor, else on its joint."""
         S = ca.SX(self.n, self.n_joints)
-        column = 0
-        for link in self.links:
-            if link.actuated is None:
-                continue
-            S[link.actuated, column] = 1
-            column += 1
+        for column, shaft in enumerate(self.shafts):
+            S[shaft.actuated, column] = 1
         return S
+
+
+class Arrivals(Generic[T]):
+    """What the links hand inwards, summed where they hang on the same port: inertias, or wrenches (moment, force)."""
+
+    def __init__(self, chain: Chain, nothing: T) -> None:
+        self._links, self._nothing = chain.links, nothing
+        self._found: list[dict[int, T]] = [{} for _ in chain.links]
+
+    def add(self, i: int, value: T) -> None:
+        """From link number `i`, in the frame that it hangs on."""
+        link = self._links[i]
+        if link.parent is not None:
+            here = self._found[link.parent]
+            here[link.port] = _sum(here[link.port], value) if link.port in here else value
+
+    def at(self, i: int) -> dict[int, T]:
+        """What has arrived at the ports of link number `i`, always something at its tip."""
+        return {0: self._nothing, **self._found[i]}
+
+
+def _sum(first: Any, second: Any) -> Any:
+    return tuple(x + y for x, y in zip(first, second)) if isinstance(first, tuple) else first + second

@@ -24,25 +24,47 @@ import casadi as ca
 from pliant.algebra.inertia import Inertia, shift_wrench, zero
 from pliant.algebra.rotations import SX, axial, skew
 from pliant.dynamics.bodies import Moments, TipMap
-from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.chain import Arrivals, Chain, ChainLink
+
+
+@dataclass(frozen=True)
+class Port:
+    """A place on the way out at which others hang: where it is on its link, and how it moves, in its own axes."""
+
+    map: TipMap
+    omega: SX
+    alpha: SX
+    a: SX
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A link on the way out: its maps, angular velocity, and the accelerations of its frame and of its tip frame."""
+    """A link on the way out: its maps, angular velocity, and the accelerations of its frame and of its ports, the tip
+    first."""
 
     link: ChainLink
     q: SX
     cd: SX
     body: Moments
-    tip: TipMap
+    ports: tuple[Port, ...]
     omega: SX
     alpha: SX
     a: SX
-    omega_tip: SX
-    alpha_tip: SX
-    a_tip: SX
     cdd: SX | None = None
+
+    @property
+    def tip(self) -> TipMap:
+        """Where the tip frame is."""
+        return self.ports[0].map
+
+    def at(self, port: int) -> tuple[SX, SX, SX]:
+        """Angular velocity, angular acceleration and acceleration of a port."""
+        here = self.ports[port]
+        return here.omega, here.alpha, here.a
+
+    def shafts(self) -> list[tuple[int, tuple[SX, SX]]]:
+        """Coordinates of the joint, and angular and linear velocity of the link frame per unit rate of each."""
+        return list(zip(self.link.joint_indices, self.link.joint.columns(self.q), strict=True))
 
 
 @dataclass(frozen=True)
@@ -87,23 +109,20 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
     the base."""
     motions = outward_motion(chain, q, ca.SX.zeros(chain.n), None)
     M = ca.SX(chain.n, chain.n)
-    composite = zero()
-    for i in reversed(range(len(motions))):
-        motion = motions[i]
-        at_tip = composite_at_tip(motion, composite)
-        own, columns, gram = body_blocks(motion, at_tip)
+    beyond = Arrivals(chain, zero())
+    for i, motion in reversed(list(enumerate(motions))):
+        own, columns, gram = body_blocks(motion, beyond.at(i))
         indices = motion.link.body_indices
         if indices:
             M[list(indices), list(indices)] = gram
         for k, row in enumerate(indices):
             _carry_column(motions, i, row, columns[:3, k], columns[3:, k], M)
-        if motion.link.joint_index is not None:
-            turn, slide = motion.link.joint.screw()
+        for index, (turn, slide) in motion.shafts():
             n, f = own.times(turn, slide)
-            _carry_column(motions, i, motion.link.joint_index, n, f, M)
+            _carry_column(motions, i, index, n, f, M)
             if indices:
-                M[list(indices), motion.link.joint_index] = ca.mtimes(columns.T, ca.vertcat(turn, slide))
-        composite = to_predecessor(motion, own)
+                M[list(indices), index] = ca.mtimes(columns.T, ca.vertcat(turn, slide))
+        beyond.add(i, to_predecessor(motion, own))
     return ca.densify(ca.tril2symm(_lower(M)))
 
 
@@ -114,35 +133,28 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
     """Angular velocities and accelerations, base to tip; without `qdd` the bias accelerations. Gravity is base
     acceleration -g."""
     base = chain.base
-    omega, alpha, a = base.omega, base.alpha, base.a - chain.gravity
-    motions = []
+    at_base = base.omega, base.alpha, base.a - chain.gravity
+    motions: list[Motion] = []
     for link in chain.links:
         joint, rate = chain.joint(link, q), chain.joint(link, qd)
+        omega, alpha, a = at_base if link.parent is None else motions[link.parent].at(link.port)
         omega, alpha, a = _across_joint(link, joint, rate, omega, alpha, a)
         c, cd = chain.body(link, q), chain.body(link, qd)
         if qdd is not None:
-            turn, slide = link.joint.screw()
-            alpha, a = alpha + turn * chain.joint(link, qdd), a + slide * chain.joint(link, qdd)
-        tip = link.body.tip(c, cd)
+            second = chain.joint(link, qdd)
+            for k, (turn, slide) in enumerate(link.joint.columns(joint)):
+                alpha, a = alpha + turn * second[k], a + slide * second[k]
         cdd = chain.body(link, qdd) if qdd is not None else None
-        at_tip = _across_body(tip, cd, cdd, omega, alpha, a)
-        motions.append(Motion(link, joint, cd, link.body.moments(c, cd), tip, omega, alpha, a, *at_tip, cdd))
-        omega, alpha, a = at_tip
+        ports = tuple(Port(port, *_across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
+        motions.append(Motion(link, joint, cd, link.body.moments(c, cd), ports, omega, alpha, a, cdd))
     return motions
 
 
 def _across_joint(link: ChainLink, q: SX, qd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
-    """From the predecessor's tip frame to the link frame, without the joint's own acceleration."""
-    joint = link.joint
-    a = a + ca.mtimes(euler_matrix(omega, alpha), joint.position(q))
-    omega, alpha, a = (joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
-    turn = joint.turn(q)
-    omega, alpha, a = (turn.unapply(x) for x in (omega, alpha, a))
-    if joint.turns:
-        return omega + joint.a * qd, alpha + ca.cross(omega, joint.a) * qd, a
-    if joint.kind == "prismatic":
-        return omega, alpha, a + 2 * ca.cross(omega, joint.a) * qd
-    return omega, alpha, a
+    """From the frame that a link hangs on to the link frame, without the joint's own acceleration."""
+    a = a + ca.mtimes(euler_matrix(omega, alpha), link.joint.position(q))
+    omega, alpha, a = (link.joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
+    return link.joint.across(q, qd, omega, alpha, a)
 
 
 def _across_body(tip: TipMap, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
@@ -183,36 +195,38 @@ def body_wrench(body: Moments, cd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX,
     return ca.cross(body.s, a) + axial(X) + spin, f, modal
 
 
-def link_wrench(motion: Motion, n_tip: SX, f_tip: SX) -> tuple[SX, SX, SX]:
-    """Moment and force about the link frame and modal forces of body, hub, load and of what the next link hands in
-    at the tip."""
+def link_wrench(motion: Motion, handed: Mapping[int, tuple[SX, SX]]) -> tuple[SX, SX, SX]:
+    """Moment and force about the link frame and modal forces of body, hub, load and of what others hand in at the
+    ports."""
     link, none = motion.link, ca.SX(0, 1)
     body = _with_hub(motion)
     n, f, modal = body_wrench(body, motion.cd, motion.omega, motion.alpha, motion.a)
     if motion.cdd is not None and link.body_indices:
         n, f = n + ca.mtimes(body.coupling(), motion.cdd), f + ca.mtimes(body.eps, motion.cdd)
         modal = modal + ca.mtimes(body.gram, motion.cdd)
-    if link.load is not None:
-        n_load, f_load, _ = body_wrench(link.load, none, motion.omega_tip, motion.alpha_tip, motion.a_tip)
-        n_tip, f_tip = n_tip + n_load, f_tip + f_load
-    n_tip, f_tip = motion.tip.R.apply(n_tip), motion.tip.R.apply(f_tip)
-    if link.body_indices:
-        modal = modal + ca.mtimes(motion.tip.W.T, n_tip) + ca.mtimes(motion.tip.J.T, f_tip)
-    return n + shift_wrench(n_tip, f_tip, motion.tip.p), f + f_tip, modal
+    for number, port in enumerate(motion.ports):
+        n_port, f_port = handed.get(number, (ca.SX.zeros(3), ca.SX.zeros(3)))
+        if number == 0 and link.load is not None:
+            n_load, f_load, _ = body_wrench(link.load, none, port.omega, port.alpha, port.a)
+            n_port, f_port = n_port + n_load, f_port + f_load
+        n_port, f_port = port.map.R.apply(n_port), port.map.R.apply(f_port)
+        if link.body_indices:
+            modal = modal + ca.mtimes(port.map.W.T, n_port) + ca.mtimes(port.map.J.T, f_port)
+        n, f = n + shift_wrench(n_port, f_port, port.map.p), f + f_port
+    return n, f, modal
 
 
 def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
     """(n,) generalised inertial forces from the motions, tip to base."""
     out = ca.SX.zeros(chain.n)
-    n, f = ca.SX.zeros(3), ca.SX.zeros(3)
-    for motion in reversed(motions):
-        n, f, modal = link_wrench(motion, n, f)
+    handed = Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
+    for i, motion in reversed(list(enumerate(motions))):
+        n, f, modal = link_wrench(motion, handed.at(i))
         if motion.link.body_indices:
             out[list(motion.link.body_indices)] = modal
-        if motion.link.joint_index is not None:
-            turn, slide = motion.link.joint.screw()
-            out[motion.link.joint_index] = ca.dot(turn, n) + ca.dot(slide, f)
-        n, f = _wrench_to_predecessor(motion, n, f)
+        for index, (turn, slide) in motion.shafts():
+            out[index] = ca.dot(turn, n) + ca.dot(slide, f)
+        handed.add(i, _wrench_to_predecessor(motion, n, f))
     return out
 
 
@@ -222,21 +236,22 @@ def inward_elimination(
     """Articulated inertias and pivots m-hat, psi, phi-hat, tip to base: [MS07] (31)-(34); per link, in order of
     elimination."""
     pivots: list[list[Pivot]] = []
-    inertia, n, f = zero(), ca.SX.zeros(3), ca.SX.zeros(3)
-    for motion in reversed(motions):
+    beyond, handed = Arrivals(chain, zero()), Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
+    for i, motion in reversed(list(enumerate(motions))):
         link = motion.link
-        at_tip = composite_at_tip(motion, inertia)
-        n, f, modal = link_wrench(motion, n, f)
-        own, columns, gram = body_blocks(motion, at_tip)
+        n, f, modal = link_wrench(motion, handed.at(i))
+        own, columns, gram = body_blocks(motion, beyond.at(i))
         M, wrench = own.matrix, ca.vertcat(n, f)
         phi = force[list(link.body_indices)] - modal if link.body_indices else ca.SX(0, 1)
         eliminated, M, wrench = _eliminate_body(link, M, columns, gram, wrench, phi, held)
-        if link.joint_index is not None and link.joint_index not in held:
-            pivot, M, wrench = _eliminate_joint(link, M, wrench, force[link.joint_index], rotor[link.joint_index])
-            eliminated.append(pivot)
+        for index, screw in reversed(motion.shafts()):
+            if index not in held:
+                S = ca.vertcat(*screw)
+                pivot, M, wrench = _eliminate_joint(index, S, M, wrench, force[index], rotor[index])
+                eliminated.append(pivot)
         pivots.append(eliminated)
-        inertia = to_predecessor(motion, Inertia.from_matrix(M))
-        n, f = _wrench_to_predecessor(motion, wrench[:3], wrench[3:])
+        beyond.add(i, to_predecessor(motion, Inertia.from_matrix(M)))
+        handed.add(i, _wrench_to_predecessor(motion, wrench[:3], wrench[3:]))
     return pivots[::-1]
 
 
@@ -260,9 +275,8 @@ def _eliminate_body(
     return eliminated, M, wrench
 
 
-def _eliminate_joint(link: ChainLink, M: SX, wrench: SX, force: SX, rotor: SX) -> tuple[Pivot, SX, SX]:
-    """The joint's coordinate out of the link's inertia: what remains has no inertia along the joint, exactly."""
-    S = ca.vertcat(*link.joint.screw())
+def _eliminate_joint(index: int, S: SX, M: SX, wrench: SX, force: SX, rotor: SX) -> tuple[Pivot, SX, SX]:
+    """A coordinate of the joint out of the link's inertia: what remains has none along its column S, exactly."""
     psi_hat = ca.mtimes(M, S)
     inverse = 1 / (ca.dot(S, psi_hat) + rotor)
     psi = psi_hat * inverse
@@ -270,66 +284,68 @@ def _eliminate_joint(link: ChainLink, M: SX, wrench: SX, force: SX, rotor: SX) -
     free = is_zero(rotor)
     M = rank_one(M, psi_hat, psi)
     if free:
-        M = _without_axis(M, link)
-    return Pivot(link.joint_index or 0, inverse, phi, psi), M, wrench + psi * phi
+        M = _without_axis(M, S)
+    return Pivot(index, inverse, phi, psi), M, wrench + psi * phi
 
 
-def _without_axis(M: SX, link: ChainLink) -> SX:
+def _without_axis(M: SX, S: SX) -> SX:
     """Structural zeros along a coordinate axis that the elimination has emptied."""
-    for k in range(3):
-        if abs(link.joint.axis[k]) == 1.0:
-            row = k if link.joint.turns else 3 + k
-            M[row, :] = 0
-            M[:, row] = 0
+    for k in range(6):
+        if S[k].is_constant() and abs(float(S[k])) == 1.0:
+            M[k, :] = 0
+            M[:, k] = 0
     return M
 
 
 def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list[Pivot]]) -> SX:
     """(n,) accelerations, base to tip: [MS07] (36), (37)."""
     qdd = ca.SX.zeros(chain.n)
-    alpha, a = ca.SX.zeros(3), ca.SX.zeros(3)
-    for motion, eliminated in zip(motions, pivots, strict=True):
+    at: dict[tuple[int | None, int], tuple[SX, SX]] = {(None, 0): (ca.SX.zeros(3), ca.SX.zeros(3))}
+    for i, (motion, eliminated) in enumerate(zip(motions, pivots, strict=True)):
         link = motion.link
+        alpha, a = at[link.parent, link.port]
         a = a + ca.cross(alpha, link.joint.position(motion.q))
-        rotation = (link.joint.origin_rotation, link.joint.turn(motion.q))
-        for R in rotation:
+        for R in (link.joint.origin_rotation, *link.joint.turns(motion.q)):
             alpha, a = R.unapply(alpha), R.unapply(a)
+        screws = dict(motion.shafts())
         for pivot in reversed(eliminated):
             coupled = (value * qdd[j] for j, value in pivot.later if not is_zero(value))
             known = ca.dot(pivot.psi, ca.vertcat(alpha, a)) + sum(coupled)
             qdd[pivot.index] = pivot.phi * pivot.inverse - known
-            if pivot.index == link.joint_index:
-                turn, slide = link.joint.screw()
+            if pivot.index in screws:
+                turn, slide = screws[pivot.index]
                 alpha, a = alpha + turn * qdd[pivot.index], a + slide * qdd[pivot.index]
         cdd = chain.body(link, qdd)
-        a = a + ca.cross(alpha, motion.tip.p) + ca.mtimes(motion.tip.J, cdd)
-        alpha = alpha + ca.mtimes(motion.tip.W, cdd)
-        alpha, a = motion.tip.R.unapply(alpha), motion.tip.R.unapply(a)
+        for number, port in enumerate(motion.ports):
+            where = port.map
+            turned = alpha + ca.mtimes(where.W, cdd)
+            moved = a + ca.cross(alpha, where.p) + ca.mtimes(where.J, cdd)
+            at[i, number] = where.R.unapply(turned), where.R.unapply(moved)
     return qdd
 
 
 # -------------------------------------------------------------------------------------------- shared
 
 
-def composite_at_tip(motion: Motion, beyond: Inertia) -> Inertia:
-    """Inertia at the tip point, in link axes, of the load and of what lies beyond."""
-    load = motion.link.load
-    if load is not None:
-        beyond = beyond + Inertia.rigid(load.m, load.s, load.D)
-    return beyond.rotated(motion.tip.R)
-
-
-def body_blocks(motion: Motion, at_tip: Inertia) -> tuple[Inertia, SX, SX]:
-    """Inertia of the link about its frame, columns (6, k) that couple its amplitudes to the frame, and their gram
-    (k, k)."""
-    body, tip = _with_hub(motion), motion.tip
-    own = Inertia.rigid(body.m, body.s, body.D) + at_tip.shifted(tip.p)
+def body_blocks(motion: Motion, beyond: Mapping[int, Inertia]) -> tuple[Inertia, SX, SX]:
+    """Inertia of the link and of what lies beyond its ports about its frame, columns (6, k) that couple its amplitudes
+    to the frame, and their gram (k, k)."""
+    body, load = _with_hub(motion), motion.link.load
+    own = Inertia.rigid(body.m, body.s, body.D)
+    coupling, eps, gram = body.coupling(), body.eps, body.gram
+    for number, inertia in beyond.items():
+        port = motion.ports[number].map
+        if number == 0 and load is not None:
+            inertia = inertia + Inertia.rigid(load.m, load.s, load.D)
+        inertia = inertia.rotated(port.R)
+        own = own + inertia.shifted(port.p)
+        if motion.link.body_indices:
+            n, f = inertia.times(port.W, port.J)
+            coupling, eps = coupling + n + ca.mtimes(skew(port.p), f), eps + f
+            gram = gram + ca.mtimes(port.W.T, n) + ca.mtimes(port.J.T, f)
     if not motion.link.body_indices:
         return own, ca.SX(6, 0), ca.SX(0, 0)
-    n, f = at_tip.times(tip.W, tip.J)
-    columns = ca.vertcat(body.coupling() + n + ca.mtimes(skew(tip.p), f), body.eps + f)
-    gram = body.gram + ca.mtimes(tip.W.T, n) + ca.mtimes(tip.J.T, f)
-    return own, columns, ca.sparsify(gram)  # elements couple to their neighbours alone
+    return own, ca.vertcat(coupling, eps), ca.sparsify(gram)  # elements couple to their neighbours alone
 
 
 def _with_hub(motion: Motion) -> Moments:
@@ -337,33 +353,35 @@ def _with_hub(motion: Motion) -> Moments:
 
 
 def to_predecessor(motion: Motion, inertia: Inertia) -> Inertia:
-    """From the link frame to the predecessor's tip frame."""
+    """From the link frame to the frame that it hangs on."""
     joint = motion.link.joint
-    turned = inertia.rotated(joint.turn(motion.q)).rotated(joint.origin_rotation)
-    return turned.shifted(joint.position(motion.q))
+    for R in (*reversed(joint.turns(motion.q)), joint.origin_rotation):
+        inertia = inertia.rotated(R)
+    return inertia.shifted(joint.position(motion.q))
 
 
 def _wrench_to_predecessor(motion: Motion, n: SX, f: SX) -> tuple[SX, SX]:
     joint = motion.link.joint
-    for R in (joint.turn(motion.q), joint.origin_rotation):
+    for R in (*reversed(joint.turns(motion.q)), joint.origin_rotation):
         n, f = R.apply(n), R.apply(f)
     return shift_wrench(n, f, joint.position(motion.q)), f
 
 
 def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: SX) -> None:
     """Projects the wrench of a unit acceleration of `column` on every coordinate from link `i` inwards."""
-    for j in range(i, -1, -1):
-        motion = motions[j]
+    motion = motions[i]
+    while True:
         link = motion.link
-        if j < i:
-            n, f = motion.tip.R.apply(n), motion.tip.R.apply(f)
-            if link.body_indices:
-                M[list(link.body_indices), column] = ca.mtimes(motion.tip.W.T, n) + ca.mtimes(motion.tip.J.T, f)
-            n = shift_wrench(n, f, motion.tip.p)
-        if link.joint_index is not None:
-            turn, slide = link.joint.screw()
-            M[link.joint_index, column] = ca.dot(turn, n) + ca.dot(slide, f)
+        for index, (turn, slide) in motion.shafts():
+            M[index, column] = ca.dot(turn, n) + ca.dot(slide, f)
+        if link.parent is None:
+            return
         n, f = _wrench_to_predecessor(motion, n, f)
+        motion, port = motions[link.parent], motions[link.parent].ports[link.port].map
+        n, f = port.R.apply(n), port.R.apply(f)
+        if motion.link.body_indices:
+            M[list(motion.link.body_indices), column] = ca.mtimes(port.W.T, n) + ca.mtimes(port.J.T, f)
+        n = shift_wrench(n, f, port.p)
 
 
 def _lower(M: SX) -> SX:

@@ -26,6 +26,7 @@ import casadi as ca
 from pliant.algebra.inertia import Inertia
 from pliant.algebra.rotations import SX, skew
 from pliant.dynamics import denoc
+from pliant.dynamics.bodies import TipMap
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.equations import solve_positive
 
@@ -34,13 +35,14 @@ from pliant.dynamics.equations import solve_positive
 class LinkBlock:
     """Blocks of a link with k amplitudes: `A` (6+k, 6+k of its predecessor), `P` (6+k, coordinates), `M` (6+k, 6+k).
 
-    `coordinates` are the indices in `q` of the columns of `P`.
+    `coordinates` are the indices in `q` of the columns of `P`, `before` the number of its predecessor.
     """
 
     A: SX
     P: SX
     M: SX
     coordinates: tuple[int, ...]
+    before: int | None
 
 
 @dataclass(frozen=True)
@@ -88,16 +90,18 @@ class Factors:
 def link_blocks(chain: Chain, q: SX) -> list[LinkBlock]:
     """A, P and M of every link."""
     blocks = []
-    tip_before = ca.SX.eye(6)
-    for link in chain.links:
-        tip = tip_columns(link, chain.body(link, q))
+    ports: dict[tuple[int | None, int], SX] = {(None, 0): ca.SX.eye(6)}
+    for i, link in enumerate(chain.links):
+        c = chain.body(link, q)
+        for number, port in enumerate(link.ports(c, ca.SX.zeros(c.shape))):
+            ports[i, number] = port_columns(port)
+        before = ports[link.parent, link.port]
         k = len(link.body_indices)
         joint = chain.joint(link, q)
         across = propagation(link.joint.rotation(joint).matrix, link.joint.position(joint))
-        A = ca.vertcat(ca.mtimes(across, tip_before), ca.SX.zeros(k, tip_before.shape[1]))
-        M = _link_inertia(link, chain.body(link, q), tip)
-        blocks.append(LinkBlock(A, _own_columns(link), M, _coordinates(link)))
-        tip_before = tip
+        A = ca.vertcat(ca.mtimes(across, before), ca.SX.zeros(k, before.shape[1]))
+        M = _link_inertia(link, c, ports[i, 0])
+        blocks.append(LinkBlock(A, _own_columns(link, joint), M, _coordinates(link), link.parent))
     return blocks
 
 
@@ -106,12 +110,11 @@ def propagation(R: SX, p: SX) -> SX:
     return ca.blockcat([[R.T, ca.SX.zeros(3, 3)], [-ca.mtimes(R.T, skew(p)), R.T]])
 
 
-def tip_columns(link: ChainLink, c: SX) -> SX:
-    """(6, 6+k) twist of the tip frame from the extended twist of the link."""
-    tip = link.body.tip(c, ca.SX.zeros(c.shape))
-    R = tip.R.matrix
-    own = ca.vertcat(ca.mtimes(R.T, tip.W), ca.mtimes(R.T, tip.J))
-    return ca.densify(ca.horzcat(propagation(R, tip.p), own))
+def port_columns(port: TipMap) -> SX:
+    """(6, 6+k) twist of a place on a link from the extended twist of the link."""
+    R = port.R.matrix
+    own = ca.vertcat(ca.mtimes(R.T, port.W), ca.mtimes(R.T, port.J))
+    return ca.densify(ca.horzcat(propagation(R, port.p), own))
 
 
 def complement(chain: Chain, q: SX) -> Complement:
@@ -119,9 +122,7 @@ def complement(chain: Chain, q: SX) -> Complement:
     blocks = link_blocks(chain, q)
     rows = []
     for i in range(len(blocks)):
-        row = [_carry(blocks, j, i) for j in range(i + 1)]
-        row += [ca.SX.zeros(blocks[i].M.shape[0], blocks[j].M.shape[0]) for j in range(i + 1, len(blocks))]
-        rows.append(ca.horzcat(*row))
+        rows.append(ca.horzcat(*(_carry(blocks, j, i) for j in range(len(blocks)))))
     order = tuple(index for block in blocks for index in block.coordinates)
     return Complement(
         ca.vertcat(*rows), ca.diagcat(*(block.P for block in blocks)), ca.diagcat(*(block.M for block in blocks)), order
@@ -131,17 +132,18 @@ def complement(chain: Chain, q: SX) -> Complement:
 def generalised_inertia(chain: Chain, q: SX) -> SX:
     """(n, n) I by composite inertias, (28) and (29).
 
-    M~_i = M_i + A_{i+1,i}^T M~_{i+1} A_{i+1,i} and i_ij = P_i^T M~_i A_ij P_j for i >= j.
+    M~_i = M_i + A_{i+1,i}^T M~_{i+1} A_{i+1,i} and i_ij = P_i^T M~_i A_ij P_j for i >= j; sums over all successors on a
+    tree.
     """
     blocks = link_blocks(chain, q)
     out = ca.SX.zeros(chain.n, chain.n)
-    composite = blocks[-1].M
+    composite = [block.M for block in blocks]
     for i in reversed(range(len(blocks))):
-        if i + 1 < len(blocks):
-            A = blocks[i + 1].A
-            composite = blocks[i].M + ca.mtimes([A.T, composite, A])
-        for j in range(i + 1):
-            value = ca.mtimes([blocks[i].P.T, composite, _carry(blocks, j, i), blocks[j].P])
+        A, before = blocks[i].A, blocks[i].before
+        if before is not None:
+            composite[before] = composite[before] + ca.mtimes([A.T, composite[i], A])
+        for j in inner_links(blocks, i):
+            value = ca.mtimes([blocks[i].P.T, composite[i], _carry(blocks, j, i), blocks[j].P])
             for a, row in enumerate(blocks[i].coordinates):
                 for b, column in enumerate(blocks[j].coordinates):
                     out[row, column] = out[column, row] = value[a, b]
@@ -157,11 +159,9 @@ def factors(chain: Chain, q: SX, rotor: SX | None = None) -> Factors:
     order = [index for block in blocks for index in block.coordinates]
     place = {index: k for k, index in enumerate(order)}
     U, D = ca.SX.eye(len(order)), ca.SX.zeros(len(order))
-    remaining = None
+    articulated = [block.M for block in blocks]
     for i in reversed(range(len(blocks))):
-        M_hat = blocks[i].M
-        if remaining is not None:
-            M_hat = M_hat + ca.mtimes([blocks[i + 1].A.T, remaining, blocks[i + 1].A])
+        M_hat = articulated[i]
         for a in reversed(range(len(blocks[i].coordinates))):
             index = blocks[i].coordinates[a]
             p = blocks[i].P[:, a]
@@ -170,8 +170,10 @@ def factors(chain: Chain, q: SX, rotor: SX | None = None) -> Factors:
             psi = psi_hat / m_hat
             M_hat = M_hat - ca.mtimes(psi_hat, psi.T)
             D[place[index]] = m_hat
-            _fill_column(blocks[: i + 1], a, psi, place, U)
-        remaining = M_hat
+            _fill_column(blocks, i, a, psi, place, U)
+        A, before = blocks[i].A, blocks[i].before
+        if before is not None:
+            articulated[before] = articulated[before] + ca.mtimes([A.T, M_hat, A])
     return Factors(U, D, tuple(order))
 
 
@@ -185,7 +187,7 @@ def velocity_terms(chain: Chain, q: SX, qd: SX) -> tuple[SX, SX]:
     td, gamma = [], []
     for motion, block in zip(denoc.outward_motion(chain, q, qd, None), blocks, strict=True):
         acceleration = ca.vertcat(motion.alpha, motion.a, ca.SX.zeros(motion.cd.shape))
-        wrench = ca.vertcat(*denoc.link_wrench(motion, ca.SX.zeros(3), ca.SX.zeros(3)))
+        wrench = ca.vertcat(*denoc.link_wrench(motion, {}))
         td.append(acceleration)
         gamma.append(wrench - ca.mtimes(block.M, acceleration))
     return ca.vertcat(*td), ca.vertcat(*gamma)
@@ -201,36 +203,45 @@ def nonrecursive_forward_dynamics(chain: Chain, q: SX, qd: SX, force: SX, rotor:
 
 
 def _carry(blocks: list[LinkBlock], j: int, i: int) -> SX:
-    """A_ij = A_{i,i-1} ... A_{j+1,j}, the identity for i = j: (6)."""
+    """A_ij = A_{i,i-1} ... A_{j+1,j}, the identity for i = j: (6); zero where j does not carry i."""
+    path = inner_links(blocks, i)
+    if j not in path:
+        return ca.SX.zeros(blocks[i].M.shape[0], blocks[j].M.shape[0])
     out = ca.SX.eye(blocks[j].M.shape[0])
-    for block in blocks[j + 1 : i + 1]:
-        out = ca.mtimes(block.A, out)
+    for k in reversed(path[: path.index(j)]):
+        out = ca.mtimes(blocks[k].A, out)
     return out
 
 
-def _fill_column(inner: list[LinkBlock], a: int, psi: SX, place: dict[int, int], U: SX) -> None:
-    """u_ij of every coordinate before column `a` of the last link: psi carried to the base."""
-    last = len(inner) - 1
-    column = place[inner[last].coordinates[a]]
-    for i in range(last, -1, -1):
-        block = inner[i]
+def inner_links(blocks: list[LinkBlock], i: int) -> list[int]:
+    """Numbers of link i and of all that carry it, inwards."""
+    path, k = [i], blocks[i].before
+    while k is not None:
+        path.append(k)
+        k = blocks[k].before
+    return path
+
+
+def _fill_column(blocks: list[LinkBlock], last: int, a: int, psi: SX, place: dict[int, int], U: SX) -> None:
+    """u_ij of every coordinate before column `a` of link `last`: psi carried to the base."""
+    column = place[blocks[last].coordinates[a]]
+    for i in inner_links(blocks, last):
+        block = blocks[i]
         for b, index in enumerate(block.coordinates[:a] if i == last else block.coordinates):
             U[place[index], column] = ca.dot(block.P[:, b], psi)
         psi = ca.mtimes(block.A.T, psi)
 
 
 def _coordinates(link: ChainLink) -> tuple[int, ...]:
-    joint = () if link.joint_index is None else (link.joint_index,)
-    return (*joint, *link.body_indices)
+    return (*link.joint_indices, *link.body_indices)
 
 
-def _own_columns(link: ChainLink) -> SX:
+def _own_columns(link: ChainLink, q: SX) -> SX:
     """(6+k, own coordinates) P_i: p_i of the joint, unit columns for the amplitudes."""
     k = len(link.body_indices)
     body = ca.vertcat(ca.SX.zeros(6, k), ca.SX.eye(k))
-    if link.joint_index is None:
-        return ca.densify(body)
-    return ca.densify(ca.horzcat(ca.vertcat(*link.joint.screw(), ca.SX.zeros(k)), body))
+    screws = (ca.vertcat(turn, slide, ca.SX.zeros(k)) for turn, slide in link.joint.columns(q))
+    return ca.densify(ca.horzcat(*screws, body))
 
 
 def _link_inertia(link: ChainLink, c: SX, tip: SX) -> SX:

@@ -25,6 +25,7 @@ from pliant.algebra.dual_groups import G1, G2
 from pliant.algebra.rotations import SX, AxisRotation, Identity, Rotation
 from pliant.dynamics.bodies import Body, LinearBeam
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.joints import vector
 from pliant.errors import UnsupportedModel
 
 
@@ -109,28 +110,48 @@ class LinkFrames:
 def walk(chain: Chain, q: SX) -> Iterator[LinkFrames]:
     """Projecting matrices of every link, base to tip: (88), (89), (93), (94)."""
     exact = chain.rotation == "exact"
-    P, indices, elastic = Screws(columns([], 3), columns([], 3)), (), ()  # type: Screws, tuple[int, ...], tuple[bool, ...]
-    for link in chain.links:
+    at = {(None, 0): PlacedScrews((), (), Screws(columns([], 3), columns([], 3)))}  # type: dict[tuple[int | None, int], PlacedScrews]
+    for i, link in enumerate(chain.links):
+        before = at[link.parent, link.port]
+        P, indices, elastic = before.P, before.indices, before.elastic
         joint = chain.joint(link, q)
-        P = P.referred(Dual.of(link.joint.position(joint)))
-        P = P.turned(link.joint.origin_rotation).turned(link.joint.turn(joint))
-        if link.joint_index is not None:
-            P = P.followed_by(joint_screw(link))
-            indices, elastic = (*indices, link.joint_index), (*elastic, False)
+        P = P.referred(Dual.of(link.joint.position(joint))).turned(link.joint.origin_rotation)
+        for R in link.joint.turns(joint):
+            P = P.turned(R)
+        if link.joint_indices:
+            P = P.followed_by(joint_screw(link, joint))
+            indices, elastic = (*indices, *link.joint_indices), (*elastic, *(False for _ in link.joint_indices))
         root = PlacedScrews(indices, elastic, P)
-        end, shape = tip_shape(link.body, chain.body(link, q))
-        P = P.referred(shape.p)
-        if link.flexible:
-            P = P.followed_by(shape.screws(exact)).bent(shape.theta)
-            indices, elastic = (*indices, *link.body_indices), (*elastic, *(True for _ in link.body_indices))
-        P = P.turned(end)
-        yield LinkFrames(link, root, PlacedScrews(indices, elastic, P))
+        for number, (end, shape) in enumerate(port_shapes(link, chain.body(link, q))):
+            at[i, number] = _carried(root, link, end, shape, exact)
+        yield LinkFrames(link, root, at[i, 0])
 
 
-def joint_screw(link: ChainLink) -> Screws:
-    """L-hat of (58), (115): a line through the joint, or for a prismatic joint the direction N."""
-    turn, slide = link.joint.screw()
-    return Screws(Dual.of(ca.sparsify(turn)), Dual.of(ca.sparsify(slide)))
+def _carried(root: PlacedScrews, link: ChainLink, end: Rotation, shape: Shape, exact: bool) -> PlacedScrews:
+    """The frame of a port, beyond the amplitudes of its link."""
+    P, indices, elastic = root.P.referred(shape.p), root.indices, root.elastic
+    if link.flexible:
+        P = P.followed_by(shape.screws(exact)).bent(shape.theta)
+        indices, elastic = (*indices, *link.body_indices), (*elastic, *(True for _ in link.body_indices))
+    return PlacedScrews(indices, elastic, P.turned(end))
+
+
+def joint_screw(link: ChainLink, q: SX) -> Screws:
+    """L-hat of (58), (115): a line through the joint, or for a prismatic joint the direction N; as many as it has
+    axes."""
+    turn, slide = (ca.sparsify(ca.horzcat(*parts)) for parts in zip(*link.joint.columns(q)))
+    return Screws(Dual.of(turn), Dual.of(slide))
+
+
+def port_shapes(link: ChainLink, c: SX) -> list[tuple[Rotation, Shape]]:
+    """Fixed rotation of every port, and what the amplitudes do there."""
+    found = [tip_shape(link.body, c)]
+    for place in link.places:
+        if place.eta is None:
+            found.append((place.end, Shape(ca.SX(3, 1), Dual.of(ca.SX(3, 1)), ca.SX(3, c.shape[0]), ca.SX(3, c.shape[0]))))
+        else:
+            found.append((place.end, station_shape(link.body, c, place.eta)))
+    return found
 
 
 def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
@@ -185,24 +206,25 @@ def bracket(t: Screws, s: Screws) -> Screws:
 
 def poses(chain: Chain, q: SX) -> Iterator[tuple[G2, G2]]:
     """Dual homogeneous transformations T-hat_i^0 and T-hat_i'^0 of every link frame, (49), (50)."""
-    pose = G2(G1(ca.SX.eye(3), ca.SX.zeros(3)), Dual.of(ca.SX.zeros(3)))
-    for link in chain.links:
+    at: dict[tuple[int | None, int], G2] = {(None, 0): G2(G1(ca.SX.eye(3), ca.SX.zeros(3)), Dual.of(ca.SX.zeros(3)))}
+    for i, link in enumerate(chain.links):
         joint = chain.joint(link, q)
-        pose = pose @ _rigid(link.joint.rotation(joint), link.joint.position(joint))
-        end, shape = tip_shape(link.body, chain.body(link, q))
-        tip = pose @ G2(G1(ca.SX.eye(3), shape.theta), shape.p) @ _rigid(end, ca.SX.zeros(3))
-        yield pose, tip
-        pose = tip
+        pose = at[link.parent, link.port] @ _rigid(link.joint.rotation(joint), link.joint.position(joint))
+        for number, (end, shape) in enumerate(port_shapes(link, chain.body(link, q))):
+            at[i, number] = pose @ G2(G1(ca.SX.eye(3), shape.theta), shape.p) @ _rigid(end, ca.SX.zeros(3))
+        yield pose, at[i, 0]
 
 
 def base_vector(chain: Chain, q: SX, x: SX) -> Iterator[tuple[Dual, Dual]]:
     """A constant vector of the base in the axes of each link's two frames: bar-R_0^i of (123)."""
-    v = Dual.of(x)
-    for link in chain.links:
-        v = unapply(link.joint.turn(chain.joint(link, q)), unapply(link.joint.origin_rotation, v))
-        end, shape = tip_shape(link.body, chain.body(link, q))
-        root, v = v, unapply(end, _bent(shape.theta, v))
-        yield root, v
+    at = {(None, 0): Dual.of(x)}  # type: dict[tuple[int | None, int], Dual]
+    for i, link in enumerate(chain.links):
+        root = unapply(link.joint.origin_rotation, at[link.parent, link.port])
+        for R in link.joint.turns(chain.joint(link, q)):
+            root = unapply(R, root)
+        for number, (end, shape) in enumerate(port_shapes(link, chain.body(link, q))):
+            at[i, number] = unapply(end, _bent(shape.theta, root))
+        yield root, at[i, 0]
 
 
 def accelerations(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Dual, Dual, Dual]]:
@@ -211,29 +233,40 @@ def accelerations(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Dual, Dual, Dua
     The recursive form of (dP-hat/dt) u of (96), with gravity as an acceleration -g of the base, which may move besides.
     """
     base = chain.base
-    omega, alpha, a = (Dual.of(ca.sparsify(x)) for x in (base.omega, base.alpha, base.a - chain.gravity))
-    for link in chain.links:
-        omega, alpha, a = _across_joint(link, chain.joint(link, q), chain.joint(link, qd), omega, alpha, a)
+    still = tuple(Dual.of(ca.sparsify(x)) for x in (base.omega, base.alpha, base.a - chain.gravity))
+    at = {(None, 0): still}  # type: dict[tuple[int | None, int], tuple[Dual, ...]]
+    for i, link in enumerate(chain.links):
+        before = at[link.parent, link.port]
+        omega, alpha, a = _across_joint(link, chain.joint(link, q), chain.joint(link, qd), *before)
         yield omega, alpha, a
-        end, shape = tip_shape(link.body, chain.body(link, q))
-        cd = chain.body(link, qd)
-        turning, moving = Dual.first_order(ca.mtimes(shape.turn, cd)), Dual.first_order(ca.mtimes(shape.shift, cd))
-        a = a + _field(omega, alpha, shape.p) + cross(omega, moving + moving)
-        alpha, omega = alpha + cross(omega, turning), omega + turning
-        omega, alpha, a = (unapply(end, _bent(shape.theta, x)) for x in (omega, alpha, a))
+        for number, (end, shape) in enumerate(port_shapes(link, chain.body(link, q))):
+            at[i, number] = _across_body(shape, end, chain.body(link, qd), omega, alpha, a)
         if link.load is not None:
+            omega, alpha, a = at[i, 0]
             yield omega, alpha, a
+
+
+def _across_body(shape: Shape, end: Rotation, cd: SX, omega: Dual, alpha: Dual, a: Dual) -> tuple[Dual, ...]:
+    """From the link frame to one of its ports."""
+    turning, moving = Dual.first_order(ca.mtimes(shape.turn, cd)), Dual.first_order(ca.mtimes(shape.shift, cd))
+    a = a + _field(omega, alpha, shape.p) + cross(omega, moving + moving)
+    alpha, omega = alpha + cross(omega, turning), omega + turning
+    return tuple(unapply(end, _bent(shape.theta, x)) for x in (omega, alpha, a))
 
 
 def _across_joint(link: ChainLink, q: SX, qd: SX, omega: Dual, alpha: Dual, a: Dual) -> tuple[Dual, Dual, Dual]:
     """From the predecessor's tip frame to the link frame, without the joint's own acceleration."""
-    a = a + _field(omega, alpha, Dual.of(link.joint.position(q)))
-    for R in (link.joint.origin_rotation, link.joint.turn(q)):
-        omega, alpha, a = unapply(R, omega), unapply(R, alpha), unapply(R, a)
-    motion = ca.sparsify(link.joint.a) * qd
-    if link.joint.turns:
-        return omega + motion, alpha + cross(omega, motion), a
-    return omega, alpha, a + cross(omega, 2 * motion) if link.joint.kind == "prismatic" else a
+    joint = link.joint
+    a = a + _field(omega, alpha, Dual.of(joint.position(q)))
+    omega, alpha, a = (unapply(joint.origin_rotation, x) for x in (omega, alpha, a))
+    first = len(joint.slides)
+    for k, axis in enumerate(joint.slides):
+        a = a + cross(omega, 2 * (ca.sparsify(vector(axis)) * qd[k]))
+    for k, (axis, R) in enumerate(zip(joint.turning, joint.turns(q))):
+        omega, alpha, a = (unapply(R, x) for x in (omega, alpha, a))
+        motion = ca.sparsify(vector(axis)) * qd[first + k]
+        omega, alpha = omega + motion, alpha + cross(omega, motion)
+    return omega, alpha, a
 
 
 def _field(omega: Dual, alpha: Dual, p: Dual) -> Dual:

@@ -42,7 +42,7 @@ with the cube (lagrange, one link: 3 s for 40 amplitudes, 19 s for 80)."""
 def features(chain: Chain) -> frozenset[str]:
     """What a chain asks of a formulation beyond rigid and linearly flexible links."""
     found = set()
-    if any(link.drive is not None for link in chain.links):
+    if chain.driven:
         found.add("flexible joints")
     if not chain.base.at_rest:
         found.add("a moving base")
@@ -98,10 +98,9 @@ class Equations:
             qdd = self._by_matrix(q, qd, force, held)
         else:
             qdd = ca.SX(self.formulation.forward(chain, q, qd, force, rotor, held))
-        for link in chain.links:
-            if link.drive is not None:
-                index = link.drive.index
-                qdd[index] = held.get(index, force[index] / rotor[index])
+        for shaft in chain.driven:
+            index = shaft.actuated
+            qdd[index] = held.get(index, force[index] / rotor[index])
         return qdd
 
     def _by_matrix(self, q: SX, qd: SX, force: SX, held: Mapping[int, SX]) -> SX:

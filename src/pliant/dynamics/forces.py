@@ -16,8 +16,9 @@ def strain_energy(chain: Chain, q: SX) -> SX:
     V = ca.SX(0)
     for link in chain.links:
         V += link.body.strain_energy(chain.body(link, q))
-        if link.drive is not None:
-            V += link.drive.stiffness * (q[link.drive.index] - q[link.shaft]) ** 2 / 2
+        for shaft in link.shafts:
+            if shaft.drive is not None:
+                V += shaft.drive.stiffness * (q[shaft.actuated] - q[shaft.index]) ** 2 / 2
     return V
 
 
@@ -27,29 +28,27 @@ def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     In a run, friction has states (k,), one for each of `chain.bristled`; without them it is smooth.
     """
     out = ca.SX.zeros(chain.n)
-    numbers = {link.name: k for k, link in enumerate(chain.bristled)} if bristles is not None else {}
+    numbers = {shaft.name: k for k, shaft in enumerate(chain.bristled)} if bristles is not None else {}
     for link in chain.links:
         if link.body_indices:
             out[list(link.body_indices)] += link.body.dissipation(chain.body(link, q), chain.body(link, qd))
-        if link.actuated is None:
-            continue
-        shaft = link.joint_index if link.joint_index is not None else link.body_indices[0]
-        rate = qd[shaft]
-        if bristles is not None and link.name in numbers:
-            friction = link.coulomb.force(rate, bristles[numbers[link.name]])
-        else:
-            friction = link.coulomb.level * ca.tanh(rate / link.coulomb.width)
-        out[shaft] += link.viscous * rate + friction
-        if link.drive is not None:
-            torque = link.drive.damping * (qd[link.drive.index] - rate)
-            out[link.drive.index] += torque
-            out[shaft] -= torque
+        for shaft in link.shafts:
+            rate = qd[shaft.index]
+            if bristles is not None and shaft.name in numbers:
+                friction = shaft.coulomb.force(rate, bristles[numbers[shaft.name]])
+            else:
+                friction = shaft.coulomb.level * ca.tanh(rate / shaft.coulomb.width)
+            out[shaft.index] += shaft.viscous * rate + friction
+            if shaft.drive is not None:
+                torque = shaft.drive.damping * (qd[shaft.actuated] - rate)
+                out[shaft.actuated] += torque
+                out[shaft.index] -= torque
     return out
 
 
 def bristle_rates(chain: Chain, qd: SX, bristles: SX) -> SX:
     """(k,) rates of the states of friction."""
-    rates = [link.coulomb.rate(qd[link.shaft], bristles[k]) for k, link in enumerate(chain.bristled)]
+    rates = [shaft.coulomb.rate(qd[shaft.index], bristles[k]) for k, shaft in enumerate(chain.bristled)]
     return ca.vertcat(ca.SX(0, 1), *rates)
 
 
@@ -64,9 +63,6 @@ def rotors(chain: Chain) -> SX:
     """(n,) diagonal that reflected rotor inertias add to the inertia matrix, on joints of stiff drives and on
     motors."""
     out = ca.SX.zeros(chain.n)
-    for link in chain.links:
-        if link.drive is not None:
-            out[link.drive.index] += link.drive.rotor
-        elif link.actuated is not None:
-            out[link.actuated] += link.rotor
+    for shaft in chain.shafts:
+        out[shaft.actuated] += shaft.rotor if shaft.drive is None else shaft.drive.rotor
     return out

@@ -15,13 +15,12 @@ the paper is described in `gibbs_appell_links`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics.chain import Chain
+from pliant.dynamics.chain import BaseMotion, Chain
 from pliant.dynamics.gibbs_appell_inertia import inertia_matrix
 from pliant.dynamics.gibbs_appell_links import GibbsAppellLink, links_of
 
@@ -36,8 +35,15 @@ class LinkMotion:
 
 
 def mass_matrix(chain: Chain, q: SX) -> SX:
-    """(n, n) inertia matrix I(Theta) of the links, Steps 1 and 7-10."""
-    return inertia_matrix(links_of(chain, q, ca.SX(chain.n, 1)), chain.n)
+    """(n, n) inertia matrix I(Theta) of the links: Steps 1 and 7-10 for the chains of the paper; on a tree, and with
+    joints of several angles, column by column as second derivatives of the Gibbs function."""
+    still = ca.SX(chain.n, 1)
+    links = links_of(chain, q, still)
+    if all(link.carriage == (i - 1, 0) and len(link.joints) < 2 for i, link in enumerate(links) if i):
+        return inertia_matrix(links, chain.n)
+    weightless = replace(chain, gravity=ca.SX.zeros(3), base=BaseMotion())
+    columns = [gibbs_derivatives(weightless, links, still, e) for e in ca.horzsplit(ca.SX.eye(chain.n))]
+    return ca.horzcat(*columns)
 
 
 def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
@@ -54,16 +60,16 @@ def gibbs_derivatives(chain: Chain, links: list[GibbsAppellLink], qd: SX, qdd: S
     """(n,) derivatives of the Gibbs function by second derivatives, Steps 2-6; zero `qdd` leaves -Re of the links."""
     motions = outward_motion(chain, links, qd, qdd)
     S, T = _link_forces(links, motions, qdd)
-    phi, chi = _inward_forces(links, S, T)
+    phi, chi, about = _inward_forces(links, S, T)
     Q = [_modal_forces(link, motion, qdd) for link, motion in zip(links, motions, strict=True)]
     out = ca.SX.zeros(chain.n)
     for j, link in enumerate(links):  # Step 6
-        if link.joint is not None:
-            out[link.joint] = ca.dot(link.z, chi[j])  # (98)
+        for index, z in link.joints:
+            out[index] = ca.dot(z, chi[j])  # (98)
         if link.indices:
-            beyond = ca.mtimes(link.r_modes.T, phi[j])
-            if j + 1 < len(links):
-                beyond += ca.mtimes(link.theta_modes.T, links[j + 1].R.apply(chi[j + 1]))
+            beyond = ca.SX.zeros(len(link.indices))
+            for place, origin in enumerate(link.next):
+                beyond += ca.mtimes(origin.r_modes.T, phi[j][place]) + ca.mtimes(origin.theta_modes.T, about[j][place])
             out[list(link.indices)] = beyond - Q[j]  # (103)
     return out
 
@@ -75,18 +81,19 @@ def outward_motion(chain: Chain, links: list[GibbsAppellLink], qd: SX, qdd: SX) 
     """
     base = chain.base
     motions = [LinkMotion(base.omega, base.alpha, base.a - chain.gravity)]
-    for before, link in pairwise(links):
-        omega, omegad, rdd = motions[-1].omega, motions[-1].omegad, motions[-1].rdd
-        deltadd = before.second(qdd)
+    for link in links[1:]:
+        carrier, place = link.carriage
+        before = links[carrier].next[place]
+        omega, omegad, rdd = motions[carrier].omega, motions[carrier].omegad, motions[carrier].rdd
+        deltadd = links[carrier].second(qdd)
         thetadd = ca.mtimes(before.theta_modes, deltadd) + before.theta_beta  # (66)
         rdd = rdd + ca.mtimes(before.r_modes, deltadd) + before.r_beta + 2 * ca.cross(omega, before.rd)
         rdd = rdd + ca.cross(omegad, before.r) + ca.cross(omega, ca.cross(omega, before.r))  # (59)
-        turning = link.R.unapply(omega + before.thetad)
-        omegad = link.R.unapply(omegad + thetadd + ca.cross(omega, before.thetad))  # (65)
-        omega = turning
-        if link.joint is not None:
-            omega = turning + link.z * qd[link.joint]  # (63)
-            omegad = omegad + ca.cross(turning, link.z) * qd[link.joint] + link.z * qdd[link.joint]
+        turning = omega = link.R.unapply(omega + before.thetad)
+        omegad = link.R.unapply(omegad + thetadd + ca.cross(motions[carrier].omega, before.thetad)) + link.drift  # (65)
+        for index, z in link.joints:
+            omega = omega + z * qd[index]  # (63)
+            omegad = omegad + ca.cross(turning, z) * qd[index] + z * qdd[index]
         motions.append(LinkMotion(omega, omegad, link.R.unapply(rdd)))
     return motions
 
@@ -104,15 +111,19 @@ def _link_forces(links: list[GibbsAppellLink], motions: list[LinkMotion], qdd: S
     return S, T
 
 
-def _inward_forces(links: list[GibbsAppellLink], S: list[SX], T: list[SX]) -> tuple[list[SX], list[SX]]:
-    """Step 4: phi_j (100), the force of all beyond j, and chi_j (99), the moment about O_j of link j and beyond."""
-    n = len(links) - 1
-    phi, chi = [ca.SX(3, 1)] * (n + 1), [T[n]] * (n + 1)
-    for j in reversed(range(n)):
-        R = links[j + 1].R
-        phi[j] = R.apply(S[j + 1] + phi[j + 1])
-        chi[j] = T[j] + ca.cross(links[j].r, phi[j]) + R.apply(chi[j + 1])
-    return phi, chi
+def _inward_forces(
+    links: list[GibbsAppellLink], S: list[SX], T: list[SX]
+) -> tuple[list[list[SX]], list[SX], list[list[SX]]]:
+    """Step 4: phi_j (100), the force of all beyond each next origin of j; chi_j (99), the moment about O_j of link j and
+    beyond; and the moment about each next origin of all beyond it, in the axes of j."""
+    phi, about = ([[ca.SX(3, 1) for _ in link.next] for link in links] for _ in range(2))
+    chi = list(T)
+    for i in reversed(range(1, len(links))):
+        j, place = links[i].carriage
+        phi[j][place] = links[i].R.apply(sum(phi[i], S[i]))
+        about[j][place] = links[i].R.apply(chi[i])
+        chi[j] = chi[j] + ca.cross(links[j].next[place].r, phi[j][place]) + about[j][place]
+    return phi, chi, about
 
 
 def _modal_forces(link: GibbsAppellLink, motion: LinkMotion, qdd: SX) -> SX:

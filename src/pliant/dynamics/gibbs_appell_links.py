@@ -19,7 +19,8 @@ Beyond the paper, in its own quantities:
 * A map that is not linear (a load on a turning tip, stiffening, sliding) accelerates at zero second derivatives; the
   integrals of that acceleration are `S_beta`, `T_beta`, `Q_beta` and join S (96), T (97) and Q (102).
 * The origin of the next frame may stand off the tip by E d: r_kt is taken there, r_kt(l) + theta_kt x E d.
-* A prismatic joint is a shape of the link before it: theta = 0, r = E A z, no mass of its own. The base is link 0.
+* A joint that slides is a shape of the link before it: theta = 0, r = E A z, no mass of its own. The base is link 0.
+* On a tree a link has several next origins, each with its own r, r_kt, theta_kt; phi and chi become sums over them.
 * The tip turns by W deltad, not by thetad, so that rotations need not be small; both agree where one axis turns.
 * Rotary inertia of the sections adds `spin` to alpha, and -(spin deltad)~/2 to B_8 so that T gains omega x spin deltad.
 """
@@ -59,35 +60,65 @@ class Integrals:
 
 
 @dataclass(frozen=True)
-class GibbsAppellLink:
-    """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joint` the index of its angle, `indices` of its deflection variables.
+class NextOrigin:
+    """Where link i carries another one, in the axes of link i.
 
-    `r` runs from O_i to O_{i+1} (60), `r_modes` and `theta_modes` (3, m) are r_kt and theta_kt there, `rate` the rates
-    of the deflection variables; `r_beta`, `theta_beta` are relative accelerations of the next frame at zero second
-    derivatives.
+    `r` runs from O_i to O_{i+1} (60), `r_modes` and `theta_modes` (3, m) are r_kt and theta_kt there, `rd` and `thetad`
+    linear and angular velocity of the frame there in link i, (61) and (64); `r_beta`, `theta_beta` are its relative
+    accelerations at zero second derivatives. The last link of a branch has one at its tip, which carries nothing.
     """
 
-    joint: int | None
-    z: SX
-    R: Rotation
-    indices: tuple[int, ...]
-    rate: SX
     r: SX
     r_modes: SX
     theta_modes: SX
+    rd: SX
+    thetad: SX
     r_beta: SX
     theta_beta: SX
+
+
+@dataclass(frozen=True)
+class GibbsAppellLink:
+    """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joints` the indices and axes of its angles, `indices` of its deflection
+    variables.
+
+    `carriage` is the link that carries it, and which of its next origins: (0, 0) is the base's first. `rate` are the
+    rates of the deflection variables, `drift` the angular acceleration that the rates of several angles give alone.
+    """
+
+    carriage: tuple[int, int]
+    joints: tuple[tuple[int, SX], ...]
+    drift: SX
+    R: Rotation
+    indices: tuple[int, ...]
+    rate: SX
+    next: tuple[NextOrigin, ...]
     integrals: Integrals
 
     @property
-    def rd(self) -> SX:
-        """Velocity of the next origin in this link's frame, (61)."""
-        return ca.mtimes(self.r_modes, self.rate)
+    def joint(self) -> int | None:
+        """Index of its only angle."""
+        return self.joints[0][0] if self.joints else None
 
     @property
-    def thetad(self) -> SX:
-        """Angular velocity of the distal frame in this link's frame, (64)."""
-        return ca.mtimes(self.theta_modes, self.rate)
+    def z(self) -> SX:
+        """Axis of its only angle."""
+        return self.joints[0][1]
+
+    @property
+    def r(self) -> SX:
+        """Of its only next origin."""
+        return self.next[0].r
+
+    @property
+    def r_modes(self) -> SX:
+        """Of its only next origin."""
+        return self.next[0].r_modes
+
+    @property
+    def theta_modes(self) -> SX:
+        """Of its only next origin."""
+        return self.next[0].theta_modes
 
     def second(self, qdd: SX) -> SX:
         """(m,) second derivatives of the deflection variables."""
@@ -96,40 +127,76 @@ class GibbsAppellLink:
 
 def links_of(chain: Chain, q: SX, qd: SX) -> list[GibbsAppellLink]:
     """Links 0 (the base) to n, so that an index is the paper's."""
-    R: Rotation = Identity()
-    links = []
-    for link, following in zip((None, *chain.links), (*chain.links, None), strict=True):
-        links.append(_link(chain, link, following, R, q, qd))
-        if following is not None:
-            E = _tip(chain, link, q, qd).R
-            angle = chain.joint(following, q)
-            R = compose(compose(E, following.joint.origin_rotation), following.joint.turn(angle))  # Step 1
+    carried: list[list[ChainLink]] = [[] for _ in range(len(chain.links) + 1)]
+    carriages = []
+    for link in chain.links:
+        carrier = 0 if link.parent is None else link.parent + 1
+        carriages.append((carrier, len(carried[carrier])))
+        carried[carrier].append(link)
+    ports = [_ports(chain, link, q, qd) for link in (None, *chain.links)]
+    links = [_link(chain, None, carried[0], ports[0], (0, 0), Identity(), q, qd)]
+    for number, (link, carriage) in enumerate(zip(chain.links, carriages), 1):
+        E = ports[carriage[0]][link.port].R
+        R = compose(compose(E, link.joint.origin_rotation), link.joint.turn(chain.joint(link, q)))  # Step 1
+        links.append(_link(chain, link, carried[number], ports[number], carriage, R, q, qd))
     return links
 
 
 def _link(
-    chain: Chain, link: ChainLink | None, following: ChainLink | None, R: Rotation, q: SX, qd: SX
-) -> GibbsAppellLink:
-    tip = _tip(chain, link, q, qd)
+    chain: Chain, link: ChainLink | None, carried: list[ChainLink], ports: list[TipMap], carriage: tuple[int, int],
+    R: Rotation, q: SX, qd: SX,
+) -> GibbsAppellLink:  # fmt: skip
     cd = chain.body(link, qd) if link is not None else ca.SX(0, 1)
-    body = _moments(chain, link, tip, q, qd)
-    offset = tip.R.apply(following.joint.position(chain.joint(following, q))) if following is not None else ca.SX(3, 1)
-    w, Omega = ca.mtimes(tip.W, cd), _rotation_rate(tip, cd)
-    r_modes = tip.J - ca.mtimes(skew(offset), tip.W)
-    r_beta = tip.v_beta + ca.mtimes(Omega, offset)
-    indices, theta_modes, rate = (link.body_indices if link is not None else ()), tip.W, cd
-    slide = _slide(following, tip)
-    if following is not None and following.joint_index is not None and slide is not None:
-        sliding = chain.joint(following, qd)
-        r_beta = r_beta + 2 * ca.cross(w, slide * sliding)
-        indices, rate = (*indices, following.joint_index), ca.vertcat(cd, sliding)
-        r_modes, theta_modes = ca.horzcat(r_modes, slide), ca.horzcat(theta_modes, ca.SX(3, 1))
-        body = _with_massless_shape(body)
-    return GibbsAppellLink(
-        joint=link.joint_index if link is not None and link.joint.turns else None,
-        z=link.joint.a if link is not None else ca.SX(3, 1),
-        R=R, indices=indices, rate=rate, r=tip.p + offset, r_modes=r_modes, theta_modes=theta_modes,
-        r_beta=r_beta, theta_beta=tip.w_beta, integrals=_integrals(body, rate),
+    body = _moments(chain, link, ports[0], q, qd)
+    indices, rate = link.body_indices if link is not None else (), cd
+    slides = [_slides(following, ports[following.port]) for following in carried]
+    for following, own in zip(carried, slides):
+        for k in range(len(own)):
+            indices = (*indices, following.joint_indices[k])
+            rate = ca.vertcat(rate, chain.joint(following, qd)[k])
+            body = _with_massless_shape(body)
+    found, done = [], cd.shape[0]
+    for following, own in zip(carried, slides):
+        found.append(_next(chain, following, ports[following.port], own, done, cd, rate, q))
+        done += len(own)
+    if not carried:
+        found.append(_at(ports[0], ca.SX(3, 1), [], done, cd, rate))
+    joints, drift = _angles(chain, link, q, qd)
+    return GibbsAppellLink(carriage, joints, drift, R, indices, rate, tuple(found), _integrals(body, rate))
+
+
+def _angles(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> tuple[tuple[tuple[int, SX], ...], SX]:
+    """Indices and axes, in link axes, of the angles of a joint, and their drift."""
+    if link is None:
+        return (), ca.SX(3, 1)
+    angle, first = chain.joint(link, q), len(link.joint.slides)
+    columns = link.joint.columns(angle)[first:]
+    drift, _ = link.joint.drift(angle, chain.joint(link, qd))
+    return tuple((link.joint_indices[first + k], turn) for k, (turn, _) in enumerate(columns)), drift
+
+
+def _next(
+    chain: Chain, following: ChainLink, port: TipMap, slides: list[SX], done: int, cd: SX, rate: SX, q: SX
+) -> NextOrigin:
+    offset = port.R.apply(following.joint.position(chain.joint(following, q)))
+    return _at(port, offset, slides, done, cd, rate)
+
+
+def _at(port: TipMap, offset: SX, slides: list[SX], done: int, cd: SX, rate: SX) -> NextOrigin:
+    """The origin that stands off a port; `slides` are variables from number `done` on."""
+    w, Omega = ca.mtimes(port.W, cd), _rotation_rate(port, cd)
+    r_modes = port.J - ca.mtimes(skew(offset), port.W)
+    r_beta = port.v_beta + ca.mtimes(Omega, offset)
+    theta_modes = port.W
+    if slides:
+        r_beta = r_beta + sum(2 * ca.cross(w, slide * rate[done + k]) for k, slide in enumerate(slides))
+    others = rate.shape[0] - cd.shape[0]
+    if others:
+        before, behind = ca.SX(3, done - cd.shape[0]), ca.SX(3, rate.shape[0] - done - len(slides))
+        r_modes, theta_modes = ca.horzcat(r_modes, before, *slides, behind), ca.horzcat(theta_modes, ca.SX(3, others))
+    return NextOrigin(
+        port.p + offset, r_modes, theta_modes, ca.mtimes(r_modes, rate), ca.mtimes(theta_modes, rate), r_beta,
+        port.w_beta,
     )  # fmt: skip
 
 
@@ -152,18 +219,16 @@ def _integrals(body: Moments, rate: SX) -> Integrals:
     )  # fmt: skip
 
 
-def _tip(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> TipMap:
+def _ports(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> list[TipMap]:
     if link is None:
         none = ca.SX(3, 0)
-        return TipMap(Identity(), ca.SX(3, 1), none, none, ca.SX(3, 1), ca.SX(3, 1))
-    return link.body.tip(chain.body(link, q), chain.body(link, qd))
+        return [TipMap(Identity(), ca.SX(3, 1), none, none, ca.SX(3, 1), ca.SX(3, 1))]
+    return link.ports(chain.body(link, q), chain.body(link, qd))
 
 
-def _slide(following: ChainLink | None, tip: TipMap) -> SX | None:
-    """E A z of a prismatic joint beyond the link."""
-    if following is None or following.joint.kind != "prismatic":
-        return None
-    return tip.R.apply(following.joint.origin_rotation.apply(following.joint.a))
+def _slides(following: ChainLink, port: TipMap) -> list[SX]:
+    """E A z of every axis that the joint beyond a port slides along."""
+    return [port.R.apply(direction) for direction in following.joint.directions()]
 
 
 def _moments(chain: Chain, link: ChainLink | None, tip: TipMap, q: SX, qd: SX) -> Moments:

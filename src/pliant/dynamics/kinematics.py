@@ -3,13 +3,12 @@ axes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX, Identity, Rotation, axial, compose
-from pliant.dynamics.bodies import Moments, TipMap
+from pliant.dynamics.bodies import Moments
 from pliant.dynamics.chain import Chain, ChainLink
 
 
@@ -24,24 +23,25 @@ class Placement:
     p_tip: SX
 
 
-def placements(chain: Chain, q: SX) -> Iterator[Placement]:
-    """Walks out along the chain."""
-    R: Rotation = Identity()
-    p = ca.SX.zeros(3)
-    for link in chain.links:
+def placements(chain: Chain, q: SX) -> list[Placement]:
+    """Where the links are."""
+    found = []
+    at: dict[tuple[int | None, int], tuple[Rotation, SX]] = {(None, 0): (Identity(), ca.SX.zeros(3))}
+    for i, link in enumerate(chain.links):
+        R, p = at[link.parent, link.port]
         joint, c = chain.joint(link, q), chain.body(link, q)
         p = p + R.apply(link.joint.position(joint))
         R = compose(R, link.joint.rotation(joint))
-        tip = link.body.tip(c, ca.SX.zeros(c.shape))
-        p_tip = p + R.apply(tip.p)
-        R_tip = compose(R, tip.R)
-        yield Placement(link, R.matrix, p, R_tip.matrix, p_tip)
-        R, p = R_tip, p_tip
+        for number, port in enumerate(link.ports(c, ca.SX.zeros(c.shape))):
+            at[i, number] = compose(R, port.R), p + R.apply(port.p)
+        R_tip, p_tip = at[i, 0]
+        found.append(Placement(link, R.matrix, p, R_tip.matrix, p_tip))
+    return found
 
 
 def tip_pose(chain: Chain, q: SX) -> SX:
     """(4, 4) homogeneous pose of the distal frame of the last link."""
-    *_, last = placements(chain, q)
+    last = placements(chain, q)[-1]
     return ca.blockcat([[last.R_tip, last.p_tip], [ca.SX.zeros(1, 3), ca.SX.ones(1, 1)]])
 
 
@@ -51,7 +51,6 @@ class Twist:
 
     link: ChainLink
     moments: Moments
-    tip: TipMap
     cd: SX
     omega: SX
     v: SX
@@ -59,28 +58,29 @@ class Twist:
     v_tip: SX
 
 
-def twists(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> Iterator[Twist]:
-    """Walks out along the chain with velocities; `base` is the angular and linear velocity of the base, zero by
-    default."""
-    omega, v = base or (ca.SX.zeros(3), ca.SX.zeros(3))
-    for link in chain.links:
+def twists(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> list[Twist]:
+    """How the links move; `base` is the angular and linear velocity of the base, zero by default."""
+    found = []
+    at: dict[tuple[int | None, int], tuple[SX, SX]] = {(None, 0): base or (ca.SX.zeros(3), ca.SX.zeros(3))}
+    for i, link in enumerate(chain.links):
+        omega, v = at[link.parent, link.port]
         joint, rate = chain.joint(link, q), chain.joint(link, qd)
         c, cd = chain.body(link, q), chain.body(link, qd)
         R = link.joint.rotation(joint)
-        turn, slide = link.joint.screw()
-        v = R.unapply(v + ca.cross(omega, link.joint.position(joint))) + slide * rate
-        omega = R.unapply(omega) + turn * rate
-        tip = link.body.tip(c, cd)
-        omega_tip = tip.R.unapply(omega + ca.mtimes(tip.W, cd))
-        v_tip = tip.R.unapply(v + ca.cross(omega, tip.p) + ca.mtimes(tip.J, cd))
-        yield Twist(link, link.body.moments(c, cd), tip, cd, omega, v, omega_tip, v_tip)
-        omega, v = omega_tip, v_tip
+        v, omega = R.unapply(v + ca.cross(omega, link.joint.position(joint))), R.unapply(omega)
+        for k, (turn, slide) in enumerate(link.joint.columns(joint)):
+            omega, v = omega + turn * rate[k], v + slide * rate[k]
+        for number, port in enumerate(link.ports(c, cd)):
+            omega_port = port.R.unapply(omega + ca.mtimes(port.W, cd))
+            at[i, number] = omega_port, port.R.unapply(v + ca.cross(omega, port.p) + ca.mtimes(port.J, cd))
+        found.append(Twist(link, link.body.moments(c, cd), cd, omega, v, *at[i, 0]))
+    return found
 
 
 def jacobian(chain: Chain, q: SX) -> SX:
     """(6, n) geometric Jacobian [angular; linear] of the tip frame, in base axes."""
     qd = ca.SX.sym("qd", chain.n)
-    *_, last = twists(chain, q, qd)
+    last = twists(chain, q, qd)[-1]
     R = tip_pose(chain, q)[:3, :3]
     twist = ca.vertcat(ca.mtimes(R, last.omega_tip), ca.mtimes(R, last.v_tip))
     return ca.densify(ca.jacobian(twist, qd))

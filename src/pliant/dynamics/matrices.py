@@ -67,8 +67,7 @@ def elimination_order(chain: Chain) -> tuple[int, ...]:
 
 def partition(chain: Chain) -> tuple[list[int], list[int]]:
     """Indices of joints and motors, and of amplitudes."""
-    motors = {link.drive.index for link in chain.links if link.drive is not None}
-    r = [k for k in range(chain.n) if k < chain.n_joints or k in motors]
+    r = sorted({shaft.index for shaft in chain.shafts} | {shaft.actuated for shaft in chain.shafts})
     return r, [k for k in range(chain.n) if k not in r]
 
 

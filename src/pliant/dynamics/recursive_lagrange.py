@@ -32,7 +32,7 @@ import casadi as ca
 
 from pliant.algebra.inertia import symmetric
 from pliant.algebra.rotations import SX
-from pliant.dynamics.chain import Chain
+from pliant.dynamics.chain import Arrivals, Chain
 from pliant.dynamics.recursive_lagrange_transforms import (
     Transforms,
     modal_inertia,
@@ -50,61 +50,65 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
     A coordinate of link h has Y = F_h P_h^T or Y = H_f W_h^T + E_h K_h P_hf^T (see `composites`), and its coefficient
     in the equation of an inner coordinate j is tr(P_j Y) once Y has been carried to the frame of j.
     """
-    links = list(outward(chain, q, ca.SX.zeros(chain.n)))
+    links = outward(chain, q, ca.SX.zeros(chain.n))
     M = ca.SX.zeros(chain.n, chain.n)
-    for h, (K, F) in enumerate(composites(links)):
+    for h, (K, F) in enumerate(composites(chain, links)):
         t = links[h]
         for f, column in enumerate(t.link.body_indices):
-            Y_tip = ca.mtimes(K, t.P_body[f].T)
+            Y_ports = [(t.ports[port], ca.mtimes(inertia, t.ports[port].P[f].T)) for port, inertia in K.items()]
             for k, row in enumerate(t.link.body_indices[: f + 1]):
-                M[row, column] = M[column, row] = t.body.gram[k, f] + trace(t.P_body[k], Y_tip)
-            Y = ca.mtimes(modal_inertia(t.body, f), rotation(t.W).T) + ca.mtimes(t.E, Y_tip)
-            _fill_column(links[: h + 1], column, Y, M)
-        if t.link.joint_index is not None:
-            _fill_column(links[: h + 1], t.link.joint_index, ca.mtimes(F, t.P_joint.T), M)
+                value = t.body.gram[k, f] + sum(trace(port.P[k], Y) for port, Y in Y_ports)
+                M[row, column] = M[column, row] = value
+            Y = ca.mtimes(modal_inertia(t.body, f), rotation(t.W).T) + sum(ca.mtimes(port.E, Y) for port, Y in Y_ports)
+            _fill_column(links, h, column, Y, M)
+        for index, P in zip(t.link.joint_indices, t.P_joint, strict=True):
+            _fill_column(links, h, index, ca.mtimes(F, P.T), M)
     return M
 
 
-def composites(links: list[Transforms]) -> list[tuple[SX, SX]]:
-    """Pseudo-inertias K_h beyond the distal frame and F_h of all from link h outwards, by one recursion from the tip.
+def composites(chain: Chain, links: list[Transforms]) -> list[tuple[dict[int, SX], SX]]:
+    """Pseudo-inertias K_h beyond the ports and F_h of all from link h outwards, by one recursion from the tips.
 
-    F_h = G_h + E_h K_h E_h^T and K_h = G^_h + A_{h+1} F_{h+1} A_{h+1}^T, G^ being the load.
+    F_h = G_h + sum E_h K_h E_h^T and K_h = G^_h + sum A_{h+1} F_{h+1} A_{h+1}^T, G^ being the load at the distal frame.
     """
     found = []
-    K = ca.SX.zeros(4, 4)
-    for t in reversed(links):
+    beyond = Arrivals(chain, ca.SX.zeros(4, 4))
+    for h, t in reversed(list(enumerate(links))):
+        K = beyond.at(h)
         if t.link.load is not None:
-            K = K + pseudo_inertia(t.link.load)
-        F = symmetric(t.inertia + ca.mtimes([t.E, K, t.E.T]))
+            K[0] = K[0] + pseudo_inertia(t.link.load)
+        F = symmetric(t.inertia + sum(ca.mtimes([t.ports[port].E, X, t.ports[port].E.T]) for port, X in K.items()))
         found.append((K, F))
-        K = symmetric(ca.mtimes([t.A, F, t.A.T]))
+        beyond.add(h, symmetric(ca.mtimes([t.A, F, t.A.T])))
     return found[::-1]
 
 
 def inertial_forces(chain: Chain, q: SX, qd: SX) -> SX:
     """(n,) remainders of the equations: velocity terms and gravity."""
-    return _remainders(chain, list(outward(chain, q, qd)))
+    return _remainders(chain, outward(chain, q, qd))
 
 
 def inverse_dynamics(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
     """(n,) M qdd + h without forming M, the use for which Book wrote the recursion."""
-    return _remainders(chain, list(outward(chain, q, qd, qdd)))
+    return _remainders(chain, outward(chain, q, qd, qdd))
 
 
 def _remainders(chain: Chain, links: list[Transforms]) -> SX:
-    """Q_j = int h a^T of link j + E_j (G^_j W^dd_j^T + A_{j+1} Q_{j+1}), tip to base; tr(P_j Q_j) per coordinate."""
+    """Q_j = int h a^T of link j + sum E_j (G^_j W^dd_j^T + A_{j+1} Q_{j+1}), tips to base; tr(P_j Q_j) per
+    coordinate."""
     out = ca.SX.zeros(chain.n)
-    Q = ca.SX.zeros(4, 3)
-    for t in reversed(links):
+    beyond = Arrivals(chain, ca.SX.zeros(4, 3))
+    for j, t in reversed(list(enumerate(links))):
+        Q_ports = beyond.at(j)
         if t.link.load is not None:
-            Q = Q + ca.mtimes(pseudo_inertia(t.link.load), top(t.Wdd_tip).T)
+            Q_ports[0] = Q_ports[0] + ca.mtimes(pseudo_inertia(t.link.load), top(t.ports[0].Wdd).T)
         own = _own_modal_forces(t)
         for f, row in enumerate(t.link.body_indices):
-            out[row] = own[f] + trace(t.P_body[f], Q)
-        Q = _own_moment(t) + ca.mtimes(t.E, Q)
-        if t.link.joint_index is not None:
-            out[t.link.joint_index] = trace(t.P_joint, Q)
-        Q = ca.mtimes(t.A, Q)
+            out[row] = own[f] + sum(trace(t.ports[port].P[f], Q) for port, Q in Q_ports.items())
+        Q = _own_moment(t) + sum(ca.mtimes(t.ports[port].E, Q) for port, Q in Q_ports.items())
+        for index, P in zip(t.link.joint_indices, t.P_joint, strict=True):
+            out[index] = trace(P, Q)
+        beyond.add(j, ca.mtimes(t.A, Q))
     return out
 
 
@@ -134,16 +138,16 @@ def _own_modal_forces(t: Transforms) -> list[SX]:
     ]
 
 
-def _fill_column(inner: list[Transforms], column: int, Y: SX, M: SX) -> None:
-    """Carries Y (4, 3) from the last link of `inner` to the base: tr(P Y) is the coefficient of each coordinate met."""
-    outermost = len(inner) - 1
-    for j in range(outermost, -1, -1):
-        t = inner[j]
-        if j < outermost:
-            for row, P in zip(t.link.body_indices, t.P_body, strict=True):
-                M[row, column] = M[column, row] = trace(P, Y)
-            Y = ca.mtimes(t.E, Y)
-        if t.link.joint_index is not None:
-            row = t.link.joint_index
-            M[row, column] = M[column, row] = trace(t.P_joint, Y)
+def _fill_column(links: list[Transforms], h: int, column: int, Y: SX, M: SX) -> None:
+    """Carries Y (4, 3) from link `h` to the base: tr(P Y) is the coefficient of each coordinate met."""
+    t = links[h]
+    while True:
+        for row, P in zip(t.link.joint_indices, t.P_joint, strict=True):
+            M[row, column] = M[column, row] = trace(P, Y)
+        if t.link.parent is None:
+            return
         Y = ca.mtimes(t.A, Y)
+        t, number = links[t.link.parent], t.link.port
+        for row, P in zip(t.link.body_indices, t.ports[number].P, strict=True):
+            M[row, column] = M[column, row] = trace(P, Y)
+        Y = ca.mtimes(t.ports[number].E, Y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import casadi as ca
@@ -13,24 +12,33 @@ from pliant.dynamics.chain import Chain, ChainLink
 
 
 @dataclass(frozen=True)
-class Transforms:
-    """A link on the way out: A, E, W and W^ with their time derivatives, and the partial transforms of its coordinates.
+class PortTransforms:
+    """A place at which others hang, the distal frame or another: E, W^ with its time derivatives, and the partial
+    transforms P[f] (3, 4) of the amplitudes, which act on what is given there."""
 
-    `P_joint` (3, 4) acts on what is given in the link frame, `P_body[f]` (3, 4) on what is given in the distal frame;
-    their fourth rows are zero.
+    E: SX
+    W: SX
+    Wd: SX
+    Wdd: SX
+    P: tuple[SX, ...]
+
+
+@dataclass(frozen=True)
+class Transforms:
+    """A link on the way out: A and W with their time derivatives, the distal frame and other places, and the partial
+    transforms of its coordinates.
+
+    `P_joint[k]` (3, 4) acts on what is given in the link frame; its fourth row is zero.
     """
 
     link: ChainLink
     body: Moments
     A: SX
-    E: SX
     W: SX
     Wd: SX
     Wdd: SX
-    W_tip: SX
-    Wdd_tip: SX
-    P_joint: SX
-    P_body: tuple[SX, ...]
+    P_joint: tuple[SX, ...]
+    ports: tuple[PortTransforms, ...]
     cd: SX
     cdd: SX | None
 
@@ -40,26 +48,33 @@ class Transforms:
         return pseudo_inertia(self.body if self.link.hub is None else self.body.added(self.link.hub))
 
 
-def outward(chain: Chain, q: SX, qd: SX, qdd: SX | None = None) -> Iterator[Transforms]:
+def outward(chain: Chain, q: SX, qd: SX, qdd: SX | None = None) -> list[Transforms]:
     """W, Wd, Wdd of every link, base to tip; without `qdd` the part of Wdd that holds no second derivatives."""
-    W, Wd, Wdd = _base_transforms(chain)
+    found: list[Transforms] = []
     for link in chain.links:
-        A, U, U2 = joint_transforms(link, chain.joint(link, q))
-        rate = chain.joint(link, qd)
-        Ad, Add = U * rate, U2 * rate**2
+        if link.parent is None:
+            W, Wd, Wdd = _base_transforms(chain)
+        else:
+            before = found[link.parent].ports[link.port]
+            W, Wd, Wdd = before.W, before.Wd, before.Wdd
+        joint, rate = chain.joint(link, q), chain.joint(link, qd)
+        A, U, Ad, Add = joint_transforms(link, joint, rate)
         if qdd is not None:
-            Add = Add + U * chain.joint(link, qdd)
-        P_joint = top(ca.mtimes(W, U))
+            second = chain.joint(link, qdd)
+            Add = Add + sum((partial * second[k] for k, partial in enumerate(U)), ca.SX.zeros(4, 4))
+        P_joint = tuple(top(ca.mtimes(W, partial)) for partial in U)
         W, Wd, Wdd = _product(W, Wd, Wdd, A, Ad, Add)
-        cd = chain.body(link, qd)
+        c, cd = chain.body(link, q), chain.body(link, qd)
         cdd = None if qdd is None else chain.body(link, qdd)
-        tip = link.body.tip(chain.body(link, q), cd)
-        E, E_f = homogeneous(tip.R.matrix, tip.p), _tip_partials(tip)
-        W_tip, Wd_tip, Wdd_tip = _product(W, Wd, Wdd, E, *_tip_rates(tip, E_f, cd, cdd))
-        P_body = tuple(ca.mtimes(rotation(W), partial) for partial in E_f)
-        body = link.body.moments(chain.body(link, q), cd)
-        yield Transforms(link, body, A, E, W, Wd, Wdd, W_tip, Wdd_tip, P_joint, P_body, cd, cdd)
-        W, Wd, Wdd = W_tip, Wd_tip, Wdd_tip
+        ports = tuple(_port(port, (W, Wd, Wdd), cd, cdd) for port in link.ports(c, cd))
+        found.append(Transforms(link, link.body.moments(c, cd), A, W, Wd, Wdd, P_joint, ports, cd, cdd))
+    return found
+
+
+def _port(port: TipMap, link: tuple[SX, SX, SX], cd: SX, cdd: SX | None) -> PortTransforms:
+    E, E_f = homogeneous(port.R.matrix, port.p), _tip_partials(port)
+    P = tuple(ca.mtimes(rotation(link[0]), partial) for partial in E_f)
+    return PortTransforms(E, *_product(*link, E, *_tip_rates(port, E_f, cd, cdd)), P)
 
 
 def _base_transforms(chain: Chain) -> tuple[SX, SX, SX]:
@@ -91,17 +106,23 @@ def modal_inertia(body: Moments, f: int) -> SX:
     return ca.densify(ca.vertcat(body.H[f] - skew(body.spin[:, f]) / 2, body.eps[:, f].T))
 
 
-def joint_transforms(link: ChainLink, q: SX) -> tuple[SX, SX, SX]:
-    """A, U = dA/dq and d2A/dq2 of a joint."""
+def joint_transforms(link: ChainLink, q: SX, qd: SX) -> tuple[SX, list[SX], SX, SX]:
+    """A of a joint, U_k = A s_k^ of its rates, and Ad, Add at zero second derivatives, with s_k^ = [[w_k^, v_k], [0, 0]]
+    of the columns: Ad = A s^ for s = sum_k s_k qd_k, and Add = A (s^ s^ + (ds/dt)^)."""
     joint = link.joint
     A = homogeneous(joint.rotation(q).matrix, joint.position(q))
-    if joint.turns:
-        R, a = A[:3, :3], skew(joint.a)
-        still, Ra = ca.SX.zeros(3), ca.mtimes(R, a)
-        return A, tangent(Ra, still), tangent(ca.mtimes(Ra, a), still)
-    zero = ca.SX.zeros(3, 3)
-    slides = joint.kind == "prismatic"
-    return A, tangent(zero, joint.origin_rotation.apply(joint.a) if slides else ca.SX.zeros(3)), ca.SX.zeros(4, 4)
+    R, zero = A[:3, :3], ca.SX.zeros(4, 4)
+    U = [tangent(ca.mtimes(R, skew(turn)), ca.mtimes(R, slide)) for turn, slide in joint.columns(q)]
+    if not U:
+        return A, U, zero, zero
+    Ad = sum((partial * qd[k] for k, partial in enumerate(U)), zero)
+    if len(U) == 1:
+        turn, slide = joint.columns(q)[0]
+        return A, U, Ad, tangent(ca.mtimes(rotation(U[0]), skew(turn)), ca.mtimes(rotation(U[0]), slide)) * qd**2
+    w, v = (sum((column[k] * qd[j] for j, column in enumerate(joint.columns(q))), ca.SX.zeros(3)) for k in range(2))
+    w_drift, v_drift = joint.drift(q, qd)
+    turning = ca.mtimes(skew(w), skew(w)) + skew(w_drift)
+    return A, U, Ad, tangent(ca.mtimes(R, turning), ca.mtimes(R, ca.cross(w, v) + v_drift))
 
 
 def _tip_partials(tip: TipMap) -> tuple[SX, ...]:

@@ -18,7 +18,7 @@ import numpy as np
 from pliant.algebra.inertia import shift_wrench
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import BeamData, is_zero
-from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.chain import Arrivals, Chain, ChainLink
 from pliant.dynamics.denoc import Motion, body_wrench, euler_matrix, link_wrench, outward_motion
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.stations import section_axes, station_rule
@@ -27,10 +27,10 @@ from pliant.errors import UnsupportedModel
 
 
 class Carried(NamedTuple):
-    """A link with the wrenches (moment, force) that it hands to its tip frame and needs at its root."""
+    """A link with the wrenches (moment, force) that others need of it at its ports, and that it needs at its root."""
 
     motion: Motion
-    at_tip: tuple[SX, SX]
+    at_ports: dict[int, tuple[SX, SX]]
     at_root: tuple[SX, SX]
 
 
@@ -72,23 +72,23 @@ class InternalForces:
 
     def _inwards(self) -> list[Carried]:
         """The wrenches that every link needs, tip to base."""
-        found = []
-        n, f = ca.SX.zeros(3), ca.SX.zeros(3)
+        found: list[Carried] = []
+        handed = Arrivals(self.chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
         motions = outward_motion(self.chain, self.q, self.qd, self.qdd)
-        for place in reversed(range(len(motions))):
-            motion, at_tip = motions[place], (n, f)
-            n, f, _ = link_wrench(motion, n, f)
+        for place, motion in reversed(list(enumerate(motions))):
+            here = handed.at(place)
+            n, f, _ = link_wrench(motion, here)
             n_load, f_load = self._applied(place, 0.0, None, ca.SX.zeros(3))
             n, f = n - n_load, f - f_load
-            found.append(Carried(motion, at_tip, (n, f)))
+            found.append(Carried(motion, here, (n, f)))
             R = motion.link.joint.rotation(motion.q)
             n, f = R.apply(n), R.apply(f)
-            n = shift_wrench(n, f, motion.link.joint.position(motion.q))
+            handed.add(place, (shift_wrench(n, f, motion.link.joint.position(motion.q)), f))
         return found[::-1]
 
     def rotation(self, place: int) -> SX:
         """(3, 3) from link axes to base axes."""
-        return list(placements(self.chain, self.q))[place].R
+        return placements(self.chain, self.q)[place].R
 
     def _applied(self, place: int, low: float, high: float | None, about: SX) -> tuple[SX, SX]:
         """Moment about a point and force of the loads from a section outwards, up to another one, in link axes."""
@@ -116,9 +116,9 @@ class InternalForces:
         """
         carried, link = self.carried[place], self.chain.links[place]
         motion, c = carried.motion, self.chain.body(link, self.q)
-        n, f = carried.at_tip
+        n, f = carried.at_ports[0]
         if link.load is not None:
-            n_own, f_own, _ = body_wrench(link.load, ca.SX(0, 1), motion.omega_tip, motion.alpha_tip, motion.a_tip)
+            n_own, f_own, _ = body_wrench(link.load, ca.SX(0, 1), *motion.at(0))
             n, f = n + n_own, f + f_own
         n, f = motion.tip.R.apply(n), motion.tip.R.apply(f)
         found, about = [], motion.tip.p
@@ -136,10 +136,23 @@ class InternalForces:
                 n = n + ca.sum2(spin + ca.cross(own - ca.repmat(here, 1, count), pull, 1))
                 f = f + ca.sum2(pull)
             n_load, f_load = self._applied(place, low, None if high == 1.0 else high, here)
-            n, f = n - n_load, f - f_load
+            n_hung, f_hung = self._hanging(carried, low, high, here)
+            n, f = n - n_load + n_hung, f - f_load + f_hung
             R, about = section_axes(link, c, low), here
             found.append((-ca.mtimes(R.T, f), -ca.mtimes(R.T, n)))
         return found[::-1]
+
+    @staticmethod
+    def _hanging(carried: Carried, low: float, high: float, about: SX) -> tuple[SX, SX]:
+        """Moment about a point and force that links need which hang on sections between two others, in link axes; a
+        link on the root asks nothing of the beam."""
+        n, f = ca.SX.zeros(3), ca.SX.zeros(3)
+        for number, place in enumerate(carried.motion.link.places, 1):
+            if number in carried.at_ports and place.eta is not None and (low <= place.eta < high or high == place.eta == 1.0):
+                port = carried.motion.ports[number].map
+                n_own, f_own = (port.R.apply(x) for x in carried.at_ports[number])
+                n, f = n + shift_wrench(n_own, f_own, port.p - about), f + f_own
+        return n, f
 
     def _inertia(self, link: ChainLink, motion: Motion, rules: Sequence[Any]) -> tuple[SX, SX, SX]:
         """(3, P) places of the points of quadrature, and the force and moment that the beam at each of them needs for

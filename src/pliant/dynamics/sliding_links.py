@@ -48,10 +48,10 @@ def sliding_beam(
 def sliding_link(link: ChainLink) -> ChainLink:
     """A link with a sliding beam whose prismatic joint has handed its coordinate to the body, and is fixed itself."""
     assert isinstance(link.body, SlidingBeam)
-    assert link.joint_index is not None
+    (shaft,) = link.shafts
     return replace(
-        link, joint=replace(link.joint, kind="fixed"), joint_index=None, rotor=0.0,
-        body=replace(link.body, rotor=link.rotor), body_indices=(link.joint_index, *link.body_indices),
+        link, joint=replace(link.joint, kind="fixed", axes=()), joint_indices=(), shafts=(replace(shaft, rotor=0.0),),
+        body=replace(link.body, rotor=shaft.rotor), body_indices=(shaft.index, *link.body_indices),
     )  # fmt: skip
 
 

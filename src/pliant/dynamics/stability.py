@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pliant.algebra.inertia import zero
 from pliant.algebra.rotations import SX
 from pliant.dynamics import denoc
-from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.chain import Arrivals, Chain, ChainLink
 from pliant.dynamics.energies import potential_energy
 from pliant.dynamics.forces import rotors
 from pliant.dynamics.tracked import frozen
@@ -37,15 +37,15 @@ def pivots(chain: Chain, q: SX) -> tuple[SX, SX]:
     for eliminated in denoc.inward_elimination(chain, motions, rest, rotors(chain)):
         for pivot in eliminated:
             d[pivot.index] = 1 / pivot.inverse
-    composite = zero()
-    for motion in reversed(motions):
-        own, _, gram = denoc.body_blocks(motion, denoc.composite_at_tip(motion, composite))
+    beyond, rotor = Arrivals(chain, zero()), rotors(chain)
+    for i, motion in reversed(list(enumerate(motions))):
+        own, _, gram = denoc.body_blocks(motion, beyond.at(i))
         for k, index in enumerate(motion.link.body_indices):
             diagonal[index] = gram[k, k]
-        if motion.link.joint_index is not None:
-            S = ca.vertcat(*motion.link.joint.screw())
-            diagonal[motion.link.joint_index] = ca.mtimes([S.T, own.matrix, S]) + motion.link.rotor
-        composite = denoc.to_predecessor(motion, own)
+        for index, screw in motion.shafts():
+            S = ca.vertcat(*screw)
+            diagonal[index] = ca.mtimes([S.T, own.matrix, S]) + rotor[index]
+        beyond.add(i, denoc.to_predecessor(motion, own))
     return d, diagonal
 
 
@@ -58,17 +58,15 @@ def trial_state(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.
     reach = float(lengths.sum() + offsets.sum()) or 1.0
     state = 0.3 + 0.7 * np.arange(chain.n) % 2.1
     for link, length in zip(chain.links, lengths):
-        if link.joint_index is not None and not link.joint.turns:
-            state[link.joint_index] *= reach
+        for index, _ in zip(link.joint_indices, link.joint.slides):
+            state[index] *= reach
         if link.body_indices:
             moments = link.body.moments(*_still(link, rest))
             squares = _numbers([moments.gram[k, k] / moments.m for k in range(len(link.body_indices))], p, values)
             for index, square in zip(link.body_indices, squares):  # root of the mean square deflection per amplitude
                 turns = ".torsion." in chain.coordinates[index]
                 state[index] = BEND if turns or not square > 0 else BEND * (length or reach) / np.sqrt(square)
-    for link in chain.links:
-        if link.drive is not None:
-            state[link.drive.index] = state[link.shaft]
+    chain.followed(state)
     sliding = list(chain.travels())
     state[sliding] = rest[sliding]
     return np.asarray(state, dtype=float)
@@ -92,11 +90,11 @@ def check(chain: Chain, p: SX, values: NDArray[np.float64]) -> None:
 
 def _check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Names the first coordinate without inertia; gives the bent state that was tried."""
-    motors = {link.drive.index for link in chain.links if link.drive is not None}
-    for link in chain.links:
-        if link.drive is not None and not _numbers([link.drive.rotor], p, values)[0] > 0:
+    motors = {shaft.actuated for shaft in chain.driven}
+    for shaft in chain.driven:
+        if shaft.drive is not None and not _numbers([shaft.drive.rotor], p, values)[0] > 0:
             raise ModelError(
-                f"links.{link.name}.joint.drive: rotor_inertia is 0; an elastic drive needs rotor_inertia > 0"
+                f"links.{shaft.name}.joint.drive: rotor_inertia is 0; an elastic drive needs rotor_inertia > 0"
             )
     q = ca.SX.sym("q", chain.n)
     found = ca.Function("pivots", [q, p], list(pivots(chain, q)))

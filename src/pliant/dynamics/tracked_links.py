@@ -70,8 +70,7 @@ def _tracked(robot: Robot, chain: Chain, place: int, beyond: Callable[[Any, int]
 def _planes(robot: Robot, place: int, shapes: Any, load: Any, which: list[int], M: float) -> tuple[TrackedModes, ...]:
     """Modes of each bending plane, with roots fitted over the angle of one joint or over what several may do."""
     sampled = np.array(load.map(SAMPLES + 1)(_samples(robot, which)))
-    moving = [link for link in robot.links if link.joint.moves]
-    turns = len(which) == 1 and moving[which[0]].joint.type == "revolute"
+    turns = len(which) == 1 and list(robot.freedoms.values())[which[0]].turns
     wanted: Any = robot.links[place].shapes
     found = []
     for k, part in enumerate(shapes.parts):
@@ -96,17 +95,18 @@ def _spread(outer: Any, which: list[int], chain: Chain) -> Any:
 
 def _samples(robot: Robot, which: list[int]) -> np.ndarray:
     """(len(which), SAMPLES + 1) positions of the outer joints within their limits: zero, quarters of the way, any."""
-    moving = [link for link in robot.links if link.joint.moves]
+    moving = list(robot.freedoms.items())
     rng = np.random.default_rng(0)
     rows = []
     for k in which:
-        limits = moving[k].joint.limits
+        name, freedom = moving[k]
+        limits = freedom.limits
         low, high = -np.pi, np.pi
         if limits is not None and limits.lower is not None and limits.upper is not None:
             low, high = limits.lower, limits.upper
-        elif moving[k].joint.type == "prismatic":
+        elif not freedom.turns:
             raise UnsupportedModel(
-                f"links.{moving[k].name}.joint: a prismatic joint beyond a link with tip_load: track needs limits, "
+                f"links.{name}.joint: a prismatic joint beyond a link with tip_load: track needs limits, "
                 "so that its modes can be followed"
             )
         corners = rng.integers(0, 5, SAMPLES // 2) / 4

@@ -52,7 +52,8 @@ class PackMotion:
         squares, _ = self.model.modes(self.model.chain.rest(), "free")
         fastest = self.fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
         rates = [1.3 * fastest / RADIANS]  # other poses are up to a third faster
-        bristles = [link.joint.friction for link in self.model.robot.links if link.joint.friction.bristle]
+        joints = (link.joint for link in self.model.robot.links)
+        bristles = [freedom.friction for joint in joints for freedom in joint.freedoms if freedom.friction.bristle]
         rates += [f.coulomb_speed / f.bristle / SLIPS for f in bristles if f.coulomb]
         steps = max(1, int(np.ceil(self.period * max(rates))))
         if steps > MOST_SUBSTEPS:
@@ -119,10 +120,10 @@ class PackMotion:
         rest = self.model.chain.rest()
         states = np.tile(rest, (SETTLE_SAMPLES, 1))
         turning = np.array(
-            [link.joint.kind == "revolute" for link in self.model.chain.links if link.actuated is not None]
+            [shaft.turns for shaft in self.model.chain.shafts]
         )
         states[:, : self.m] += np.where(turning, rng.uniform(-np.pi, np.pi, (SETTLE_SAMPLES, self.m)), 0.0)
-        rows = [link.actuated for link in self.model.chain.links if link.actuated is not None]
+        rows = [shaft.actuated for shaft in self.model.chain.shafts]
         hold = np.abs(self.model.bias(states, np.zeros_like(states))[:, rows]).max(axis=0)
         inertia = np.abs(self.model.mass_matrix(states)[:, rows, rows]).max(axis=0)
         return np.asarray(2.0 * hold + 2.0 * inertia)

@@ -146,10 +146,8 @@ def coordinate_units(model: Model) -> tuple[str, ...]:
     """Unit of each coordinate: rad or m."""
     units = ["m"] * model.n
     for link, shapes in zip(model.chain.links, model.link_shapes, strict=True):
-        angle = "rad" if link.joint.turns else "m"
-        for index in (link.actuated, link.joint_index):
-            if index is not None:
-                units[index] = angle
+        for shaft in link.shafts:
+            units[shaft.index] = units[shaft.actuated] = "rad" if shaft.turns else "m"
         own = link.body_indices[-shapes.size :] if shapes is not None else ()
         for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):
             units[index] = "rad" if field == "torsion" or power == 1 else "m"

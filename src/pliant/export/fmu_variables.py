@@ -147,7 +147,7 @@ def _quoted(part: str) -> str:
 
 def _shown(model: Model) -> int:
     """Joints and motors are outputs, amplitudes are local."""
-    return model.n_joints + sum(link.drive is not None for link in model.chain.links)
+    return model.n_joints + len(model.chain.driven)
 
 
 def _require_unique(found: list[Variable]) -> None:

@@ -131,14 +131,14 @@ def coordinate_symbols(model: Model) -> tuple[str, ...]:
     r"""Symbols of the coordinates: \theta_i and d_i of joints, \varphi_i of motors, \delta_{i,j} of amplitudes."""
     symbols = [""] * model.n
     for i, link in enumerate(model.chain.links, 1):
-        own = [k for k in link.body_indices if k != link.actuated]
+        own = [k for k in link.body_indices if k not in {shaft.index for shaft in link.shafts}]
         for j, index in enumerate(own, 1):
             symbols[index] = rf"\delta_{{{i},{j}}}"
-        joint = link.joint_index if link.joint_index is not None else link.actuated
-        if joint is not None:
-            symbols[joint] = rf"\theta_{{{i}}}" if link.joint.turns else f"d_{{{i}}}"
-        if link.drive is not None:
-            symbols[link.drive.index] = rf"\varphi_{{{i}}}"
+        for j, shaft in enumerate(link.shafts, 1):
+            number = f"{i}" if len(link.shafts) == 1 else f"{i},{j}"
+            symbols[shaft.index] = rf"\theta_{{{number}}}" if shaft.turns else f"d_{{{number}}}"
+            if shaft.drive is not None:
+                symbols[shaft.actuated] = rf"\varphi_{{{number}}}"
     return tuple(symbols)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from pliant.dynamics import FORMULATIONS, Formulation
 from pliant.dynamics.equations import MOST_DENSE
 from pliant.options import FieldName, RotationName, StiffeningChoice, StiffeningName
-from pliant.robot import Link, Robot, beam_properties, link_mass, origin_transform
+from pliant.robot import Freedom, Link, Robot, beam_properties, beyond, link_mass, origin_transform, parents
 from pliant.shapes.integrals import FIELDS
 
 NOTICED = 1e-3
@@ -97,7 +97,7 @@ def choose(
             return Level(False, f"the modes of link {link.name} follow the arm (tip_load: track)")
         if link.shapes is not None and link.shapes.number > MOST_DENSE:
             return Level(False, f"link {link.name} has more than {MOST_DENSE} amplitudes, all of which it would couple")
-    speeds = {link.name: _speed(link) for link in robot.links}
+    speeds = {name: _speed(freedom) for name, freedom in robot.freedoms.items()}
     found = worst(robot, {name: speed or 0.0 for name, speed in speeds.items()})
     if found.size > NOTICED:
         return Level("second-order", str(found))
@@ -137,36 +137,41 @@ def _least(properties: Any, name: str) -> float:
     return scale if properties.profile is None else scale * float(np.min(getattr(properties.profile, name)(STATIONS)))
 
 
-def _speed(link: Link) -> float | None:
+def _speed(freedom: Freedom) -> float | None:
     """Largest rate, rad/s, at which a joint turns; None where nobody says."""
-    if link.joint.type != "revolute":
+    if not freedom.turns:
         return 0.0
-    return None if link.joint.limits is None else link.joint.limits.speed
+    return None if freedom.limits is None else freedom.limits.speed
 
 
 def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link, RootLoads]]:
     """Bounds on what each beam carries: everything beyond its root, stretched out, pulls or bends it as it may."""
     weight, spin = float(np.linalg.norm(robot.gravity)), sum(speeds.values())
-    starts, ends, end = [], [], 0.0
-    for link in robot.links:
-        starts.append(end + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
-        end = starts[-1] + _length(link)
-        ends.append(end)
-    masses = np.array([*(link_mass(link) for link in robot.links), robot.payload.mass])
-    far = np.array([*ends, end + float(np.linalg.norm(robot.payload.com))])
+    starts: list[float] = []
+    ends: list[float] = []
+    lumps: list[tuple[int, float, float]] = []  # link, mass, distance from the base
+    for k, (link, parent) in enumerate(zip(robot.links, parents(robot.links))):
+        root = 0.0 if parent is None else ends[parent]
+        starts.append(root + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
+        ends.append(starts[-1] + _length(link))
+        lumps.append((k, link_mass(link), ends[-1]))
+        lumps += [(k, load.mass, ends[-1] + float(np.linalg.norm(load.com))) for load in robot.carried(k)]
+    owners, masses, far = (np.array(column) for column in zip(*lumps))
     forces = masses * (weight + spin**2 * far)
     found = []
     for k, link in enumerate(robot.links):
         if link.bends:
-            moment, torque = forces[k:] @ (far[k:] - starts[k]), forces[k + 1 :] @ (far[k + 1 :] - ends[k])
-            found.append((link, RootLoads(float(sum(forces[k:])), float(moment), float(torque), _length(link))))
+            carried = np.isin(owners, beyond(robot.links, k))
+            others = carried & (np.arange(len(owners)) != np.flatnonzero(owners == k)[0])
+            moment, torque = forces[carried] @ (far[carried] - starts[k]), forces[others] @ (far[others] - ends[k])
+            found.append((link, RootLoads(float(sum(forces[carried])), float(moment), float(torque), _length(link))))
     return found
 
 
 def _travel(link: Link) -> float:
     """How far a joint that slides may carry its link."""
-    limits = link.joint.limits
-    return 0.0 if link.joint.type != "prismatic" or limits is None or limits.upper is None else max(0.0, limits.upper)
+    limits = [freedom.limits for freedom in link.joint.freedoms if not freedom.turns]
+    return sum(max(0.0, bounds.upper) for bounds in limits if bounds is not None and bounds.upper is not None)
 
 
 def _length(link: Link) -> float:

@@ -657,7 +657,7 @@ class Model:
         return self._call("stiffness", p, q)  # type: ignore[no-any-return]
 
     def _free(self, locked: bool) -> list[int]:
-        held = {link.actuated for link in self.chain.links} if locked else set()
+        held = {shaft.actuated for shaft in self.chain.shafts} if locked else set()
         return [k for k in range(self.n) if k not in held]
 
     @checked
@@ -738,7 +738,7 @@ class Model:
 
     def _holding(self, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
         """Torques under which nothing actuated accelerates."""
-        rows = [link.actuated for link in self.chain.links if link.actuated is not None]
+        rows = [shaft.actuated for shaft in self.chain.shafts]
         return np.asarray((self.bias(q, qd, p) - statics.applied(self, loads, p, qd)(q)[0])[rows])
 
     @checked

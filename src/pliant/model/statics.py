@@ -83,7 +83,7 @@ def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[in
     Amplitudes have rows of their own, and joints behind motors that are held; a motor is placed by the balance of the
     joint that it drives.
     """
-    drives = {link.drive.index: int(link.shaft or 0) for link in model.chain.links if link.drive is not None}
+    drives = {shaft.actuated: shaft.index for shaft in model.chain.driven}
     unknown = list(range(model.n_joints, model.n))
     if held == "joints":
         return unknown, [drives.get(k, k) for k in unknown]
@@ -238,9 +238,8 @@ def _rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLi
     Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
     """
     angles = np.zeros(model.n)
-    for link in model.chain.links:
-        if link.joint_index is not None and link.joint.turns:
-            angles[link.joint_index] = 1.0
+    for shaft in model.chain.shafts:
+        angles[shaft.index] = float(shaft.turns)
     random = np.random.default_rng(0)
     nearby = (q + ROUNDING * random.uniform(-1, 1, model.n) * (np.abs(q) + angles) for _ in range(3))
     return np.asarray(ROOM * np.max([np.abs(model.stiffness(state, loads, p) - K) for state in nearby], axis=0))

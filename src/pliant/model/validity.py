@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.robot import Robot, area_moments, link_mass, shear_coefficients, tapered_moments
+from pliant.robot import Robot, area_moments, beyond, link_mass, shear_coefficients, tapered_moments
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -88,7 +88,9 @@ def shear_part(robot: Robot, link: Any) -> float:
         return 0.0
     place = [other.name for other in robot.links].index(link.name)
     own = link_mass(link) - link.joint.hub.mass - link.tip.mass
-    tip = link.tip.mass + robot.payload.mass + sum(link_mass(other) for other in robot.links[place + 1 :])
+    further = beyond(robot.links, place)
+    tip = link.tip.mass + sum(load.mass for k in further for load in robot.carried(k))
+    tip += sum(link_mass(robot.links[k]) for k in further if k != place)
     section = link.beam.section
     A, I_y, I_z = (area_moments(section) if section.is_drawn else tapered_moments(section, 0.0))[:3]
     planes = zip((link.shapes.bending_y, link.shapes.bending_z), (I_z, I_y), shear_coefficients(section))

@@ -5,15 +5,28 @@ from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
-from pliant.robot.joint import DH, Drive, Friction, Joint, Limits, Origin, origin_transform, tip_rotation
-from pliant.robot.link import Link
-from pliant.robot.lumps import Lump, RigidBody, inertia_matrix
+from pliant.robot.frames import Frame
+from pliant.robot.joint import (
+    DH,
+    Drive,
+    Freedom,
+    Friction,
+    Joint,
+    JointAxis,
+    Limits,
+    Origin,
+    origin_transform,
+    tip_rotation,
+)
+from pliant.robot.link import BeamStation, Link
+from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
 from pliant.robot.robot import Robot, schema
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
 from pliant.robot.symbols import RobotView, View
-from pliant.robot.text_table import beam_mass, link_mass
+from pliant.robot.text_table import beam_mass, link_mass, payload_mass, robot_mass
+from pliant.robot.tree import beyond, parents
 
 __all__ = [
     "DH",
@@ -23,14 +36,19 @@ __all__ = [
     "AreaMoments",
     "Beam",
     "BeamProperties",
+    "BeamStation",
     "Drive",
+    "Frame",
+    "Freedom",
     "Friction",
     "Joint",
+    "JointAxis",
     "Limits",
     "Link",
     "Lump",
     "Material",
     "Origin",
+    "Payload",
     "Profile",
     "RigidBody",
     "Robot",
@@ -43,11 +61,15 @@ __all__ = [
     "arms",
     "beam_mass",
     "beam_properties",
+    "beyond",
     "inertia_matrix",
     "link_mass",
     "load",
     "origin_transform",
+    "parents",
     "parse",
+    "payload_mass",
+    "robot_mass",
     "rotation_rpy",
     "save",
     "schema",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
+import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import DHConvention, JointType
@@ -131,8 +132,61 @@ class Limits(Description):
         return self
 
 
+class JointAxis(Description):
+    """One axis of a joint that has several: its direction, and what drives, rubs and ends its motion.
+
+    Examples
+    --------
+    >>> pliant.JointAxis(axis=[0, 1, 0], friction=pliant.Friction(viscous=0.2)).axis
+    (0.0, 1.0, 0.0)
+    """
+
+    axis: Axis | None = Field(None, description="of a universal joint; others have theirs by their type")
+    drive: Drive | None = Field(None, description="motor, gear and spring")
+    friction: Friction = Field(Friction(), description="on the link side")
+    limits: Limits | None = Field(None, description="of position, speed and effort")
+
+
+def _axes(value: Any) -> list[Any]:
+    """Each entry a mapping, or three numbers that stand for its axis."""
+    return [entry if isinstance(entry, (dict, JointAxis)) else {"axis": entry} for entry in sequence(value, "a list")]
+
+
+Axes = Annotated[tuple[JointAxis, ...], BeforeValidator(_axes)]
+FREEDOMS: dict[JointType, tuple[str, ...]] = {
+    "revolute": ("",), "prismatic": ("",), "fixed": (), "universal": ("first", "second"),
+    "cylindrical": ("slide", "turn"), "planar": ("x", "y", "angle"),
+}  # fmt: skip
+"""What a joint of each type moves by, in order: what its coordinates are called behind the name of the link."""
+_SLIDES = ("slide", "x", "y")
+_Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+class Freedom(NamedTuple):
+    """One coordinate of a joint: what it is called, its axis, and what acts on it."""
+
+    suffix: str
+    axis: tuple[float, float, float]
+    turns: bool
+    drive: Any
+    friction: Any
+    limits: Any
+
+    def name(self, link: str) -> str:
+        """Of the coordinate, on a link so called."""
+        return f"{link}.{self.suffix}" if self.suffix else link
+
+    @property
+    def elastic(self) -> bool:
+        """Whether it has a motor behind a spring."""
+        return self.drive is not None and self.drive.stiffness is not None
+
+
 class Joint(Description):
-    """A revolute, prismatic or fixed joint: a fixed place, then a motion `q` about or along `axis`.
+    """A fixed place, then a motion: about or along `axis`, or along and about several.
+
+    `universal` turns about the first and then the second of its `axes`; `cylindrical` slides along `axis`, then turns
+    about it; `planar` slides along x and y of the frame that it stands on, then turns about z.
 
     Examples
     --------
@@ -141,8 +195,9 @@ class Joint(Description):
     (True, False)
     """
 
-    type: JointType = Field("revolute", description="turns, slides or holds")
+    type: JointType = Field("revolute", description="how it moves")
     axis: Axis = Field((0.0, 0.0, 1.0), description="about or along which it moves")
+    axes: Axes = Field((), description="of a joint with several coordinates: an axis, a drive, friction, limits for each")
     origin: Origin = Field(Origin(), description="where it stands on the link before")
     dh: DH | None = Field(None, description="a Denavit-Hartenberg row instead")
     hub: Lump = Field(Lump(), description="moves with the frame after the joint")
@@ -156,12 +211,52 @@ class Joint(Description):
             raise clash("`origin` and `dh` both place the joint; give one of them")
         if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
             raise clash("a `dh` row moves about z; remove `axis`, or give `origin` instead of `dh`")
-        if self.type == "fixed":
-            extra = {"drive": self.drive, "limits": self.limits, "friction": self.friction != Friction() or None}
-            for name, value in extra.items():
-                if value is not None:
-                    raise clash(f"a fixed joint has no `{name}`; remove it, or make the joint revolute or prismatic")
+        extra = {"drive": self.drive, "limits": self.limits, "friction": self.friction != Friction() or None}
+        given = [name for name, value in extra.items() if value is not None]
+        if self.type == "fixed" and given:
+            raise clash(f"a fixed joint has no `{given[0]}`; remove it, or make the joint revolute or prismatic")
+        self._check_axes(given)
         return self
+
+    def _check_axes(self, given: list[str]) -> None:
+        count = len(FREEDOMS[self.type])
+        if count < 2:
+            if self.axes:
+                raise clash(f"a {self.type} joint has no `axes`; give `axis`")
+            return
+        if given:
+            raise clash(f"a {self.type} joint has `{given[0]}` for each of its `axes`, not for itself; move it there")
+        if self.axes and len(self.axes) != count:
+            raise clash(f"a {self.type} joint has {count} `axes`, not {len(self.axes)}")
+        own = [entry.axis for entry in self.axes if entry.axis is not None]
+        if self.type != "universal" and own:
+            raise clash(f"the `axes` of a {self.type} joint have their directions by its type; leave `axis` out there")
+        if self.type == "planar" and self.axis != _Z:
+            raise clash("a planar joint moves across z; remove `axis`, and turn the joint by `origin.rpy`")
+        if self.type == "universal":
+            if own and len(own) != count:
+                raise clash("a universal joint needs an `axis` for both of its `axes`, or for none (z, then y)")
+            if self.axis != _Z:
+                raise clash("a universal joint has `axes`, not `axis`")
+            if own and np.linalg.norm(np.cross(*own)) < 1e-6:
+                raise clash("the two `axes` of a universal joint are parallel")
+
+    @property
+    def freedoms(self) -> tuple[Freedom, ...]:
+        """Its coordinates, in order."""
+        names = FREEDOMS[self.type]
+        if len(names) < 2:
+            return tuple(
+                Freedom("", self.axis, self.type == "revolute", self.drive, self.friction, self.limits) for _ in names
+            )
+        given = self.axes or tuple(JointAxis() for _ in names)
+        plain = {
+            "universal": (_Z, _Y), "cylindrical": (self.axis, self.axis), "planar": ((1.0, 0.0, 0.0), _Y, _Z),
+        }[self.type]  # fmt: skip
+        return tuple(
+            Freedom(name, axis if own.axis is None else own.axis, name not in _SLIDES, own.drive, own.friction, own.limits)
+            for name, axis, own in zip(names, plain, given)
+        )
 
     @property
     def moves(self) -> bool:
@@ -171,7 +266,7 @@ class Joint(Description):
     @property
     def flexible(self) -> bool:
         """Whether the joint has a motor coordinate behind a spring."""
-        return self.drive is not None and self.drive.stiffness is not None
+        return any(freedom.elastic for freedom in self.freedoms)
 
 
 def origin_transform(joint: Any) -> tuple[Matrix, list[Any]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.options import PlaceName
 from pliant.robot.beam import Beam
 from pliant.robot.discretisation import Shapes
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Description
+from pliant.robot.fields import Description, NonNegative, non_negative
 from pliant.robot.joint import Joint
 from pliant.robot.lumps import Lump, RigidBody
 
@@ -27,8 +28,37 @@ def _name(value: Any) -> str:
 LinkName = Annotated[str, BeforeValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"})]
 
 
+class BeamStation(Description):
+    """A section of a beam, at which another link or a frame sits.
+
+    Examples
+    --------
+    >>> pliant.robot.BeamStation(x=0.4).x
+    0.4
+    """
+
+    x: NonNegative = Field(description="m, from the root of the beam")
+
+
+def _place(value: Any) -> Any:
+    if isinstance(value, BeamStation) or (isinstance(value, str) and value in get_args(PlaceName)):
+        return value
+    if isinstance(value, dict) and list(value) == ["x"]:
+        return BeamStation(x=non_negative(value["x"]))
+    raise fault("tip, root or {x: 0.4}, a station of the beam in metres")
+
+
+_PLACE = {
+    "anyOf": [
+        {"enum": list(get_args(PlaceName))},
+        {"type": "object", "properties": {"x": {"type": "number", "minimum": 0}}, "required": ["x"]},
+    ]
+}
+At = Annotated[PlaceName | BeamStation, BeforeValidator(_place), WithJsonSchema(_PLACE)]
+
+
 class Link(Description):
-    """One link of the chain; it hangs on the tip frame of the link before it.
+    """One link; it hangs on the tip frame of the link before it, or `at` a place of its `parent`.
 
     Exactly one of `beam` and `rigid` is given. A beam without `shapes` does not bend. The tip lump is expressed in the
     tip frame.
@@ -46,6 +76,8 @@ class Link(Description):
     rigid: RigidBody | None = Field(None, description="a body that does not")
     shapes: Shapes | None = Field(None, description="how the beam deforms")
     tip: Lump = Field(Lump(), description="lumped at the far end")
+    parent: LinkName | None = Field(None, description="link that it hangs on, or base; the link before by default")
+    at: At = Field("tip", description="where it hangs on its parent: tip, root, or {x: 0.4}, a station of its beam")
 
     @classmethod
     def bent_rod(

@@ -98,6 +98,18 @@ class Lump(Description):
     com: Vector = Field(_ORIGIN, description="m, from the frame's origin")
 
 
+class Payload(Lump):
+    """What an arm carries: a lump on the tip frame of a link.
+
+    Examples
+    --------
+    >>> pliant.robot.Payload(link="fore", mass=2.0).mass
+    2.0
+    """
+
+    link: str | None = Field(None, description="that carries it; the last by default")
+
+
 class RigidBody(Description):
     """A link that does not bend: mass, centre of mass and inertia (about `com`) in the frame after the joint.
 

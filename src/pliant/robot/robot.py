@@ -14,9 +14,12 @@ from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Document, Vector, sequence
+from pliant.robot.frames import Frame
+from pliant.robot.joint import Freedom
 from pliant.robot.link import Link
-from pliant.robot.lumps import Lump
+from pliant.robot.lumps import Lump, Payload
 from pliant.robot.paths import canonical, numbers, plain, put
+from pliant.robot.tree import check_place, outwards, parents
 from pliant.signatures import checked, shown
 
 if TYPE_CHECKING:
@@ -42,8 +45,20 @@ Title = Annotated[str, BeforeValidator(_title), WithJsonSchema({"type": "string"
 Links = Annotated[tuple[Link, ...], BeforeValidator(_links)]
 
 
+def _payload(value: Any) -> Any:
+    """A lump on the last link is a payload."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_payload(entry) for entry in value)
+    return Payload(mass=value.mass, inertia=value.inertia, com=value.com) if type(value) is Lump else value
+
+
+Payloads = Annotated[Payload | tuple[Payload, ...], BeforeValidator(_payload)]
+
+
 class Robot(Document):
-    """A robot arm: links in a chain, gravity, and a payload on the tip frame of the last link. SI units, radians.
+    """A robot arm: links in a chain or a tree, gravity, and payloads. SI units, radians.
+
+    Links are kept in an order in which each stands behind the one that carries it.
 
     Examples
     --------
@@ -57,7 +72,8 @@ class Robot(Document):
     name: Title = Field(description="a title")
     gravity: Vector = Field((0.0, 0.0, -9.81), description="m/s^2, in base axes")
     links: Links = Field(description="from the base to the tip")
-    payload: Lump = Field(Lump(), description="on the tip frame of the last link")
+    payload: Payloads = Field(Payload(), description="on the tip frame of a link; one, or a list")
+    frames: tuple[Frame, ...] = Field((), description="named places")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -65,7 +81,9 @@ class Robot(Document):
         double = sorted({name for name in names if names.count(name) > 1})
         if double:
             raise clash(f"links need different names; `{double[0]}` stands {names.count(double[0])} times")
-        moving = sum(link.joint.moves for link in self.links)
+        self.__dict__["links"] = outwards(self.links)
+        self._check_places()
+        moving = len(self.freedoms)
         for link in self.links:
             reference = None if link.shapes is None else link.shapes.reference
             if reference is not None and len(reference) != moving:
@@ -74,6 +92,49 @@ class Robot(Document):
                     f"expected one for each of the {moving} moving joints"
                 )
         return self
+
+    def _check_places(self) -> None:
+        """Who hangs or sits somewhere does so on a place that is there."""
+        names = [link.name for link in self.links]
+        for link, parent in zip(self.links, parents(self.links)):
+            if parent is None:
+                if link.at not in ("tip", "root"):
+                    raise clash(f"link `{link.name}` hangs on the base, which has no stations; remove `at`")
+            else:
+                check_place(self.links[parent], link.at, f"link `{link.name}` hangs")
+        for payload in self.payloads:
+            if payload.link is not None and payload.link not in names:
+                raise clash(f"a payload on link `{payload.link}`, which is not there{suggestion(payload.link, names)}")
+        taken = {"base", "tip"}
+        for frame in self.frames:
+            if frame.link not in names:
+                raise clash(
+                    f"frame `{frame.name}` on link `{frame.link}`, which is not there{suggestion(frame.link, names)}"
+                )
+            if frame.name in taken:
+                raise clash(f"frames need different names, and neither `base` nor `tip`; `{frame.name}` is taken")
+            taken.add(frame.name)
+            check_place(self.links[names.index(frame.link)], frame.at, f"frame `{frame.name}` sits")
+
+    @property
+    def freedoms(self) -> dict[str, Freedom]:
+        """What its joints move by: the coordinates by name, in the order of the torques."""
+        return {freedom.name(link.name): freedom for link in self.links for freedom in link.joint.freedoms}
+
+    @property
+    def payloads(self) -> tuple[Payload, ...]:
+        """All of them."""
+        return self.payload if isinstance(self.payload, tuple) else (self.payload,)
+
+    def carried(self, place: int) -> tuple[Payload, ...]:
+        """Payloads on link number `place`."""
+        last = len(self.links) - 1
+        names = [link.name for link in self.links]
+        return tuple(
+            payload
+            for payload in self.payloads
+            if place == (last if payload.link is None else names.index(payload.link))
+        )
 
     @checked
     def link(self, name: str | int) -> Link:
@@ -263,7 +324,7 @@ class Robot(Document):
         return table(self)
 
 
-YOUNGER = {"bristle": 1e-5}
+YOUNGER = {"bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None}
 """Entries that are younger than digests, and their defaults: those of a robot that does not use them stay."""
 
 

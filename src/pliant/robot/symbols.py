@@ -79,7 +79,9 @@ class RobotView(View):
 def _refuse_structure(robot: Robot, path: str) -> None:
     """Some numbers say how the robot is built and cannot be symbols."""
     parts = path.split(".")
-    if parts[2:4] == ["joint", "axis"]:
+    if parts[0] == "frames" or parts[2:4] == ["at", "x"]:
+        raise ModelError(f"`{path}` cannot be a symbol: it says where something sits; vary the robot itself")
+    if parts[2:4] in (["joint", "axis"], ["joint", "axes"]) and "axis" in parts:
         raise ModelError(f"`{path}` cannot be a symbol: an axis has unit length; turn the joint by origin.rpy instead")
     if parts[2:4] == ["beam", "section"]:
         section = robot.link(parts[1]).beam.section  # type: ignore[union-attr]

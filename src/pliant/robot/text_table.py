@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pliant.robot.beam import Beam, beam_properties
 from pliant.robot.discretisation import FIELDS, Shapes
+from pliant.robot.tree import BASE, parents
 
 if TYPE_CHECKING:
     from pliant.robot.link import Link
@@ -38,16 +39,39 @@ def link_mass(link: Link) -> float:
     return body + link.joint.hub.mass + link.tip.mass
 
 
+def payload_mass(robot: Robot) -> float:
+    """Mass of all that a robot carries, kg."""
+    return sum(payload.mass for payload in robot.payloads)
+
+
+def robot_mass(robot: Robot) -> float:
+    """Mass of a robot with its payloads, kg."""
+    return sum(link_mass(link) for link in robot.links) + payload_mass(robot)
+
+
 def table(robot: Robot) -> str:
-    """Links, joints, masses and shapes, one line per link."""
+    """Links, joints, masses and shapes, one line per link; where they hang, if that is not each on the tip before."""
     rows = [_HEAD, *(_row(link) for link in robot.links)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
+    if any(link.parent is not None or link.at != "tip" for link in robot.links):
+        rows = [(*row, where) for row, where in zip(rows, ("hangs on", *hangs_on(robot)))]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    total = sum(link_mass(link) for link in robot.links) + robot.payload.mass
     gravity = ", ".join(f"{entry:g}" for entry in robot.gravity)
-    foot = f"gravity [{gravity}] m/s^2, payload {robot.payload.mass:g} kg, {total:.4g} kg in all"
+    foot = f"gravity [{gravity}] m/s^2, payload {payload_mass(robot):g} kg, {robot_mass(robot):.4g} kg in all"
     return "\n".join([robot.name, *lines, foot])
+
+
+def hangs_on(robot: Robot) -> list[str]:
+    """Where each link hangs, in words."""
+    found = []
+    for link, parent in zip(robot.links, parents(robot.links)):
+        if parent is None:
+            found.append(BASE)
+        else:
+            place = link.at if isinstance(link.at, str) else f"at {link.at.x:g} m"
+            found.append(f"{robot.links[parent].name} {place}")
+    return found
 
 
 def _row(link: Link) -> tuple[str, ...]:
@@ -63,8 +87,9 @@ def _row(link: Link) -> tuple[str, ...]:
 
 def _joint(link: Link) -> str:
     joint = link.joint
-    axis = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}.get(joint.axis, "skew")
-    return f"{joint.type} {axis}{', flexible' if joint.flexible else ''}" if joint.moves else "fixed"
+    names = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
+    axes = dict.fromkeys(names.get(freedom.axis, "skew") for freedom in joint.freedoms)
+    return f"{joint.type} {' '.join(axes)}{', flexible' if joint.flexible else ''}" if joint.moves else "fixed"
 
 
 def _body(link: Link) -> str:

@@ -203,24 +203,24 @@ class Composition:
     def _needed_torque(self, chain: Any, tau: Any, needed: Any) -> Any:
         """Torques with, for prescribed joints and motors, what their motion needs: of a joint and its motor the sum."""
         tau = ca.SX(tau)
-        for joint, link in enumerate(link for link in chain.links if link.actuated is not None):
-            moved = {link.actuated, link.shaft} & set(self.paths)
+        for joint, shaft in enumerate(chain.shafts):
+            moved = {shaft.actuated, shaft.index} & set(self.paths)
             if moved:
                 tau[joint] = sum(needed[index] for index in sorted(moved))
         return tau
 
     def _load_of_bristles(self, eq: Any, q: Any, qd: Any, applied: Any, held: dict[int, Any]) -> Any:
         """States of friction at a start: at rest they carry the arm as far as they can, in motion they slip."""
-        free, links = ca.SX.zeros(self.n_bristles), eq.chain.bristled
-        loaded = [link.shaft for link in links if link.shaft not in held]
+        free, shafts = ca.SX.zeros(self.n_bristles), eq.chain.bristled
+        loaded = [shaft.index for shaft in shafts if shaft.index not in held]
         qdd = eq.accelerations(q, qd, applied, {**held, **dict.fromkeys(loaded, ca.SX(0))}, free)
         load = applied - eq.inverse_dynamics(q, qd, qdd, free)
         states = []
-        for link in links:
-            rate = qd[link.shaft]
-            level = link.coulomb.level
-            carried = ca.if_else(level > 0, load[link.shaft] / level, 0) if link.shaft in loaded else ca.SX(0)
-            slips = ca.fabs(rate) > link.coulomb.width
+        for shaft in shafts:
+            rate = qd[shaft.index]
+            level = shaft.coulomb.level
+            carried = ca.if_else(level > 0, load[shaft.index] / level, 0) if shaft.index in loaded else ca.SX(0)
+            slips = ca.fabs(rate) > shaft.coulomb.width
             states.append(ca.if_else(slips, ca.sign(rate), ca.fmin(ca.fmax(carried, -1), 1)))
         return ca.vertcat(*states)
 

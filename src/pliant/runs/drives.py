@@ -62,9 +62,9 @@ def _placed(model: Model, given: Any, name: str, many: bool, placed: Mapping[int
     named = range(model.n) if whole else {model.index(key) for key in given or ()} if isinstance(given, Mapping) else ()
     for index, values in placed.items():
         state[..., index] = values[name.startswith("qd")]
-    for link in model.chain.links:
-        if link.drive is not None and link.shaft in placed and link.drive.index not in {*named, *placed}:
-            state[..., link.drive.index] = state[..., link.shaft]
+    for shaft in model.chain.driven:
+        if shaft.index in placed and shaft.actuated not in {*named, *placed}:
+            state[..., shaft.actuated] = state[..., shaft.index]
     return state
 
 

@@ -36,7 +36,7 @@ def judge_speeds(model: Model, qd: Array) -> Findings:
     if not model.level.in_doubt:
         return {}
     largest = np.nan_to_num(np.abs(qd)).max(axis=tuple(range(qd.ndim - 1)))  # arms that ended early have no more rates
-    speeds = {link.name: largest[model.index(link.name)] for link in model.robot.links if link.joint.type == "revolute"}
+    speeds = {shaft.name: largest[shaft.index] for shaft in model.chain.shafts if shaft.turns}
     return model.level.doubt(worst(model.robot, speeds))
 
 

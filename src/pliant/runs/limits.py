@@ -40,13 +40,13 @@ def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
     """Limits of the robot file, if they are to hold, and the ends of travel of sliding beams, which always do: beyond
     them the model does not hold."""
     found = []
-    for link, chained in zip(model.robot.links, model.chain.links, strict=True):
-        bounds = link.joint.limits
-        if not limits or bounds is None or chained.shaft is None:
+    for name, freedom in model.robot.freedoms.items():
+        bounds = freedom.limits
+        if not limits or bounds is None:
             continue
         for side, value, sign in (("lower", bounds.lower, -1), ("upper", bounds.upper, +1)):
             if value is not None and np.isfinite(value):
-                found.append(JointLimit(f"{link.name} at its {side} limit", chained.shaft, float(value), sign))
+                found.append(JointLimit(f"{name} at its {side} limit", model.index(name), float(value), sign))
     for index, travel in model.chain.travels().items():
         for side, value, sign in zip(("inner", "outer"), travel, (-1, +1)):
             name = f"{model.coordinates[index]} at the {side} end of its travel"

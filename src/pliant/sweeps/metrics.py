@@ -122,8 +122,8 @@ def energy(h: Histories) -> Array:
         return np.zeros(len(h.q))
     from scipy.integrate import trapezoid
 
-    moving = [link for link in h.model.chain.links if link.actuated is not None]
-    rates = h.qd[..., np.array([link.shaft if link.name in h.moved else link.actuated for link in moving])]
+    shafts = h.model.chain.shafts
+    rates = h.qd[..., np.array([shaft.index if shaft.name in h.moved else shaft.actuated for shaft in shafts])]
     return np.asarray(trapezoid(np.maximum(h.tau * rates, 0.0).sum(axis=-1), h.t, axis=1))
 
 

@@ -91,7 +91,7 @@ class Panel:
 
 def position_unit(robot: Robot, joint: str) -> tuple[str, float]:
     """Unit of a joint's position where a user reads it, and the factor from radians or metres."""
-    return ("deg", 180 / np.pi) if robot.link(joint).joint.type == "revolute" else ("m", 1.0)
+    return ("deg", 180 / np.pi) if robot.freedoms[joint].turns else ("m", 1.0)
 
 
 def energy_unit(*values: Array) -> tuple[str, float]:

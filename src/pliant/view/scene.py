@@ -19,7 +19,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.robot import Link
+from pliant.robot import Link, payload_mass
 from pliant.runs.internal_forces import RunHistory, interpolated
 from pliant.runs.results import Result
 
@@ -171,7 +171,7 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history
     up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])
     sizes = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in model.robot.links if link.beam is not None]
     slim = any(size < SLIMMEST * reach for size in sizes)
-    payload = dict(zip(model.parameters, values)).get("payload.mass", model.robot.payload.mass)
+    payload = dict(zip(model.parameters, values)).get("payload.mass", payload_mass(model.robot))
     return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload))
 
 
@@ -224,9 +224,10 @@ def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
 
 def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None) -> SceneLink:
     chain_link, link = model.chain.links[place], model.robot.links[place]
-    index = chain_link.joint_index
-    joint = q[:, index] if index is not None else np.zeros(len(q))
-    motor = q[:, chain_link.drive.index] if chain_link.drive is not None and index is not None else joint
+    joint = motor = np.zeros(len(q))
+    if chain_link.joint_indices:
+        shaft = chain_link.shafts[0]
+        joint, motor = q[:, shaft.index], q[:, shaft.actuated]
     straight, shift, turn = part.straight, part.shift, part.turn
     if not chain_link.flexible:
         straight, shift, turn = straight[:1], shift[:1], turn[:1]
@@ -242,7 +243,7 @@ def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, his
         behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
         straight, shift, turn, strain, half = behind
     return SceneLink(
-        link.name, chain_link.joint.kind, np.asarray(chain_link.joint.axis, dtype=float), part.origin, part.end,
+        link.name, chain_link.joint.kind, np.asarray(chain_link.joint.axes[:1], dtype=float).ravel(), part.origin, part.end,
         joint, motor, straight, shift, turn, strain, half, is_round,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.errors import ModelError
 from pliant.options import StiffeningChoice
-from pliant.robot import Robot, link_mass
+from pliant.robot import Robot, link_mass, payload_mass
 
 if TYPE_CHECKING:
     from pliant.scenario import Scenario
@@ -57,7 +57,7 @@ class Choices:
         model_joints = [link for link in robot.links if link.joint.moves]
         start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link in model_joints)
         usual: dict[str, Any] = {
-            "payload": float(robot.payload.mass),
+            "payload": float(payload_mass(robot)),
             "damping": max((float(s.damping) for s in flexible), default=0.0),
             "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
             "start": start,
@@ -136,6 +136,6 @@ def with_robot(choices: Choices, robot: Robot) -> Choices:
 
 def heaviest_payload(robot: Robot) -> float:
     """kg at the end of the payload's slider: the mass of the links, or twice what the robot carries, rounded up."""
-    wanted = max(sum(float(link_mass(link)) for link in robot.links), 2 * float(robot.payload.mass), 0.1)
+    wanted = max(sum(float(link_mass(link)) for link in robot.links), 2 * float(payload_mass(robot)), 0.1)
     scale = 10.0 ** np.floor(np.log10(wanted))
     return float(np.ceil(wanted / scale - 1e-9) * scale)

@@ -1,0 +1,38 @@
+"""Named places on an arm."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from pliant.robot.faults import clash
+from pliant.robot.fields import Description, NonNegative
+from pliant.robot.joint import Origin
+from pliant.robot.link import At, BeamStation, LinkName
+
+
+class Frame(Description):
+    """A named frame: a place on a link that bends with it, and a fixed pose from there.
+
+    Every link has two without asking, `NAME.tip` and `NAME.root`; `tip` is that of the last link, `base` the base.
+
+    Examples
+    --------
+    >>> pliant.robot.Frame(name="camera", link="fore", x=0.4, origin={"xyz": [0, 0, 0.05]}).at
+    BeamStation(x=0.4)
+    """
+
+    name: LinkName = Field(description="letters, digits and _")
+    link: LinkName = Field(description="that it sits on")
+    at: At = Field("tip", description="where: tip, root, or {x: 0.4}, a station of the beam")
+    x: NonNegative | None = Field(None, description="m; short for at: {x: ...}")
+    origin: Origin = Field(Origin(), description="its place from there")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.x is not None:
+            if self.at != "tip":
+                raise clash("`x` and `at` both place the frame; give one of them")
+            self.__dict__.update(at=BeamStation(x=self.x), x=None)
+        return self
