@@ -70,8 +70,8 @@ def pinocchio_twin(robot: pliant.Robot):
     placement = pin.SE3.Identity()
     for link in chain.links:
         placement = placement * pin.SE3(numbers(link.joint.origin_rotation.matrix), numbers(link.joint.origin).ravel())
-        axis = np.array(link.joint.axis)
-        joint = pin.JointModelRevoluteUnaligned(axis) if link.joint.turns else pin.JointModelPrismaticUnaligned(axis)
+        axis = np.array(link.joint.axes[0])
+        joint = pin.JointModelRevoluteUnaligned(axis) if link.joint.turning else pin.JointModelPrismaticUnaligned(axis)
         parent = twin.addJoint(parent, joint, placement, link.name)
         body = link.body.inertia
         m, s, D = float(body.m), numbers(body.s).ravel(), numbers(body.D)

@@ -55,7 +55,8 @@ def _numbers(link: GibbsAppellLink, value: Callable[[ca.SX], np.ndarray]) -> Pri
 
     i = link.integrals
     return PrintedLink(
-        link.joint, link.indices, flat(link.z), flat(link.r), flat(link.rd), flat(link.thetad),
+        link.joint, link.indices, flat(link.z if link.joints else ca.SX(3, 1)), flat(link.r), flat(link.next[0].rd),
+        flat(link.next[0].thetad),
         value(link.r_modes), value(link.theta_modes), float(flat(i.M)[0]),
         *(value(B) for B in (i.B_2, i.B_3, i.B_8, i.B_9)),
         value(i.eps), value(i.alpha), [value(b) for b in i.beta], [flat(c) for c in i.c], value(i.sC),

@@ -79,7 +79,9 @@ def test_auxiliary_velocity_of_78_is_the_telescoped_twist(i: int) -> None:
             )
             origin = Dual.of(CHAIN.links[k + 1].joint.origin)
             upsilon = upsilon - cross(base - omega(frames[k].tip, tips[k]), to_i(tips[k], origin))
-        later = [c for c, index in enumerate(placed.indices) if c > placed.indices.index(CHAIN.links[j].joint_index)]
+        later = [
+            c for c, index in enumerate(placed.indices) if c > placed.indices.index(CHAIN.links[j].joint_indices[0])
+        ]
         twist = Screws(P.omega[:, later], P.v[:, later]).times(u[later])
         np.testing.assert_allclose(number(upsilon.stacked), number(twist.v.stacked), atol=ROUND_OFF * 100)
 
@@ -153,12 +155,12 @@ def test_torques_as_dual_wrenches_of_125_to_127() -> None:
     T = RNG.normal(size=4)
     tau = ca.SX.zeros(CHAIN.n)
     for i, link in enumerate(CHAIN.links):
-        axis = ca.SX(ca.DM(link.joint.axis))
+        axis = ca.SX(ca.DM(link.joint.axes[0]))
         tau += dual_screw.external_forces(CHAIN, q, link.name, 0.0, ca.SX.zeros(3), T[i] * axis, "link")
         if i + 1 < len(CHAIN.links):
             end, _ = tip_shape(link.body, CHAIN.body(link, q))
             origin = CHAIN.links[i + 1].joint.origin_rotation  # the axis is the same before and after the turn
-            reaction = -T[i + 1] * end.apply(origin.apply(ca.SX(ca.DM(CHAIN.links[i + 1].joint.axis))))
+            reaction = -T[i + 1] * end.apply(origin.apply(ca.SX(ca.DM(CHAIN.links[i + 1].joint.axes[0]))))
             tau += dual_screw.external_forces(CHAIN, q, link.name, 1.0, ca.SX.zeros(3), reaction, "section")
     expected = number(CHAIN.actuation()) @ T
     np.testing.assert_allclose(number(tau)[:, 0], expected, atol=ROUND_OFF * 100)

@@ -207,7 +207,7 @@ def test_sums_are_the_composite_inertias_of_denoc(seed: int) -> None:
     def theirs(a: ca.SX) -> ca.SX:
         beyond, found = denoc.zero(), []
         for motion in reversed(denoc.outward_motion(chain, a, rest, None)):
-            own, _, _ = denoc.body_blocks(motion, denoc.composite_at_tip(motion, beyond))
+            own, _, _ = denoc.body_blocks(motion, {0: beyond})
             found.append(own.A)
             beyond = denoc.to_predecessor(motion, own)
         return ca.vertcat(*reversed(found))

@@ -134,11 +134,11 @@ def test_transforms_are_time_derivatives(seed: int) -> None:
     robot = random_robot(seed).replace({"gravity": (0.0, 0.0, 0.0)})
     chain = build_chain(robot)
     q, qd, qdd = (ca.SX.sym(name, chain.n) for name in ("q", "qd", "qdd"))
-    last = list(transforms.outward(chain, q, qd, qdd))[-1]
+    last = transforms.outward(chain, q, qd, qdd)[-1].ports[0]
     W = kinematics.tip_pose(chain, q)
     Wd = ca.jtimes(W, q, qd)
     Wdd = ca.jtimes(Wd, q, qd) + ca.jtimes(Wd, qd, qdd)
-    f = ca.Function("f", [q, qd, qdd], [last.W_tip, last.Wdd_tip, W, Wdd])
+    f = ca.Function("f", [q, qd, qdd], [last.W, last.Wdd, W, Wdd])
     x, v, _ = random_state(robot, chain.n, chain.n_joints, seed, deflection=0.2)
     W_tip, Wdd_tip, pose, second = f(x, v, np.sin(np.arange(chain.n)))
     assert errors([W_tip, Wdd_tip], [pose, second]).max() < 1e-12
@@ -150,14 +150,14 @@ def test_partial_transforms_are_derivatives_of_the_tip(seed: int) -> None:
     robot = random_robot(seed, all_flexible=True)
     chain = build_chain(robot)
     q = ca.SX.sym("q", chain.n)
-    last = list(transforms.outward(chain, q, ca.SX.zeros(chain.n)))[-1]
+    last = transforms.outward(chain, q, ca.SX.zeros(chain.n))[-1]
     found, expected = [], []
-    for index, P in zip(last.link.body_indices, last.P_body):
+    for index, P in zip(last.link.body_indices, last.ports[0].P):
         found.append(P)
-        expected.append(ca.reshape(ca.jacobian(last.W_tip[:3, :], q[index]), 3, 4))
-    if last.link.joint_index is not None:
-        found.append(last.P_joint)
-        expected.append(ca.reshape(ca.jacobian(last.W[:3, :], q[last.link.joint_index]), 3, 4))
+        expected.append(ca.reshape(ca.jacobian(last.ports[0].W[:3, :], q[index]), 3, 4))
+    for index, P in zip(last.link.joint_indices, last.P_joint):
+        found.append(P)
+        expected.append(ca.reshape(ca.jacobian(last.W[:3, :], q[index]), 3, 4))
     f = ca.Function("f", [q], [ca.vertcat(*found), ca.vertcat(*expected)])
     x, _, _ = random_state(robot, chain.n, chain.n_joints, seed, deflection=0.2)
     assert errors([f(x)[0]], [f(x)[1]])[0] < 1e-12
@@ -188,7 +188,7 @@ def test_intermediates_are_those_of_the_other_recursion(seed: int) -> None:
     chain = build_chain(robot)
     x, v, _ = random_state(robot, chain.n, chain.n_joints, seed)
     q, qd = ca.SX(ca.DM(x)), ca.SX(ca.DM(v))
-    links, motions = list(transforms.outward(chain, q, qd)), denoc.outward_motion(chain, q, qd, None)
+    links, motions = transforms.outward(chain, q, qd), denoc.outward_motion(chain, q, qd, None)
     blocks = denoc_matrices.link_blocks(chain, q)
     composite = None
     for h in reversed(range(len(links))):
@@ -197,7 +197,7 @@ def test_intermediates_are_those_of_the_other_recursion(seed: int) -> None:
         assert float(ca.norm_inf(turning)) < 1e-12
         beyond = 0 if composite is None else ca.mtimes([blocks[h + 1].A.T, composite, blocks[h + 1].A])
         composite = blocks[h].M + beyond
-        F = book.composites(links)[h][1]
+        F = book.composites(chain, links)[h][1]
         ours = Inertia.rigid(F[3, 3], F[:3, 3], F[:3, :3]).matrix
         assert errors([ca.evalf(ours)], [ca.evalf(composite[:6, :6])])[0] < 1e-12
 

@@ -60,10 +60,9 @@ COMBINATIONS: dict[str, tuple[Robot, dict[str, Any]]] = {
 def start(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Joints anywhere and moving, springs of drives nearly relaxed, small deflections."""
     q, qd, _ = random_state(model.robot, model.n, model.n_joints, seed, deflection=0.001)
-    for link in model.chain.links:
-        if link.drive is not None:
-            q[link.drive.index] += q[link.joint_index]
-            qd[link.drive.index] += qd[link.joint_index]
+    for shaft in model.chain.driven:
+        q[shaft.actuated] += q[shaft.index]
+        qd[shaft.actuated] += qd[shaft.index]
     return q, qd
 
 

@@ -121,7 +121,7 @@ def test_reactions_of_a_moving_arm(seed: int, stiffening: bool) -> None:
     for link, described in zip(model.chain.links, robot.links):
         reaction = run.reaction(link.name)
         scale = max(np.abs(reaction.moment).max(), np.abs(reaction.force).max())
-        if link.joint_index is not None:
+        if link.joint_indices:
             carried = reaction.moment if described.joint.type == "revolute" else reaction.force
             along = carried @ np.array(described.joint.axis)
             assert along == pytest.approx(shaft(run, link, described), abs=1e-10 * scale)
@@ -134,11 +134,11 @@ def test_reactions_of_a_moving_arm(seed: int, stiffening: bool) -> None:
 
 def shaft(run: Result, link: Any, described: Any) -> np.ndarray:
     """Torque that reaches the link, from what is known of the drive."""
-    k = link.joint_index
+    (k,) = link.joint_indices
     friction = described.joint.friction.viscous * run.qd[:, k]
-    if link.drive is None:
+    if link.shafts[0].drive is None:
         return np.asarray(run.tau[:, k] - friction)
-    motor, drive = link.drive.index, described.joint.drive
+    motor, drive = link.shafts[0].actuated, described.joint.drive
     twist, rate = run.q[:, motor] - run.q[:, k], run.qd[:, motor] - run.qd[:, k]
     return np.asarray(drive.stiffness * twist + drive.damping * rate - friction)
 

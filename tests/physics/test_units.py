@@ -20,17 +20,15 @@ BUNDLED = sorted(path.stem for path in (Path(pliant.__file__).parent / "arms").g
 
 def turning(model) -> list[int]:
     """Places of the joints that turn."""
-    return [link.joint_index for link in model.chain.links if link.joint_index is not None and link.joint.turns]
+    return [shaft.index for shaft in model.chain.shafts if shaft.turns]
 
 
 def scales(model, metre: float) -> np.ndarray:
     """What the number of a coordinate is multiplied by in the other unit: lengths are, angles and slopes are not."""
     out = np.ones(model.n)
     for link in model.chain.links:
-        if link.joint_index is not None and not link.joint.turns:
-            out[link.joint_index] = metre
-        if link.drive is not None:
-            out[link.drive.index] = out[link.shaft]
+        for shaft in link.shafts:
+            out[shaft.index] = out[shaft.actuated] = 1.0 if shaft.turns else metre
         names = [model.coordinates[index] for index in link.body_indices]
         powers = [0] * (len(names) - len(link.body.shapes.powers)) + list(link.body.shapes.powers) if names else []
         for index, name, power in zip(link.body_indices, names, powers):

@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot import Lump, Robot, beam_properties
+from pliant.robot import Lump, Robot, beam_properties, payload_mass
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class PlanarArm:
                     f"links.{link.name}: not a beam on a plain revolute joint about z at the tip of the link before; "
                     "the planar peers know nothing else"
                 )
-            outer = robot.links[k + 1].joint.hub.mass if k < len(robot.links) - 1 else robot.payload.mass
-            lumps = [link.tip, robot.payload] if k == len(robot.links) - 1 else [link.tip]
+            outer = robot.links[k + 1].joint.hub.mass if k < len(robot.links) - 1 else payload_mass(robot)
+            lumps = [link.tip, *robot.payloads] if k == len(robot.links) - 1 else [link.tip]
             links.append(
                 PlanarLink(
                     beam.length, beam.mass_per_length, beam.EI_z, beam.EA or None, _about_z(joint.hub),

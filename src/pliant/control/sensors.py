@@ -209,7 +209,7 @@ class Accelerometer(Sensor):
         if self.axis not in (0, 1, 2):
             raise ModelError(f"axis: got {self.axis!r}, expected 0, 1 or 2")
         chain = model.chain.on(acting.base, acting.t)
-        return outward_motion(chain, q, qd, qdd)[place_of(chain, self.link)].a_tip[self.axis]
+        return outward_motion(chain, q, qd, qdd)[place_of(chain, self.link)].ports[0].a[self.axis]
 
 
 @checked

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pliant.dynamics import denoc, dual_screw, gibbs_appell, lagrange, recursive_lagrange
 from pliant.dynamics.build import build_chain
-from pliant.dynamics.chain import Chain, ChainLink, JointMap
+from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.equations import MANY_AMPLITUDES, Equations, Formulation, features, require
+from pliant.dynamics.joints import JointMap
 from pliant.options import FormulationName
 
 _EVERYTHING = frozenset({"flexible joints", "stiffening", "sliding beams", "a moving base"})

@@ -145,12 +145,11 @@ def joint_screw(link: ChainLink, q: SX) -> Screws:
 
 def port_shapes(link: ChainLink, c: SX) -> list[tuple[Rotation, Shape]]:
     """Fixed rotation of every port, and what the amplitudes do there."""
+    none, still = ca.SX(3, c.shape[0]), ca.SX(3, 1)
+    root = Shape(still, Dual.of(still), none, none)
     found = [tip_shape(link.body, c)]
     for place in link.places:
-        if place.eta is None:
-            found.append((place.end, Shape(ca.SX(3, 1), Dual.of(ca.SX(3, 1)), ca.SX(3, c.shape[0]), ca.SX(3, c.shape[0]))))
-        else:
-            found.append((place.end, station_shape(link.body, c, place.eta)))
+        found.append((place.end, root if place.eta is None else station_shape(link.body, c, place.eta)))
     return found
 
 

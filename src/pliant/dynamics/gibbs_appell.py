@@ -114,8 +114,8 @@ def _link_forces(links: list[GibbsAppellLink], motions: list[LinkMotion], qdd: S
 def _inward_forces(
     links: list[GibbsAppellLink], S: list[SX], T: list[SX]
 ) -> tuple[list[list[SX]], list[SX], list[list[SX]]]:
-    """Step 4: phi_j (100), the force of all beyond each next origin of j; chi_j (99), the moment about O_j of link j and
-    beyond; and the moment about each next origin of all beyond it, in the axes of j."""
+    """Step 4: phi_j (100), the force of all beyond each next origin of j; chi_j (99), the moment about O_j of link j
+    and beyond; and the moment about each next origin of all beyond it, in the axes of j."""
     phi, about = ([[ca.SX(3, 1) for _ in link.next] for link in links] for _ in range(2))
     chi = list(T)
     for i in reversed(range(1, len(links))):

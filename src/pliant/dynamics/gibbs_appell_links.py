@@ -79,8 +79,8 @@ class NextOrigin:
 
 @dataclass(frozen=True)
 class GibbsAppellLink:
-    """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joints` the indices and axes of its angles, `indices` of its deflection
-    variables.
+    """Link i: `R` is i-1_R_i = E_{i-1} A_i (4), `joints` are indices and axes of its angles, `indices` those of its
+    deflection variables.
 
     `carriage` is the link that carries it, and which of its next origins: (0, 0) is the base's first. `rate` are the
     rates of the deflection variables, `drift` the angular acceleration that the rates of several angles give alone.

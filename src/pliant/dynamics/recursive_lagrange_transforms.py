@@ -107,8 +107,10 @@ def modal_inertia(body: Moments, f: int) -> SX:
 
 
 def joint_transforms(link: ChainLink, q: SX, qd: SX) -> tuple[SX, list[SX], SX, SX]:
-    """A of a joint, U_k = A s_k^ of its rates, and Ad, Add at zero second derivatives, with s_k^ = [[w_k^, v_k], [0, 0]]
-    of the columns: Ad = A s^ for s = sum_k s_k qd_k, and Add = A (s^ s^ + (ds/dt)^)."""
+    """A of a joint, U_k = A s_k^ of its rates, and Ad, Add at zero second derivatives.
+
+    s_k^ = [[w_k^, v_k], [0, 0]] of the columns; Ad = A s^ for s = sum_k s_k qd_k, and Add = A (s^ s^ + (ds/dt)^).
+    """
     joint = link.joint
     A = homogeneous(joint.rotation(q).matrix, joint.position(q))
     R, zero = A[:3, :3], ca.SX.zeros(4, 4)

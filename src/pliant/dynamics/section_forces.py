@@ -148,7 +148,11 @@ class InternalForces:
         link on the root asks nothing of the beam."""
         n, f = ca.SX.zeros(3), ca.SX.zeros(3)
         for number, place in enumerate(carried.motion.link.places, 1):
-            if number in carried.at_ports and place.eta is not None and (low <= place.eta < high or high == place.eta == 1.0):
+            if (
+                number in carried.at_ports
+                and place.eta is not None
+                and (low <= place.eta < high or high == place.eta == 1.0)
+            ):
                 port = carried.motion.ports[number].map
                 n_own, f_own = (port.R.apply(x) for x in carried.at_ports[number])
                 n, f = n + shift_wrench(n_own, f_own, port.p - about), f + f_own

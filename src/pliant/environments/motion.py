@@ -119,9 +119,7 @@ class PackMotion:
         rng = np.random.default_rng(0)
         rest = self.model.chain.rest()
         states = np.tile(rest, (SETTLE_SAMPLES, 1))
-        turning = np.array(
-            [shaft.turns for shaft in self.model.chain.shafts]
-        )
+        turning = np.array([shaft.turns for shaft in self.model.chain.shafts])
         states[:, : self.m] += np.where(turning, rng.uniform(-np.pi, np.pi, (SETTLE_SAMPLES, self.m)), 0.0)
         rows = [shaft.actuated for shaft in self.model.chain.shafts]
         hold = np.abs(self.model.bias(states, np.zeros_like(states))[:, rows]).max(axis=0)

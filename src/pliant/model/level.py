@@ -171,7 +171,7 @@ def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link
 def _travel(link: Link) -> float:
     """How far a joint that slides may carry its link."""
     limits = [freedom.limits for freedom in link.joint.freedoms if not freedom.turns]
-    return sum(max(0.0, bounds.upper) for bounds in limits if bounds is not None and bounds.upper is not None)
+    return sum(max(0.0, float(bounds.upper)) for bounds in limits if bounds is not None and bounds.upper is not None)
 
 
 def _length(link: Link) -> float:

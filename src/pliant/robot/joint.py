@@ -197,7 +197,7 @@ class Joint(Description):
 
     type: JointType = Field("revolute", description="how it moves")
     axis: Axis = Field((0.0, 0.0, 1.0), description="about or along which it moves")
-    axes: Axes = Field((), description="of a joint with several coordinates: an axis, a drive, friction, limits for each")
+    axes: Axes = Field((), description="of a joint with several: axis, drive, friction, limits of each")
     origin: Origin = Field(Origin(), description="where it stands on the link before")
     dh: DH | None = Field(None, description="a Denavit-Hartenberg row instead")
     hub: Lump = Field(Lump(), description="moves with the frame after the joint")
@@ -238,7 +238,7 @@ class Joint(Description):
                 raise clash("a universal joint needs an `axis` for both of its `axes`, or for none (z, then y)")
             if self.axis != _Z:
                 raise clash("a universal joint has `axes`, not `axis`")
-            if own and np.linalg.norm(np.cross(*own)) < 1e-6:
+            if own and np.linalg.norm(np.cross(own[0], own[1])) < 1e-6:
                 raise clash("the two `axes` of a universal joint are parallel")
 
     @property
@@ -254,7 +254,9 @@ class Joint(Description):
             "universal": (_Z, _Y), "cylindrical": (self.axis, self.axis), "planar": ((1.0, 0.0, 0.0), _Y, _Z),
         }[self.type]  # fmt: skip
         return tuple(
-            Freedom(name, axis if own.axis is None else own.axis, name not in _SLIDES, own.drive, own.friction, own.limits)
+            Freedom(
+                name, axis if own.axis is None else own.axis, name not in _SLIDES, own.drive, own.friction, own.limits
+            )
             for name, axis, own in zip(names, plain, given)
         )
 

@@ -324,7 +324,7 @@ class Robot(Document):
         return table(self)
 
 
-YOUNGER = {"bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None}
+YOUNGER: dict[str, Any] = {"bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None}
 """Entries that are younger than digests, and their defaults: those of a robot that does not use them stay."""
 
 

@@ -23,9 +23,8 @@ def parents(links: Sequence[Link]) -> list[int | None]:
         elif link.parent == BASE:
             found.append(None)
         else:
-            raise clash(
-                f"link `{link.name}` hangs on `{link.parent}`, which is not there{suggestion(link.parent, list(numbers))}"
-            )
+            meant = suggestion(link.parent, [BASE, *numbers])
+            raise clash(f"link `{link.name}` hangs on `{link.parent}`, which is not there{meant}")
     return found
 
 

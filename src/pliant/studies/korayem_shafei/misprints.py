@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pliant.algebra.rotations import SX
 from pliant.dynamics import Chain
 from pliant.dynamics.gibbs_appell import gibbs_derivatives, outward_motion
-from pliant.dynamics.gibbs_appell_links import links_of
+from pliant.dynamics.gibbs_appell_links import NextOrigin, links_of
 from pliant.model import Model
 
 EQUATIONS = ("44", "70")
@@ -44,10 +44,14 @@ def _term_of_70(chain: Chain, q: SX, qd: SX, qdd: SX) -> SX:
     links = links_of(chain, q, qd)
     motions = outward_motion(chain, links, qd, qdd)
     printed = [
-        replace(link, theta_beta=link.theta_beta - ca.cross(motion.omega, link.thetad))
+        replace(link, next=tuple(_without_70(origin, motion.omega) for origin in link.next))
         for link, motion in zip(links, motions)
     ]
     return gibbs_derivatives(chain, printed, qd, qdd) - gibbs_derivatives(chain, links, qd, qdd)
+
+
+def _without_70(origin: NextOrigin, omega: SX) -> NextOrigin:
+    return replace(origin, theta_beta=origin.theta_beta - ca.cross(omega, origin.thetad))
 
 
 _CHANGES = {"44": _sign_of_44, "70": _term_of_70}
