@@ -119,7 +119,7 @@ def test_links_of_the_page_are_those_of_the_scene(held: dict[str, Any], crooked:
         np.testing.assert_allclose(floats(shown["motor"]), crooked[motor], rtol=1e-6, atol=1e-7)
         joint = crooked.robot.link(name).joint
         assert shown["kind"] == joint.type
-        np.testing.assert_allclose(shown["axis"], joint.axis)
+        np.testing.assert_allclose(shown["axes"], [joint.axis])
         np.testing.assert_allclose(shown["origin"], joint.origin.xyz, atol=1e-15)
         np.testing.assert_allclose(np.reshape(shown["rotation"], (3, 3)), link.origin[:3, :3])
         np.testing.assert_allclose(np.reshape(shown["end"], (3, 3)), link.end)

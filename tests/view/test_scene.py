@@ -57,7 +57,7 @@ def test_wind_up_of_a_drive_is_magnified() -> None:
     q = np.zeros((1, model.n))
     q[0, model.index("upper")], q[0, model.index("upper.motor")] = 0.3, 0.4
     upper = make_scene(model, np.zeros(1), q).links[1]
-    assert (upper.joint[0], upper.motor[0]) == (0.3, 0.4)
+    assert (upper.joint[0, 0], upper.motor[0, 0]) == (0.3, 0.4)
 
 
 def test_strain_is_the_curvatures(swing: pliant.Result) -> None:
@@ -128,7 +128,7 @@ def test_ghost_is_the_rigid_arm_at_the_motors(crooked: pliant.Result) -> None:
     assert np.linalg.norm(last.tip[:, :3, 3] - crooked.tip, axis=1).max() > 1e-3
     for link in scene_of(crooked).links:
         motor = f"{link.name}.motor" if f"{link.name}.motor" in crooked.coordinates else link.name
-        np.testing.assert_array_equal(link.motor, crooked[motor])
+        np.testing.assert_array_equal(link.motor[:, 0], crooked[motor])
 
 
 def test_rings_lie_on_the_section(crooked: pliant.Result) -> None:

@@ -133,7 +133,20 @@ def _link(link: SceneLink, result: Result) -> dict[str, Any]:
         "kind": link.kind,
         "slides": bool(beam is not None and beam.slides),
         "bends": link.flexible,
+        "parent": link.parent,
+        "port": link.port,
+        "places": [
+            {
+                "straight": _scaled(place.straight),
+                "shift": _scaled(place.shift),
+                "turn": _scaled(place.turn),
+                "end": place.end.ravel().tolist(),
+            }
+            for place in link.places
+        ],
+        "axes": link.axes.tolist(),
         "axis": link.axis.tolist(),
+        "sliding": link.sliding,
         "origin": link.origin[:3, 3].tolist(),
         "rotation": link.origin[:3, :3].ravel().tolist(),
         "end": link.end.ravel().tolist(),

@@ -30,19 +30,33 @@ SLIMMEST = 0.005
 
 
 @dataclass(frozen=True)
+class ScenePlace:
+    """A place on a link at which another hangs: (F, 3) or (1, 3) as the stations of a link, and a fixed turn (3, 3)."""
+
+    straight: Array
+    shift: Array
+    turn: Array
+    end: Array
+
+
+@dataclass(frozen=True)
 class SceneLink:
     """One link over F frames at S stations, in its own axes.
 
     Attributes
     ----------
     name, kind : str
-        Of its joint: "revolute", "prismatic" or "fixed".
-    axis : (3,)
+        Of the link, and of its joint: "revolute", "prismatic", "fixed", ...
+    parent, port : int
+        Number of the link that it hangs on, -1 for the base, and which of its ports: 0 is the tip.
+    axes : (k, 3)
+        Of its joint, which slides along the first `sliding` of them and turns about the others.
+    sliding : int
     origin : (4, 4)
-        Pose of the joint in the tip frame of the link before.
+        Pose of the joint in the frame that it hangs on.
     end : (3, 3)
         Fixed turn of the tip frame against the end section.
-    joint, motor : (F,)
+    joint, motor : (F, k)
         Positions; `motor` is where the rigid arm's joint would stand.
     straight : (F, S, 3) or (1, S, 3)
         Stations of the undeformed axis.
@@ -54,11 +68,16 @@ class SceneLink:
         Half width and half height of the drawn section.
     round : bool
         Whether the section is a circle, else a rectangle.
+    places : tuple of ScenePlace
+        Ports besides the tip.
     """
 
     name: str
     kind: str
-    axis: Array
+    parent: int
+    port: int
+    axes: Array
+    sliding: int
     origin: Array
     end: Array
     joint: Array
@@ -69,6 +88,12 @@ class SceneLink:
     strain: Array
     half: Array
     round: bool
+    places: tuple[ScenePlace, ...] = ()
+
+    @property
+    def axis(self) -> Array:
+        """(3,) along which its joint is drawn."""
+        return np.asarray(self.axes[-1] if len(self.axes) else (0.0, 0.0, 1.0))
 
     @property
     def flexible(self) -> bool:
@@ -117,10 +142,10 @@ class Scene:
 
     def lines(self, magnification: float = 1.0) -> Iterator[PlacedLink]:
         """Links from the base outwards with deformations times `magnification`; 0 is the rigid arm."""
-        pose = np.broadcast_to(np.eye(4), (len(self), 4, 4))
-        for link in self.links:
+        at = {(-1, 0): np.broadcast_to(np.eye(4), (len(self), 4, 4))}
+        for number, link in enumerate(self.links):
             value = link.motor + magnification * (link.joint - link.motor)
-            root = pose @ link.origin @ _moved(link, value)
+            root = at[link.parent, link.port] @ link.origin @ _moved(link, value)
             R, p = root[:, :3, :3], root[:, :3, 3]
             local = link.straight + magnification * link.shift
             points = np.einsum("fij,fsj->fsi", R, np.broadcast_to(local, (len(self), *local.shape[1:]))) + p[:, None]
@@ -128,8 +153,10 @@ class Scene:
             tip = np.array(root)
             tip[:, :3, :3] = sections[:, -1] @ link.end
             tip[:, :3, 3] = points[:, -1]
+            at[number, 0] = tip
+            for port, place in enumerate(link.places, 1):
+                at[number, port] = root @ _place(place, magnification, len(self))
             yield PlacedLink(link, points, sections, root, tip)
-            pose = tip
 
     @property
     def largest_strain(self) -> float:
@@ -184,6 +211,7 @@ class _Deformed:
     straight: Array
     shift: Array
     turn: Array
+    places: tuple[ScenePlace, ...]
 
 
 def _kernels(model: Model) -> tuple[Kernel, Any]:
@@ -201,6 +229,11 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
             moving += [axis - straight, turn, straight]
             tip = link.body.tip(rest, ca.SX.zeros(c.shape))
             fixed += [link.joint.origin_rotation.matrix, link.joint.origin, tip.R.matrix]
+            for place in link.places:
+                r, theta = (ca.SX.zeros(3),) * 2 if place.eta is None else link.body.point(c, place.eta)
+                unbent = ca.substitute(ca.SX(r), c, rest) if link.flexible else ca.SX(r)
+                moving += [r - unbent, theta, unbent]
+                fixed.append(place.end.matrix)
         p = model.parameter_symbols
         function = ca.Function("scene", [q, p], [ca.densify(ca.SX(x)) for x in moving])
         return Kernel(function, "vm"), ca.Function("fixed", [q, p], [ca.densify(ca.SX(x)) for x in fixed])
@@ -212,22 +245,24 @@ def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
     """Stations, displacements and rotations of all links at all states."""
     moving, fixed = _kernels(model)
     shapes = [np.asarray(x).reshape(len(q), -1, 3) for x in moving(q, np.tile(p, (len(q), 1)))]
-    numbers = [np.array(x, dtype=float) for x in fixed(q[0], p)]
+    each, numbers = iter(shapes), iter([np.array(x, dtype=float) for x in fixed(q[0], p)])
     found = []
-    for k in range(len(model.chain.links)):
-        shift, turn, straight = shapes[3 * k : 3 * k + 3]
+    for link in model.chain.links:
+        shift, turn, straight = next(each), next(each), next(each)
         origin = np.eye(4)
-        origin[:3, :3], origin[:3, 3] = numbers[3 * k], numbers[3 * k + 1].ravel()
-        found.append(_Deformed(origin, numbers[3 * k + 2], straight, shift, turn))
+        origin[:3, :3], origin[:3, 3], end = next(numbers), next(numbers).ravel(), next(numbers)
+        places = []
+        for _ in link.places:
+            moved, turned, at = (next(each)[:, 0] for _ in range(3))
+            places.append(ScenePlace(at, moved, turned, next(numbers)))
+        found.append(_Deformed(origin, end, straight, shift, turn, tuple(places)))
     return found
 
 
 def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None) -> SceneLink:
     chain_link, link = model.chain.links[place], model.robot.links[place]
-    joint = motor = np.zeros(len(q))
-    if chain_link.joint_indices:
-        shaft = chain_link.shafts[0]
-        joint, motor = q[:, shaft.index], q[:, shaft.actuated]
+    joint = q[:, list(chain_link.joint_indices)]
+    motor = q[:, [shaft.actuated for shaft in chain_link.shafts if shaft.index in chain_link.joint_indices]]
     straight, shift, turn = part.straight, part.shift, part.turn
     if not chain_link.flexible:
         straight, shift, turn = straight[:1], shift[:1], turn[:1]
@@ -243,8 +278,9 @@ def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, his
         behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
         straight, shift, turn, strain, half = behind
     return SceneLink(
-        link.name, chain_link.joint.kind, np.asarray(chain_link.joint.axes[:1], dtype=float).ravel(), part.origin, part.end,
-        joint, motor, straight, shift, turn, strain, half, is_round,
+        link.name, chain_link.joint.kind, -1 if chain_link.parent is None else chain_link.parent, chain_link.port,
+        np.asarray(chain_link.joint.axes, dtype=float).reshape(-1, 3), len(chain_link.joint.slides), part.origin,
+        part.end, joint, motor, straight, shift, turn, strain, half, is_round, part.places,
     )  # fmt: skip
 
 
@@ -290,12 +326,19 @@ def _drawn_strain(straight: Array, turn: Array, half: Array, is_round: bool) -> 
 
 
 def _moved(link: SceneLink, value: Array) -> Array:
-    """(F, 4, 4) motion of the joint."""
+    """(F, 4, 4) motion of the joint at positions (F, k)."""
     out = np.tile(np.eye(4), (len(value), 1, 1))
-    if link.kind == "revolute":
-        out[:, :3, :3] = exponentials(link.axis * value[:, None])
-    elif link.kind == "prismatic":
-        out[:, :3, 3] = link.axis * value[:, None]
+    out[:, :3, 3] = value[:, : link.sliding] @ link.axes[: link.sliding]
+    for k in range(link.sliding, len(link.axes)):
+        out[:, :3, :3] = out[:, :3, :3] @ exponentials(link.axes[k] * value[:, k, None])
+    return out
+
+
+def _place(place: ScenePlace, magnification: float, frames: int) -> Array:
+    """(F, 4, 4) pose of a place in its link."""
+    out = np.tile(np.eye(4), (frames, 1, 1))
+    out[:, :3, :3] = exponentials(magnification * place.turn) @ place.end
+    out[:, :3, 3] = place.straight + magnification * place.shift
     return out
 
 

@@ -16,6 +16,7 @@
     ...link,
     joint: floats(link.joint), motor: floats(link.motor),
     straight: scaled(link.straight), shift: scaled(link.shift), turn: scaled(link.turn), strain: scaled(link.strain),
+    places: link.places.map((place) => ({ ...place, straight: scaled(place.straight), shift: scaled(place.shift), turn: scaled(place.turn) })),
   }));
 
   // ------------------------------------------------------------------------------- 3 x 3 matrices, rows first
@@ -56,14 +57,17 @@
   /** Links at a time between frames: points, section matrices, strain, joint frame; deformation times `magnification`. */
   function pose(place, magnification) {
     const frame = Math.min(Math.floor(place), frames - 1), f = place - frame;
-    let R = [1, 0, 0, 0, 1, 0, 0, 0, 1], p = [0, 0, 0];
+    const base = { R: [1, 0, 0, 0, 1, 0, 0, 0, 1], p: [0, 0, 0] }, ports = []; // of every link: its tip, and its other places
     return links.map((link) => {
-      const motor = mixed(link.motor, 1, frame, f, 0);
-      const q = motor + magnification * (mixed(link.joint, 1, frame, f, 0) - motor);
+      let { R, p } = link.parent < 0 ? base : ports[link.parent][link.port];
       p = add(p, apply(R, link.origin));
       R = product(R, link.rotation);
-      if (link.kind === "revolute") R = product(R, exponential(times(q, link.axis)));
-      if (link.kind === "prismatic") p = add(p, apply(R, times(q, link.axis)));
+      link.axes.forEach((axis, k) => {
+        const motor = mixed(link.motor, link.axes.length, frame, f, k);
+        const q = motor + magnification * (mixed(link.joint, link.axes.length, frame, f, k) - motor);
+        if (k < link.sliding) p = add(p, apply(R, times(q, axis)));
+        else R = product(R, exponential(times(q, axis)));
+      });
       const root = { R, p }, points = [], sections = [], strain = [], n = link.stations;
       const entry = (values, s, d) => mixed(values, 3 * n, frame, f, 3 * s + d);
       for (let s = 0; s < n; s++) {
@@ -73,9 +77,14 @@
         sections.push(product(R, exponential(theta)));
         strain.push(mixed(link.strain, n, frame, f, s));
       }
-      p = points[n - 1];
-      R = product(sections[n - 1], link.end);
-      return { link, root, points, sections, strain, tip: { R, p } };
+      const tip = { R: product(sections[n - 1], link.end), p: points[n - 1] };
+      ports.push([tip, ...link.places.map((place) => {
+        const part = (values, d) => mixed(values, 3, frame, f, d);
+        const at = [0, 1, 2].map((d) => part(place.straight, d) + magnification * part(place.shift, d));
+        const theta = [0, 1, 2].map((d) => magnification * part(place.turn, d));
+        return { R: product(product(R, exponential(theta)), place.end), p: add(p, apply(R, at)) };
+      })]);
+      return { link, root, points, sections, strain, tip };
     });
   }
 
@@ -179,7 +188,7 @@
     scene.add(ghost);
     const size = (k) => Math.max(1.25 * Math.max(...links[k].half), data.reach * 0.011);
     const joints = links.map((link, k) => {
-      const r = size(k), box = link.kind !== "revolute";
+      const r = size(k), box = link.sliding > 0 || !link.axes.length;
       const mesh = new Mesh(box ? new VENDOR.BoxGeometry(2 * r, 2 * r, 2 * r) : new VENDOR.CylinderGeometry(r, r, 2.5 * r, 28), steel);
       mesh.visible = link.kind !== "fixed" || link.slides;
       scene.add(mesh);
