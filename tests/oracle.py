@@ -35,8 +35,8 @@ def material_points(robot: Robot, chain: Chain, q: ca.SX) -> list[tuple[float, c
             body = link.rigid
             found += [(m, place.p + place.R @ r) for m, r in _inertia_points(body.mass, body.com, body.inertia)]
         found += [(m, place.p_tip + place.R_tip @ r) for m, r in lump_points(link.tip)]
-        if link is robot.links[-1]:
-            found += [(m, place.p_tip + place.R_tip @ r) for m, r in lump_points(robot.payload)]
+        for payload in robot.carried(robot.links.index(link)):
+            found += [(m, place.p_tip + place.R_tip @ r) for m, r in lump_points(payload)]
     return found
 
 

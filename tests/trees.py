@@ -22,7 +22,7 @@ def random_tree(
     for k, link in enumerate(chain.links):
         changes: dict[str, object] = {}
         if k:
-            parent = chain.links[int(rng.integers(-1, k))] if rng.random() < 0.7 else chain.links[k - 1]
+            parent = chain.links[int(rng.integers(0, k))] if rng.random() < 0.7 else chain.links[k - 1]
             onto = None if rng.random() < 0.15 else parent
             changes["parent"] = "base" if onto is None else onto.name
             if onto is not None and not (onto.beam is not None and onto.beam.slides):

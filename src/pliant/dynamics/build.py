@@ -18,7 +18,7 @@ from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.bristles import Bristle
-from pliant.dynamics.chain import Chain, ChainLink, DriveMap, Shaft
+from pliant.dynamics.chain import Chain, ChainLink, DriveMap, FrameMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping
 from pliant.dynamics.equations import MOST_DENSE
 from pliant.dynamics.joints import JointMap
@@ -67,7 +67,7 @@ def build_chain(
             made = replace(made, body=_damped(made.body, nominal, beyond[i]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
-    chain = Chain(tuple(links), gravity, order.names, rotation, stiffening)
+    chain = Chain(tuple(links), gravity, order.names, rotation, stiffening, _frames(view))
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
@@ -112,7 +112,18 @@ class _Hanging:
         """Link number `i` with its place in the tree."""
         own = self.links[i]
         places = tuple(Place(station(own, at), _turn(own, -1)) for at in self.places[i])
-        return replace(link, parent=self.parents[i], port=self.ports[i], places=places)
+        root = Place(None, _turn(own, -1))
+        return replace(link, parent=self.parents[i], port=self.ports[i], places=places, root=root)
+
+
+def _frames(view: Any) -> dict[str, FrameMap]:
+    names, found = [link.name for link in view.links], {}
+    for frame in view.frames:
+        number = names.index(frame.link)
+        link, rotation = view.links[number], constant(ca.blockcat(rotation_rpy(frame.origin.rpy)))
+        place = None if frame.at == "tip" else Place(station(link, frame.at), _turn(link, -1))
+        found[frame.name] = FrameMap(number, place, rotation, ca.SX(ca.vertcat(*frame.origin.xyz)))
+    return found
 
 
 def station(link: Any, at: Any) -> float | None:

@@ -8,7 +8,7 @@ springs, dampers, friction, drives — is the same for every formulation and liv
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.algebra.rotations import SX
+from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.dynamics.bodies import Body, Moments, TipMap, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
@@ -71,7 +71,8 @@ class ChainLink:
     body.
 
     It hangs at place `port` of link number `parent`: 0 is the tip, others are `places` of that link; the base has no
-    number. `hub` is fixed to the link frame, `load` to the distal frame.
+    number. `root` is the frame behind the joint, with the axes of the description. `hub` is fixed to the link frame,
+    `load` to the distal frame.
     """
 
     name: str
@@ -85,6 +86,7 @@ class ChainLink:
     parent: int | None = None
     port: int = 0
     places: tuple[Place, ...] = ()
+    root: Place = field(default_factory=lambda: Place(None))
 
     @property
     def flexible(self) -> bool:
@@ -127,6 +129,16 @@ class BaseMotion:
 
 
 @dataclass(frozen=True)
+class FrameMap:
+    """A named frame: a place on a link, the tip where that is None, and a fixed pose from there."""
+
+    link: int
+    place: Place | None
+    rotation: Rotation = field(default_factory=Identity)
+    origin: SX = field(default_factory=_still)
+
+
+@dataclass(frozen=True)
 class Chain:
     """The arm as maps: what every formulation receives."""
 
@@ -135,6 +147,7 @@ class Chain:
     coordinates: tuple[str, ...]
     rotation: RotationName
     stiffening: bool | str
+    frames: Mapping[str, FrameMap] = field(default_factory=dict)
     base: BaseMotion = field(default_factory=BaseMotion)
 
     @cached_property

@@ -24,12 +24,13 @@ from pliant.derived import Derived, Same
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices, stability
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
+from pliant.dynamics.frames import frame_names, frame_of
 from pliant.dynamics.sliding_roots import check_roots
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import statics
 from pliant.model.level import choose
-from pliant.model.recipes import EXPRESSIONS, MATRICES
+from pliant.model.recipes import MATRICES, recipe
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 from pliant.model.validity import odd_materials, slow, steep, tell
@@ -413,8 +414,14 @@ class Model:
         """
         return self._call("tip_pose", p, q)  # type: ignore[no-any-return]
 
-    def jacobian(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
-        """Jacobian `(..., 6, n)` [angular; linear] of the distal frame, in base axes.
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of all frames: `tip` of the last link, `base`, the robot's own, and `NAME.root`, `NAME.tip` of every
+        link."""
+        return tuple(frame_names(self.chain))
+
+    def pose(self, q: ArrayLike, p: ArrayLike | None = None, frame: str = "tip") -> Array:
+        """Pose `(..., 4, 4)` of a frame, in the base.
 
         Parameters
         ----------
@@ -422,6 +429,71 @@ class Model:
             Coordinates: joints, motors, amplitudes (rad or m).
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
+        frame : str
+            One of `frames`.
+
+        Returns
+        -------
+        (..., 4, 4) array
+            Homogeneous transform, lengths in m.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> print(model.pose(np.zeros(model.n), frame="fore.root")[:3, 3])
+        [1. 0. 0.]
+        """
+        return self._call(self._framed("pose", frame), p, q)  # type: ignore[no-any-return]
+
+    def velocity(self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None, frame: str = "tip") -> Array:
+        """Velocity `(..., 6)` [angular; linear] of a frame, in base axes.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+        frame : str
+            One of `frames`.
+
+        Returns
+        -------
+        (..., 6) array
+            rad/s and m/s.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> print(model.velocity(np.zeros(model.n), [1.0, 0.0, 0.0, 0.0], frame="fore.root"))
+        [0. 0. 1. 0. 1. 0.]
+        """
+        J = self.jacobian(q, p, frame)
+        return np.asarray(np.einsum("...ij,...j->...i", J, np.asarray(qd, dtype=float)))
+
+    def _framed(self, function: str, frame: str) -> str:
+        """Name of a function of a frame; what there was before frames keeps its own."""
+        if not isinstance(frame, str):
+            raise ModelError(f"frame: got {frame!r}, expected one of {', '.join(self.frames)}")
+        if frame == "tip":
+            return {"pose": "tip_pose"}.get(function, function)
+        if frame != "base":
+            frame_of(self.chain, frame)
+        return f"{function} {frame}"
+
+    def jacobian(self, q: ArrayLike, p: ArrayLike | None = None, frame: str = "tip") -> Array:
+        """Jacobian `(..., 6, n)` [angular; linear] of a frame, in base axes.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+        frame : str
+            One of `frames`; the distal frame of the last link by default.
 
         Returns
         -------
@@ -433,7 +505,7 @@ class Model:
         >>> print(model.jacobian(np.zeros(model.n))[4, :2])  # m/s along y per rad/s
         [2. 1.]
         """
-        return self._call("jacobian", p, q)  # type: ignore[no-any-return]
+        return self._call(self._framed("jacobian", frame), p, q)  # type: ignore[no-any-return]
 
     def matrices(
         self, q: ArrayLike, qd: ArrayLike, p: ArrayLike | None = None
@@ -877,7 +949,7 @@ class Model:
             with self._lock:
                 kernel = self._kernels.get(name)
                 if kernel is None:
-                    function, backend = self._function(name), EXPRESSIONS[name].backend
+                    function, backend = self._function(name), recipe(name).backend
                     kernel = Kernel(function, backend, out_shapes=self._out_shapes(name, function))
                     self._kernels[name] = kernel
         return kernel
@@ -885,17 +957,19 @@ class Model:
     def _function(self, name: str) -> Any:
         n = self.n
         symbols = {"q": n, "qd": n, "qdd": n, "tau": self.n_joints}
-        recipe = EXPRESSIONS[name]
-        given = [ca.SX.sym(s, symbols[s]) for s in recipe.inputs]
-        outputs = ca.cse([ca.densify(x) for x in recipe.build(self._equations, *given)])
-        names = list(recipe.inputs)
+        row = recipe(name)
+        given = [ca.SX.sym(s, symbols[s]) for s in row.inputs]
+        outputs = ca.cse([ca.densify(x) for x in row.build(self._equations, *given)])
+        names = list(row.inputs)
         if self.parameters:
             given, names = [*given, self._p], [*names, "p"]
-        return ca.Function(name, given, outputs, names, [f"{name}_{k}" for k in range(len(outputs))])
+        title = "".join(c if c.isalnum() else "_" for c in name)
+        return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
 
     def _out_shapes(self, name: str, function: Any) -> list[tuple[int, ...]]:
         """A column is a vector, unless it is a matrix of an arm that has but one coordinate."""
-        square = MATRICES.get(f"{name} {self.options.formulation}", MATRICES.get(name, ()))
+        kind = name.partition(" ")[0]
+        square = MATRICES.get(f"{name} {self.options.formulation}", MATRICES.get(kind, ()))
         sizes = [function.size_out(k) for k in range(function.n_out())]
         return [size if k in square or size[1] != 1 else size[:1] for k, size in enumerate(sizes)]
 

@@ -10,6 +10,7 @@ import casadi as ca
 
 from pliant.dynamics import Equations, matrices
 from pliant.dynamics.energies import energies, potential_energy
+from pliant.dynamics.frames import frame_jacobian, frame_pose
 from pliant.dynamics.kinematics import jacobian, tip_pose
 
 
@@ -46,6 +47,18 @@ EXPRESSIONS: dict[str, Recipe] = {
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
+FRAMED: dict[str, Callable[[Any, Any, str], Any]] = {"pose": frame_pose, "jacobian": frame_jacobian}
+"""Functions of a frame; one of them is called `pose hand`."""
+
+
+def recipe(name: str) -> Recipe:
+    """How a function is traced, by its name."""
+    if name in EXPRESSIONS:
+        return EXPRESSIONS[name]
+    kind, _, frame = name.partition(" ")
+    return Recipe(("q",), lambda e, q: [FRAMED[kind](e.chain, q, frame)])
+
+
 MATRICES = {
     "mass_matrix": (0,), "jacobian": (0,), "stiffness": (0,), "denoc_matrices": range(5), "matrices": (0, 3),
     "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2),

@@ -242,6 +242,26 @@ class Result:
         """Pose (N, 4, 4) of the distal frame of the last link, in the base."""
         return self.model.tip_pose(self.q, self.parameters)
 
+    def pose(self, frame: str = "tip") -> Array:
+        """Pose (N, 4, 4) of a frame, in the base.
+
+        Parameters
+        ----------
+        frame : str
+            One of `model.frames`.
+
+        Returns
+        -------
+        (N, 4, 4) array
+
+        Examples
+        --------
+        >>> result = pliant.simulate(pliant.load("two-link").model(), 0.1)
+        >>> bool(np.array_equal(result.pose("tip"), result.tip_pose))
+        True
+        """
+        return self.model.pose(self.q, self.parameters, frame)
+
     @property
     def tip(self) -> Array:
         """Position (N, 3) of the tip, in the base."""
