@@ -186,7 +186,7 @@ def test_frames_bend_with_their_links() -> None:
     robot = random_tree(8, all_flexible=True)
     link = next(link for link in robot.links if link.bends)
     frames = [
-        {"name": "eye", "link": link.name, "x": 0.4 * link.beam.length, "origin": {"xyz": [1, -2, 3], "rpy": [1, 2, -1]}},
+        {"name": "eye", "link": link.name, "x": 0.5, "origin": {"xyz": [1, -2, 3], "rpy": [1, 2, -1]}},
         {"name": "foot", "link": link.name, "at": "root", "origin": {"xyz": [0, 0.1, 0]}},
         {"name": "hand", "link": link.name, "origin": {"rpy": [0, 0, 1.2]}},
     ]  # fmt: skip

@@ -5,7 +5,6 @@ from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
-from pliant.robot.frames import Frame
 from pliant.robot.joint import (
     DH,
     Drive,
@@ -21,6 +20,7 @@ from pliant.robot.joint import (
 from pliant.robot.link import BeamStation, Link
 from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
+from pliant.robot.named_frames import Frame
 from pliant.robot.robot import Robot, schema
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments

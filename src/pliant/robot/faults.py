@@ -15,7 +15,7 @@ from pliant.signatures import near
 Place = tuple[int | str, ...]
 
 MOST_FAULTS_SHOWN = 12
-_TAGS = ("<load>", "<auto>")
+_TAGS = ("<load>", "<auto>", "<one>", "<many>")
 
 
 def fault(expected: str, remedy: str = "") -> PydanticCustomError:

@@ -8,16 +8,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Document, Vector, sequence
-from pliant.robot.frames import Frame
 from pliant.robot.joint import Freedom
 from pliant.robot.link import Link
 from pliant.robot.lumps import Lump, Payload
+from pliant.robot.named_frames import Frame
 from pliant.robot.paths import canonical, numbers, plain, put
 from pliant.robot.tree import check_place, outwards, parents
 from pliant.signatures import checked, shown
@@ -47,12 +47,17 @@ Links = Annotated[tuple[Link, ...], BeforeValidator(_links)]
 
 def _payload(value: Any) -> Any:
     """A lump on the last link is a payload."""
-    if isinstance(value, (list, tuple)):
-        return tuple(_payload(entry) for entry in value)
     return Payload(mass=value.mass, inertia=value.inertia, com=value.com) if type(value) is Lump else value
 
 
-Payloads = Annotated[Payload | tuple[Payload, ...], BeforeValidator(_payload)]
+def _how_many(value: Any) -> str:
+    return "<many>" if isinstance(value, (list, tuple)) else "<one>"
+
+
+OnePayload = Annotated[Payload, BeforeValidator(_payload)]
+Payloads = Annotated[
+    Annotated[OnePayload, Tag("<one>")] | Annotated[tuple[OnePayload, ...], Tag("<many>")], Discriminator(_how_many)
+]
 
 
 class Robot(Document):
