@@ -11,7 +11,7 @@ from pliant.cli.options import Flexible, Json, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
 from pliant.model.validity import doubts, tell
-from pliant.robot import Robot, arms, link_mass, load, payload_mass, robot_mass, schema
+from pliant.robot import Robot, arms, hangs_on, link_mass, load, payload_mass, robot_mass, schema
 
 _SHOWN = 12
 
@@ -75,14 +75,14 @@ def describe(robot: Robot) -> dict[str, Any]:
         except PliantError as error:
             facts["note"] = str(error)
     facts["warnings"] = [str(warning.message) for warning in caught]
-    for link in robot.links:
+    for link, place in zip(robot.links, hangs_on(robot)):
         own = [name for name in names if name == link.name or name.startswith(f"{link.name}.")]
         kind = "beam" if link.beam is not None else "rigid"
         damping = None if link.shapes is None else link.shapes.damping
         facts["links"].append(
             {
                 "name": link.name, "joint": link.joint.type, "body": kind, "mass_kg": link_mass(link),
-                "coordinates": own, "damping": damping,
+                "coordinates": own, "damping": damping, "hangs_on": place,
             }
         )  # fmt: skip
     return facts

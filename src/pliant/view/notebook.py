@@ -26,9 +26,10 @@ def robot_html(robot: Robot) -> str:
     rows = []
     for link in robot.links:
         body = "rigid" if link.beam is None else f"beam, {link.beam.length:g} m"
-        elastic = link.joint.drive is not None and link.joint.drive.stiffness is not None
         bends = ", ".join(name for name in FIELDS if link.shapes and getattr(link.shapes, name))
-        rows.append((link.name, f"{link.joint.type}{', elastic drive' if elastic else ''}", body, bends or "–"))
+        rows.append(
+            (link.name, f"{link.joint.type}{', elastic drive' if link.joint.flexible else ''}", body, bends or "–")
+        )
     model = robot.model()
     scene = make_scene(model, np.zeros(1), model.chain.rest()[None])
     return _block(robot.name, ("link", "joint", "body", "bends in"), rows, picture(scene, 0))

@@ -144,18 +144,18 @@ class Visit:
             with self.joints_place:
                 self.joint_folder = self.page.gui.add_folder(c.robot.name)
             with self.joint_folder:
-                moving = [link for link in c.robot.links if link.joint.moves]
-                self.joints = [self._joint(link, k) for k, link in enumerate(moving)]
+                moving = [(link, freedom) for link in c.robot.links for freedom in link.joint.freedoms]
+                self.joints = [self._joint(link, free.name(link.name), k) for k, (link, free) in enumerate(moving)]
         finally:
             self.refreshing = False
 
-    def _joint(self, link: Any, k: int) -> tuple[float, Any, Any]:
-        unit, scale = position_unit(self.choices.robot, link.name)
+    def _joint(self, link: Any, name: str, k: int) -> tuple[float, Any, Any]:
+        unit, scale = position_unit(self.choices.robot, name)
         longest = float(link.beam.total_length) if link.beam and link.beam.slides else 2.0
         low, high, step = (-180.0, 180.0, 1.0) if unit == "deg" else (0.0, longest, 0.01)
         gui, c = self.page.gui, self.choices
-        start = gui.add_slider(f"{link.name} start", low, high, step, round(scale * c.start[k], 6))
-        goal = gui.add_slider(f"{link.name} goal", low, high, step, round(scale * c.goal[k], 6))
+        start = gui.add_slider(f"{name} start", low, high, step, round(scale * c.start[k], 6))
+        goal = gui.add_slider(f"{name} goal", low, high, step, round(scale * c.goal[k], 6))
         return scale, start, goal
 
     # ------------------------------------------------------------------------------------------------- actions

@@ -54,14 +54,14 @@ class Choices:
     def of(cls, robot: Robot, **changes: Any) -> Choices:
         """What the robot itself says: its payload, damping and number of modes."""
         flexible = [link.shapes for link in robot.links if link.shapes is not None]
-        model_joints = [link for link in robot.links if link.joint.moves]
-        start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link in model_joints)
+        moving = [(link, freedom) for link in robot.links for freedom in link.joint.freedoms]
+        start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link, _ in moving)
         usual: dict[str, Any] = {
             "payload": float(payload_mass(robot)),
             "damping": max((float(s.damping) for s in flexible), default=0.0),
             "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
             "start": start,
-            "goal": tuple(x + MOVE * (link.joint.type == "revolute") for x, link in zip(start, model_joints)),
+            "goal": tuple(x + MOVE * freedom.turns for x, (_, freedom) in zip(start, moving)),
         }
         return cls(robot, **(usual | changes))
 
@@ -125,7 +125,7 @@ def numbers(choices: Choices) -> dict[str, float]:
             found[path] = choices.damping
         elif path.startswith("gravity.") and value:
             found[path] = value * choices.gravity
-    return found | {"payload.mass": choices.payload}
+    return found | ({"payload.mass": choices.payload} if "payload.mass" in paths else {})
 
 
 def with_robot(choices: Choices, robot: Robot) -> Choices:
