@@ -6,9 +6,11 @@ one whose two planes are alike hides powers of the length, swapped planes and lo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pliant.robot import Beam, Drive, Friction, Joint, Link, Lump, Origin, RigidBody, Robot, Section, Shapes
 
@@ -19,6 +21,11 @@ UNEQUAL = Beam(
 """No number is another's, and none is one."""
 
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0), None)
+
+
+def sampled(seeds: Iterable[int], *quick: int) -> list[Any]:
+    """Seeds of a parametrised test: `quick` for every run of the tests, all of them for the large set."""
+    return [seed if seed in quick else pytest.param(seed, marks=pytest.mark.full) for seed in seeds]
 
 
 def unequal_beam(shapes: Shapes, beam: Beam = UNEQUAL, **link: Any) -> Robot:

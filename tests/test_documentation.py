@@ -173,8 +173,24 @@ def examples() -> dict[str, list[Public]]:
     return found
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[None]:
+    """Examples that ask for the same model of the same arm get the same one, which is traced once."""
+    make, made = pliant.Robot.model, {}
+
+    def model(robot: pliant.Robot, *given: Any, **named: Any) -> pliant.Model:
+        key = (robot.model_dump_json(), repr(given), repr(named))
+        if key not in made:
+            made[key] = make(robot, *given, **named)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pliant.Robot, "model", model)
+        yield
+
+
 @pytest.mark.parametrize("room", sorted(examples()))
-def test_examples_run(room: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_run(room: str, shared: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a reader types them, after `import numpy as np` and `import pliant`, each in an empty folder."""
     for k, entry in enumerate(examples()[room]):
         folder = tmp_path / str(k)

@@ -14,11 +14,12 @@ from pliant.model import read_state
 from pliant.runs.composition import compose
 
 FORCE = [Wrench(force=(1.0, -3.0, 2.0))]
+LAB = {"robot": "lab-arm", "model": {"stiffening": False}}
 
 
 @pytest.fixture(scope="module")
 def lab() -> pliant.Model:
-    return pliant.load("lab-arm").model()
+    return pliant.load("lab-arm").model(stiffening=False)
 
 
 def test_motors_follow_their_joints(lab) -> None:
@@ -28,7 +29,7 @@ def test_motors_follow_their_joints(lab) -> None:
         "simulate": simulate(lab, 0.002, q0=named),
         "joints alone": simulate(lab, 0.002, q0=[1.0, 0.0, -0.3]),
         "batch": simulate_batch(lab, 0.002, q0=named, step=1e-4).arm(0),
-        "scenario": pliant.Scenario(robot="lab-arm", duration=0.002, initial={"q": named}).run(),
+        "scenario": pliant.Scenario(**LAB, duration=0.002, initial={"q": named}).run(),
     }
     for name, run in runs.items():
         assert run.energy.strain[0] == 0.0, name
@@ -71,7 +72,7 @@ def test_equilibrium_under_loads_by_every_door(lab) -> None:
     np.testing.assert_array_equal(many.q[0, 0], expected)
     np.testing.assert_array_equal(many.q[1, 0], lab.equilibrium([0.0, 0.1, 0.2], FORCE))
     load = {"type": "wrench", "force": [1.0, -3.0, 2.0]}
-    file = pliant.Scenario(robot="lab-arm", duration=0.001, initial={"q": given, "equilibrium": True}, loads=[load])
+    file = pliant.Scenario(**LAB, duration=0.001, initial={"q": given, "equilibrium": True}, loads=[load])
     np.testing.assert_array_equal(file.start()[0], expected)
     kept = simulate(lab, 0.001, q0={**given, "upper.motor": 0.5}, loads=FORCE, equilibrium=True)
     assert kept.q[0, lab.index("upper.motor")] == 0.5
@@ -89,7 +90,7 @@ def test_an_environment_puts_motors_with_their_joints(lab) -> None:
 
 @pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.full)])
 def test_torques_by_name_and_by_number_are_the_same(seed) -> None:
-    model = random_robot(seed, 2, drives=True, elements=False).model()
+    model = random_robot(seed, 2, drives=True, elements=False).model(stiffening=False)
     first, last = model.joints[0], model.joints[-1]
     array = np.zeros(model.n_joints)
     array[0], array[-1] = 0.3, -0.2

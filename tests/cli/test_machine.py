@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import pliant
-from pliant.cli.self_test import parts, run_checks
+from pliant.cli import app
+from pliant.cli.self_test import SelfCheck, parts
 from pliant.export import EXPORTS
 from pliant.integrate import METHODS
 from pliant.kernels import cache
@@ -31,8 +33,20 @@ def test_version_and_help(run: Run) -> None:
         assert "Usage" in result.stdout
 
 
-def test_doctor_reports_and_computes(run: Run) -> None:
-    facts = json.loads(run("doctor", "--json").stdout)
+@pytest.fixture(scope="module")
+def facts() -> Any:
+    """What the doctor finds; everything that it runs is in the cache from here on."""
+    return json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
+
+
+def _try_only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    chosen = {name: parts()[name] for name in names}
+    monkeypatch.setattr("pliant.cli.self_test.parts", lambda: chosen)
+
+
+def test_doctor_reports_and_computes(facts: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [SelfCheck(**check) for check in facts["self_test"]["checks"]]
+    monkeypatch.setattr("pliant.cli.doctor.run_checks", lambda: found)
     assert facts["self_test"]["passed"]
     assert facts["versions"]["pliant"] == pliant.__version__
     assert facts["cache"]["location"] == str(cache.location())
@@ -42,8 +56,8 @@ def test_doctor_reports_and_computes(run: Run) -> None:
         assert word in text
 
 
-def test_doctor_runs_what_users_run(run: Run) -> None:
-    checks = json.loads(run("doctor", "--json").stdout)["self_test"]["checks"]
+def test_doctor_runs_what_users_run(facts: Any) -> None:
+    checks = facts["self_test"]["checks"]
     names = [check["name"] for check in checks]
     assert {"simulate, default", *(f"simulate, {name}" for name in METHODS[1:])} <= set(names)
     assert {f"export to {kind}" for kind in EXPORTS} <= set(names)
@@ -94,16 +108,8 @@ EXPLICIT = {
 }
 
 
-@pytest.fixture(scope="module")
-def compiled() -> None:
-    """Everything that the doctor runs is in the cache."""
-    run_checks()
-
-
 @pytest.mark.parametrize("breaks", [IMPLICIT, EXPLICIT], ids=["implicit", "explicit"])
-def test_doctor_names_what_fails(
-    compiled: None, run: Run, monkeypatch: pytest.MonkeyPatch, breaks: dict[str, Any]
-) -> None:
+def test_doctor_names_what_fails(facts: Any, run: Run, monkeypatch: pytest.MonkeyPatch, breaks: dict[str, Any]) -> None:
     """Each broken part is named with its message, and the others pass all the same."""
     for place, (broken, _) in breaks.items():
         owner, _, key = place.partition(":")
@@ -128,6 +134,7 @@ def test_every_part_is_broken_above() -> None:
 
 def test_doctor_sees_wrong_numbers(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pliant.Model, "forward_dynamics", _off(pliant.Model.forward_dynamics))
+    _try_only(monkeypatch, "formulations", "simulate, default")
     result = run("doctor")
     assert result.exit_code == 1
     assert "FAILED" in result.stdout
@@ -136,6 +143,7 @@ def test_doctor_sees_wrong_numbers(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_doctor_without_a_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pliant.export.fmu.shutil.which", lambda name: None)
+    _try_only(monkeypatch, "export to c", "export to fmu")
     result = run("doctor")
     assert result.exit_code == 0
     assert "not tried: export to fmu (fmu: no C compiler found" in result.stdout

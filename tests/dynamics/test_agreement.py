@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from arms import UNEQUAL, random_robot, random_state, unequal_arm, unequal_beam
+from arms import UNEQUAL, random_robot, random_state, sampled, unequal_arm, unequal_beam
 from evaluation import evaluate, relative
 from oracle import oracle
 from pliant.dynamics import FORMULATIONS, build_chain, features
 from pliant.robot import Joint, Robot, Shapes
 
 NONLINEAR = [name for name in FORMULATIONS if name not in ("lagrange", "dual-screw")]
-FEW = range(7)
+FEW = sampled(range(7), 0, 1, 2, 3, 6)
 MANY = range(7, 320)
 ROUND_OFF = 1e-9  # the promise; measured values stand near 1e-13, accelerations lose digits to the condition of M
 
@@ -80,7 +80,9 @@ def test_rotary_inertia_by_hand(plane: str, axis: tuple[int, int, int], sign: in
     L, j = 1.3, 0.009 if plane == "bending_y" else 0.004
     shapes = Shapes(**{plane: 1})
     with_it, without = (
-        unequal_beam(shapes, UNEQUAL.model_copy(update={"rotary": rotary}), joint=Joint(axis=axis)).model()
+        unequal_beam(shapes, UNEQUAL.model_copy(update={"rotary": rotary}), joint=Joint(axis=axis)).model(
+            stiffening=False
+        )
         for rotary in ((0.004, 0.009), None)
     )
     q = np.zeros(2)
@@ -96,7 +98,7 @@ def test_bending_shortens_by_half_the_square_of_the_slope() -> None:
     """x(eta) = eta L - 1/2 int v'^2 + w'^2 dx, by quadrature of the slopes."""
     robot, L = unequal_beam(Shapes(bending_y=2, bending_z=1)), 1.3
     chain = build_chain(robot, stiffening=True)
-    shapes, c = robot.model().link_shapes[0], np.array([0.03, -0.02, 0.04])
+    shapes, c = robot.model(stiffening=False).link_shapes[0], np.array([0.03, -0.02, 0.04])
     for station in (0.4, 1.0):
         eta = np.linspace(0, station, 20001)
         slope = shapes.evaluate(eta, 1) / L
@@ -115,7 +117,7 @@ def without_rotary(seed: int) -> object:
 
 
 @pytest.mark.parametrize("stiffening", [False, "second-order"])
-@pytest.mark.parametrize("seed", [1, 4, 13])
+@pytest.mark.parametrize("seed", sampled([1, 4, 13], 1))
 def test_judge_agrees_with_positions_alone(seed: int, stiffening: bool) -> None:
     robot = without_rotary(seed)
     chain = build_chain(robot, stiffening=stiffening)  # type: ignore[arg-type]
@@ -178,7 +180,7 @@ def test_stiff_arm_tends_to_the_rigid_one(formulation: str) -> None:
                 for k in ("EI_y", "EI_z", "GJ", "EA")
             }
         )
-        made = stiff.model(formulation=formulation)
+        made = stiff.model(formulation=formulation, stiffening=False)
         # quasi-static amplitudes under the rigid accelerations: K c = -(bias + M_cq qdd)
         q = np.concatenate([np.full(made.n_joints, 0.4), np.zeros(made.n - made.n_joints)])
         for _ in range(8):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from printed_korayem_shafei import MISPRINTS, PrintedArm, tilde
 
-from arms import random_robot, random_state
+from arms import random_robot, random_state, sampled
 from pliant.dynamics import FORMULATIONS, Equations, build_chain, denoc, gibbs_appell, lagrange
 from pliant.dynamics.chain import BaseMotion, Chain
 from pliant.dynamics.gibbs_appell_inertia import compound_sums
@@ -74,7 +74,7 @@ def check_chain(chain: Chain, seed: int, q: np.ndarray, qd: np.ndarray, tau: np.
     assert error(evaluate(ours.inverse_dynamics, q, qd, qdd), M @ qdd[:, None] + bias) < ROUND_OFF
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", sampled(range(5), 0, 1))
 def test_agrees_with_lagrange(seed: int) -> None:
     check_against_judge(random_robot(seed, drives=seed % 3 == 0), seed)
 

@@ -100,7 +100,10 @@ def tapes() -> dict[str, Tape]:
     """A short tape, and one in several parts."""
     arm = pliant.load("two-link")
     more = arm.replace(dict.fromkeys(("links.upper.shapes.bending_y", "links.fore.shapes.bending_y"), 6))
-    kernels = {name: robot.model().kernel("forward_dynamics") for name, robot in (("short", arm), ("parts", more))}
+    kernels = {
+        name: robot.model(stiffening=False).kernel("forward_dynamics")
+        for name, robot in (("short", arm), ("parts", more))
+    }
     found = {name: Tape.from_function(kernel.function) for name, kernel in kernels.items()}
     assert len(found["short"]) < llvm.PART_LENGTH < len(found["parts"])
     return found

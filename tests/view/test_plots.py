@@ -27,7 +27,7 @@ def result() -> Result:
 @pytest.fixture(scope="module")
 def driven() -> Result:
     """Five joints or fewer, elastic drives, bending in two planes."""
-    model = pliant.load("lab-arm").model()
+    model = pliant.load("lab-arm").model(stiffening=False)
     return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5), method="dop853")
 
 
@@ -197,7 +197,7 @@ import matplotlib
 def settings():
     return {k: matplotlib.rcParams[k] for k in matplotlib.rcParams if k != "backend"}  # to ask for it loads pyplot
 before = settings()
-run = pliant.simulate(pliant.load("two-link").model(), 0.01)
+run = pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.01)
 figure = run.plot()
 assert settings() == before
 assert "matplotlib.pyplot" not in sys.modules

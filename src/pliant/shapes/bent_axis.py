@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import permutations
 
 import numpy as np
+from numpy.polynomial import polynomial
 
 from pliant.arrays import Array
 from pliant.shapes.integrals import SectionProfile
@@ -256,12 +257,20 @@ class MassPolynomials:
 
 def _powers(eta: Array, power: int, count: int, derivative: int = 0) -> Array:
     """(len(eta), count) eta^power times Legendre's polynomials on [0, 1]."""
-    out = []
+    values = polynomial.polyval(np.asarray(eta, dtype=float), _coefficients(power, count, derivative))
+    return np.ascontiguousarray(values.T)
+
+
+@cache
+def _coefficients(power: int, count: int, derivative: int) -> Array:
+    """(degree + 1, count) of their powers of eta. Kept, since a model asks for them at every station."""
+    out = np.zeros((power + count, count))
     for j in range(count):
         found = np.polynomial.Legendre.basis(j, domain=[0, 1]).convert(kind=np.polynomial.Polynomial, domain=[-1, 1])
         found = found * np.polynomial.Polynomial([0.0, 1.0]) ** power
-        out.append((found.deriv(derivative) if derivative else found)(np.asarray(eta, dtype=float)))
-    return np.stack(out, axis=1)
+        coefficients = (found.deriv(derivative) if derivative else found).coef
+        out[: len(coefficients), j] = coefficients
+    return out
 
 
 @dataclass(frozen=True)
