@@ -154,6 +154,20 @@ def test_a_turned_joint_against_fine_elements() -> None:
     assert errors[0] < errors[1] / 2
 
 
+def test_points_on_the_axis_of_the_tip_are_refused() -> None:
+    """Two joints, the first of which turns the others along z: no inertia about z, whose logarithm is fitted."""
+    point = RigidBody(mass=1.0, com=(0.6, 0, 0), tip=(0.6, 0, 0))
+    limits = {"lower": "-60 deg", "upper": "60 deg"}
+    outer = [
+        Link(name=f"outer{k}", joint=Joint(origin=Origin(rpy=rpy), limits=limits), rigid=point)
+        for k, rpy in ((1, (0, "90 deg", 0)), (2, (0, 0, 0)))
+    ]
+    robot = carrying("track", bending_z=0)
+    robot = robot.model_copy(update={"links": (robot.links[0], *outer), "payload": Lump(mass=0.5)})
+    with pytest.raises(pliant.UnsupportedModel, match="give the bodies there an inertia"):
+        robot.model("lagrange")
+
+
 def test_last_link_has_nothing_to_follow() -> None:
     robot = Robot(
         name="one",
