@@ -30,6 +30,10 @@ KEPT = 6
 LAYOUTS = 64
 """Arms whose layout is kept."""
 
+_symbols = threading.Lock()
+"""Arms are built one at a time: CasADi lets other threads run while it computes with symbols, and two of them at once
+crash the process."""
+
 
 @dataclass(frozen=True)
 class StudioRun:
@@ -111,7 +115,8 @@ class Workshop:
             with turn:
                 if (known := self._kept.get(key)) is not None:
                     return known, False
-                made = prepare()
+                with _symbols:
+                    made = prepare()
                 with self._lock:
                     self._kept[key] = made
                     while len(self._kept) > KEPT:
@@ -127,8 +132,9 @@ class Workshop:
         with self._lock:
             known = self._layouts.get(key)
         if known is None:
-            robot = structure(choices)
-            known = robot, _free_paths(robot, values, choices)
+            with _symbols:
+                robot = structure(choices)
+                known = robot, _free_paths(robot, values, choices)
             with self._lock:
                 self._layouts[key] = known
                 while len(self._layouts) > LAYOUTS:
