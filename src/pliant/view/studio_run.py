@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control import natural_gains
+from pliant.derived import SYMBOLS
 from pliant.dynamics import FORMULATIONS
 from pliant.dynamics.build import shapes_that_change
 from pliant.errors import SimulationError
@@ -29,10 +30,6 @@ KEPT = 6
 """Compiled models that are kept."""
 LAYOUTS = 64
 """Arms whose layout is kept."""
-
-_symbols = threading.Lock()
-"""Arms are built one at a time: CasADi lets other threads run while it computes with symbols, and two of them at once
-crash the process."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ class Workshop:
             with turn:
                 if (known := self._kept.get(key)) is not None:
                     return known, False
-                with _symbols:
+                with SYMBOLS:
                     made = prepare()
                 with self._lock:
                     self._kept[key] = made
@@ -132,7 +129,7 @@ class Workshop:
         with self._lock:
             known = self._layouts.get(key)
         if known is None:
-            with _symbols:
+            with SYMBOLS:
                 robot = structure(choices)
                 known = robot, _free_paths(robot, values, choices)
             with self._lock:
