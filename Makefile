@@ -15,7 +15,7 @@ export MYPY_NUM_WORKERS = 2
 # start would compile all libraries anew, for seven seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: FORCE help demo test test-wheel test-full test-machines test-long mutants lint docs bench lock locked release clean
+.PHONY: FORCE help demo test test-wheel test-full test-machines test-long mutants lint docs docs-version bench lock locked release clean
 
 help:
 	@echo "make demo           install into .venv and run the two-link flexible arm"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-long      everything that takes long: test-full, test-machines, mutants, all signals, twenty visitors"
 	@echo "make bench          pliant beside its peers, as ratios (installs the bench extra)"
 	@echo "make docs           build the documentation site into site/"
+	@echo "make docs-version   the same as one version of the published site, committed to the branch gh-pages"
 	@echo "make lock           renew the locks of the development environment (release/locks), for every Python on PATH"
 	@echo "make locked         install the development environment from its lock, checked by hashes"
 	@echo "make release        check, test, build twice, describe and tag (TRIAL=1: no long tests, no tag)"
@@ -67,7 +68,7 @@ test-wheel: $(WHEEL)/site
 test-full: lint $(WHEEL)/site $(VENV)/installed-docs
 	$(BIN)/pytest -n 2 --dist worksteal -m "not random and not long" --cov=pliant --cov-report=term:skip-covered --cov-fail-under=95
 	$(BIN)/pytest -n 2 --dist worksteal -m random
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	$(BIN)/python tests/machines --seed $${SEED:-today}
 	$(BIN)/python tests/mutants --sample 12 --seed $${SEED:-today}
 
@@ -84,6 +85,12 @@ test-long: test-full test-machines mutants
 
 docs: $(VENV)/installed-docs
 	$(BIN)/mkdocs build --strict
+
+# A folder per minor version, `latest` for the newest, in a commit on the local branch gh-pages; what is there stays.
+docs-version: export PATH := $(CURDIR)/$(BIN):$(PATH)
+docs-version: docs
+	mike deploy --update-aliases $$(python -c "import pliant; print(*pliant.__version__.split('.')[:2], sep='.')") latest
+	mike set-default latest
 
 bench: $(VENV)/installed-bench
 	$(BIN)/pliant bench --out out/bench

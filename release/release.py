@@ -1,8 +1,8 @@
 """`make release`: check, test, build twice, describe, tag.
 
-The version is that of `src/pliant/version.py`; the changelog has a section of it with a date. Everything that is
-missing is named at once, before anything is built. `TRIAL=1` goes on all the same, leaves out the long tests, and sets
-no tag.
+The version is that of `src/pliant/version.py`; the changelog has a section of it with a date, the site a page of
+release notes. Everything that is missing is named at once, before anything is built. `TRIAL=1` goes on all the same,
+leaves out the long tests, and sets no tag.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 ENVIRONMENT = ROOT / "build" / "release"
 BIN = "Scripts" if os.name == "nt" else "bin"
+NOTES = "docs/release-notes/{}.md"
 REFUSED = re.compile(r"\bA?GPL|(?<!Lesser )(?<!Library )General Public License", re.IGNORECASE)
 """Licences that users of an Apache library do not expect among its dependencies; the LGPL of CasADi is none of them."""
 
@@ -39,6 +40,17 @@ def section(changelog: str, name: str) -> str | None:
     return found[1].strip() if found else None
 
 
+def notes(number: str, root: Path = ROOT) -> str:
+    """The page that tells users of a minor version what is new and how to move; empty where there is none."""
+    path = root / NOTES.format(minor(number))
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def minor(number: str) -> str:
+    """0.2 of 0.2.0 and of 0.2.1rc1."""
+    return ".".join(number.split(".")[:2])
+
+
 def missing(root: Path = ROOT) -> Iterator[str]:
     """What stands between the tree and a release, one line each."""
     number = version(root)
@@ -51,6 +63,11 @@ def missing(root: Path = ROOT) -> Iterator[str]:
         yield f"CHANGELOG.md: nothing under [{number}]; say what users will notice"
     if section(changelog, "Unreleased"):
         yield "CHANGELOG.md: lines under [Unreleased]; move them below the heading of the version"
+    page = NOTES.format(minor(number))
+    if not notes(number, root).startswith(f"# Pliant {minor(number)}\n"):
+        yield f"{page}: no release notes with the title `# Pliant {minor(number)}`; say what is new and how to move"
+    elif page.removeprefix("docs/") not in (root / "mkdocs.yml").read_text(encoding="utf-8"):
+        yield f"mkdocs.yml: {page} is not in the navigation"
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     if f"\nversion: {number}\n" not in citation:
         yield f"CITATION.cff: another version, expected `version: {number}`"
@@ -135,8 +152,9 @@ def main(trial: bool) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", *(str(DIST / name) for name in files))
     describe(number)
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    notes = section(changelog, number) or section(changelog, "Unreleased") or ""
-    (DIST / "RELEASE_NOTES.md").write_text(notes + "\n", encoding="utf-8")
+    changes = section(changelog, number) or section(changelog, "Unreleased") or ""
+    text = f"{notes(number)}\n## All changes\n\n{changes}\n"
+    (DIST / "RELEASE_NOTES.md").write_text(text, encoding="utf-8")
     sums = "".join(f"{digest}  {name}\n" for name, digest in files.items())
     (DIST / "SHA256SUMS").write_text(sums, encoding="utf-8")
     if not trial:

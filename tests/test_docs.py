@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import re
 import runpy
+import subprocess
+import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -46,6 +51,50 @@ def test_snippets_of_the_scenario_page_are_sound() -> None:
         data: dict = {"robot": "two-link", "duration": 1.0}
         for entry in re.split(r"\n(?=\S)", textwrap.dedent(block).strip()):  # a key may stand twice, as alternatives
             Scenario(**{**data, **{k: v for k, v in yaml.safe_load(entry).items() if k != "format"}})
+
+
+def test_the_site_asks_for_the_list_of_versions() -> None:
+    """And the tool that writes it comes with the docs extra."""
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert settings["extra"]["version"] == {"provider": "mike", "default": "latest"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(need.startswith("mike") for need in project["optional-dependencies"]["docs"])
+
+
+@pytest.mark.full
+def test_versions_stand_side_by_side(tmp_path: Path) -> None:
+    """With the settings of the site and one page: `latest` is the second of two versions, and readers go there."""
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    for need in ("mike", "mkdocstrings", "material"):
+        pytest.importorskip(need, reason="the docs extra is not installed")
+    settings |= {"nav": [{"Home": "index.md"}], "hooks": [], "extra_css": [], "extra_javascript": []}
+    (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+
+    def run(*command: str) -> str:
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # mike asks for mkdocs there
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    mike = (sys.executable, "-c", "from mike.driver import main; main()")
+    run("git", "init", "--quiet")
+    run("git", "config", "user.name", "somebody")
+    run("git", "config", "user.email", "somebody@example.org")
+    run("git", "commit", "--quiet", "--allow-empty", "--message", "first")
+    for version in ("0.1", "0.2"):
+        (tmp_path / "docs" / "index.md").write_text(f"# Of {version}\n")
+        run(*mike, "deploy", "--update-aliases", version, "latest")
+    run(*mike, "set-default", "latest")
+    listed = json.loads(run("git", "show", "gh-pages:versions.json"))
+    assert [(entry["version"], entry["aliases"]) for entry in listed] == [("0.2", ["latest"]), ("0.1", [])]
+    for version in ("0.1", "0.2"):
+        shown = run("git", "show", f"gh-pages:{version}/index.html")
+        assert f"Of {version}" in shown
+        assert '"provider": "mike"' in shown  # what makes the page list the versions
+    assert "latest/" in run("git", "show", "gh-pages:index.html")
 
 
 def test_api_page_has_every_public_name() -> None:

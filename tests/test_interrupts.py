@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -214,13 +214,23 @@ def test_threads_and_foreign_handlers_are_left_alone() -> None:
 # ----------------------------------------------------------------------------------------------------- processes
 
 
-def test_processes_end_when_their_line_is_cut() -> None:
+def _cut(line: Lifeline) -> None:
+    line.cut()
+
+
+def _lose(line: Lifeline) -> None:
+    """What the system does when the process that holds the line is killed."""
+    line._held.close()
+
+
+@pytest.mark.parametrize("end", [_cut, _lose])
+def test_processes_end_when_their_line_is_cut(end: Callable[[Lifeline], None]) -> None:
     context = multiprocessing.get_context("spawn")
     line = Lifeline(context)
     pool = ProcessPoolExecutor(1, context, hang_on, (line.end,))
     child = pool.submit(os.getpid).result(timeout=60)
     busy = pool.submit(time.sleep, 600.0)
-    line.cut()
+    end(line)
     with pytest.raises(Exception, match="terminated abruptly"):
         busy.result(timeout=60)
     _all_gone([child], 5.0)

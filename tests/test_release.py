@@ -44,6 +44,9 @@ def tree(tmp_path: Path) -> Path:
     (tmp_path / "src" / "pliant" / "version.py").write_text('VERSION = "1.2.3"\n')
     (tmp_path / "CHANGELOG.md").write_text(READY)
     (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.2.3\n")
+    (tmp_path / "docs" / "release-notes").mkdir(parents=True)
+    (tmp_path / "docs" / "release-notes" / "1.2.md").write_text("# Pliant 1.2\n\nBeams bend.\n")
+    (tmp_path / "mkdocs.yml").write_text("nav:\n  - New: release-notes/1.2.md\n")
     for name in ("LICENSE", "NOTICE", "SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md"):
         (tmp_path / name).write_text("text\n")
     for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "all"]):
@@ -59,6 +62,8 @@ def git(folder: Path, *command: str) -> None:
 def test_a_tree_that_is_ready(tree: Path) -> None:
     assert list(release.missing(tree)) == []
     assert release.section(READY, "1.2.3") == "- Beams bend."
+    assert release.notes("1.2.3", tree) == "# Pliant 1.2\n\nBeams bend.\n"
+    assert [release.minor(number) for number in ("0.2.0", "0.2.1rc1", "1.10.0")] == ["0.2", "0.2", "1.10"]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +74,9 @@ def test_a_tree_that_is_ready(tree: Path) -> None:
         ("CHANGELOG.md", "2026-11-16", "soon", "no heading `## [1.2.3] - YYYY-MM-DD`"),
         ("CHANGELOG.md", "- Beams bend.\n", "", "nothing under [1.2.3]"),
         ("CHANGELOG.md", "[Unreleased]\n", "[Unreleased]\n\n- More.\n", "lines under [Unreleased]"),
+        ("docs/release-notes/1.2.md", "", None, "1.2.md: no release notes"),
+        ("docs/release-notes/1.2.md", "# Pliant 1.2\n", "# Pliant 1.1\n", "1.2.md: no release notes"),
+        ("mkdocs.yml", "1.2.md", "1.1.md", "1.2.md is not in the navigation"),
         ("CITATION.cff", "version: 1.2.3", "version: 1.2.2", "CITATION.cff: another version"),
         ("NOTICE", "text\n", None, "NOTICE: not there"),
     ],

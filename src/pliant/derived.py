@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 MOST = 32
 """Entries of one kind."""
+SYMBOLS = threading.RLock()
+"""Held by whoever makes expressions: CasADi lets other threads run while it computes with symbols, and two of them at
+once crash the process. A fork waits for it and then for that of the compiler (`kernels/llvm.py`), which is taken in the
+same order by who traces and compiles."""
 
 
 class Same:
@@ -39,11 +44,10 @@ class Derived:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._kinds: dict[str, dict[Hashable, Any]] = {}
-        self._lock = threading.RLock()
 
     def __call__(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gave for this key, or gives now."""
-        with self._lock:
+        with SYMBOLS:
             kept = self._kinds.setdefault(kind, {})
             value: T = kept.pop(key) if key in kept else make()
             kept[key] = value  # the last one asked for goes last
@@ -54,3 +58,11 @@ class Derived:
     def count(self, kind: str) -> int:
         """How many things of a kind are kept."""
         return len(self._kinds.get(kind, ()))
+
+
+class symbolic_property(cached_property[T], Generic[T]):
+    """A cached property that makes expressions."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        with SYMBOLS:
+            return super().__get__(instance, owner)

@@ -11,14 +11,15 @@ import pytest
 
 import pliant
 from oracle import material_points
-from pliant import Beam, Joint, Link, Lump, Model, Robot, Shapes, TipLoad
+from pliant import Beam, Joint, Link, Lump, Model, RigidBody, Robot, Shapes, TipLoad
+from pliant.robot import Origin
 
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=300.0, EI_z=400.0)
 
 
 def carrying(tip_load: Any, links: int = 2, **shapes: Any) -> Robot:
     """A flexible link that carries one or two others and a payload."""
-    given = Shapes(boundary="clamped-mass", tip_load=tip_load, bending_y=2, **{"bending_z": 1, **shapes})
+    given = Shapes(tip_load=tip_load, **{"boundary": "clamped-mass", "bending_y": 2, "bending_z": 1, **shapes})
     outer = [Link(name=f"outer{k}", beam=BEAM, shapes=Shapes(bending_y=1)) for k in range(1, links)]
     first = Link(name="inner", joint=Joint(hub=Lump(inertia=(0.1, 0.1, 0.1))), beam=BEAM, shapes=given)
     return Robot(
@@ -63,12 +64,13 @@ def test_tracked_modes_equal_those_frozen_there(angle: float) -> None:
         assert ours == pytest.approx(theirs, rel=1e-9)
 
 
-def test_kinetic_energy_of_positions() -> None:
+@pytest.mark.parametrize("robot", ["straight", pytest.param("turned", marks=pytest.mark.full)])
+def test_kinetic_energy_of_positions(robot: str) -> None:
     """Half of the mass times the squared velocity of every material point, by differences of positions alone.
 
     A model that forgot how the modes change would conserve its own energy; this sees it.
     """
-    model = tracking()
+    model = tracking() if robot == "straight" else turned("track").model("lagrange")
     q, qd = state(model, 1.2)
     Q = ca.SX.sym("q", model.n)
     points = material_points(model.robot, model.chain, Q)
@@ -100,10 +102,70 @@ def test_two_outer_joints() -> None:
     limits = {"lower": "-100 deg", "upper": "100 deg"}
     robot = robot.replace({f"links.outer{k}.joint.limits": limits for k in (1, 2)})
     followed = robot.model("lagrange")
-    frozen = carrying("auto", links=3, bending_z=0, reference=(0.0, 0.5, -0.8)).model("lagrange")
+    frozen = carrying("auto", links=3, bending_z=0, reference=(0.0, 0.5, -0.8)).model(stiffening=False)
     q = np.zeros(followed.n)
     q[:3] = 0.0, 0.5, -0.8
     assert followed.frequencies(q) == pytest.approx(frozen.frequencies(q), rel=1e-9)
+
+
+def turned(tip_load: Any, scale: float = 1.0, **shapes: Any) -> Robot:
+    """A flexible link that carries a rigid one, whose joint is turned out of all planes; `scale` is of all beyond."""
+    body = RigidBody(mass=2 * scale, com=(0.5, 0.1, 0), inertia=(0.05 * scale, 0.2 * scale, 0.2 * scale), tip=(1, 0, 0))
+    change = {"links.outer1": Link(name="outer1", joint=Joint(origin=Origin(rpy=(0.3, 0.2, -0.5))), rigid=body)}
+    return carrying(tip_load, **shapes).replace({**change, "payload": Lump(mass=0.5 * scale)})
+
+
+def test_a_turned_joint_is_followed() -> None:
+    """The mass beyond was the sum of its squared sines and cosines, symbols to the trace, and became NaN."""
+    followed = turned("track", bending_y=1, bending_z=0).model("lagrange")
+    for angle in (1.2, -2.5):
+        q = np.array([0.4, angle, *np.zeros(followed.n - 2)])
+        frozen = turned("auto", bending_y=1, bending_z=0, reference=(0.0, angle)).model(stiffening=False)
+        assert followed.frequencies(q) == pytest.approx(frozen.frequencies(q), rel=1e-9)
+
+
+@pytest.mark.full
+def test_with_next_to_nothing_beyond_the_modes_are_those_of_a_free_end() -> None:
+    light, free = turned("track", 1e-10), turned(None, 1e-10, boundary="clamped-free")
+    followed, fixed = light.model("lagrange"), free.model("lagrange", stiffening=False)
+    q, qd = state(followed, 1.2)
+    assert np.abs(followed.mass_matrix(q) - fixed.mass_matrix(q)).max() < 1e-7  # modes move by 1e-10 times 30 or so
+    for ours, theirs in zip(followed.energy(q, qd), fixed.energy(q, qd)):
+        assert ours == pytest.approx(theirs, rel=1e-7)
+
+
+@pytest.mark.full
+def test_a_turned_joint_against_fine_elements() -> None:
+    """Folded back over the beam, modes of the straight arm miss by more than those that follow."""
+    fine = Shapes(method="elements", count=3, bending_y=True, bending_z=True)
+    true, followed, straight = (
+        robot.model(formulation, stiffening=False)
+        for robot, formulation in (
+            (turned("auto").replace({"links.inner.shapes": fine}), "denoc"),
+            (turned("track"), "lagrange"),
+            (turned("auto"), "denoc"),
+        )
+    )
+    errors = []
+    for model in (followed, straight):
+        low = [m.frequencies(np.array([0.4, -2.5, *np.zeros(m.n - 2)]))[:2] for m in (model, true)]
+        errors.append(np.abs(low[0] / low[1] - 1).max())
+    assert errors[0] < 0.02
+    assert errors[0] < errors[1] / 2
+
+
+def test_points_on_the_axis_of_the_tip_are_refused() -> None:
+    """Two joints, the first of which turns the others along z: no inertia about z, whose logarithm is fitted."""
+    point = RigidBody(mass=1.0, com=(0.6, 0, 0), tip=(0.6, 0, 0))
+    limits = {"lower": "-60 deg", "upper": "60 deg"}
+    outer = [
+        Link(name=f"outer{k}", joint=Joint(origin=Origin(rpy=rpy), limits=limits), rigid=point)
+        for k, rpy in ((1, (0, "90 deg", 0)), (2, (0, 0, 0)))
+    ]
+    robot = carrying("track", bending_z=0)
+    robot = robot.model_copy(update={"links": (robot.links[0], *outer), "payload": Lump(mass=0.5)})
+    with pytest.raises(pliant.UnsupportedModel, match="give the bodies there an inertia"):
+        robot.model("lagrange")
 
 
 def test_last_link_has_nothing_to_follow() -> None:

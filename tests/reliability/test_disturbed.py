@@ -44,6 +44,7 @@ def _writers() -> dict[str, Callable[[Path], Any]]:
         "run.csv": run.to_csv,
         "run.html": run.to_html,
         "run.png": lambda path: run.plot("joints", path=path),
+        "run.gif": lambda path: run.to_video(path, fps=5),
         "many.nc": many.save,
         "arm.yaml": pliant.load("canadarm2").save,
         "case.yaml": pliant.Scenario(robot="canadarm2", duration=1.0).save,
@@ -76,7 +77,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    names = ["run.nc", "run.csv", "run.html", "run.png", "many.nc", "arm.yaml", "case.yaml"]
+    names = ["run.nc", "run.csv", "run.html", "run.png", "run.gif", "many.nc", "arm.yaml", "case.yaml"]
     assert done.stdout.split() == [word for name in names for word in (name, "refused")], done.stdout
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == dict.fromkeys(names, b"old")
 

@@ -1,4 +1,4 @@
-"""10,000 wrong inputs: files of every kind and calls of every public function (395 of them in the default set).
+"""10,000 wrong inputs: files of every kind and calls of every public function (394 of them in the default set).
 
 Whatever comes out is a sound object or a `PliantError` with words in it, within ten seconds; NumPy's warnings count as
 errors. A failure names its kind and seed, which `one(kind, seed)` plays again.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
+from pliant.view import studio_run
 from pliant.view.stage import KEPT
 from pliant.view.studio import Visit
 from pliant.view.studio_choices import Choices
@@ -371,3 +375,38 @@ def test_numbers_in_words(studio) -> None:
     assert f"| largest strain energy | {run.result.energy.strain.max():.3g} J |" in table
     assert f"| largest kinetic energy | {run.result.energy.kinetic.max():.3g} J |" in table
     assert f"| energy balance | {np.abs(run.result.energy_balance).max():.1g} J |" in table
+
+
+def test_arms_are_built_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CasADi crashes where two threads compute with symbols; twenty visitors who came together did that."""
+    choices = [Choices.of(pliant.load(name)) for name in ("two-link", "spin-up")]
+    inside, most = 0, 0
+
+    def alone(function: Any) -> Any:
+        def called(*args: Any, **kwargs: Any) -> Any:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            time.sleep(0.05)  # in which another thread would come in
+            try:
+                return function(*args, **kwargs)
+            finally:
+                inside -= 1
+
+        return called
+
+    monkeypatch.setattr(studio_run, "_free_paths", alone(lambda *_: []))
+    monkeypatch.setattr(studio_run.Workshop, "_prepare", alone(lambda *_: None))
+    monkeypatch.setattr(studio_run, "_start", lambda *_: 1 / 0)  # far enough
+    shops = [studio_run.Workshop() for _ in range(2)]
+
+    def come(k: int) -> None:
+        with suppress(ZeroDivisionError, AttributeError):
+            shops[k % 2].run(choices[k // 2 % 2])
+
+    threads = [threading.Thread(target=come, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view import video_drawing
+from pliant.view import video, video_drawing
 from pliant.view.scene_camera import Outlook
 from pliant.view.video import SIZE, pictures
 
@@ -63,6 +65,53 @@ def test_mp4(short: pliant.Result, tmp_path: Path) -> None:
 def test_mistakes_are_answered(short: pliant.Result, tmp_path: Path, name: str, options: dict, said: str) -> None:
     with pytest.raises(pliant.ModelError, match=said):
         short.to_video(tmp_path / name, **options)
+
+
+@pytest.mark.parametrize("name", ["run.gif", "run.mp4"])
+@pytest.mark.parametrize("before", [None, b"the movie before"])
+def test_an_interrupted_movie_leaves_the_old_file_or_none(
+    short: pliant.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, before: bytes | None
+) -> None:
+    if name == "run.mp4":
+        pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed (the video extra has it)")
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Watched(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            started.append(self)
+
+    def cut(*_: Any) -> Any:
+        for _ in range(40):  # enough for the encoder to write some
+            yield np.zeros((SIZE[1], SIZE[0], 3), np.uint8)
+        if name == "run.mp4":
+            raise KeyboardInterrupt
+
+    def half(image: Any, path: Path, *args: Any, **kwargs: Any) -> None:
+        Path(path).write_bytes(b"GIF89a")
+        raise KeyboardInterrupt
+
+    if before is not None:
+        (tmp_path / name).write_bytes(before)
+    monkeypatch.setattr(video, "pictures", cut)
+    monkeypatch.setattr("PIL.Image.Image.save", half)
+    monkeypatch.setattr(video.subprocess, "Popen", Watched)
+    with pytest.raises(KeyboardInterrupt):
+        short.to_video(tmp_path / name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == ({} if before is None else {name: before})
+    assert all(process.returncode is not None for process in started), "the encoder goes on"
+    assert bool(started) == (name == "run.mp4")
+
+
+def test_a_failed_encoder_leaves_the_old_file(
+    short: pliant.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here a program that is no encoder."""
+    monkeypatch.setattr(video, "_ffmpeg", lambda: sys.executable)
+    (tmp_path / "run.mp4").write_bytes(b"the movie before")
+    with pytest.raises(pliant.PliantError, match="encoder"):
+        short.to_video(tmp_path / "run.mp4", fps=5)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"the movie before"]
 
 
 def test_notebook_shows_robot_model_and_result(short: pliant.Result) -> None:

@@ -62,7 +62,8 @@ def _tracked(robot: Robot, chain: Chain, place: int, beyond: Callable[[Any, int]
         return link  # nothing beyond turns: the modes of the straight arm are right everywhere
     outer = ca.SX.sym("outer", len(which))
     load = ca.Function("load", [outer], [ca.vertcat(*ca.substitute(loads, [joints], [_spread(outer, which, chain)]))])
-    planes = _planes(robot, place, shapes, load, which, float(ca.DM(inertia.C[0, 0])) / unit)
+    mass = beyond(np.zeros(chain.n_joints), place).C[0, 0]  # the same at all q, which the trace need not see
+    planes = _planes(robot, place, shapes, load, which, float(ca.DM(mass)) / unit)
     tracked = TrackedBeam(body.data, shapes, planes, load, len(which), body.rotation, body, body.end_rotation)
     return replace(link, body=tracked, body_indices=(*which, *link.body_indices))
 

@@ -39,6 +39,11 @@ TOO_CLOSE = (
     "joints; give these joints limits, take fewer modes, or use tip_load: auto"
 )
 
+NO_INERTIA = (
+    "tip_load: track: in some position of the outer joints all mass beyond the link lies on the axis about which its "
+    "tip turns; give the bodies there an inertia, give these joints limits, or use tip_load: auto"
+)
+
 
 class Guess(Protocol):
     """Roots close enough for Newton."""
@@ -180,6 +185,8 @@ class LoadGuess:
 
 def load_guess(J: Array, D: Array, count: int, M: float) -> LoadGuess:
     """Fits the roots over the range of sampled loads."""
+    if J.min() < 1e-12 * J.max():
+        raise UnsupportedModel(NO_INERTIA)
     log_J, d = _widened(np.log(J)), _widened(D / np.sqrt(M * J), -1.0, 1.0)
 
     def grid(points: Array) -> Array:

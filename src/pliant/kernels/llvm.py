@@ -15,6 +15,7 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.derived import SYMBOLS
 from pliant.errors import UnsupportedModel
 from pliant.kernels import cache, emit, entry, lanes, lower, operations, sincos, tape
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX, Lanes
@@ -32,7 +33,8 @@ STACK_PROBE = "__chkstk"
 #: LLVM is entered by one thread at a time. A fork waits for it, so that a child never inherits a half-done compile.
 lock = threading.RLock()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    for each in (lock, SYMBOLS):  # the last one is asked for first
+        os.register_at_fork(before=each.acquire, after_in_parent=each.release, after_in_child=each.release)
 
 
 @dataclass(frozen=True, eq=False)

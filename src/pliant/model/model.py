@@ -8,7 +8,6 @@ machine. The choice depends on the function alone, so that equal input always gi
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.derived import Derived, Same
+from pliant.derived import SYMBOLS, Derived, Same
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices, stability
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.dual_screw import smallest_eigenvalue
@@ -126,14 +125,15 @@ class Model:
         self.level = choose(robot, formulation, rotation, stiffening)
         level = self.level.stiffening
         self.options = Options(name, rotation, level, tuple(parameters), shapes, roots)
-        self._nominal = _nominal_values(robot, self.options)
-        self._lock = threading.RLock()
+        with SYMBOLS:
+            self._nominal = _nominal_values(robot, self.options)
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
         self.derived = Derived()
-        chain, self._p = _checked_chain(robot, rotation, level, self.options.parameters)
-        check_roots(chain, roots)
-        self._equations: Equations = equations(chain, formulation)
+        with SYMBOLS:
+            chain, self._p = _checked_chain(robot, rotation, level, self.options.parameters)
+            check_roots(chain, roots)
+            self._equations: Equations = equations(chain, formulation)
         tell(self, odd_materials(robot), stacklevel=4)
 
     # ------------------------------------------------------------------------------------- what it is
@@ -946,7 +946,7 @@ class Model:
     def _kernel(self, name: str) -> Kernel:
         kernel = self._kernels.get(name)
         if kernel is None:
-            with self._lock:
+            with SYMBOLS:
                 kernel = self._kernels.get(name)
                 if kernel is None:
                     function, backend = self._function(name), recipe(name).backend

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array
-from pliant.derived import Same
+from pliant.derived import SYMBOLS, Same
 from pliant.errors import ModelError, PliantError
 from pliant.model.states import read_state
 from pliant.options import HeldName
@@ -42,8 +42,9 @@ def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array |
         return lambda q: (np.zeros(n), np.zeros((n, n)))
     require_loads(loads)
     q, rates, values = ca.SX.sym("q", n), ca.SX(n, 1) if qd is None else ca.SX(ca.DM(qd)), model.values(p)
-    Q = sum((load.expression(model.chain, ca.SX(0), q, ca.densify(rates)) for load in loads), ca.SX.zeros(n))
-    function = ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(ca.jacobian(Q, q))])
+    with SYMBOLS:
+        Q = sum((load.expression(model.chain, ca.SX(0), q, ca.densify(rates)) for load in loads), ca.SX.zeros(n))
+        function = ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(ca.jacobian(Q, q))])
 
     def at(state: ArrayLike) -> tuple[Array, Array]:
         force, slope = function(np.asarray(state, dtype=float), values)

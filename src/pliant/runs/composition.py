@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control.law import Felt, Law
-from pliant.derived import Derived, Same
+from pliant.derived import Derived, Same, symbolic_property
 from pliant.dynamics import equations
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import bristle_rates, dissipation
@@ -224,7 +224,7 @@ class Composition:
             states.append(ca.if_else(slips, ca.sign(rate), ca.fmin(ca.fmax(carried, -1), 1)))
         return ca.vertcat(*states)
 
-    @cached_property
+    @symbolic_property
     def loaded(self) -> Any:
         """States of friction at a start, an expression in t, x and p."""
         beta = self.x[2 * len(self.free) + self.n_states + self.n_bristles : -1]
@@ -241,22 +241,22 @@ class Composition:
             [f"o{k}" for k in range(len(outputs))],
         )
 
-    @cached_property
+    @symbolic_property
     def function(self) -> Any:
         """f as a CasADi function."""
         return self._function("rhs", [self.xdot])
 
-    @cached_property
+    @symbolic_property
     def rhs(self) -> Kernel:
         """f(t, x, p)."""
         return Kernel(self.function)
 
-    @cached_property
+    @symbolic_property
     def _switches(self) -> Switches:
         others = [symbol for symbol in ca.symvar(self.xdot) if not ca.is_equal(symbol, self.t)]
         return Switches.of(ca.Function("rates", [self.t, ca.vertcat(*others)], [ca.densify(self.xdot)]))
 
-    @cached_property
+    @symbolic_property
     def jacobian(self) -> Kernel:
         """df/dx and df/dt, exact."""
         return Kernel(self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)]))
@@ -293,7 +293,7 @@ class Composition:
             x[first : first + self.n_bristles] = load(np.zeros(1), x, p)
         return x
 
-    @cached_property
+    @symbolic_property
     def on_paths(self) -> dict[int, tuple[float, float]]:
         """Position and rate of the prescribed coordinates at the start."""
         paths = [ca.vertcat(path, ca.jacobian(path, self.t)) for path in self.paths.values()]
@@ -338,7 +338,7 @@ class Composition:
         rates, work = after_jump(self.model.equations, self.q, qd, jumps)
         return ca.vertcat(self.x[:f], rates[self.free], self.x[2 * f : -1], self.x[-1] + work)
 
-    @cached_property
+    @symbolic_property
     def impulse_kernel(self) -> Kernel:
         """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
         rates = [ca.SX.sym(name, len(self.paths)) for name in ("before", "after")]
@@ -359,7 +359,7 @@ class Composition:
 
     # ---------------------------------------------------------------------------------------- reading
 
-    @cached_property
+    @symbolic_property
     def _coordinate_kernel(self) -> Kernel:
         return Kernel(self._function("coordinates", [self.q, self.qd]), "vm")
 
@@ -378,7 +378,7 @@ class Composition:
         q, qd = self._coordinate_kernel(t[:, None], x, np.zeros(self.p.shape[0]))
         return q, qd, rest
 
-    @cached_property
+    @symbolic_property
     def _torque_kernel(self) -> Kernel:
         return Kernel(self._function("torques", [self.tau, self.residual, self.qdd]), "vm")
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.control import natural_gains
+from pliant.derived import SYMBOLS
 from pliant.dynamics import FORMULATIONS
 from pliant.dynamics.build import shapes_that_change
 from pliant.errors import SimulationError
@@ -111,7 +112,8 @@ class Workshop:
             with turn:
                 if (known := self._kept.get(key)) is not None:
                     return known, False
-                made = prepare()
+                with SYMBOLS:
+                    made = prepare()
                 with self._lock:
                     self._kept[key] = made
                     while len(self._kept) > KEPT:
@@ -127,8 +129,9 @@ class Workshop:
         with self._lock:
             known = self._layouts.get(key)
         if known is None:
-            robot = structure(choices)
-            known = robot, _free_paths(robot, values, choices)
+            with SYMBOLS:
+                robot = structure(choices)
+                known = robot, _free_paths(robot, values, choices)
             with self._lock:
                 self._layouts[key] = known
                 while len(self._layouts) > LAYOUTS:

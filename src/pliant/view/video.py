@@ -22,6 +22,7 @@ from pliant.view.scene import scene_of
 from pliant.view.scene_tubes import strain_colours
 from pliant.view.style import STYLE
 from pliant.view.video_drawing import FrameDrawing
+from pliant.writing import atomic_write
 
 SIZE = (960, 480)
 """Pixels; even numbers, as the codec needs."""
@@ -65,12 +66,8 @@ def to_video(
     if len(result) < 2:
         raise ModelError("the result has fewer than two rows; nothing moves")
     writer = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        writer(target, fps, pictures(result, fps, speed, magnification))
-    except (OSError, UnicodeEncodeError) as error:
-        why = getattr(error, "strerror", "") or error
-        raise PliantError(f"{target}: the movie could not be written ({why})") from error
+    with atomic_write(target) as partial:
+        writer(partial, fps, pictures(result, fps, speed, magnification))
     return target
 
 
@@ -127,14 +124,15 @@ def _write_gif(target: Path, fps: int, frames: Iterator[Any]) -> None:
     images = [
         Image.fromarray(frame).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE) for frame in frames
     ]
-    images[0].save(target, save_all=True, append_images=images[1:], duration=round(1000 / fps), loop=0, optimize=False)
+    timing = {"duration": round(1000 / fps), "loop": 0}
+    images[0].save(target, "GIF", save_all=True, append_images=images[1:], optimize=False, **timing)
 
 
 def _write_mp4(target: Path, fps: int, frames: Iterator[Any]) -> None:
     command = [
         _ffmpeg(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{SIZE[0]}x{SIZE[1]}",
         "-r", str(fps), "-i", "-", "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20",
-        "-movflags", "+faststart", str(target),
+        "-movflags", "+faststart", "-f", "mp4", str(target),
     ]  # fmt: skip
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None
@@ -143,9 +141,13 @@ def _write_mp4(target: Path, fps: int, frames: Iterator[Any]) -> None:
             process.stdin.write(frame.tobytes())
     except BrokenPipeError:
         pass  # the encoder says below what was wrong
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
     _, error = process.communicate()
     if process.returncode:
-        raise PliantError(f"{target}: the encoder failed: {error.decode(errors='replace').strip()}")
+        raise PliantError(f"the encoder of the movie failed: {error.decode(errors='replace').strip()}")
 
 
 def _ffmpeg() -> str:
