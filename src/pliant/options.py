@@ -21,8 +21,11 @@ FunctionName = Literal[
 ]  # fmt: skip
 
 # What a description says
-JointType = Literal["revolute", "prismatic", "fixed", "universal", "cylindrical", "planar"]
+JointType = Literal[
+    "revolute", "prismatic", "fixed", "universal", "cylindrical", "planar", "spherical", "free",
+]  # fmt: skip
 PlaceName = Literal["tip", "root"]
+BaseType = Literal["fixed", "free"]
 DHConvention = Literal["modified", "standard"]
 SectionShape = Literal["rod", "tube", "rectangle", "box", "i", "channel", "tee", "angle", "polygon"]
 FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]

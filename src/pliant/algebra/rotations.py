@@ -147,6 +147,20 @@ def about(axis: tuple[float, float, float], angle: SX) -> Rotation:
     return MatrixRotation(c * ca.SX.eye(3) + s * skew(a) + (1 - c) * ca.mtimes(a, a.T))
 
 
+def of_quaternion(quaternion: SX) -> Rotation:
+    """Rotation of a quaternion (w, x, y, z) of any length but zero: a drifting norm is harmless."""
+    w, v = quaternion[0], quaternion[1:]
+    square = ca.dot(quaternion, quaternion)
+    double = ca.mtimes(v, v.T) + w * skew(v)
+    return MatrixRotation(ca.SX.eye(3) + (2 / square) * (double - ca.dot(v, v) * ca.SX.eye(3)))
+
+
+def quaternion_rate(quaternion: SX, omega: SX) -> SX:
+    """Rate of a quaternion whose frame turns by `omega` in its own axes: 1/2 quaternion * (0, omega)."""
+    w, v = quaternion[0], quaternion[1:]
+    return ca.vertcat(-ca.dot(v, omega), w * omega + ca.cross(v, omega)) / 2
+
+
 def exponential(theta: SX) -> tuple[Rotation, SX]:
     """Exact rotation exp(theta^) and its left Jacobian `A`, with omega = A thetad in the axes before the rotation.
 

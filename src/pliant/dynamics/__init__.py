@@ -9,7 +9,9 @@ from pliant.dynamics.equations import MANY_AMPLITUDES, Equations, Formulation, f
 from pliant.dynamics.joints import JointMap
 from pliant.options import FormulationName
 
-_EVERYTHING = frozenset({"flexible joints", "stiffening", "sliding beams", "a moving base"})
+_EVERYTHING = frozenset(
+    {"flexible joints", "stiffening", "sliding beams", "a moving base", "spherical and free joints"}
+)
 
 FORMULATIONS: dict[str, Formulation] = {
     f.name: f

@@ -33,7 +33,9 @@ from pliant.dynamics.turning_sections import TurningSections
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
+    BASE,
     Freedom,
+    Joint,
     Robot,
     RobotView,
     TipLoad,
@@ -60,32 +62,39 @@ def build_chain(
     view = RobotView(robot, symbols or {})
     order = _Coordinates(robot, shapes)
     hanging = _Hanging(view, stiffening)
-    links = []
+    links = [_base(view.base, order)] if robot.base.is_free else []
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
         made = _chain_link(link, nominal, shapes[i], view.carried(i), order, rotation, stiffening)
         if shapes[i] is not None and not is_zero(link.shapes.damping):
             made = replace(made, body=_damped(made.body, nominal, beyond[i]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
-    chain = Chain(tuple(links), gravity, order.names, rotation, stiffening, _frames(view))
+    chain = Chain(tuple(links), gravity, order.coordinates, order.speeds, rotation, stiffening, _frames(view))
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
+FREE = Joint(type="free")
+"""How a free base moves."""
+
+
 class _Coordinates:
-    """Order of the coordinates: joints, motors, then each link's amplitudes."""
+    """Order of coordinates and speeds: the base where it is free, joints, motors, then each link's amplitudes."""
 
     def __init__(self, robot: Robot, shapes: list[LinkShapes | None]) -> None:
-        moving = [(freedom.name(link.name), freedom) for link in robot.links for freedom in link.joint.freedoms]
-        elastic = [name for name, freedom in moving if freedom.elastic]
-        self.joint = {name: k for k, (name, _) in enumerate(moving)}
-        self.motor = {name: len(moving) + k for k, name in enumerate(elastic)}
-        names = [name for name, _ in moving] + [f"{name}.motor" for name in elastic]
-        self.amplitudes: dict[str, tuple[int, ...]] = {}
-        for link, found in zip(robot.links, shapes):
-            own = found.names if found is not None else ()
-            self.amplitudes[link.name] = tuple(range(len(names), len(names) + len(own)))
-            names += [f"{link.name}.{name}" for name in own]
-        self.names = tuple(names)
+        joints = [(BASE, FREE)] if robot.base.is_free else []
+        joints += [(link.name, link.joint) for link in robot.links]
+        coordinates = [name for link, joint in joints for name in joint.coordinates(link)]
+        speeds = [name for link, joint in joints for name in joint.speeds(link)]
+        motors = [f"{name}.motor" for name, freedom in robot.freedoms.items() if freedom.elastic]
+        own = [f"{link.name}.{name}" for link, found in zip(robot.links, shapes) if found for name in found.names]
+        self.coordinates, self.speeds = (*coordinates, *motors, *own), (*speeds, *motors, *own)
+        self.place, self.index = (
+            {name: k for k, name in enumerate(names)} for names in (self.coordinates, self.speeds)
+        )
+
+    def of(self, names: Sequence[str], speeds: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Numbers of some speeds, and places of some coordinates."""
+        return tuple(self.index[name] for name in speeds), tuple(self.place[name] for name in names)
 
 
 class _Hanging:
@@ -93,6 +102,7 @@ class _Hanging:
 
     def __init__(self, view: Any, stiffening: bool | StiffeningName) -> None:
         self.links, self.parents = view.links, parents(view.description.links)
+        self.first = int(view.description.base.is_free)
         self.places: list[list[Any]] = [[] for _ in self.links]
         self.ports = []
         for link, parent in zip(view.description.links, self.parents):
@@ -113,16 +123,18 @@ class _Hanging:
         own = self.links[i]
         places = tuple(Place(station(own, at), _turn(own, -1)) for at in self.places[i])
         root = Place(None, _turn(own, -1))
-        return replace(link, parent=self.parents[i], port=self.ports[i], places=places, root=root)
+        parent, first = self.parents[i], self.first
+        carrier = (0 if first else None) if parent is None else first + parent
+        return replace(link, parent=carrier, port=self.ports[i], places=places, root=root)
 
 
 def _frames(view: Any) -> dict[str, FrameMap]:
-    names, found = [link.name for link in view.links], {}
+    names, found, first = [link.name for link in view.links], {}, int(view.description.base.is_free)
     for frame in view.frames:
         number = names.index(frame.link)
         link, rotation = view.links[number], constant(ca.blockcat(rotation_rpy(frame.origin.rpy)))
         place = None if frame.at == "tip" else Place(station(link, frame.at), _turn(link, -1))
-        found[frame.name] = FrameMap(number, place, rotation, ca.SX(ca.vertcat(*frame.origin.xyz)))
+        found[frame.name] = FrameMap(first + number, place, rotation, ca.SX(ca.vertcat(*frame.origin.xyz)))
     return found
 
 
@@ -244,7 +256,7 @@ def _rigid_inertia_before(link: Any, beyond: Inertia, beside: Inertia, q: Any = 
     own = body.inertia.added(_hub(link))
     total = Inertia.rigid(own.m, own.s, own.D) + beyond.rotated(tip.R).shifted(tip.p) + beside
     joint = _joint(link, link)
-    moved = ca.SX.zeros(len(joint.axes)) if q is None or slides else ca.SX(ca.DM(q) if isinstance(q, tuple) else q)
+    moved = joint.rest if q is None or slides or joint.is_ball else ca.SX(ca.DM(q) if isinstance(q, tuple) else q)
     return total.rotated(joint.rotation(moved)).shifted(joint.position(moved))
 
 
@@ -262,27 +274,42 @@ def _chain_link(
         load = load.added(_moments(payload))
     body, hub, carried = _body(link, nominal, shapes, load, rotation, stiffening)
     shafts = tuple(_shaft(nominal.name, freedom, order) for freedom in link.joint.freedoms)
+    own = [] if shapes is None else [f"{nominal.name}.{name}" for name in shapes.names]
+    moving, stands = order.of(nominal.joint.coordinates(nominal.name), nominal.joint.speeds(nominal.name))
+    bending, bent = order.of(own, own)
     made = ChainLink(
         name=nominal.name,
         joint=_joint(link, nominal),
         body=body,
         hub=None if hub is None or _is_empty(hub) else hub,
         load=None if carried is None or _is_empty(carried) else carried,
-        joint_indices=tuple(shaft.index for shaft in shafts),
-        body_indices=order.amplitudes[nominal.name],
+        joint_indices=moving,
+        body_indices=bending,
+        joint_places=stands,
+        body_places=bent,
         shafts=shafts,
     )
     return sliding_link(made) if isinstance(body, SlidingBeam) else made
+
+
+def _base(base: Any, order: _Coordinates) -> ChainLink:
+    """The body of a free base."""
+    joint = JointMap("free", (), Identity(), ca.SX.zeros(3))
+    moving, stands = order.of(FREE.coordinates(BASE), FREE.speeds(BASE))
+    return ChainLink(BASE, joint, RigidMap(_moments(base), ca.SX.zeros(3)), None, None, moving, (), stands, ())
 
 
 def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
     """What acts on one coordinate of a joint; `freedom` is a view."""
     name, friction, drive = freedom.name(link), freedom.friction, freedom.drive
     rotor = 0.0 if drive is None else drive.rotor_inertia * drive.gear_ratio**2
-    elastic = DriveMap(order.motor[name], rotor, drive.stiffness, drive.damping) if freedom.elastic else None
+    elastic = None
+    if freedom.elastic:
+        motor = f"{name}.motor"
+        elastic = DriveMap(order.index[motor], order.place[motor], rotor, drive.stiffness, drive.damping)
     return Shaft(
-        name, order.joint[name], freedom.turns, 0.0 if elastic is not None else rotor, friction.viscous,
-        Bristle(friction.coulomb, friction.coulomb_speed, friction.bristle), elastic,
+        name, order.index[name], order.place.get(name), freedom.turns, 0.0 if elastic is not None else rotor,
+        friction.viscous, Bristle(friction.coulomb, friction.coulomb_speed, friction.bristle), elastic,
     )  # fmt: skip
 
 
@@ -307,7 +334,8 @@ def _body(
 
 def _joint(link: Any, nominal: Any) -> JointMap:
     R, p = origin_transform(link.joint)
-    axes, turn = [unit(freedom.axis) for freedom in nominal.joint.freedoms], _turn(link)
+    has_axes = nominal.joint.type not in ("spherical", "free")
+    axes, turn = [unit(freedom.axis) for freedom in nominal.joint.freedoms if has_axes], _turn(link)
     if not isinstance(turn, Identity):
         turned = (np.array(ca.DM(turn.unapply(ca.SX(ca.DM(axis))))).ravel().tolist() for axis in axes)
         axes = [unit((x, y, z)) for x, y, z in turned]

@@ -30,9 +30,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DriveMap:
-    """Elastic drive: motor coordinate, reflected rotor inertia J_r N^2, spring and damper to the joint."""
+    """Elastic drive: number of the motor's speed and place of its coordinate, reflected rotor inertia J_r N^2, spring
+    and damper to the joint."""
 
     index: int
+    place: int
     rotor: SX
     stiffness: SX
     damping: SX
@@ -42,12 +44,14 @@ class DriveMap:
 class Shaft:
     """One freedom that a torque may drive and that rubs: an axis of a joint, or the length of a sliding beam.
 
-    `index` is that of its coordinate and rate. `rotor` is the reflected rotor inertia of a stiff drive. `coulomb` is
+    `index` is the number of its speed, `place` that of its coordinate; an axis of a spherical joint has a speed alone.
+    `rotor` is the reflected rotor inertia of a stiff drive. `coulomb` is
     the friction of a run; where it has no deflection, and for all who know no state of bristles, it is smooth.
     """
 
     name: str
     index: int
+    place: int | None
     turns: bool
     rotor: SX = 0.0
     viscous: SX = 0.0
@@ -56,7 +60,7 @@ class Shaft:
 
     @property
     def actuated(self) -> int:
-        """The coordinate that its torque acts on: of its motor, or its own."""
+        """The speed that its torque acts on: of its motor, or its own."""
         return self.index if self.drive is None else self.drive.index
 
     @property
@@ -67,8 +71,9 @@ class Shaft:
 
 @dataclass(frozen=True)
 class ChainLink:
-    """One link: `joint_indices` are empty for a fixed joint, and for a sliding beam whose length is a coordinate of the
-    body.
+    """One link: `joint_indices` and `body_indices` number its speeds, `joint_places` and `body_places` its coordinates,
+    which differ where joints have quaternions. Those of the joint are empty for a fixed joint, and for a sliding beam
+    whose length is a coordinate of the body.
 
     It hangs at place `port` of link number `parent`: 0 is the tip, others are `places` of that link; the base has no
     number. `root` is the frame behind the joint, with the axes of the description. `hub` is fixed to the link frame,
@@ -82,6 +87,8 @@ class ChainLink:
     load: Moments | None
     joint_indices: tuple[int, ...]
     body_indices: tuple[int, ...]
+    joint_places: tuple[int, ...]
+    body_places: tuple[int, ...]
     shafts: tuple[Shaft, ...] = ()
     parent: int | None = None
     port: int = 0
@@ -145,6 +152,7 @@ class Chain:
     links: tuple[ChainLink, ...]
     gravity: SX
     coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
     rotation: RotationName
     stiffening: bool | str
     frames: Mapping[str, FrameMap] = field(default_factory=dict)
@@ -172,30 +180,72 @@ class Chain:
 
     @property
     def n(self) -> int:
-        """Number of generalised coordinates."""
+        """Number of generalised speeds, and of freedoms."""
+        return len(self.speeds)
+
+    @property
+    def n_q(self) -> int:
+        """Number of generalised coordinates: a quaternion has one more than the rotation has freedoms."""
         return len(self.coordinates)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the speeds are the rates of the coordinates: no joint has a quaternion."""
+        return not any(link.joint.is_ball for link in self.links)
+
+    def rates(self, q: SX, speeds: SX) -> SX:
+        """(n_q,) rates of the coordinates, G(q) speeds."""
+        if self.plain:
+            return speeds
+        out = ca.SX.zeros(self.n_q)
+        for link in self.links:
+            if link.joint_indices:
+                out[list(link.joint_places)] = link.joint.rates(self.joint(link, q), self.joint_rate(link, speeds))
+            if link.body_indices:
+                out[list(link.body_places)] = self.body_rate(link, speeds)
+            for shaft in link.shafts:
+                if shaft.drive is not None:
+                    out[shaft.drive.place] = speeds[shaft.actuated]
+        return out
+
+    def gradient(self, value: SX, q: SX) -> SX:
+        """(n,) derivatives of an expression of the coordinates `q`, symbols, by displacements along the speeds."""
+        by_q = ca.gradient(value, q)
+        if self.plain:
+            return by_q
+        speeds = ca.SX.sym("speeds", self.n)
+        return ca.jtimes(self.rates(q, speeds), speeds, by_q, True)
 
     def rest(self) -> np.ndarray:
         """(n,) coordinates of the undeformed arm: zero, but for the sliding beams, which have no zero length."""
-        q = np.zeros(self.n)
+        q = np.zeros(self.n_q)
         for link in self.links:
-            q[list(link.body_indices)] = link.body.rest
+            q[list(link.body_places)] = link.body.rest
+            if link.joint.is_ball:
+                q[link.joint_places[-4]] = 1.0
         return self.followed(q)
 
     def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
-        """States (..., n) with the motors of elastic drives where their joints are, but those `given`."""
+        """States (..., n_q) with the motors of elastic drives where their joints are, but those `given`."""
+        for shaft in self.driven:
+            if shaft.drive is not None and shaft.drive.place not in given:
+                q[..., shaft.drive.place] = q[..., shaft.place]
+        return q
+
+    def following(self, speeds: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
+        """Speeds (..., n) with the motors of elastic drives as fast as their joints, but those `given`."""
         for shaft in self.driven:
             if shaft.actuated not in given:
-                q[..., shaft.actuated] = q[..., shaft.index]
-        return q
+                speeds[..., shaft.actuated] = speeds[..., shaft.index]
+        return speeds
 
     def travels(self) -> dict[int, tuple[float, float]]:
         """Travel of each coordinate that is a free length."""
-        found = ((link.body_indices, link.body.travel) for link in self.links)
+        found = ((link.body_places, link.body.travel) for link in self.links)
         return {indices[0]: travel for indices, travel in found if travel is not None}
 
     def check_travel(self, q: ArrayLike) -> None:
-        """Raises `ModelError` where a free length in `q` (..., n) has left its travel."""
+        """Raises `ModelError` where a free length in `q` (..., n_q) has left its travel."""
         state = np.asarray(q, dtype=float)
         for index, (low, high) in self.travels().items():
             l = state[..., index]
@@ -217,11 +267,19 @@ class Chain:
 
     def joint(self, link: ChainLink, q: SX) -> SX:
         """The joint coordinates of a link in `q`."""
-        return q[list(link.joint_indices)] if link.joint_indices else ca.SX(0, 1)
+        return q[list(link.joint_places)] if link.joint_places else ca.SX(0, 1)
+
+    def joint_rate(self, link: ChainLink, speeds: SX) -> SX:
+        """The speeds of the joint of a link, or their rates."""
+        return speeds[list(link.joint_indices)] if link.joint_indices else ca.SX(0, 1)
 
     def body(self, link: ChainLink, q: SX) -> SX:
         """The body coordinates of a link in `q`."""
-        return q[list(link.body_indices)] if link.body_indices else ca.SX(0, 1)
+        return q[list(link.body_places)] if link.body_places else ca.SX(0, 1)
+
+    def body_rate(self, link: ChainLink, speeds: SX) -> SX:
+        """The rates of the body coordinates of a link, or their rates."""
+        return speeds[list(link.body_indices)] if link.body_indices else ca.SX(0, 1)
 
     def actuation(self) -> SX:
         """(n, n_joints) matrix S of `M qdd + bias = S tau`: a drive's torque acts on its motor, else on its joint."""

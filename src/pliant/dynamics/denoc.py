@@ -136,15 +136,15 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
     at_base = base.omega, base.alpha, base.a - chain.gravity
     motions: list[Motion] = []
     for link in chain.links:
-        joint, rate = chain.joint(link, q), chain.joint(link, qd)
+        joint, rate = chain.joint(link, q), chain.joint_rate(link, qd)
         omega, alpha, a = at_base if link.parent is None else motions[link.parent].at(link.port)
         omega, alpha, a = _across_joint(link, joint, rate, omega, alpha, a)
-        c, cd = chain.body(link, q), chain.body(link, qd)
+        c, cd = chain.body(link, q), chain.body_rate(link, qd)
         if qdd is not None:
-            second = chain.joint(link, qdd)
+            second = chain.joint_rate(link, qdd)
             for k, (turn, slide) in enumerate(link.joint.columns(joint)):
                 alpha, a = alpha + turn * second[k], a + slide * second[k]
-        cdd = chain.body(link, qdd) if qdd is not None else None
+        cdd = chain.body_rate(link, qdd) if qdd is not None else None
         ports = tuple(Port(port, *_across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
         motions.append(Motion(link, joint, cd, link.body.moments(c, cd), ports, omega, alpha, a, cdd))
     return motions
@@ -315,7 +315,7 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
             if pivot.index in screws:
                 turn, slide = screws[pivot.index]
                 alpha, a = alpha + turn * qdd[pivot.index], a + slide * qdd[pivot.index]
-        cdd = chain.body(link, qdd)
+        cdd = chain.body_rate(link, qdd)
         for number, port in enumerate(motion.ports):
             where = port.map
             turned = alpha + ca.mtimes(where.W, cdd)

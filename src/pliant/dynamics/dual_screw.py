@@ -166,7 +166,7 @@ def inertias(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[PlacedScrews, DualBo
     """What has inertia, base to tip: frame, dual moments, and the link whose amplitudes it feels (a tip load: None)."""
     for frames in walk(chain, q):
         link = frames.link
-        yield frames.root, dual_body(link, chain.body(link, q), chain.body(link, qd)), link
+        yield frames.root, dual_body(link, chain.body(link, q), chain.body_rate(link, qd)), link
         if link.load is not None:
             yield frames.tip, rigid_body(link.load), None
 

@@ -236,10 +236,10 @@ def accelerations(chain: Chain, q: SX, qd: SX) -> Iterator[tuple[Dual, Dual, Dua
     at = {(None, 0): still}  # type: dict[tuple[int | None, int], tuple[Dual, ...]]
     for i, link in enumerate(chain.links):
         before = at[link.parent, link.port]
-        omega, alpha, a = _across_joint(link, chain.joint(link, q), chain.joint(link, qd), *before)
+        omega, alpha, a = _across_joint(link, chain.joint(link, q), chain.joint_rate(link, qd), *before)
         yield omega, alpha, a
         for number, (end, shape) in enumerate(port_shapes(link, chain.body(link, q))):
-            at[i, number] = _across_body(shape, end, chain.body(link, qd), omega, alpha, a)
+            at[i, number] = _across_body(shape, end, chain.body_rate(link, qd), omega, alpha, a)
         if link.load is not None:
             omega, alpha, a = at[i, 0]
             yield omega, alpha, a

@@ -46,6 +46,8 @@ def features(chain: Chain) -> frozenset[str]:
         found.add("flexible joints")
     if not chain.base.at_rest:
         found.add("a moving base")
+    if not chain.plain:
+        found.add("spherical and free joints")
     if any(link.body.follows for link in chain.links):
         found.add("modes that follow the arm")
     if any(len(link.body_indices) > MOST_DENSE for link in chain.links):

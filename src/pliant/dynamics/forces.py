@@ -18,7 +18,7 @@ def strain_energy(chain: Chain, q: SX) -> SX:
         V += link.body.strain_energy(chain.body(link, q))
         for shaft in link.shafts:
             if shaft.drive is not None:
-                V += shaft.drive.stiffness * (q[shaft.actuated] - q[shaft.index]) ** 2 / 2
+                V += shaft.drive.stiffness * (q[shaft.drive.place] - q[shaft.place]) ** 2 / 2
     return V
 
 
@@ -31,7 +31,7 @@ def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     numbers = {shaft.name: k for k, shaft in enumerate(chain.bristled)} if bristles is not None else {}
     for link in chain.links:
         if link.body_indices:
-            out[list(link.body_indices)] += link.body.dissipation(chain.body(link, q), chain.body(link, qd))
+            out[list(link.body_indices)] += link.body.dissipation(chain.body(link, q), chain.body_rate(link, qd))
         for shaft in link.shafts:
             rate = qd[shaft.index]
             if bristles is not None and shaft.name in numbers:
@@ -54,8 +54,8 @@ def bristle_rates(chain: Chain, qd: SX, bristles: SX) -> SX:
 
 def passive(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     """(n,) forces of strain and dissipation, on the left-hand side of the equations of motion."""
-    free = ca.SX.sym("q", chain.n)  # q itself may hold prescribed motions, which no derivative can be taken by
-    elastic = ca.substitute(ca.gradient(strain_energy(chain, free), free), free, q)
+    free = ca.SX.sym("q", chain.n_q)  # q itself may hold prescribed motions, which no derivative can be taken by
+    elastic = ca.substitute(chain.gradient(strain_energy(chain, free), free), free, q)
     return ca.densify(elastic + dissipation(chain, q, qd, bristles))
 
 

@@ -27,7 +27,7 @@ Beyond the paper, in its own quantities:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -146,18 +146,18 @@ def _link(
     chain: Chain, link: ChainLink | None, carried: list[ChainLink], ports: list[TipMap], carriage: tuple[int, int],
     R: Rotation, q: SX, qd: SX,
 ) -> GibbsAppellLink:  # fmt: skip
-    cd = chain.body(link, qd) if link is not None else ca.SX(0, 1)
+    cd = chain.body_rate(link, qd) if link is not None else ca.SX(0, 1)
     body = _moments(chain, link, ports[0], q, qd)
     indices, rate = link.body_indices if link is not None else (), cd
-    slides = [_slides(following, ports[following.port]) for following in carried]
-    for following, own in zip(carried, slides):
-        for k in range(len(own)):
+    slides = [_slides(chain, following, ports[following.port], q) for following in carried]
+    for following in carried:
+        for k in following.joint.linear:
             indices = (*indices, following.joint_indices[k])
-            rate = ca.vertcat(rate, chain.joint(following, qd)[k])
+            rate = ca.vertcat(rate, chain.joint_rate(following, qd)[k])
             body = _with_massless_shape(body)
     found, done = [], cd.shape[0]
     for following, own in zip(carried, slides):
-        found.append(_next(chain, following, ports[following.port], own, done, cd, rate, q))
+        found.append(_next(chain, following, ports[following.port], own, done, cd, rate, q, qd))
         done += len(own)
     if not carried:
         found.append(_at(ports[0], ca.SX(3, 1), [], done, cd, rate))
@@ -169,17 +169,20 @@ def _angles(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> tuple[tuple[
     """Indices and axes, in link axes, of the angles of a joint, and their drift."""
     if link is None:
         return (), ca.SX(3, 1)
-    angle, first = chain.joint(link, q), len(link.joint.slides)
-    columns = link.joint.columns(angle)[first:]
-    drift, _ = link.joint.drift(angle, chain.joint(link, qd))
-    return tuple((link.joint_indices[first + k], turn) for k, (turn, _) in enumerate(columns)), drift
+    angle = chain.joint(link, q)
+    drift, _ = link.joint.drift(angle, chain.joint_rate(link, qd))
+    found = zip(link.joint_indices, link.joint.columns(angle))
+    return tuple((index, turn) for k, (index, (turn, _)) in enumerate(found) if k not in link.joint.linear), drift
 
 
 def _next(
-    chain: Chain, following: ChainLink, port: TipMap, slides: list[SX], done: int, cd: SX, rate: SX, q: SX
+    chain: Chain, following: ChainLink, port: TipMap, slides: list[SX], done: int, cd: SX, rate: SX, q: SX, qd: SX
 ) -> NextOrigin:
-    offset = port.R.apply(following.joint.position(chain.joint(following, q)))
-    return _at(port, offset, slides, done, cd, rate)
+    joint, own = following.joint, chain.joint(following, q)
+    found = _at(port, port.R.apply(joint.position(own)), slides, done, cd, rate)
+    if joint.kind != "free":
+        return found
+    return replace(found, r_beta=found.r_beta + port.R.apply(joint.swing(own, chain.joint_rate(following, qd))))
 
 
 def _at(port: TipMap, offset: SX, slides: list[SX], done: int, cd: SX, rate: SX) -> NextOrigin:
@@ -223,19 +226,19 @@ def _ports(chain: Chain, link: ChainLink | None, q: SX, qd: SX) -> list[TipMap]:
     if link is None:
         none = ca.SX(3, 0)
         return [TipMap(Identity(), ca.SX(3, 1), none, none, ca.SX(3, 1), ca.SX(3, 1))]
-    return link.ports(chain.body(link, q), chain.body(link, qd))
+    return link.ports(chain.body(link, q), chain.body_rate(link, qd))
 
 
-def _slides(following: ChainLink, port: TipMap) -> list[SX]:
+def _slides(chain: Chain, following: ChainLink, port: TipMap, q: SX) -> list[SX]:
     """E A z of every axis that the joint beyond a port slides along."""
-    return [port.R.apply(direction) for direction in following.joint.directions()]
+    return [port.R.apply(direction) for direction in following.joint.directions(chain.joint(following, q))]
 
 
 def _moments(chain: Chain, link: ChainLink | None, tip: TipMap, q: SX, qd: SX) -> Moments:
     """Moments of body, hub and load about the link's origin."""
     if link is None:
         return Moments(ca.SX(1, 1), ca.SX(3, 1), ca.SX(3, 3))
-    cd = chain.body(link, qd)
+    cd = chain.body_rate(link, qd)
     body = link.body.moments(chain.body(link, q), cd)
     body = body.added(link.hub) if link.hub is not None else body
     return loaded(body, link.load, tip, cd) if link.load is not None else body

@@ -1,7 +1,9 @@
 """Joints as maps: where a link frame is in the frame that it hangs on, and how it moves with the joint's rates.
 
-Every joint slides first, along axes of the frame before it, and turns then, about one axis after the other. Its rates
-move the link frame by columns, angular and linear velocity in link axes per unit rate.
+Joints with axes slide first, along axes of the frame before them, and turn then, about one axis after the other. A
+spherical joint has a quaternion, a free one a position and a quaternion; their speeds are the angular velocity, and the
+linear one of a free joint, of the link frame in its own axes. The speeds of any joint move the link frame by columns,
+angular and linear velocity in link axes per unit speed.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from pliant.algebra.rotations import SX, Identity, Rotation, about, compose
+from pliant.algebra.rotations import SX, Identity, Rotation, about, compose, of_quaternion, quaternion_rate
 from pliant.options import JointType
 
 Axis = tuple[float, float, float]
 SLIDES: dict[JointType, int] = {"prismatic": 1, "cylindrical": 1, "planar": 2}
 """How many of its axes a joint slides along; it turns about the others."""
+UNIT: tuple[Axis, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,33 @@ class JointMap:
     axes: tuple[Axis, ...]
     origin_rotation: Rotation
     origin: SX
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether it has a quaternion."""
+        return self.kind in ("spherical", "free")
+
+    @property
+    def n_q(self) -> int:
+        """Number of its coordinates."""
+        return {"spherical": 4, "free": 7}.get(self.kind, len(self.axes))
+
+    @property
+    def n_v(self) -> int:
+        """Number of its speeds."""
+        return {"spherical": 3, "free": 6}.get(self.kind, len(self.axes))
+
+    @property
+    def rest(self) -> SX:
+        """Coordinates of the joint that has not moved."""
+        return ca.SX(ca.DM([0.0] * (self.n_q - 4) + [1.0, 0.0, 0.0, 0.0] if self.is_ball else [0.0] * self.n_q))
+
+    def rates(self, q: SX, speeds: SX) -> SX:
+        """Rates of its coordinates."""
+        if not self.is_ball:
+            return speeds
+        turning = quaternion_rate(q[-4:], speeds[:3])
+        return turning if self.kind == "spherical" else ca.vertcat(of_quaternion(q[3:]).apply(speeds[3:]), turning)
 
     @property
     def slides(self) -> tuple[Axis, ...]:
@@ -39,6 +69,8 @@ class JointMap:
 
     def turns(self, q: SX) -> list[Rotation]:
         """Rotations by the coordinates, one after the other."""
+        if self.is_ball:
+            return [of_quaternion(q[-4:])]
         first = len(self.slides)
         return [about(axis, q[first + k]) for k, axis in enumerate(self.turning)]
 
@@ -55,20 +87,39 @@ class JointMap:
 
     def position(self, q: SX) -> SX:
         """Origin of the link frame in the frame that it hangs on."""
-        return self.origin + sum((slide * q[k] for k, slide in enumerate(self.directions())), ca.SX.zeros(3))
+        if self.kind == "free":
+            return self.origin + self.origin_rotation.apply(q[:3])
+        slides = (self.origin_rotation.apply(vector(axis)) for axis in self.slides)
+        return self.origin + sum((slide * q[k] for k, slide in enumerate(slides)), ca.SX.zeros(3))
 
-    def directions(self) -> list[SX]:
-        """What it slides along, in the frame that it hangs on."""
-        return [self.origin_rotation.apply(vector(axis)) for axis in self.slides]
+    @property
+    def linear(self) -> range:
+        """Which of its speeds move the link frame and do not turn it; the others turn it."""
+        return range(3, 6) if self.kind == "free" else range(len(self.slides))
+
+    def directions(self, q: SX) -> list[SX]:
+        """What its linear speeds move along, in the frame that it hangs on."""
+        R = self.rotation(q) if self.kind == "free" else self.origin_rotation
+        return [R.apply(vector(axis)) for axis in (UNIT if self.kind == "free" else self.slides)]
+
+    def swing(self, q: SX, qd: SX) -> SX:
+        """Acceleration of the link frame, in the frame that it hangs on, by which linear speeds turn with their axes."""
+        return self.rotation(q).apply(ca.cross(qd[:3], qd[3:])) if self.kind == "free" else ca.SX(3, 1)
 
     def columns(self, q: SX) -> list[tuple[SX, SX]]:
-        """Angular and linear velocity of the link frame per unit rate, in link axes."""
-        turns, zero = self.turns(q), ca.SX.zeros(3)
+        """Angular and linear velocity of the link frame per unit speed, in link axes."""
+        zero = ca.SX.zeros(3)
+        if self.is_ball:
+            turning = [(vector(axis), zero) for axis in UNIT]
+            return turning if self.kind == "spherical" else turning + [(zero, vector(axis)) for axis in UNIT]
+        turns = self.turns(q)
         found = [(zero, _carried(turns, vector(axis))) for axis in self.slides]
         return found + [(_carried(turns[k + 1 :], vector(axis)), zero) for k, axis in enumerate(self.turning)]
 
     def drift(self, q: SX, qd: SX) -> tuple[SX, SX]:
         """Angular and linear part of (d columns/dt) qd, in link axes: what the rates alone do to the relative twist."""
+        if self.is_ball:
+            return ca.SX.zeros(3), ca.SX.zeros(3)
         columns, first = self.columns(q), len(self.slides)
         turning = [turn * qd[k] for k, (turn, _) in enumerate(columns)]
         zero, w, v = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
@@ -81,6 +132,13 @@ class JointMap:
     def across(self, q: SX, qd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
         """Angular velocity, angular acceleration and acceleration from the frame before the motion, in its axes, to the
         link frame; without the joint's own second derivatives."""
+        if self.is_ball:
+            (R,) = self.turns(q)
+            omega, alpha, a = (R.unapply(x) for x in (omega, alpha, a))
+            turning = qd[:3]
+            if self.kind == "free":
+                a = a + ca.cross(2 * omega + turning, qd[3:])
+            return omega + turning, alpha + ca.cross(omega, turning), a
         for k, axis in enumerate(self.slides):
             a = a + 2 * ca.cross(omega, vector(axis)) * qd[k]
         first = len(self.slides)

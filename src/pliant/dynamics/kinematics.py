@@ -64,8 +64,8 @@ def twists(chain: Chain, q: SX, qd: SX, base: tuple[SX, SX] | None = None) -> li
     at: dict[tuple[int | None, int], tuple[SX, SX]] = {(None, 0): base or (ca.SX.zeros(3), ca.SX.zeros(3))}
     for i, link in enumerate(chain.links):
         omega, v = at[link.parent, link.port]
-        joint, rate = chain.joint(link, q), chain.joint(link, qd)
-        c, cd = chain.body(link, q), chain.body(link, qd)
+        joint, rate = chain.joint(link, q), chain.joint_rate(link, qd)
+        c, cd = chain.body(link, q), chain.body_rate(link, qd)
         R = link.joint.rotation(joint)
         v, omega = R.unapply(v + ca.cross(omega, link.joint.position(joint))), R.unapply(omega)
         for k, (turn, slide) in enumerate(link.joint.columns(joint)):

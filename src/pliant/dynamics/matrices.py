@@ -61,13 +61,14 @@ def denoc(chain: Chain, q: SX) -> list[SX]:
 
 def elimination_order(chain: Chain) -> tuple[int, ...]:
     """Coordinates in the order of the rows of `denoc`: link by link, the joint before the amplitudes; no motors."""
-    blocks = denoc_matrices.link_blocks(chain, ca.SX.sym("q", chain.n))
+    blocks = denoc_matrices.link_blocks(chain, ca.SX.sym("q", chain.n_q))
     return tuple(index for block in blocks for index in block.coordinates)
 
 
 def partition(chain: Chain) -> tuple[list[int], list[int]]:
     """Indices of joints and motors, and of amplitudes."""
-    r = sorted({shaft.index for shaft in chain.shafts} | {shaft.actuated for shaft in chain.shafts})
+    joints = {k for link in chain.links for k in link.joint_indices}
+    r = sorted(joints | {shaft.index for shaft in chain.shafts} | {shaft.actuated for shaft in chain.shafts})
     return r, [k for k in range(chain.n) if k not in r]
 
 
@@ -79,7 +80,7 @@ def _inertial_terms(e: Equations, q: SX, qd: SX) -> tuple[SX, SX]:
 
 def _stiffness(chain: Chain, q: SX) -> tuple[SX, SX]:
     """Elastic forces, and K at zero amplitudes."""
-    free = ca.SX.sym("q", chain.n)
+    free = ca.SX.sym("q", chain.n_q)
     K, gradient = ca.hessian(strain_energy(chain, free), free)
     straight = ca.SX(q)
     f = partition(chain)[1]

@@ -57,15 +57,15 @@ def outward(chain: Chain, q: SX, qd: SX, qdd: SX | None = None) -> list[Transfor
         else:
             before = found[link.parent].ports[link.port]
             W, Wd, Wdd = before.W, before.Wd, before.Wdd
-        joint, rate = chain.joint(link, q), chain.joint(link, qd)
+        joint, rate = chain.joint(link, q), chain.joint_rate(link, qd)
         A, U, Ad, Add = joint_transforms(link, joint, rate)
         if qdd is not None:
-            second = chain.joint(link, qdd)
+            second = chain.joint_rate(link, qdd)
             Add = Add + sum((partial * second[k] for k, partial in enumerate(U)), ca.SX.zeros(4, 4))
         P_joint = tuple(top(ca.mtimes(W, partial)) for partial in U)
         W, Wd, Wdd = _product(W, Wd, Wdd, A, Ad, Add)
-        c, cd = chain.body(link, q), chain.body(link, qd)
-        cdd = None if qdd is None else chain.body(link, qdd)
+        c, cd = chain.body(link, q), chain.body_rate(link, qd)
+        cdd = None if qdd is None else chain.body_rate(link, qdd)
         ports = tuple(_port(port, (W, Wd, Wdd), cd, cdd) for port in link.ports(c, cd))
         found.append(Transforms(link, link.body.moments(c, cd), A, W, Wd, Wdd, P_joint, ports, cd, cdd))
     return found

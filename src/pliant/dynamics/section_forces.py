@@ -61,7 +61,7 @@ class InternalForces:
     def __init__(self, chain: Chain, loads: Sequence[Any] = (), base: Any = None) -> None:
         n = chain.n
         self.t, self.q, self.qd, self.qdd = (
-            ca.SX.sym(*given) for given in (("t", 1), ("q", n), ("qd", n), ("qdd", n))
+            ca.SX.sym(*given) for given in (("t", 1), ("q", chain.n_q), ("qd", n), ("qdd", n))
         )  # fmt: skip
         self.chain, self.loads = chain.on(base, self.t), loads
         self.carried = self._inwards()
@@ -180,7 +180,8 @@ class InternalForces:
         force = mass * (a + ca.mtimes(E, r) + 2 * ca.cross(omega, rd, 1) + rdd)
         body = link.body
         if isinstance(body, StiffenedBeam) and (turning := body.sections) is not None:
-            c, cd, cdd = (self.chain.body(link, x) for x in (self.q, self.qd, self.qdd))
+            c = self.chain.body(link, self.q)
+            cd, cdd = (self.chain.body_rate(link, x) for x in (self.qd, self.qdd))
             at = [turning.torque(x, body.section(x, c, cd), (cd, cdd), motion.omega, motion.alpha) for x in eta]
             return r, force, ca.horzcat(*(w * data.length * torque for w, torque in zip(weight, at)))
         spin = inertia * (alpha + thetadd) + ca.cross(omega, inertia * (omega + thetad), 1)
@@ -188,8 +189,9 @@ class InternalForces:
 
     def _rates(self, value: SX) -> tuple[SX, SX]:
         """First and second time derivative along the motion."""
-        first = ca.jtimes(value, self.q, self.qd)
-        return first, ca.jtimes(first, self.q, self.qd) + ca.jtimes(value, self.q, self.qdd)
+        rate = self.chain.rates(self.q, self.qd)
+        first = ca.jtimes(value, self.q, rate)
+        return first, ca.jtimes(first, self.q, rate) + ca.jtimes(first, self.qd, self.qdd)
 
     def stretches(self, place: int, eta: float) -> Stretches:
         """Extension and curvatures at a section."""

@@ -51,7 +51,8 @@ def sliding_link(link: ChainLink) -> ChainLink:
     (shaft,) = link.shafts
     return replace(
         link, joint=replace(link.joint, kind="fixed", axes=()), joint_indices=(), shafts=(replace(shaft, rotor=0.0),),
-        body=replace(link.body, rotor=shaft.rotor), body_indices=(shaft.index, *link.body_indices),
+        body=replace(link.body, rotor=shaft.rotor), body_indices=(shaft.index, *link.body_indices), joint_places=(),
+        body_places=(*link.joint_places, *link.body_places),
     )  # fmt: skip
 
 

@@ -32,14 +32,14 @@ class CarriedRoots:
     ----------
     chain : Chain
         Its expressions hold the symbols until `closed` puts states and lengths in their place.
-    modes : tuple of (index of the free length in q, MovingModes)
+    modes : tuple of ((place of the free length in q, its number in qd), MovingModes)
         All modes with roots of their own, in the order of the states.
     names : tuple of str
         Name of each state: "slide.root.1", ...
     """
 
     chain: Chain
-    modes: tuple[tuple[int, MovingModes], ...]
+    modes: tuple[tuple[tuple[int, int], MovingModes], ...]
     names: tuple[str, ...]
 
     @property
@@ -49,13 +49,13 @@ class CarriedRoots:
 
     def start(self, q: Array) -> Array:
         """(size,) roots at a state."""
-        return np.concatenate([modes.roots(float(q[index])) for index, modes in self.modes] or [np.zeros(0)])
+        return np.concatenate([modes.roots(float(q[at])) for (at, _), modes in self.modes] or [np.zeros(0)])
 
     def rates(self, beta: SX, q: SX, qd: SX) -> SX:
         """(size,) rates of the roots."""
         found, place = [], 0
-        for index, modes in self.modes:
-            found += [modes.slopes(beta[place + k], q[index])[0] * qd[index] for k in range(modes.count)]
+        for (at, index), modes in self.modes:
+            found += [modes.slopes(beta[place + k], q[at])[0] * qd[index] for k in range(modes.count)]
             place += modes.count
         return ca.vertcat(*found, ca.SX(0, 1))
 
@@ -65,8 +65,8 @@ class CarriedRoots:
             return list(expressions)
         old = [symbol for _, modes in self.modes for symbol in modes.symbols]
         new, place = [], 0
-        for index, modes in self.modes:
-            new += [beta[place : place + modes.count], q[index]]
+        for (at, _), modes in self.modes:
+            new += [beta[place : place + modes.count], q[at]]
             place += modes.count
         return list(ca.substitute(list(expressions), old, new))
 
@@ -77,7 +77,7 @@ def carried_roots(chain: Chain) -> CarriedRoots:
     for place, link in enumerate(chain.links):
         if isinstance(link.body, SlidingBeam) and isinstance(link.body.functions, FollowedShapes):
             links[place], found = _with_symbols(link, link.body, link.body.functions)
-            modes += [(link.body_indices[0], one) for one in found]
+            modes += [((link.body_places[0], link.body_indices[0]), one) for one in found]
             names += [f"{link.name}.root.{k + 1}" for k in range(sum(one.count for one in found))]
     return CarriedRoots(replace(chain, links=tuple(links)), tuple(modes), tuple(names))
 

@@ -56,14 +56,17 @@ def trial_state(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.
     lengths = _numbers([ca.norm_2(link.body.tip(*_still(link, rest)).p) for link in chain.links], p, values)
     offsets = _numbers([ca.norm_2(link.joint.origin) for link in chain.links], p, values)
     reach = float(lengths.sum() + offsets.sum()) or 1.0
-    state = 0.3 + 0.7 * np.arange(chain.n) % 2.1
+    state = 0.3 + 0.7 * np.arange(chain.n_q) % 2.1
     for link, length in zip(chain.links, lengths):
-        for index, _ in zip(link.joint_indices, link.joint.slides):
+        for index, _ in zip(link.joint_places, link.joint.slides):
             state[index] *= reach
+        if link.joint.is_ball:
+            turned = list(link.joint_places[-4:])
+            state[turned] /= np.linalg.norm(state[turned])
         if link.body_indices:
             moments = link.body.moments(*_still(link, rest))
             squares = _numbers([moments.gram[k, k] / moments.m for k in range(len(link.body_indices))], p, values)
-            for index, square in zip(link.body_indices, squares):  # root of the mean square deflection per amplitude
+            for index, square in zip(link.body_places, squares):  # root of the mean square deflection per amplitude
                 turns = ".torsion." in chain.coordinates[index]
                 state[index] = BEND if turns or not square > 0 else BEND * (length or reach) / np.sqrt(square)
     chain.followed(state)
@@ -74,7 +77,7 @@ def trial_state(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.
 
 def _still(link: ChainLink, rest: NDArray[np.float64]) -> tuple[SX, SX]:
     """A body's own coordinates at rest, and their rates."""
-    return ca.SX(ca.DM(rest[list(link.body_indices)])), ca.SX.zeros(len(link.body_indices))
+    return ca.SX(ca.DM(rest[list(link.body_places)])), ca.SX.zeros(len(link.body_indices))
 
 
 def _numbers(expressions: list[SX], p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -96,20 +99,20 @@ def _check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray
             raise ModelError(
                 f"links.{shaft.name}.joint.drive: rotor_inertia is 0; an elastic drive needs rotor_inertia > 0"
             )
-    q = ca.SX.sym("q", chain.n)
+    q = ca.SX.sym("q", chain.n_q)
     found = ca.Function("pivots", [q, p], list(pivots(chain, q)))
     for state in (chain.rest(), bent := trial_state(chain, p, values)):
         d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
         lost = [k for k in range(chain.n) if k not in motors and not d[k] > SMALLEST * diagonal[k]]
         if lost:
             k = min(lost, key=lambda k: bool(np.isnan(d[k])))  # the elimination divided by it, further in
-            raise ModelError(_remedy(chain.coordinates[k], d[k] / diagonal[k] if diagonal[k] else 0.0))
+            raise ModelError(_remedy(chain.speeds[k], d[k] / diagonal[k] if diagonal[k] else 0.0))
     return bent
 
 
 def _check_finite(chain: Chain, p: SX, values: NDArray[np.float64], bent: NDArray[np.float64]) -> None:
     """Refuses energies that are beyond all numbers."""
-    q = ca.SX.sym("q", chain.n)
+    q = ca.SX.sym("q", chain.n_q)
     V = ca.Function("potential", [q, p], [potential_energy(chain, q)])
     for state in (chain.rest(), bent):
         if not np.isfinite(float(V(state, values))):

@@ -315,7 +315,7 @@ def first_order(chain: Chain, energy: Callable[[Chain, SX, SX], SX], q: SX, qd: 
     none = ca.SX.zeros(len(s))
     without = ca.substitute([E], [S, Sd], [none, none])[0]
     amplitudes = [k for link in chain.links for k in link.body_indices]
-    rest = [q[amplitudes], qd[amplitudes], S, Sd]
+    rest = [q[[k for link in chain.links for k in link.body_places]], qd[amplitudes], S, Sd]
     zeros = [ca.SX.zeros(len(amplitudes)), ca.SX.zeros(len(amplitudes)), none, none]
     slope, slope_rate = ca.substitute([ca.gradient(E, S), ca.gradient(E, Sd)], rest, zeros)
     return without + ca.dot(slope, ca.vertcat(*s)) + ca.dot(slope_rate, ca.vertcat(*sd))
@@ -330,11 +330,15 @@ def _lifted_chain(chain: Chain, q: SX, qd: SX) -> tuple[Chain, list[SX], list[SX
     for link in chain.links:
         body = link.body
         if isinstance(body, StiffenedBeam):
-            c, cd = chain.body(link, q), chain.body(link, qd)
+            c, cd = chain.body(link, q), chain.body_rate(link, qd)
             extra = tuple(range(chain.n + len(s), chain.n + len(s) + body.beyond))
+            places = tuple(k - chain.n + chain.n_q for k in extra)
             s += ca.vertsplit(body.lifted(c)[body.size :]) if body.beyond else []
             sd += ca.vertsplit(body.lifted_rate(c, cd)[body.size :]) if body.beyond else []
-            link = replace(link, body=body.inner, body_indices=link.body_indices + extra)
+            link = replace(
+                link, body=body.inner, body_indices=link.body_indices + extra, body_places=link.body_places + places
+            )
         links.append(link)
-    names = chain.coordinates + tuple(f"beyond.{k}" for k in range(len(s)))
-    return replace(chain, links=tuple(links), coordinates=names), s, sd
+    names = tuple(f"beyond.{k}" for k in range(len(s)))
+    lifted = replace(chain, links=tuple(links), coordinates=chain.coordinates + names, speeds=chain.speeds + names)
+    return lifted, s, sd

@@ -193,7 +193,9 @@ def frozen(chain: Chain) -> Chain:
     links = []
     for link in chain.links:
         if isinstance(link.body, TrackedBeam):
-            link = replace(link, body=link.body.frozen, body_indices=link.body_indices[link.body.outer :])
+            outer = link.body.outer
+            indices, places = link.body_indices[outer:], link.body_places[outer:]
+            link = replace(link, body=link.body.frozen, body_indices=indices, body_places=places)
         links.append(link)
     return replace(chain, links=tuple(links))
 

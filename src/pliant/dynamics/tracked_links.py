@@ -41,6 +41,7 @@ def _refuse(link: Any, chain: Chain) -> None:
         ("a beam that slides", link.beam.slides),
         ("an offset of the section", not all(map(is_zero, p.offset))),
         ("stiffening", bool(chain.stiffening)),
+        ("joints that have quaternions", not chain.plain),
     ):
         if wrong:
             raise UnsupportedModel(f"{where}: tip_load: track does not go with {what}; use tip_load: auto")
@@ -65,7 +66,9 @@ def _tracked(robot: Robot, chain: Chain, place: int, beyond: Callable[[Any, int]
     mass = beyond(np.zeros(chain.n_joints), place).C[0, 0]  # the same at all q, which the trace need not see
     planes = _planes(robot, place, shapes, load, which, float(ca.DM(mass)) / unit)
     tracked = TrackedBeam(body.data, shapes, planes, load, len(which), body.rotation, body, body.end_rotation)
-    return replace(link, body=tracked, body_indices=(*which, *link.body_indices))
+    return replace(
+        link, body=tracked, body_indices=(*which, *link.body_indices), body_places=(*which, *link.body_places)
+    )
 
 
 def _planes(robot: Robot, place: int, shapes: Any, load: Any, which: list[int], M: float) -> tuple[TrackedModes, ...]:

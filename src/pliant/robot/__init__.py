@@ -1,6 +1,7 @@
 """The description of an arm: frozen, checked, readable from and writable to files."""
 
 from pliant.robot.angles import rotation_rpy
+from pliant.robot.base_body import BaseBody
 from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
@@ -26,14 +27,16 @@ from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
 from pliant.robot.symbols import RobotView, View
 from pliant.robot.text_table import beam_mass, hangs_on, link_mass, payload_mass, robot_mass
-from pliant.robot.tree import beyond, parents
+from pliant.robot.tree import BASE, beyond, parents
 
 __all__ = [
+    "BASE",
     "DH",
     "FIELDS",
     "FORMAT",
     "MATERIALS",
     "AreaMoments",
+    "BaseBody",
     "Beam",
     "BeamProperties",
     "BeamStation",

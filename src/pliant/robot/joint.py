@@ -155,9 +155,16 @@ def _axes(value: Any) -> list[Any]:
 Axes = Annotated[tuple[JointAxis, ...], BeforeValidator(_axes)]
 FREEDOMS: dict[JointType, tuple[str, ...]] = {
     "revolute": ("",), "prismatic": ("",), "fixed": (), "universal": ("first", "second"),
-    "cylindrical": ("slide", "turn"), "planar": ("x", "y", "angle"),
+    "cylindrical": ("slide", "turn"), "planar": ("x", "y", "angle"), "spherical": ("wx", "wy", "wz"), "free": (),
 }  # fmt: skip
-"""What a joint of each type moves by, in order: what its coordinates are called behind the name of the link."""
+"""What torques drive in a joint of each type, in order: how it is called behind the name of the link."""
+QUATERNION = ("qw", "qx", "qy", "qz")
+COORDINATES: dict[str, tuple[str, ...]] = {"spherical": QUATERNION, "free": ("x", "y", "z", *QUATERNION)}
+"""Coordinates of joints that have a quaternion; of all others they are what torques drive."""
+SPEEDS: dict[str, tuple[str, ...]] = {
+    "spherical": FREEDOMS["spherical"], "free": (*FREEDOMS["spherical"], "vx", "vy", "vz")
+}  # fmt: skip
+"""Their speeds: angular, then linear velocity of the link frame in its own axes."""
 _SLIDES = ("slide", "x", "y")
 _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -186,7 +193,8 @@ class Joint(Description):
     """A fixed place, then a motion: about or along `axis`, or along and about several.
 
     `universal` turns about the first and then the second of its `axes`; `cylindrical` slides along `axis`, then turns
-    about it; `planar` slides along x and y of the frame that it stands on, then turns about z.
+    about it; `planar` slides along x and y of the frame that it stands on, then turns about z. `spherical` turns
+    anyhow, `free` moves and turns anyhow: they have quaternions, and speeds in the axes of the link.
 
     Examples
     --------
@@ -215,6 +223,11 @@ class Joint(Description):
         given = [name for name, value in extra.items() if value is not None]
         if self.type == "fixed" and given:
             raise clash(f"a fixed joint has no `{given[0]}`; remove it, or make the joint revolute or prismatic")
+        if self.type in COORDINATES:
+            given += [name for name, wrong in (("axes", self.axes), ("axis", self.axis != _Z)) if wrong]
+            if given:
+                raise clash(f"a {self.type} joint has no axes, and no `{given[0]}`; remove it")
+            return self
         self._check_axes(given)
         return self
 
@@ -245,6 +258,9 @@ class Joint(Description):
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its coordinates, in order."""
         names = FREEDOMS[self.type]
+        if self.type == "spherical":
+            axes = ((1.0, 0.0, 0.0), _Y, _Z)
+            return tuple(Freedom(name, axis, True, None, Friction(), None) for name, axis in zip(names, axes))
         if len(names) < 2:
             return tuple(
                 Freedom("", self.axis, self.type == "revolute", self.drive, self.friction, self.limits) for _ in names
@@ -259,6 +275,18 @@ class Joint(Description):
             )
             for name, axis, own in zip(names, plain, given)
         )
+
+    def coordinates(self, link: str) -> tuple[str, ...]:
+        """Names of its coordinates on a link so called."""
+        given = COORDINATES.get(self.type)
+        return (
+            tuple(free.name(link) for free in self.freedoms) if given is None else tuple(f"{link}.{x}" for x in given)
+        )
+
+    def speeds(self, link: str) -> tuple[str, ...]:
+        """Names of its speeds on a link so called: those of the coordinates, unless it has a quaternion."""
+        given = SPEEDS.get(self.type)
+        return self.coordinates(link) if given is None else tuple(f"{link}.{x}" for x in given)
 
     @property
     def moves(self) -> bool:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
+from pliant.robot.base_body import BaseBody
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Document, Vector, sequence
 from pliant.robot.joint import Freedom
@@ -19,7 +20,7 @@ from pliant.robot.link import Link
 from pliant.robot.lumps import Lump, Payload
 from pliant.robot.named_frames import Frame
 from pliant.robot.paths import canonical, numbers, plain, put
-from pliant.robot.tree import check_place, outwards, parents
+from pliant.robot.tree import BASE, check_place, outwards, parents
 from pliant.signatures import checked, shown
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Robot(Document):
     name: Title = Field(description="a title")
     gravity: Vector = Field((0.0, 0.0, -9.81), description="m/s^2, in base axes")
     links: Links = Field(description="from the base to the tip")
+    base: BaseBody = Field(BaseBody(), description="what the arm stands on: fixed, or free with a mass")
     payload: Payloads = Field(Payload(), description="on the tip frame of a link; one, or a list")
     frames: tuple[Frame, ...] = Field((), description="named places")
 
@@ -110,6 +112,8 @@ class Robot(Document):
         for payload in self.payloads:
             if payload.link is not None and payload.link not in names:
                 raise clash(f"a payload on link `{payload.link}`, which is not there{suggestion(payload.link, names)}")
+        if self.base.is_free and BASE in names:
+            raise clash("a link called `base` and a free base; give the link another name")
         taken = {"base", "tip"}
         for frame in self.frames:
             if frame.link not in names:
@@ -329,7 +333,10 @@ class Robot(Document):
         return table(self)
 
 
-YOUNGER: dict[str, Any] = {"bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None}
+YOUNGER: dict[str, Any] = {
+    "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
+    "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
+}  # fmt: skip
 """Entries that are younger than digests, and their defaults: those of a robot that does not use them stay."""
 
 

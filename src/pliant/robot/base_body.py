@@ -1,0 +1,40 @@
+"""What the arm stands on: a base that stands, or a body that flies."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from pliant.options import BaseType
+from pliant.robot.faults import clash
+from pliant.robot.fields import Description, NonNegative, Vector
+from pliant.robot.lumps import BodyInertia
+
+
+class BaseBody(Description):
+    """The base: `fixed`, or `free` with a mass, a centre of mass and an inertia about it, in base axes.
+
+    Examples
+    --------
+    >>> pliant.robot.BaseBody(type="free", mass=500.0, inertia=[80.0, 90.0, 70.0]).is_free
+    True
+    """
+
+    type: BaseType = Field("fixed", description="stands, or flies")
+    mass: NonNegative = Field(0.0, description="kg")
+    com: Vector = Field((0.0, 0.0, 0.0), description="m")
+    inertia: BodyInertia = Field((0.0, 0.0, 0.0), description="kg m^2, about com")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.type == "fixed" and (self.mass or any(self.inertia) or any(self.com)):
+            raise clash("a fixed base has no mass, com or inertia; remove them, or make it `type: free`")
+        if self.type == "free" and not self.mass:
+            raise clash("missing key `mass`: a free base needs one")
+        return self
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it flies."""
+        return self.type == "free"
