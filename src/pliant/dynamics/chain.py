@@ -208,6 +208,27 @@ class Chain:
                     out[shaft.drive.place] = speeds[shaft.actuated]
         return out
 
+    def jacobian(self, value: SX, q: SX) -> SX:
+        """Derivatives of an expression of the coordinates `q`, symbols, by displacements along the speeds (columns)."""
+        by_q = ca.jacobian(value, q)
+        if self.plain:
+            return by_q
+        speeds = ca.SX.sym("speeds", self.n)
+        return ca.mtimes(by_q, ca.jacobian(self.rates(q, speeds), speeds))
+
+    def turning(self, speeds: SX) -> SX:
+        """(n, n) matrix A of d/dt displacement = change of speeds + A displacement: axes that turn carry displacements
+        along."""
+        A = ca.SX(self.n, self.n)
+        for link in self.links:
+            if link.joint.is_ball:
+                w, v = list(link.joint_indices[:3]), list(link.joint_indices[3:])
+                spin = -ca.skew(speeds[w])
+                A[w, w] = spin
+                if v:
+                    A[v, v], A[v, w] = spin, -ca.skew(speeds[v])
+        return A
+
     def gradient(self, value: SX, q: SX) -> SX:
         """(n,) derivatives of an expression of the coordinates `q`, symbols, by displacements along the speeds."""
         by_q = ca.gradient(value, q)

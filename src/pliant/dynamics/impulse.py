@@ -26,8 +26,8 @@ def after_jump(equations: Equations, q: SX, qd: SX, jumps: Mapping[int, SX]) -> 
     """
     M = equations.mass_matrix(q)
     prescribed = list(jumps)
-    free = [k for k in range(q.shape[0]) if k not in jumps]
-    change = SX.zeros(q.shape[0])
+    free = [k for k in range(qd.shape[0]) if k not in jumps]
+    change = SX.zeros(qd.shape[0])
     change[prescribed] = ca.vertcat(*jumps.values())
     if free:
         change[free] = -solve_positive(M[free, free], ca.mtimes(M[free, prescribed], change[prescribed]))

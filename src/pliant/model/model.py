@@ -155,8 +155,18 @@ class Model:
 
     @property
     def n(self) -> int:
-        """Number of generalised coordinates."""
+        """Number of generalised speeds, and of freedoms: as many as coordinates, unless a joint has a quaternion."""
         return self.chain.n
+
+    @property
+    def n_v(self) -> int:
+        """Number of generalised speeds."""
+        return self.chain.n
+
+    @property
+    def n_q(self) -> int:
+        """Number of generalised coordinates: each quaternion has one more than its joint has freedoms."""
+        return self.chain.n_q
 
     @property
     def n_joints(self) -> int:
@@ -165,13 +175,19 @@ class Model:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates: joints, motors, amplitudes."""
+        """Names of the coordinates: a free base, joints, motors, amplitudes."""
         return self.chain.coordinates
 
     @property
+    def speeds(self) -> tuple[str, ...]:
+        """Names of the speeds: those of the coordinates, but for joints with quaternions, whose speeds are angular and
+        linear velocities in the axes of their link."""
+        return self.chain.speeds
+
+    @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the moving joints."""
-        return self.chain.coordinates[: self.n_joints]
+        """Names of what torques drive, in their order."""
+        return tuple(shaft.name for shaft in self.chain.shafts)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -236,6 +252,28 @@ class Model:
         if coordinate not in self.coordinates:
             raise ModelError(f"coordinate: got {coordinate!r}, expected one of {', '.join(self.coordinates)}")
         return self.coordinates.index(coordinate)
+
+    @checked
+    def speed_index(self, speed: str) -> int:
+        """Place of a speed by name.
+
+        Parameters
+        ----------
+        speed : str
+            One of `speeds`.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> pliant.load("two-link").model().speed_index("fore")
+        1
+        """
+        if speed not in self.speeds:
+            raise ModelError(f"speed: got {speed!r}, expected one of {', '.join(self.speeds)}")
+        return self.speeds.index(speed)
 
     def __repr__(self) -> str:
         o = self.options
@@ -573,7 +611,7 @@ class Model:
         >>> bool(np.allclose(found.U @ np.diag(found.D) @ found.U.T, found.GIM))
         True
         """
-        names = tuple(self.coordinates[k] for k in matrices.elimination_order(self.chain))
+        names = tuple(self.speeds[k] for k in matrices.elimination_order(self.chain))
         N_l, N_d, M, GIM, U, D = self._call("denoc_matrices", p, q)
         return DenocMatrices(N_l, N_d, M, GIM, U, D, names)
 
@@ -869,9 +907,9 @@ class Model:
             slopes = self._slopes(tuple(loads), tuple(free))(q, qd, tau, self.values(p))
         else:
             slopes = self._kernel("linearize")(q, qd, tau, *self._extra(p))
-        A21, A22, B2 = (np.array(a, dtype=float).reshape(n, -1)[free] for a in slopes)
+        A21, A22, B2, A11 = (np.array(a, dtype=float).reshape(n, -1)[free] for a in slopes)
         f = len(free)
-        A = np.block([[np.zeros((f, f)), np.eye(f)], [A21[:, free], A22[:, free]]])
+        A = np.block([[A11[:, free], np.eye(f)], [A21[:, free], A22[:, free]]])
         B = np.vstack([np.zeros((f, m)), B2])
         columns = [*free, *(n + k for k in free)]
         C = np.eye(2 * f) if outputs is None else self._output_matrix(outputs, q, qd, p)[:, columns]
@@ -882,22 +920,24 @@ class Model:
 
         def function() -> Any:
             e, n = self._equations, self.n
-            q, qd, tau = (ca.SX.sym(name, size) for name, size in (("q", n), ("qd", n), ("tau", self.n_joints)))
+            sizes = (("q", self.n_q), ("qd", n), ("tau", self.n_joints))
+            q, qd, tau = (ca.SX.sym(name, size) for name, size in sizes)
             force = ca.mtimes(e.chain.actuation(), tau)
             force += sum((load.expression(e.chain, ca.SX(0), q, qd) for load in loads), ca.SX.zeros(n))
             qdd = e.accelerations(q, qd, force, {k: ca.SX(0) for k in range(n) if k not in free})
-            by = [ca.densify(ca.jacobian(qdd, x)) for x in (q, qd, tau)]
-            return ca.Function("slopes", [q, qd, tau, self._p], ca.cse(by))
+            by = [e.chain.jacobian(qdd, q), ca.jacobian(qdd, qd), ca.jacobian(qdd, tau), e.chain.turning(qd)]
+            return ca.Function("slopes", [q, qd, tau, self._p], ca.cse([ca.densify(x) for x in by]))
 
         return self.derived("slopes of accelerations", (tuple(map(Same, loads)), free), function)
 
     def _output_matrix(
         self, outputs: Callable[[Expression, Expression], Expression], q: Array, qd: Array, p: ArrayLike | None
     ) -> Array:
-        x = ca.SX.sym("x", 2 * self.n)
-        y = ca.vertcat(outputs(x[: self.n], x[self.n :]))
-        C = ca.Function("C", [x, self._p], [ca.densify(ca.jacobian(y, x))])
-        return np.array(C(np.concatenate([q, qd]), self.values(p)), dtype=float)
+        x, xd = ca.SX.sym("q", self.n_q), ca.SX.sym("qd", self.n)
+        y = ca.vertcat(outputs(x, xd))
+        slopes = ca.horzcat(self.chain.jacobian(y, x), ca.jacobian(y, xd))
+        C = ca.Function("C", [x, xd, self._p], [ca.densify(slopes)])
+        return np.array(C(q, qd, self.values(p)), dtype=float)
 
     # -------------------------------------------------------------------------------------- machinery
 
@@ -956,7 +996,7 @@ class Model:
 
     def _function(self, name: str) -> Any:
         n = self.n
-        symbols = {"q": n, "qd": n, "qdd": n, "tau": self.n_joints}
+        symbols = {"q": self.n_q, "qd": n, "qdd": n, "tau": self.n_joints}
         row = recipe(name)
         given = [ca.SX.sym(s, symbols[s]) for s in row.inputs]
         outputs = ca.cse([ca.densify(x) for x in row.build(self._equations, *given)])

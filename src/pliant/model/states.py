@@ -7,63 +7,131 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.algebra.quaternions import as_quaternion
 from pliant.arrays import Array
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
+    from pliant.dynamics.chain import ChainLink
     from pliant.model.model import Model
 
 
 def read_state(model: Model, given: Any, name: str = "q", many: bool = False) -> Array:
-    """Coordinates, or rates where `name` begins with "qd" or is "rates", of one arm (n,) or of many (1 or A, n).
+    """Coordinates, or speeds where `name` begins with "qd" or is "rates", of one arm (n_q,) or of many (1 or A, n_q).
 
     What is not given is that of the undeformed arm at rest: zero, but for the free lengths of sliding beams. A mapping
     gives coordinates by name, an array of `n_joints` the joints; motors of elastic drives that are not named then stand
-    (and turn) with their joints. An array of `n` numbers is taken as it is.
+    (and turn) with their joints. An array of all numbers is taken as it is. The pose of a free base or joint may be
+    given as a mapping with `position` and one of `rpy`, `quaternion` and `rotation`, that of a spherical joint as one of
+    these; its speeds as a mapping with `angular` and `linear`.
 
     Raises
     ------
     ModelError
-        Numbers that do not fit, are not finite, or a free length outside its travel.
+        Numbers that do not fit, are not finite, a free length outside its travel, a quaternion of zero length.
     """
     moving = name.startswith(("qd", "rates"))
-    rest = np.zeros(model.n) if moving else model.chain.rest()
+    chain, names = model.chain, model.speeds if moving else model.coordinates
+    rest = np.zeros(model.n) if moving else chain.rest()
     if given is None:
         state = rest
     elif isinstance(given, Mapping):
-        named = {model.index(key): np.asarray(value, dtype=float) for key, value in given.items()}
+        named = _named(model, given, name, moving)
         arms = max((len(value) for value in named.values() if many and value.ndim == 1), default=0)
         state = np.tile(rest, (arms, 1)) if arms else rest
         for index, value in named.items():
             if value.ndim > 0 and value.shape != (arms,):
-                raise ModelError(f"{name}[{model.coordinates[index]!r}]: got shape {value.shape}, expected one number")
+                raise ModelError(f"{name}[{names[index]!r}]: got shape {value.shape}, expected one number")
             state[..., index] = value
-        state = model.chain.followed(state, given=named)
+        state = (chain.following if moving else chain.followed)(state, given=named)
     else:
-        state = _array(model, given, name, many)
-        if state.shape[-1] != model.n:
+        state = _array(model, given, name, many, len(rest))
+        if state.shape[-1] != len(rest):
             joints, state = state, np.tile(rest, (*state.shape[:-1], 1))
-            state[..., : model.n_joints] = joints
-            state = model.chain.followed(state)
+            state[..., [shaft.index if moving else shaft.place for shaft in chain.shafts]] = joints
+            state = (chain.following if moving else chain.followed)(state)
     if not np.isfinite(state).all():
         raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")
     if not moving:
-        model.chain.check_travel(state)
+        chain.check_travel(state)
+        state = normalised(model, state, name)
     return np.atleast_2d(state) if many else state
 
 
-def _array(model: Model, given: Any, name: str, many: bool) -> Array:
-    """(n,) or (n_joints,) numbers, with a leading axis where there are many arms."""
-    sizes = f"({model.n},)" if model.n == model.n_joints else f"({model.n},) or the joints ({model.n_joints},)"
-    expected = f"{'one state or one per arm, ' if many else ''}{sizes}: {', '.join(model.coordinates)}"
+def normalised(model: Model, q: Array, name: str = "q") -> Array:
+    """States (..., n_q) with quaternions of length one."""
+    for link in model.chain.links:
+        if link.joint.is_ball:
+            turned = list(link.joint_places[-4:])
+            length = np.linalg.norm(q[..., turned], axis=-1, keepdims=True)
+            if (length < 1e-6).any():
+                raise ModelError(
+                    f"{name}: got a quaternion of zero length for {link.name!r}, expected (w, x, y, z) of length one"
+                )
+            q[..., turned] /= length
+    return q
+
+
+def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> dict[int, Array]:
+    """Numbers by place, with poses and velocities of joints that have quaternions taken apart."""
+    balls = {link.name: link for link in model.chain.links if link.joint.is_ball}
+    found: dict[int, Array] = {}
+    for key, value in given.items():
+        if key in balls:
+            indices = balls[key].joint_indices if moving else balls[key].joint_places
+            numbers = (_velocity if moving else _pose)(balls[key], value, f"{name}[{key!r}]")
+            found.update((index, np.asarray(number)) for index, number in zip(indices, numbers) if number is not None)
+        else:
+            index = model.speed_index(key) if moving else model.index(key)
+            found[index] = np.asarray(value, dtype=float)
+    return found
+
+
+def _pose(link: ChainLink, given: Any, name: str) -> list[float | None]:
+    """Coordinates of a joint with a quaternion; None for what is not given."""
+    keys = ("rpy", "quaternion", "rotation")
+    free = link.joint.kind == "free"
+    if not isinstance(given, Mapping):
+        given = {"quaternion" if np.size(np.asarray(given, dtype=object)) == 4 else "rotation": given}
+    known = ("position", *keys) if free else keys
+    turns = [key for key in keys if key in given]
+    if not set(given) <= set(known) or len(turns) > 1:
+        raise ModelError(f"{name}: got {', '.join(map(str, given))}, expected {', '.join(known)}, one turn at most")
+    turned: list[float | None] = [None] * 4
+    if turns:
+        turned = list(as_quaternion(turns[0], given[turns[0]], name))
+    place = _three(given["position"], f"{name}['position']") if "position" in given else [None] * 3
+    return [*place, *turned] if free else turned
+
+
+def _velocity(link: ChainLink, given: Any, name: str) -> list[float | None]:
+    """Speeds of a joint with a quaternion; None for what is not given."""
+    known = ("angular", "linear") if link.joint.kind == "free" else ("angular",)
+    if not isinstance(given, Mapping):
+        given = {"angular": given} if link.joint.kind == "spherical" else {"": given}
+    if not set(given) <= set(known):
+        raise ModelError(f"{name}: got {', '.join(map(str, given))}, expected {', '.join(known)}")
+    return [x for key in known for x in (_three(given[key], f"{name}[{key!r}]") if key in given else [None] * 3)]
+
+
+def _three(given: Any, name: str) -> list[float]:
+    found = np.asarray(given, dtype=float)
+    if found.shape != (3,):
+        raise ModelError(f"{name}: got shape {found.shape}, expected three numbers")
+    return [float(x) for x in found]
+
+
+def _array(model: Model, given: Any, name: str, many: bool, size: int) -> Array:
+    """All numbers or those of the joints, with a leading axis where there are many arms."""
+    names = model.coordinates if size == model.n_q else model.speeds
+    whole = [shaft for shaft in model.chain.shafts if shaft.place is not None or size == model.n]
+    joints = len(whole) if len(whole) == model.n_joints else size
+    sizes = f"({size},)" if size == joints else f"({size},) or the joints ({joints},)"
+    expected = f"{'one state or one per arm, ' if many else ''}{sizes}: {', '.join(names)}"
     try:
         state = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
         raise ModelError(f"{name}: got {type(given).__name__}, expected numbers {expected}") from error
-    if (
-        state.ndim not in ((1, 2) if many else (1,))
-        or state.shape[-1] not in (model.n, model.n_joints)
-        or not len(state)
-    ):
+    if state.ndim not in ((1, 2) if many else (1,)) or state.shape[-1] not in (size, joints) or not len(state):
         raise ModelError(f"{name}: got shape {state.shape}, expected {expected}")
     return state

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array
 from pliant.derived import SYMBOLS, Same
-from pliant.errors import ModelError, PliantError
+from pliant.dynamics.matrices import partition
+from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model.states import read_state
 from pliant.options import HeldName
 from pliant.signatures import require_loads
@@ -41,10 +42,11 @@ def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array |
     if not len(loads):
         return lambda q: (np.zeros(n), np.zeros((n, n)))
     require_loads(loads)
-    q, rates, values = ca.SX.sym("q", n), ca.SX(n, 1) if qd is None else ca.SX(ca.DM(qd)), model.values(p)
+    rates, values = ca.SX(n, 1) if qd is None else ca.SX(ca.DM(qd)), model.values(p)
+    q = ca.SX.sym("q", model.n_q)
     with SYMBOLS:
         Q = sum((load.expression(model.chain, ca.SX(0), q, ca.densify(rates)) for load in loads), ca.SX.zeros(n))
-        function = ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(ca.jacobian(Q, q))])
+        function = ca.Function("applied", [q, model.parameter_symbols], [Q, ca.densify(model.chain.jacobian(Q, q))])
 
     def at(state: ArrayLike) -> tuple[Array, Array]:
         force, slope = function(np.asarray(state, dtype=float), values)
@@ -56,9 +58,9 @@ def applied(model: Model, loads: Sequence[Any], p: ArrayLike | None, qd: Array |
 def steady_rates(model: Model, rates: Any) -> Array:
     """(n,) rates of an arm whose joints spin steadily; nothing bends meanwhile."""
     qd = read_state(model, rates, "rates")
-    bends = [k for k in np.flatnonzero(qd) if k >= model.n_joints and not model.coordinates[k].endswith(".motor")]
+    bends = [k for k in np.flatnonzero(qd) if k in partition(model.chain)[1]]
     if bends:
-        raise ModelError(f"rates: got one of {model.coordinates[bends[0]]!r}, expected rates of joints and motors only")
+        raise ModelError(f"rates: got one of {model.speeds[bends[0]]!r}, expected rates of joints and motors only")
     return qd
 
 
@@ -66,10 +68,10 @@ def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike
     """(n, n) slopes by q and by qd of what acts besides inertia and torque: bias less loads at t = 0."""
 
     def function() -> Any:
-        x, xd = ca.SX.sym("q", model.n), ca.SX.sym("qd", model.n)
+        x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         force = model.equations.bias(x, xd)
         force -= sum((load.expression(model.chain, ca.SX(0), x, xd) for load in loads), ca.SX.zeros(model.n))
-        by = [ca.densify(ca.jacobian(force, by)) for by in (x, xd)]
+        by = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, xd))]
         return ca.Function("slopes", [x, xd, model.parameter_symbols], ca.cse(by))
 
     require_loads(loads)
@@ -85,11 +87,17 @@ def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[in
     joint that it drives.
     """
     drives = {shaft.actuated: shaft.index for shaft in model.chain.driven}
-    unknown = list(range(model.n_joints, model.n))
+    joints = {k for link in model.chain.links for k in link.joint_indices} | {s.index for s in model.chain.shafts}
+    unknown = [k for k in range(model.n) if k not in joints]
     if held == "joints":
         return unknown, [drives.get(k, k) for k in unknown]
     unknown = [*drives.values(), *(k for k in unknown if k not in drives)]
     return unknown, unknown
+
+
+def places(model: Model, speeds: list[int]) -> list[int]:
+    """Places of the coordinates whose rates these speeds are."""
+    return [model.coordinates.index(model.speeds[k]) for k in speeds]
 
 
 def equilibrium(
@@ -102,9 +110,14 @@ def equilibrium(
     given = np.asarray(joints, dtype=float)
     if given.shape != (m,) or not np.isfinite(given).all():
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
-    q = model.chain.followed(np.concatenate([given, np.zeros(n - m)]))
+    if any(shaft.place is None for shaft in model.chain.shafts):
+        raise UnsupportedModel("equilibrium: the joints of this arm are not held by positions: one is spherical")
+    q = np.zeros(model.n_q) if model.chain.plain else model.chain.rest()
+    q[[shaft.place for shaft in model.chain.shafts]] = given
+    q = model.chain.followed(q)
     model.chain.check_travel(q)
     unknown, rows = resting(model, held)
+    at = places(model, unknown)
     qd = np.zeros(n) if rates is None else steady_rates(model, rates)
     if rates is not None and unknown:
         _require_steady(model, q, qd, loads, p, rows)
@@ -120,9 +133,9 @@ def equilibrium(
             step = np.linalg.solve(K, residual)
         except np.linalg.LinAlgError:
             break
-        q[unknown] -= step
+        q[at] -= step
         weight = np.sqrt(np.abs(np.diag(K)))  # squares of amplitudes times it are energies, whatever their units
-        size, whole = float(np.linalg.norm(weight * step)), float(np.linalg.norm(weight * q[unknown]))
+        size, whole = float(np.linalg.norm(weight * step)), float(np.linalg.norm(weight * q[at]))
         if size <= CONVERGED * whole or last <= size <= STALLED * whole:
             if rates is not None:
                 _require_steady(model, q, qd, loads, p, rows)
@@ -144,7 +157,7 @@ def _require_steady(
         np.abs(model.bias(q, qd, p)[rows]).max(initial=0.0) * np.abs(qd).max() + np.abs(turned).max(initial=0.0)
     )
     if (np.abs(turned.sum(axis=1)) > room).any():
-        names = ", ".join(model.coordinates[k] for k in np.flatnonzero((np.abs(turned) > room).any(axis=0)))
+        names = ", ".join(model.speeds[k] for k in np.flatnonzero((np.abs(turned) > room).any(axis=0)))
         raise ModelError(
             f"rates: forces on the arm change as {names} turns, so that it does not settle; expected a spin about an "
             "axis along gravity, under loads that turn with the arm (axes='link' or 'section'), or no gravity"
@@ -155,17 +168,18 @@ def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLi
     """(n, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp."""
 
     def slopes() -> Any:
-        x, rest, symbols = ca.SX.sym("q", model.n), ca.SX.zeros(model.n), model.parameter_symbols
+        x, rest, symbols = ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), model.parameter_symbols
         force = model.equations.bias(x, rest)
         force -= sum((load.expression(model.chain, ca.SX(0), x, rest) for load in loads), rest)
-        return ca.Function("slopes", [x, symbols], [ca.jacobian(force, x), ca.jacobian(force, symbols)])
+        by = [model.chain.jacobian(force, x), ca.jacobian(force, symbols)]
+        return ca.Function("slopes", [x, symbols], by)
 
     function = model.derived("slopes of rest", tuple(map(Same, loads)), slopes)
     K, by_p = (np.array(ca.densify(o), dtype=float) for o in function(q, model.values(p)))
     unknown, rows = resting(model)
-    slope = np.zeros((model.n, len(model.parameters)))
+    slope = np.zeros((model.n_q, len(model.parameters)))
     if unknown:
-        slope[unknown] = -np.linalg.solve(K[np.ix_(rows, unknown)], by_p[rows])
+        slope[places(model, unknown)] = -np.linalg.solve(K[np.ix_(rows, unknown)], by_p[rows])
     return slope
 
 
@@ -238,9 +252,10 @@ def _rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLi
 
     Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.
     """
-    angles = np.zeros(model.n)
+    angles = np.zeros(model.n_q)
     for shaft in model.chain.shafts:
-        angles[shaft.index] = float(shaft.turns)
+        if shaft.place is not None:
+            angles[shaft.place] = float(shaft.turns)
     random = np.random.default_rng(0)
-    nearby = (q + ROUNDING * random.uniform(-1, 1, model.n) * (np.abs(q) + angles) for _ in range(3))
+    nearby = (q + ROUNDING * random.uniform(-1, 1, model.n_q) * (np.abs(q) + angles) for _ in range(3))
     return np.asarray(ROOM * np.max([np.abs(model.stiffness(state, loads, p) - K) for state in nearby], axis=0))

@@ -123,6 +123,9 @@ class Composition:
         self.paths = {_prescribed_index(model, name): _path(name, path, self.t) for name, path in motion.items()}
         self.motion, self.loads, self.base = motion, loads, base
         self.free = [k for k in range(self.n) if k not in self.paths]
+        held = {model.chain.speeds[k] for k in self.paths}
+        self.free_places = [k for k, name in enumerate(model.coordinates) if name not in held]
+        self.n_q, self.moving = model.n_q, len(self.free_places) + len(self.free)
         self.sample_time = getattr(controller, "sample_time", None)
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self._build(torque, loads, base)
@@ -130,7 +133,7 @@ class Composition:
     # ------------------------------------------------------------------------------------ expressions
 
     def _build(self, torque: Any, loads: tuple[Any, ...], base: Any) -> None:
-        n, m, f, t = self.n, self.m, len(self.free), self.t
+        n, m, t = self.n, self.m, self.t
         formulation = self.model.equations.formulation
         self.roots = (carried_roots if self.model.options.roots == "integrated" else without_states)(self.model.chain)
         still = chain = self.roots.chain
@@ -138,11 +141,11 @@ class Composition:
             chain = chain.on(base, t)
         eq = equations(chain, formulation)
         self.n_bristles = len(chain.bristled)
-        self.x = ca.SX.sym("x", 2 * f + self.n_states + self.n_bristles + self.roots.size + 1)
+        self.x = ca.SX.sym("x", self.moving + self.n_states + self.n_bristles + self.roots.size + 1)
         inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if self.has_table else 1))
         self.p = ca.vertcat(inputs, self.model.parameter_symbols)
         q, qd, held = self._coordinates(self.x)
-        ends = np.cumsum([2 * f, self.n_states, self.n_bristles, self.roots.size]).tolist()
+        ends = np.cumsum([self.moving, self.n_states, self.n_bristles, self.roots.size]).tolist()
         z, bristles, beta = (self.x[first:last] for first, last in pairwise(ends))
         tau = inputs[:m]
         if self.has_table:
@@ -179,10 +182,11 @@ class Composition:
             for sign, side in ((1, at_rest), (-1, eq)):
                 working += sign * side.formulation.inertial_forces(side.chain, q, qd)
         power = ca.dot(working, qd)
-        E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", n), qd_symbol := ca.SX.sym("qd", n)))
-        gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(qd, qdd))
+        E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", self.n_q), qd_symbol := ca.SX.sym("qd", n)))
+        rates = chain.rates(q, qd)
+        gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(rates, qdd))
         residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
-        moving = ca.vertcat(qd[self.free], qdd[self.free]) if self.free else ca.SX(0, 1)
+        moving = ca.vertcat(rates[self.free_places], qdd[self.free]) if self.free else ca.SX(0, 1)
         xdot = ca.vertcat(
             moving, z_rate, bristle_rates(chain, qd, bristles), self.roots.rates(beta, q, qd), power
         )  # fmt: skip
@@ -191,14 +195,18 @@ class Composition:
 
     def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
         """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
-        f = len(self.free)
-        q, qd, held = ca.SX.zeros(self.n), ca.SX.zeros(self.n), {}
+        f = len(self.free_places)
+        q, qd, held = ca.SX.zeros(self.n_q), ca.SX.zeros(self.n), {}
         if self.free:
-            q[self.free], qd[self.free] = x[:f], x[f : 2 * f]
+            q[self.free_places], qd[self.free] = x[:f], x[f : self.moving]
         for index, path in self.paths.items():
             rate = ca.jacobian(path, self.t)
-            q[index], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
+            q[self._place(index)], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
         return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
+
+    def _place(self, index: int) -> int:
+        """Place of a prescribed coordinate, from the number of its speed."""
+        return self.model.index(self.model.speeds[index])
 
     def _needed_torque(self, chain: Any, tau: Any, needed: Any) -> Any:
         """Torques with, for prescribed joints and motors, what their motion needs: of a joint and its motor the sum."""
@@ -227,7 +235,7 @@ class Composition:
     @symbolic_property
     def loaded(self) -> Any:
         """States of friction at a start, an expression in t, x and p."""
-        beta = self.x[2 * len(self.free) + self.n_states + self.n_bristles : -1]
+        beta = self.x[self.moving + self.n_states + self.n_bristles : -1]
         return self.roots.closed([self._stuck()], beta, self.q)[0]
 
     # ---------------------------------------------------------------------------------------- running
@@ -266,8 +274,8 @@ class Composition:
         size = self.x.shape[0]
         exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
         return Problem(
-            self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None, len(self.free),
-            lambda: self.function, owner=self,
+            self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None,
+            len(self.free) if self.model.chain.plain else 0, lambda: self.function, owner=self,
         )  # fmt: skip
 
     def tolerances(self, atol: float) -> Array:
@@ -284,11 +292,11 @@ class Composition:
         if self.n_states and hasattr(self.controller, "initial_state"):
             z0 = np.asarray(self.controller.initial_state, dtype=float)
         q = np.array(q0, dtype=float)
-        q[list(self.paths)] = [position for position, _ in self.on_paths.values()]
+        q[[self._place(k) for k in self.paths]] = [position for position, _ in self.on_paths.values()]
         roots, bristles = self.roots.start(q), np.zeros(self.n_bristles)
-        x = np.concatenate([q0[self.free], qd0[self.free], z0, bristles, roots, [0.0]])
+        x = np.concatenate([q0[self.free_places], qd0[self.free], z0, bristles, roots, [0.0]])
         if self.n_bristles and p is not None:
-            first = 2 * len(self.free) + self.n_states
+            first = self.moving + self.n_states
             load = Kernel(self._function("load", [self.loaded]), "vm")
             x[first : first + self.n_bristles] = load(np.zeros(1), x, p)
         return x
@@ -322,7 +330,7 @@ class Composition:
         x1, v1, a1 = (np.array(a).T for a in motion(late[None]))
         between = (late - early)[:, None]
         for at, k in np.argwhere(_jumps(x0, x1, between * (np.abs(v0) + np.abs(v1)))):
-            name = self.model.coordinates[list(self.paths)[k]]
+            name = self.model.speeds[list(self.paths)[k]]
             raise ModelError(
                 f"motion[{name!r}]: jumps from {x0[at, k]:.6g} to {x1[at, k]:.6g} at t = {breaks[at]:.6g} s; a "
                 "prescribed coordinate has to be continuous (its rate may jump)"
@@ -332,11 +340,11 @@ class Composition:
 
     def after_impulse(self, before: Any, after: Any) -> Any:
         """The state behind a jump of the prescribed rates from `before` to `after`, an expression in t, x and p."""
-        f, qd = len(self.free), ca.SX(self.qd)
+        f, qd = len(self.free_places), ca.SX(self.qd)
         qd[list(self.paths)] = before
         jumps = dict(zip(self.paths, ca.vertsplit(after - before)))
         rates, work = after_jump(self.model.equations, self.q, qd, jumps)
-        return ca.vertcat(self.x[:f], rates[self.free], self.x[2 * f : -1], self.x[-1] + work)
+        return ca.vertcat(self.x[:f], rates[self.free], self.x[self.moving : -1], self.x[-1] + work)
 
     @symbolic_property
     def impulse_kernel(self) -> Kernel:
@@ -366,15 +374,15 @@ class Composition:
     def full_state(self, t: float, x: Array) -> tuple[Array, Array]:
         """All coordinates and rates of one state."""
         if not self.paths:
-            return x[: self.n].copy(), x[self.n : 2 * self.n].copy()
+            return x[: self.n_q].copy(), x[self.n_q : self.moving].copy()
         q, qd = self._coordinate_kernel(np.array([t]), x, np.zeros(self.p.shape[0]))
         return q, qd
 
     def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
-        """q (N, n), qd (N, n), and controller states, carried roots and work (N, ...)."""
-        rest = x[:, 2 * len(self.free) :]
+        """q (N, n_q), qd (N, n), and controller states, carried roots and work (N, ...)."""
+        rest = x[:, self.moving :]
         if not self.paths:
-            return x[:, : self.n].copy(), x[:, self.n : 2 * self.n].copy(), rest
+            return x[:, : self.n_q].copy(), x[:, self.n_q : self.moving].copy(), rest
         q, qd = self._coordinate_kernel(t[:, None], x, np.zeros(self.p.shape[0]))
         return q, qd, rest
 
@@ -395,15 +403,16 @@ class Composition:
 
     def state_name(self, index: int) -> str:
         """Name of a component of the state, for messages."""
-        f = len(self.free)
-        if index < 2 * f:
-            name = self.model.coordinates[self.free[index % f]]
-            return name if index < f else f"{name} (rate)"
+        f = len(self.free_places)
+        if index < self.moving:
+            if index < f:
+                return self.model.coordinates[self.free_places[index]]
+            return f"{self.model.speeds[self.free[index - f]]} (rate)"
         if index == self.x.shape[0] - 1:
             return "work"
         names = [f"controller state {k + 1}" for k in range(self.n_states)]
         names += [f"{link.name} (friction)" for link in self.roots.chain.bristled]
-        return [*names, *self.roots.names][index - 2 * f]
+        return [*names, *self.roots.names][index - self.moving]
 
 
 @dataclass(frozen=True)
@@ -430,11 +439,11 @@ def _jumps(before: Array, after: Array, moved: Array) -> Any:
 
 
 def _prescribed_index(model: Model, name: str) -> int:
-    index = model.index(name)
-    allowed = [*model.joints, *(c for c in model.coordinates if c.endswith(".motor"))]
+    allowed = [shaft.name for shaft in model.chain.shafts if shaft.place is not None]
+    allowed += [name for name in model.coordinates if name.endswith(".motor")]
     if name not in allowed:
         raise ModelError(f"motion: {name!r} is not a joint or a motor; expected one of {', '.join(allowed)}")
-    return index
+    return model.speed_index(name)
 
 
 def _path(name: str, path: Any, t: Any) -> Any:

@@ -1,0 +1,77 @@
+"""Quaternions (w, x, y, z) as numbers: from what users give, and to local coordinates and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+
+ORTHONORMAL = 1e-6
+"""How far a rotation matrix may be from one: what few digits leave."""
+
+
+def as_quaternion(kind: str, given: Any, name: str) -> Array:
+    """A unit quaternion from a `quaternion`, angles `rpy` (Rz Ry Rx) or a `rotation` matrix."""
+    value = np.asarray(given, dtype=float)
+    shape = {"quaternion": (4,), "rpy": (3,), "rotation": (3, 3)}[kind]
+    if value.shape != shape or not np.isfinite(value).all():
+        raise ModelError(f"{name}[{kind!r}]: got {given!r}, expected finite numbers of shape {shape}")
+    if kind == "quaternion":
+        length = np.linalg.norm(value)
+        if length < 1e-6:
+            raise ModelError(f"{name}: got a quaternion of zero length, expected (w, x, y, z) of length one")
+        return np.asarray(value / length)
+    if kind == "rpy":
+        roll, pitch, yaw = (exponential(np.eye(3)[k] * value[k]) for k in range(3))
+        return product(product(yaw, pitch), roll)
+    if np.abs(value @ value.T - np.eye(3)).max() > ORTHONORMAL or np.linalg.det(value) < 0:
+        raise ModelError(f"{name}: got a matrix that is no rotation, expected an orthonormal one")
+    return from_matrix(value)
+
+
+def product(a: Array, b: Array) -> Array:
+    """a b, of arrays (..., 4)."""
+    w, v, x, u = a[..., :1], a[..., 1:], b[..., :1], b[..., 1:]
+    real = w * x - (v * u).sum(axis=-1, keepdims=True)
+    return np.concatenate([real, w * u + x * v + np.cross(v, u)], axis=-1)
+
+
+def conjugate(a: Array) -> Array:
+    """The inverse of a unit quaternion."""
+    return a * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def exponential(turn: Array) -> Array:
+    """Unit quaternion of a rotation vector (..., 3)."""
+    angle = np.linalg.norm(turn, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(angle / 2), np.sinc(angle / (2 * np.pi)) / 2 * turn], axis=-1)
+
+
+def logarithm(a: Array) -> Array:
+    """Rotation vector (..., 3) of a quaternion, of at most half a turn."""
+    a = np.where(a[..., :1] < 0, -a, a)
+    v = a[..., 1:]
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    angle = 2 * np.arctan2(length, a[..., :1])
+    return np.asarray(np.where(length > 1e-12, angle / np.where(length > 0, length, 1.0), 2.0) * v)
+
+
+def from_matrix(R: Array) -> Array:
+    """Unit quaternion of a rotation matrix, by the largest of its four squares."""
+    trace = np.trace(R)
+    squares = np.array([trace, *np.diag(R)])
+    k = int(np.argmax(squares))
+    if k == 0:
+        q = np.array([1 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    else:
+        i, j, l = k - 1, k % 3, (k + 1) % 3
+        q = np.zeros(4)
+        q[0] = R[l, j] - R[j, l]
+        q[1 + i] = 1 + R[i, i] - R[j, j] - R[l, l]
+        q[1 + j] = R[j, i] + R[i, j]
+        q[1 + l] = R[l, i] + R[i, l]
+    q = q / np.linalg.norm(q)
+    return np.asarray(-q if q[0] < 0 else q)
