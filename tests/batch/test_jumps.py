@@ -62,7 +62,7 @@ class Case(NamedTuple):
 def case(name: str) -> Case:
     kind, _, seed = name.partition(" ")
     robot = random_robot(int(seed), 3, drives=True, elements=False) if kind == "random" else load(name)
-    model = robot.model()
+    model = robot.model(stiffening=False)
     q0 = model.chain.rest()
     m = model.n_joints
     q0[:m] += 0.1 * np.linspace(1.0, 0.3, m) * (np.array([j.type != "prismatic" for j in _joints(robot)]))
