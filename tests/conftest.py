@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from machines.selection import entries, idle, names
@@ -21,6 +23,12 @@ def quickly_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.config.option.markexpr in ("", "not full and not long"):
             patch.setattr(llvm, "LONGEST_OPTIMISED", LONG)
         yield
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Numbers of a test's own: the same ones whichever tests ran before it in the same process."""
+    return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -62,7 +62,7 @@ class Case(NamedTuple):
 def case(name: str) -> Case:
     kind, _, seed = name.partition(" ")
     robot = random_robot(int(seed), 3, drives=True, elements=False) if kind == "random" else load(name)
-    model = robot.model()
+    model = robot.model(stiffening=False)
     q0 = model.chain.rest()
     m = model.n_joints
     q0[:m] += 0.1 * np.linspace(1.0, 0.3, m) * (np.array([j.type != "prismatic" for j in _joints(robot)]))
@@ -143,7 +143,7 @@ def examine(name: str, method: str, comparison: str, declared: bool) -> None:
     allowed = 10.0 if declared else 100.0
     assert off(found.q, wanted.q) <= allowed, about
     assert off(found.qd, wanted.qd) <= (100.0 if method == "adams" else allowed) or method == "rodas5p", about
-    more = 0.02 * wanted.steps if method == "adams" else 0.0
+    more = 0.02 * wanted.steps if method in ("adams", "bdf") else 0.0  # their past decides on step and order
     assert found.steps <= wanted.steps + max(5 if declared else 40, more), about
 
 

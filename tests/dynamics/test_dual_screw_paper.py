@@ -149,10 +149,10 @@ def test_rotary_inertia_of_104_differs_by_the_terms_that_the_notes_name() -> Non
 # ---------------------------------------------------------------------------------------------- (125), torque wrenches
 
 
-def test_torques_as_dual_wrenches_of_125_to_127() -> None:
+def test_torques_as_dual_wrenches_of_125_to_127(rng) -> None:
     """T_i on link i and -T_{i+1} at its distal end project to T; printed R-hat of (125) cannot act on 12 numbers."""
     q = ca.SX(ca.DM(Q))
-    T = RNG.normal(size=4)
+    T = rng.normal(size=4)
     tau = ca.SX.zeros(CHAIN.n)
     for i, link in enumerate(CHAIN.links):
         axis = ca.SX(ca.DM(link.joint.axes[0]))

@@ -223,3 +223,18 @@ def test_a_tree_is_kept_by_its_file(tmp_path: Any) -> None:
     assert again.digest() == robot.digest()
     assert isinstance(Link(name="a", at={"x": 0.2}, **BODY).at, BeamStation)
     assert "hangs on" in str(robot)
+
+
+@pytest.mark.parametrize("at", ["tip", "root", {"x": 0.5}])
+def test_links_hang_where_they_say(at: Any) -> None:
+    """The root of a link on a fixed joint is the frame of the same place, however the beam bends."""
+    beam = {**LINK, "beam": {**LINK["beam"], "EI_y": 40.0}, "shapes": {"bending_y": 2, "bending_z": 1}}
+    side = {"name": "side", "at": at, "joint": {"type": "fixed"}, **BODY}
+    robot = Robot.from_dict(
+        {"name": "hung", "links": [beam, side], "frames": [{"name": "seat", "link": "arm", "at": at}]}
+    )
+    model = robot.model(stiffening=False)
+    q = np.array([0.7, 0.05, -0.02, 0.04])
+    np.testing.assert_allclose(model.pose(q, frame="side.root"), model.pose(q, frame="seat"), atol=1e-14)
+    away = {"tip": 1.3, "root": 0.0}[at] if isinstance(at, str) else 0.5
+    assert np.linalg.norm(model.pose(q, frame="side.root")[:3, 3]) == pytest.approx(away, abs=0.02)

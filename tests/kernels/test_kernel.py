@@ -17,7 +17,6 @@ from pliant.errors import ModelError
 from pliant.kernels import Kernel, fastcall, get_threads, set_threads
 
 BACKENDS = ["llvm", "vm"]
-RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(params=BACKENDS)
@@ -27,8 +26,8 @@ def product(request) -> Kernel:
     return Kernel(ca.Function("product", [A, x, y], [A @ x + y], ["A", "x", "y"], ["r"]), request.param)
 
 
-def test_one_state(product):
-    A, x, y = RNG.normal(size=(2, 3)), RNG.normal(size=3), RNG.normal(size=1)
+def test_one_state(product, rng):
+    A, x, y = rng.normal(size=(2, 3)), rng.normal(size=3), rng.normal(size=1)
     for _ in range(3):  # the first call compiles, the others are fast
         np.testing.assert_allclose(product(A, x, y), A @ x + y, rtol=1e-14)
     assert product(A, x, y).shape == (2,)
@@ -46,8 +45,8 @@ def test_one_state(product):
         ((2, 0), (1,), ()),
     ],
 )
-def test_leading_axes_are_broadcast(product, lead_A, lead_x, lead_y):
-    A, x, y = RNG.normal(size=(*lead_A, 2, 3)), RNG.normal(size=(*lead_x, 3)), RNG.normal(size=(*lead_y, 1))
+def test_leading_axes_are_broadcast(product, lead_A, lead_x, lead_y, rng):
+    A, x, y = rng.normal(size=(*lead_A, 2, 3)), rng.normal(size=(*lead_x, 3)), rng.normal(size=(*lead_y, 1))
     expected = (A @ x[..., None])[..., 0] + y
     found = product(A, x, y)
     assert found.shape == expected.shape
@@ -67,17 +66,17 @@ def test_anything_that_holds_real_numbers(product):
 @pytest.mark.parametrize(
     "cut", [np.s_[:, :3], np.s_[:, 3:6], np.s_[::2, :3], np.s_[::-1, 1:4], np.s_[:, ::2], np.s_[:, 2::-1]]
 )
-def test_views_of_larger_arrays(product, cut, count):
-    A, y = RNG.normal(size=(2, 3)), np.zeros(1)
-    x = RNG.normal(size=(count, 6))[cut]
+def test_views_of_larger_arrays(product, cut, count, rng):
+    A, y = rng.normal(size=(2, 3)), np.zeros(1)
+    x = rng.normal(size=(count, 6))[cut]
     np.testing.assert_allclose(product(A, x, y), x @ A.T, rtol=1e-13, atol=1e-14)
 
 
-def test_unaligned_memory(product):
+def test_unaligned_memory(product, rng):
     raw = np.zeros(100 * 24 + 1, dtype=np.uint8)
     x = raw[1:].view(np.float64).reshape(100, 3)
-    x[:] = RNG.normal(size=(100, 3))
-    A, y = RNG.normal(size=(2, 3)), np.zeros(1)
+    x[:] = rng.normal(size=(100, 3))
+    A, y = rng.normal(size=(2, 3)), np.zeros(1)
     np.testing.assert_allclose(product(A, x, y), x @ A.T, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(product(A, x[0], y), A @ x[0], rtol=1e-13, atol=1e-14)
 
@@ -124,13 +123,13 @@ def test_wrong_number_of_inputs(product):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_several_and_empty_outputs(backend):
+def test_several_and_empty_outputs(backend, rng):
     x = ca.SX.sym("x", 3)
     y = ca.SX(2, 2)
     y[0, 1] = x[0] * x[2]
     kernel = Kernel(ca.Function("f", [x], [x, y, ca.SX(0, 1), ca.SX(0, 3), ca.SX(4.0)]), backend)
     for lead in ((), (5,), (64,), (2, 64)):
-        given = RNG.normal(size=(*lead, 3))
+        given = rng.normal(size=(*lead, 3))
         found = kernel(given)
         assert [r.shape[len(lead) :] for r in found] == [(3,), (2, 2), (0,), (0, 3), (1,)]
         np.testing.assert_array_equal(found[0], given)
@@ -168,10 +167,10 @@ def test_shapes_may_be_chosen(backend):
         Kernel(kernel.function, out_shapes=[(2,), ()])
 
 
-def test_flat_interface():
+def test_flat_interface(rng):
     A, x = ca.SX.sym("A", 2, 3), ca.SX.sym("x", 3)
     kernel = Kernel(ca.Function("f", [A, x], [A.T, A @ x]))
-    given, found = RNG.normal(size=9), np.empty(8)
+    given, found = rng.normal(size=9), np.empty(8)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)(given.ctypes.data, found.ctypes.data)
     matrix = given[:6].reshape(2, 3)
     np.testing.assert_array_equal(found[:6], matrix.T.ravel())
@@ -251,8 +250,8 @@ def test_fast_calls_need_the_right_number_of_arguments():
     assert fast(np.ones(3), np.ones(3)) is None
 
 
-def test_without_fast_calls(monkeypatch, chain):
-    state = RNG.normal(size=(2, 3))
+def test_without_fast_calls(monkeypatch, chain, rng):
+    state = rng.normal(size=(2, 3))
     expected = Kernel(chain(3))(*state)
     monkeypatch.setattr(fastcall, "_layout_is_known", lambda: False)
     kernel = Kernel(chain(3))

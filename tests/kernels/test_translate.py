@@ -32,8 +32,6 @@ from pliant.kernels.primitives import (
 )  # fmt: skip
 from pliant.kernels.translate import Module, Untranslatable, compiled
 
-RNG = np.random.default_rng(19)
-
 
 def machine_code(function, width=1, **known):
     """The function compiled with no freedom in its arithmetic."""
@@ -127,9 +125,9 @@ def written_out(given: int, out: int, n: int) -> int:
 
 
 @pytest.mark.parametrize("function", [arithmetic, control, written_out], ids=lambda f: f.__name__)
-def test_the_machine_does_what_python_does(function) -> None:
+def test_the_machine_does_what_python_does(function, rng) -> None:
     for _ in range(20):
-        x = RNG.normal(size=9)
+        x = rng.normal(size=9)
         (a, y), (b, z) = both(function, x, 80)
         assert a == b
         np.testing.assert_array_equal(y, z)
@@ -158,16 +156,16 @@ def in_lanes(given: int, out: int, n: int) -> int:
         y[k] = step_control.next_step(h, 1.0, ratio) + step_control.first_step(h, a) + step_control.power(h, a)
         y[k] += step_control.scaled(a, h, 2.0, 1e-3, k) if not (a < 0.0 or h > 1.0) else fma(a, h, n)
         while any_lane(y[k] < 3.0 and h < 2.0):
-            y[k] = y[k] + (1.0 if y[k] < 3.0 else 0.0)
+            y[k] = y[k] + (1.0 if y[k] < 3.0 and h < 2.0 else 0.0)
             rounds += 1
     return rounds
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
-def test_lanes_have_the_bits_of_single_numbers(width) -> None:
+def test_lanes_have_the_bits_of_single_numbers(width, rng) -> None:
     """Each lane for itself by Python; a lane that is through waits for the others without a change."""
-    x = np.abs(RNG.normal(size=(6, width)))
-    x[::2] *= RNG.choice([-1.0, 1.0], size=(3, width))
+    x = np.abs(rng.normal(scale=1.5, size=(6, width)))  # one step in five is above 2, where a lane waits at once
+    x[::2] *= rng.choice([-1.0, 1.0], size=(3, width))
     out = np.zeros((3, width))
     machine_code(in_lanes, width)(x.ctypes.data, out.ctypes.data, 3)
     for lane in range(width):
@@ -176,9 +174,9 @@ def test_lanes_have_the_bits_of_single_numbers(width) -> None:
         np.testing.assert_array_equal(out[:, lane], own)
 
 
-def test_powers() -> None:
+def test_powers(rng) -> None:
     """Degrees 9 and 6 of the two series leave 1e-7."""
-    for x in 10.0 ** RNG.uniform(-12, 12, size=200):
+    for x in 10.0 ** rng.uniform(-12, 12, size=200):
         for y in (-0.17, 0.04, -0.10625, 0.025, 1.0, -1.0):
             assert step_control.power(float(x), y) == pytest.approx(x**y, rel=2e-7)
 

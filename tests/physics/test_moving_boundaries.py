@@ -12,7 +12,7 @@ import pytest
 import pliant
 from oracle import material_points
 from pliant import Beam, Joint, Link, Lump, Model, RigidBody, Robot, Shapes, TipLoad
-from pliant.robot import Origin
+from pliant.robot import Origin, Payload
 
 BEAM = Beam(length=1.0, mass_per_length=2.0, EI_y=300.0, EI_z=400.0)
 
@@ -163,7 +163,7 @@ def test_points_on_the_axis_of_the_tip_are_refused() -> None:
         for k, rpy in ((1, (0, "90 deg", 0)), (2, (0, 0, 0)))
     ]
     robot = carrying("track", bending_z=0)
-    robot = robot.model_copy(update={"links": (robot.links[0], *outer), "payload": Lump(mass=0.5)})
+    robot = robot.model_copy(update={"links": (robot.links[0], *outer), "payload": Payload(mass=0.5)})
     with pytest.raises(pliant.UnsupportedModel, match="give the bodies there an inertia"):
         robot.model("lagrange")
 

@@ -140,8 +140,8 @@ def _frames(view: Any) -> dict[str, FrameMap]:
 
 def station(link: Any, at: Any) -> float | None:
     """Part of the length of a beam at which a place is; None for the frame of the link itself."""
-    if isinstance(at, str):
-        return {"root": None, "tip": 1.0}[at]
+    if at == "root":
+        return None
     length = ca.SX(beam_properties(link.beam).length)
     if not length.is_constant():
         raise ModelError(

@@ -10,6 +10,7 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import ROTATIONS
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.shapes import gauss_rule
 from pliant.shapes.quadrature import Rule, gauss
@@ -70,15 +71,9 @@ def material_fraction(link: ChainLink, x: float | str) -> float:
 
 def section_map(link: ChainLink, c: SX, eta: float) -> tuple[SX, SX, SX]:
     """Position r of a section in link axes, and its angular and linear velocity (3, k) per rate of the amplitudes."""
-    if eta == 1.0:
-        tip = link.body.tip(c, ca.SX.zeros(c.shape))
-        return tip.p, tip.W, tip.J
-    own = ca.SX.sym("c", c.shape[0])
-    r, theta = link.body.point(own, eta)
-    J, slope = ca.jacobian(r, own), ca.jacobian(theta, own)
-    W = ca.mtimes(ROTATIONS[link.body.rotation](theta)[1], slope)
-    r, W, J = ca.substitute([ca.densify(r), ca.densify(W), ca.densify(J)], [own], [c])
-    return r, W, J
+    still = ca.SX.zeros(c.shape)
+    place = link.body.tip(c, still) if eta == 1.0 else place_map(link.body, Place(eta), c, still)
+    return place.p, place.W, place.J
 
 
 def section_axes(link: ChainLink, c: SX, eta: float) -> SX:

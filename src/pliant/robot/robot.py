@@ -136,7 +136,22 @@ class Robot(Document):
         return self.payload if isinstance(self.payload, tuple) else (self.payload,)
 
     def carried(self, place: int) -> tuple[Payload, ...]:
-        """Payloads on link number `place`."""
+        """Payloads on a link.
+
+        Parameters
+        ----------
+        place : int
+            Number of the link.
+
+        Returns
+        -------
+        tuple of Payload
+
+        Examples
+        --------
+        >>> pliant.load("lab-arm").carried(2)[0].mass
+        1.0
+        """
         last = len(self.links) - 1
         names = [link.name for link in self.links]
         return tuple(
