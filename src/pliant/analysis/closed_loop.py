@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arrays import Array, Complex
 from pliant.control import Controller, Trajectory
 from pliant.control.trajectories import numbers
+from pliant.dynamics.stations import place_of
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model, read_state
@@ -290,11 +291,11 @@ def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: 
     """
     from scipy.linalg import eigh
 
-    place = model.robot.index(link)
+    place = place_of(model.chain, link)
     state = read_state(model, q)
     matrices = model.derived("link vibrations", place, lambda: _link_matrices(model, place))
-    c = state[list(model.chain.links[place].body_indices)]
-    found = matrices(c, model.nominal_parameters, _load(model.robot.links[place], load))
+    c = state[list(model.chain.links[place].body_places)]
+    found = matrices(c, model.nominal_parameters, _load(model.robot.bodies[place], load))
     K, M = (np.array(x, dtype=float) for x in found)
     return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)))
 

@@ -33,9 +33,8 @@ from pliant.dynamics.turning_sections import TurningSections
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
-    BASE,
     Freedom,
-    Joint,
+    Link,
     Robot,
     RobotView,
     TipLoad,
@@ -62,29 +61,25 @@ def build_chain(
     view = RobotView(robot, symbols or {})
     order = _Coordinates(robot, shapes)
     hanging = _Hanging(view, stiffening)
-    links = [_base(view.base, order)] if robot.base.is_free else []
+    links = [_base(view.base, robot.bodies[0], order)] if robot.base.is_free else []
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
         made = _chain_link(link, nominal, shapes[i], view.carried(i), order, rotation, stiffening)
         if shapes[i] is not None and not is_zero(link.shapes.damping):
             made = replace(made, body=_damped(made.body, nominal, beyond[i]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
-    chain = Chain(tuple(links), gravity, order.coordinates, order.speeds, rotation, stiffening, _frames(view))
+    chain = Chain(
+        tuple(links), gravity, order.coordinates, order.speeds, rotation, stiffening, _frames(view), hanging.first
+    )
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
-
-
-FREE = Joint(type="free")
-"""How a free base moves."""
 
 
 class _Coordinates:
     """Order of coordinates and speeds: the base where it is free, joints, motors, then each link's amplitudes."""
 
     def __init__(self, robot: Robot, shapes: list[LinkShapes | None]) -> None:
-        joints = [(BASE, FREE)] if robot.base.is_free else []
-        joints += [(link.name, link.joint) for link in robot.links]
-        coordinates = [name for link, joint in joints for name in joint.coordinates(link)]
-        speeds = [name for link, joint in joints for name in joint.speeds(link)]
+        coordinates = [name for body in robot.bodies for name in body.joint.coordinates(body.name)]
+        speeds = [name for body in robot.bodies for name in body.joint.speeds(body.name)]
         motors = [f"{name}.motor" for name, freedom in robot.freedoms.items() if freedom.elastic]
         own = [f"{link.name}.{name}" for link, found in zip(robot.links, shapes) if found for name in found.names]
         self.coordinates, self.speeds = (*coordinates, *motors, *own), (*speeds, *motors, *own)
@@ -129,12 +124,16 @@ class _Hanging:
 
 
 def _frames(view: Any) -> dict[str, FrameMap]:
-    names, found, first = [link.name for link in view.links], {}, int(view.description.base.is_free)
+    bodies, found = view.description.bodies, {}
     for frame in view.frames:
-        number = names.index(frame.link)
-        link, rotation = view.links[number], constant(ca.blockcat(rotation_rpy(frame.origin.rpy)))
-        place = None if frame.at == "tip" else Place(station(link, frame.at), _turn(link, -1))
-        found[frame.name] = FrameMap(first + number, place, rotation, ca.SX(ca.vertcat(*frame.origin.xyz)))
+        number = [body.name for body in bodies].index(frame.link)
+        rotation, place = constant(ca.blockcat(rotation_rpy(frame.origin.rpy))), None
+        if frame.at != "tip" and bodies[number].beam is not None:
+            link = view.links[number - len(bodies)]
+            place = Place(station(link, frame.at), _turn(link, -1))
+        elif frame.at != "tip":
+            place = Place(None)
+        found[frame.name] = FrameMap(number, place, rotation, ca.SX(ca.vertcat(*frame.origin.xyz)))
     return found
 
 
@@ -292,11 +291,11 @@ def _chain_link(
     return sliding_link(made) if isinstance(body, SlidingBeam) else made
 
 
-def _base(base: Any, order: _Coordinates) -> ChainLink:
+def _base(base: Any, nominal: Link, order: _Coordinates) -> ChainLink:
     """The body of a free base."""
-    joint = JointMap("free", (), Identity(), ca.SX.zeros(3))
-    moving, stands = order.of(FREE.coordinates(BASE), FREE.speeds(BASE))
-    return ChainLink(BASE, joint, RigidMap(_moments(base), ca.SX.zeros(3)), None, None, moving, (), stands, ())
+    joint, name = JointMap("free", (), Identity(), ca.SX.zeros(3)), nominal.name
+    moving, stands = order.of(nominal.joint.coordinates(name), nominal.joint.speeds(name))
+    return ChainLink(name, joint, RigidMap(_moments(base), ca.SX.zeros(3)), None, None, moving, (), stands, ())
 
 
 def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:

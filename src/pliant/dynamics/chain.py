@@ -147,7 +147,8 @@ class FrameMap:
 
 @dataclass(frozen=True)
 class Chain:
-    """The arm as maps: what every formulation receives."""
+    """The arm as maps: what every formulation receives. `first` is the number of the first link: 1 where the base is
+    free, and so the body before it."""
 
     links: tuple[ChainLink, ...]
     gravity: SX
@@ -156,6 +157,7 @@ class Chain:
     rotation: RotationName
     stiffening: bool | str
     frames: Mapping[str, FrameMap] = field(default_factory=dict)
+    first: int = 0
     base: BaseMotion = field(default_factory=BaseMotion)
 
     @cached_property
@@ -236,6 +238,16 @@ class Chain:
             return by_q
         speeds = ca.SX.sym("speeds", self.n)
         return ca.jtimes(self.rates(q, speeds), speeds, by_q, True)
+
+    def shaft_places(self) -> list[int]:
+        """Places of the positions of the joints, in the order of the torques; refuses spherical joints."""
+        for shaft in self.shafts:
+            if shaft.place is None:
+                raise ModelError(
+                    f"joints: {shaft.name} has no position of its own: the joint has a quaternion; give coordinates by "
+                    "name, or all of them"
+                )
+        return [shaft.place for shaft in self.shafts if shaft.place is not None]
 
     def rest(self) -> np.ndarray:
         """(n,) coordinates of the undeformed arm: zero, but for the sliding beams, which have no zero length."""

@@ -14,7 +14,7 @@ from pliant.errors import ModelError
 
 def frame_names(chain: Chain) -> list[str]:
     """All frames that have a name."""
-    own = [f"{link.name}.{place}" for link in chain.links for place in ("root", "tip")]
+    own = [f"{link.name}.{place}" for link in chain.links[chain.first :] for place in ("root", "tip")]
     return ["tip", "base", *chain.frames, *own]
 
 
@@ -24,6 +24,8 @@ def frame_of(chain: Chain, name: str) -> FrameMap:
         return chain.frames[name]
     if name == "tip":
         return FrameMap(len(chain.links) - 1, None)
+    if name == "base" and chain.first:
+        return FrameMap(0, None)
     link, _, place = name.rpartition(".")
     names = [known.name for known in chain.links]
     if link in names and place in ("tip", "root"):
@@ -34,7 +36,7 @@ def frame_of(chain: Chain, name: str) -> FrameMap:
 
 def frame_pose(chain: Chain, q: SX, name: str) -> SX:
     """(4, 4) homogeneous pose of a frame, in the base."""
-    if name == "base" and name not in chain.frames:
+    if name == "base" and not chain.first:
         return ca.SX.eye(4)
     frame = frame_of(chain, name)
     carrier = placements(chain, q)[frame.link]
@@ -47,7 +49,7 @@ def frame_pose(chain: Chain, q: SX, name: str) -> SX:
 
 def frame_jacobian(chain: Chain, q: SX, name: str) -> SX:
     """(6, n) geometric Jacobian [angular; linear] of a frame, in base axes."""
-    if name == "base" and name not in chain.frames:
+    if name == "base" and not chain.first:
         return ca.SX.zeros(6, chain.n)
     frame, qd = frame_of(chain, name), ca.SX.sym("qd", chain.n)
     carrier, twist = placements(chain, q)[frame.link], twists(chain, q, qd)[frame.link]

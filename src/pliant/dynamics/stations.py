@@ -25,9 +25,10 @@ def place_of(chain: Chain, link: str | int) -> int:
         if link not in names:
             raise ModelError(f"link: got {link!r}, expected one of {', '.join(names)}")
         return names.index(link)
-    if not -len(names) <= link < len(names):
-        raise ModelError(f"link: got {link}, expected a number below {len(names)}, or one of {', '.join(names)}")
-    return range(len(names))[link]
+    numbers = range(chain.first, len(names))
+    if not -len(numbers) <= link < len(numbers):
+        raise ModelError(f"link: got {link}, expected a number below {len(numbers)}, or one of {', '.join(names)}")
+    return numbers[link]
 
 
 def link_length(link: ChainLink) -> SX:

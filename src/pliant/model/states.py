@@ -22,8 +22,8 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
     What is not given is that of the undeformed arm at rest: zero, but for the free lengths of sliding beams. A mapping
     gives coordinates by name, an array of `n_joints` the joints; motors of elastic drives that are not named then stand
     (and turn) with their joints. An array of all numbers is taken as it is. The pose of a free base or joint may be
-    given as a mapping with `position` and one of `rpy`, `quaternion` and `rotation`, that of a spherical joint as one of
-    these; its speeds as a mapping with `angular` and `linear`.
+    given as a mapping with `position` and one of `rpy`, `quaternion` and `rotation`, that of a spherical joint with one
+    of these; its speeds as a mapping with `angular` and `linear`.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
         state = _array(model, given, name, many, len(rest))
         if state.shape[-1] != len(rest):
             joints, state = state, np.tile(rest, (*state.shape[:-1], 1))
-            state[..., [shaft.index if moving else shaft.place for shaft in chain.shafts]] = joints
+            state[..., [shaft.index for shaft in chain.shafts] if moving else chain.shaft_places()] = joints
             state = (chain.following if moving else chain.followed)(state)
     if not np.isfinite(state).all():
         raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")

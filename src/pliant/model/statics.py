@@ -13,7 +13,7 @@ from pliant.algebra.pencil import ROOM, natural_modes
 from pliant.arrays import Array
 from pliant.derived import SYMBOLS, Same
 from pliant.dynamics.matrices import partition
-from pliant.errors import ModelError, PliantError, UnsupportedModel
+from pliant.errors import ModelError, PliantError
 from pliant.model.states import read_state
 from pliant.options import HeldName
 from pliant.signatures import require_loads
@@ -71,7 +71,7 @@ def slopes(model: Model, q: Array, qd: Array, loads: Sequence[Any], p: ArrayLike
         x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         force = model.equations.bias(x, xd)
         force -= sum((load.expression(model.chain, ca.SX(0), x, xd) for load in loads), ca.SX.zeros(model.n))
-        by = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, xd))]
+        by: Any = [ca.densify(model.chain.jacobian(force, x)), ca.densify(ca.jacobian(force, xd))]
         return ca.Function("slopes", [x, xd, model.parameter_symbols], ca.cse(by))
 
     require_loads(loads)
@@ -110,10 +110,8 @@ def equilibrium(
     given = np.asarray(joints, dtype=float)
     if given.shape != (m,) or not np.isfinite(given).all():
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
-    if any(shaft.place is None for shaft in model.chain.shafts):
-        raise UnsupportedModel("equilibrium: the joints of this arm are not held by positions: one is spherical")
     q = np.zeros(model.n_q) if model.chain.plain else model.chain.rest()
-    q[[shaft.place for shaft in model.chain.shafts]] = given
+    q[model.chain.shaft_places()] = given
     q = model.chain.followed(q)
     model.chain.check_travel(q)
     unknown, rows = resting(model, held)

@@ -132,11 +132,11 @@ def steep(model: Model, q: ArrayLike) -> Findings:
 def _slopes(model: Model) -> list[tuple[str, list[int], list[Array]]]:
     """Per flexible link its amplitudes and, for each plane, slopes (stations, amplitudes) per amplitude."""
     found = []
-    for chain_link, link in zip(model.chain.links, model.robot.links):
+    for chain_link, link in zip(model.chain.links, model.robot.bodies):
         shapes = chain_link.body.shapes
         if shapes is None or link.beam is None or not len(shapes.names):
             continue
         slopes = shapes.evaluate(STATIONS, 1) * link.beam.length ** (np.array(shapes.powers) - 1.0)
         planes = [slopes * [field == plane for field in shapes.fields] for plane in ("bending_y", "bending_z")]
-        found.append((link.name, list(chain_link.body_indices[-len(shapes.names) :]), planes))
+        found.append((link.name, list(chain_link.body_places[-len(shapes.names) :]), planes))
     return found

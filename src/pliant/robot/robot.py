@@ -15,9 +15,9 @@ from pliant.options import FormulationName, RootsName, RotationName, ShapesName,
 from pliant.robot.base_body import BaseBody
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Document, Vector, sequence
-from pliant.robot.joint import Freedom
+from pliant.robot.joint import Freedom, Joint
 from pliant.robot.link import Link
-from pliant.robot.lumps import Lump, Payload
+from pliant.robot.lumps import Lump, Payload, RigidBody
 from pliant.robot.named_frames import Frame
 from pliant.robot.paths import canonical, numbers, plain, put
 from pliant.robot.tree import BASE, check_place, outwards, parents
@@ -114,16 +114,25 @@ class Robot(Document):
                 raise clash(f"a payload on link `{payload.link}`, which is not there{suggestion(payload.link, names)}")
         if self.base.is_free and BASE in names:
             raise clash("a link called `base` and a free base; give the link another name")
-        taken = {"base", "tip"}
+        taken, bodies = {BASE, "tip"}, {body.name: body for body in self.bodies}
         for frame in self.frames:
-            if frame.link not in names:
+            if frame.link not in bodies:
                 raise clash(
                     f"frame `{frame.name}` on link `{frame.link}`, which is not there{suggestion(frame.link, names)}"
                 )
             if frame.name in taken:
                 raise clash(f"frames need different names, and neither `base` nor `tip`; `{frame.name}` is taken")
             taken.add(frame.name)
-            check_place(self.links[names.index(frame.link)], frame.at, f"frame `{frame.name}` sits")
+            check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
+
+    @property
+    def bodies(self) -> tuple[Link, ...]:
+        """The links, behind a rigid one called `base` on a free joint where the base is free."""
+        base = self.base
+        if not base.is_free:
+            return self.links
+        body = RigidBody(mass=base.mass, com=base.com, inertia=base.inertia)
+        return (Link(name=BASE, joint=Joint(type="free"), rigid=body, parent=BASE), *self.links)
 
     @property
     def freedoms(self) -> dict[str, Freedom]:

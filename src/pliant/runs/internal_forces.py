@@ -128,7 +128,7 @@ class RunHistory:
 
     def _section(self, place: int, otherwise: str) -> Section:
         """The section of a link's beam; where it has none, a message that says what to do."""
-        link = self.model.robot.links[place]
+        link = self.model.robot.bodies[place]
         if link.beam is None or link.beam.section is None:
             raise ModelError(f"link {link.name!r} has no section; {otherwise}")
         return link.beam.section
@@ -159,7 +159,7 @@ class RunHistory:
         self, link: str | int, x: float | str, at: tuple[float, float] | None = None, modulus: float | None = None
     ) -> Array:
         """(N,) stress along x in Pa: `strain` times Young's modulus, that of the link's material by default."""
-        beam = self.model.robot.links[place_of(self.model.chain, link)].beam
+        beam = self.model.robot.bodies[place_of(self.model.chain, link)].beam
         if modulus is None:
             if beam is None or beam.material is None:
                 raise ModelError(f"link {link!r} has no material; give modulus= in Pa")

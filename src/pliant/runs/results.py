@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.dynamics.stations import place_of
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
@@ -315,7 +316,7 @@ class Result:
         return self._station(link, x)[1]
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
-        place = self.robot.index(link)
+        place = place_of(self.model.chain, link)
         eta = station(self.model, place, x, self.parameters)
         kernel = self.model.derived("stations", (place, eta), lambda: _station_kernel(self.model, place, eta))
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
@@ -696,7 +697,7 @@ class Result:
 def _station_kernel(model: Model, place: int, eta: float) -> Kernel:
     """(q, p) -> displacement and rotation of a station of a link, in its own root frame."""
     link = model.chain.links[place]
-    q, p = ca.SX.sym("q", model.n), model.parameter_symbols
+    q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
     c = model.chain.body(link, q)
     r, theta = link.body.point(c, eta)
     straight, _ = link.body.point(link.straight(c), eta)

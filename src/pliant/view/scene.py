@@ -218,7 +218,7 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
     """Displacements, rotations and straight stations of all links as one kernel, and what does not move; made once."""
 
     def make() -> tuple[Kernel, Any]:
-        q, moving, fixed = ca.SX.sym("q", model.n), [], []
+        q, moving, fixed = ca.SX.sym("q", model.n_q), [], []
         for link in model.chain.links:
             c = model.chain.body(link, q)
             stations = np.linspace(0.0, 1.0, STATIONS if link.flexible else 2)
@@ -260,9 +260,10 @@ def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
 
 
 def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None) -> SceneLink:
-    chain_link, link = model.chain.links[place], model.robot.links[place]
-    joint = q[:, list(chain_link.joint_indices)]
-    motor = q[:, [shaft.actuated for shaft in chain_link.shafts if shaft.index in chain_link.joint_indices]]
+    chain_link, link = model.chain.links[place], model.robot.bodies[place]
+    joint = q[:, list(chain_link.joint_places)]
+    drives = {shaft.place: shaft.drive.place for shaft in chain_link.shafts if shaft.drive is not None}
+    motor = q[:, [drives.get(k, k) for k in chain_link.joint_places]]
     straight, shift, turn = part.straight, part.shift, part.turn
     if not chain_link.flexible:
         straight, shift, turn = straight[:1], shift[:1], turn[:1]
