@@ -54,5 +54,5 @@ TorqueTable: TypeAlias = tuple[ArrayLike, TorqueValues] | tuple[ArrayLike, Torqu
 Torque: TypeAlias = TorqueValues | TorqueTable | TorqueFunction | TorqueLaw
 Control: TypeAlias = Torque | Bindable
 PrescribedMotion: TypeAlias = PositionLaw | Callable[[Expression], Expression]
-State: TypeAlias = ArrayLike | Mapping[str, float]
+State: TypeAlias = ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]]
 """(n,) coordinates or rates, or some of them by name."""

@@ -15,7 +15,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
 from pliant.kernels.pack import TimeSegments
-from pliant.model import Model
+from pliant.model import Model, normalised
 from pliant.runs.composition import TABLE_WIDTH, Composition, compose
 from pliant.runs.drives import TorqueInput, listed, one_table, read_torque
 from pliant.signatures import checked
@@ -101,7 +101,7 @@ class BatchEquations:
         """States (b, n) at t = 0 with friction that carries what it can; `module` is NumPy or CuPy."""
         c = self.composition
         if c.n_bristles:
-            first = 2 * len(c.free) + c.n_states
+            first = c.moving + c.n_states
             host = np.asarray(x.get() if hasattr(x, "get") else x, dtype=float)
             x[:, first : first + c.n_bristles] = module.asarray(self._load_kernel(np.zeros(1), host, w, own))
         return x
@@ -119,9 +119,9 @@ class BatchEquations:
     def start(self, q: Any, qd: Any, module: Any) -> Any:
         """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""
         c = self.composition
-        first = c.start(np.zeros(c.n), np.zeros(c.n))[2 * len(c.free) :][: self.n - 2 * len(c.free)]
+        first = c.start(c.model.chain.rest(), np.zeros(c.n))[c.moving :][: self.n - c.moving]
         rest = module.tile(module.asarray(first), (q.shape[0], 1))
-        return module.ascontiguousarray(module.concatenate([q[:, c.free], qd[:, c.free], rest], axis=1))
+        return module.ascontiguousarray(module.concatenate([q[:, c.free_places], qd[:, c.free], rest], axis=1))
 
     def typical_inputs(self, own: Array) -> Array:
         """Rows [t, x, w, p] of `typical` states, without samples; `own` holds in all of them."""
@@ -131,16 +131,22 @@ class BatchEquations:
 
 
 def typical(model: Model, count: int = 8) -> tuple[Array, Array]:
-    """Coordinates and rates (count, n) as they come about in use: joints anywhere, links bent by 10 and by 1 mm."""
+    """Coordinates and speeds (count, ...) as they come about in use: joints anywhere, links bent by 10 and by 1 mm."""
     rng = np.random.default_rng(0)
     size = np.where(np.arange(count) % 2, 1e-2, 1e-3)[:, None]
-    q, qd = size * rng.normal(size=(count, model.n)), 10 * size * rng.normal(size=(count, model.n))
-    for joint in model.joints:
-        k = model.index(joint)
-        q[:, k], qd[:, k] = rng.normal(size=(2, count))
-        if (motor := f"{joint}.motor") in model.coordinates:  # a drive twists by a mrad
-            q[:, model.index(motor)] = q[:, k] + 0.1 * q[:, model.index(motor)]
-    return q, qd
+    q, qd = size * rng.normal(size=(count, model.n_q)), 10 * size * rng.normal(size=(count, model.n))
+    for shaft in model.chain.shafts:
+        if shaft.place is None:
+            continue
+        q[:, shaft.place], qd[:, shaft.index] = rng.normal(size=(2, count))
+        if shaft.drive is not None:  # it twists by a mrad
+            q[:, shaft.drive.place] = q[:, shaft.place] + 0.1 * q[:, shaft.drive.place]
+    for link in model.chain.links:
+        if link.joint.is_ball:
+            q[:, link.joint_places], qd[:, link.joint_indices] = (
+                rng.normal(size=(count, len(x))) for x in (link.joint_places, link.joint_indices)
+            )
+    return normalised(model, q), qd
 
 
 @checked

@@ -200,7 +200,7 @@ class _Run:
         self, store: Any, stats: BatchStats, report: Callable[[float], None] | None, t_end: float
     ) -> BatchResult:
         given, model, B = self.given, self.given.model, self.given.arms
-        shapes: dict[str, tuple[int, ...]] = {"q": (len(self.t), model.n), "qd": (len(self.t), model.n)}
+        shapes: dict[str, tuple[int, ...]] = {"q": (len(self.t), model.n_q), "qd": (len(self.t), model.n)}
         shapes |= {"work": (len(self.t),)} if self.work else {}
         size = self._slice_size(shapes)
         target: Sink = (
@@ -263,7 +263,7 @@ class _Run:
         """Histories of some arms, and what there is one number of an arm."""
         module = self.engine.module
         q, qd = (
-            module.broadcast_to(x if len(x) == 1 else x[first:last], (last - first, self.given.model.n))
+            module.broadcast_to(x if len(x) == 1 else x[first:last], (last - first, x.shape[1]))
             for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
         )
         start = self.f.start(q, qd, module)
@@ -283,19 +283,19 @@ class _Run:
 
     def _arrays(self, x: Any, module: Any) -> dict[str, Any]:
         """All coordinates and rates, and the work."""
-        c, n = self.f.composition, self.given.model.n
+        c, f = self.f.composition, len(self.f.composition.free_places)
         if not c.paths:
-            q, qd = x[..., :n], x[..., n : 2 * n]
+            q, qd = x[..., :f], x[..., f : c.moving]
         else:
-            q, qd = (module.zeros((*x.shape[:2], n), dtype=x.dtype) for _ in range(2))
-            f = len(c.free)
-            q[..., c.free], qd[..., c.free] = x[..., :f], x[..., f : 2 * f]
+            q, qd = (module.zeros((*x.shape[:2], size), dtype=x.dtype) for size in (c.n_q, c.n))
+            q[..., c.free_places], qd[..., c.free] = x[..., :f], x[..., f : c.moving]
             own = np.zeros(self.engine.own.shape[1])
             held = np.zeros(self.engine.pieces.shape[2])
             t = self.engine.stages.impulses.behind(self.t)
             paths, rates = self.f.coordinate_kernel(t[:, None], np.zeros(self.f.n), held, own)
             for index in c.paths:
-                q[..., index], qd[..., index] = module.asarray(paths[:, index]), module.asarray(rates[:, index])
+                place = c.place(index)
+                q[..., place], qd[..., index] = module.asarray(paths[:, place]), module.asarray(rates[:, index])
         arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
         return arrays | ({"work": module.ascontiguousarray(x[..., -1])} if self.work else {})
 
@@ -342,7 +342,8 @@ class _Run:
             raise UnsupportedModel(
                 "tau: the states of the controller and of friction are not kept in a batch; run the arm by simulate"
             )
-        x = np.concatenate([q[..., c.free], qd[..., c.free], np.zeros((B, N, self.f.n - 2 * len(c.free)))], axis=2)
+        rest = np.zeros((B, N, self.f.n - c.moving))
+        x = np.concatenate([q[..., c.free_places], qd[..., c.free], rest], axis=2)
         t, samples = self.t[:N], self.given.samples
         piece = np.zeros(N, dtype=int) if samples is None else samples.piece(t)
         pieces, own = (a if len(a) == 1 else a[arms] for a in (self.given.pieces(), self.given.held(self.f)))

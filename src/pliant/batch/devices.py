@@ -51,7 +51,7 @@ class Cpu:
         precision: str, n_rows: int,
     ) -> None:  # fmt: skip
         key = (method, f.has_constant, f.with_work)
-        make = partial(BatchIntegrator, f.function, METHODS[method]())
+        make = partial(BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions)
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype = np.float64
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
@@ -85,7 +85,8 @@ class Cuda:
 
         def make() -> DeviceIntegrator:
             states, tape = f.typical_inputs(given.held(f)[0]), Tape.from_function(f.function)
-            return DeviceIntegrator(emit(tape, METHODS[method](), precision, None, shared_bytes(), states))
+            turns = f.composition.quaternions
+            return DeviceIntegrator(emit(tape, METHODS[method](), precision, None, shared_bytes(), states, turns))
 
         self.integrator: DeviceIntegrator = f.composition.derived("gpu", key, make)
         self.dtype = self.integrator.dtype

@@ -91,8 +91,9 @@ def _on_device(model: Model, given: Any, name: str, device: str) -> Any:
     if device != "cuda":
         raise ModelError(f"{name}: got an array of a CUDA device with device={device!r}, expected device='cuda'")
     array = cupy().asarray(given)
-    if array.ndim != 2 or array.shape[1] != model.n or array.shape[0] == 0:
-        raise ModelError(f"{name}: got shape {array.shape}, expected (arms, {model.n}): {', '.join(model.coordinates)}")
+    names = model.coordinates if name == "q0" else model.speeds
+    if array.ndim != 2 or array.shape[1] != len(names) or array.shape[0] == 0:
+        raise ModelError(f"{name}: got shape {array.shape}, expected (arms, {len(names)}): {', '.join(names)}")
     if not bool(cupy().isfinite(array).all()):
         raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")
     return array

@@ -278,7 +278,8 @@ class BatchResult:
             data, model = file.data, saved.model_of(file.robot, file.options)
             names = tuple(map(str, data["parameter"].values))
             arms, rows = data["parameters"].shape[0], len(data["time"])
-            for name, shape in (("q", (arms, rows, model.n)), ("qd", (arms, rows, model.n)), ("work", (arms, rows))):
+            shapes = {"q": (arms, rows, model.n_q), "qd": (arms, rows, model.n), "work": (arms, rows)}
+            for name, shape in shapes.items():
                 if name in data and (data[name].shape != shape or data[name].dtype.kind != "f"):
                     raise ValueError(f"{name} holds {data[name].dtype} of shape {data[name].shape}, expected {shape}")
             per_arm: dict[str, Any] = {name: file.real(name, (arms,)) for name in PER_ARM if name in data}
@@ -302,16 +303,18 @@ def dataset(
     """Histories of arms `first`, `first` + 1, ... with names and units."""
     import xarray as xr
 
-    axes = ("arm", "time", "coordinate")
-    data: dict[str, Any] = {
-        name: (axes[: np.ndim(a)], a, ABOUT.get(name, {})) for name, a in (arrays | summary).items()
-    }
+    columns = saved.columns(model)
+
+    def axes(name: str, values: Any) -> tuple[str, ...]:
+        return ("arm", "time", [*columns][-1 if name == "qd" else 0])[: np.ndim(values)]
+
+    data: dict[str, Any] = {name: (axes(name, a), a, ABOUT.get(name, {})) for name, a in (arrays | summary).items()}
     data["parameters"] = (("arm", "parameter"), parameters)
     return xr.Dataset(
         data,
         {
             "arm": np.arange(first, first + len(parameters)), "time": ("time", t, ABOUT["time"]),
-            "coordinate": list(model.coordinates), "parameter": np.array(parameter_names, dtype=object),
+            **columns, "parameter": np.array(parameter_names, dtype=object),
         },
         attributes(model, stats),
     )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
 from pliant.errors import ModelError, PliantError, extra
 from pliant.model import Model
-from pliant.runs import digest
+from pliant.runs import digest, saved
 from pliant.writing import unfinished
 
 SPARE = 0.8
@@ -101,11 +101,13 @@ class NetCDF:
         self._digest = digest.ContentDigest()
         with _written(self):
             self.file = h5netcdf.File(self._partial, "w")
-            self.file.dimensions = {"arm": arms, "time": len(t), "coordinate": model.n, "parameter": len(names)}
-            axes = {2: ("arm", "time", "coordinate"), 1: ("arm", "time")}
+            columns = saved.columns(model)
+            sizes = {name: len(values) for name, values in columns.items()}
+            self.file.dimensions = {"arm": arms, "time": len(t), **sizes, "parameter": len(names)}
             for name, shape in shapes.items():
                 chunk = (min(slice_size, arms), *shape)
-                self.file.create_variable(name, axes[len(shape)], dtype, chunks=chunk, fletcher32=True)
+                axes = ("arm", "time", *((list(columns)[-1 if name == "qd" else 0],) if len(shape) == 2 else ()))
+                self.file.create_variable(name, axes, dtype, chunks=chunk, fletcher32=True)
             self.file.create_variable("parameters", ("arm", "parameter"), float, fletcher32=len(names) > 0)
             for name, kind in (
                 ("status", "i1"),
@@ -119,7 +121,7 @@ class NetCDF:
             for name, kind, values in (
                 ("time", float, np.asarray(t, dtype=float)),
                 ("arm", "i8", np.arange(arms)),
-                ("coordinate", text, np.array(model.coordinates, dtype=object)),
+                *((axis, text, np.array(values, dtype=object)) for axis, values in columns.items()),
                 ("parameter", text, np.array(names, dtype=object)),
             ):
                 self.file.create_variable(name, (name,), kind, data=values, fletcher32=kind is not text)
@@ -167,7 +169,8 @@ class Zarr:
         """Append a slice."""
         nothing = BatchStats("", "", "", 0, 0.0, 0.0)
         piece = dataset(self.model, self.t, arrays, parameters, self.names, summary, nothing, first)
-        piece["coordinate"] = piece["coordinate"].astype(str)
+        for axis in saved.columns(self.model):
+            piece[axis] = piece[axis].astype(str)
         piece["parameter"] = piece["parameter"].astype(str)
         with _written(self):
             if first == 0:

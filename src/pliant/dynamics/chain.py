@@ -193,7 +193,12 @@ class Chain:
     @property
     def plain(self) -> bool:
         """Whether the speeds are the rates of the coordinates: no joint has a quaternion."""
-        return not any(link.joint.is_ball for link in self.links)
+        return not self.quaternions
+
+    @property
+    def quaternions(self) -> list[int]:
+        """Places at which quaternions begin."""
+        return [link.joint_places[-4] for link in self.links if link.joint.is_ball]
 
     def rates(self, q: SX, speeds: SX) -> SX:
         """(n_q,) rates of the coordinates, G(q) speeds."""
@@ -254,8 +259,7 @@ class Chain:
         q = np.zeros(self.n_q)
         for link in self.links:
             q[list(link.body_places)] = link.body.rest
-            if link.joint.is_ball:
-                q[link.joint_places[-4]] = 1.0
+        q[self.quaternions] = 1.0
         return self.followed(q)
 
     def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:

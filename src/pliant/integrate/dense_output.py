@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.integrate.evaluation import EPS, place
+from pliant.integrate.evaluation import EPS, normalise, place
 from pliant.integrate.loop_state import Ode, Record, StepState, Tally
 from pliant.kernels.primitives import Doubles, call, shift
 
@@ -17,6 +17,7 @@ def interpolate(ode: Ode, step: StepState, theta: float) -> None:
         for back in range(step.degree):
             total = total * theta + step.Q[(step.degree - 1 - back) * n + k]
         step.z[k] = step.x[k] + theta * total
+    normalise(ode, step.z)
 
 
 def polynomial(ode: Ode, step: StepState, dense: Doubles, K: Doubles, stages: int, scale: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pliant.integrate.loop_state import Clock, Newton, Ode, Tally
 from pliant.kernels.primitives import Doubles, call, shift
 from pliant.kernels.sides import MARGIN
@@ -28,6 +30,29 @@ def evaluate(ode: Ode, t: float, out: Doubles) -> None:
         call(ode.callback, ode.inp, shift(ode.inp, 1 + ode.n))
     call(ode.rhs, ode.inp, out)
     ode.tally[Tally.RHS] += 1
+
+
+def norm(q: Doubles) -> float:
+    """Length of a quaternion."""
+    return math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+
+
+def normalise(ode: Ode, x: Doubles) -> None:
+    """Give the quaternions of a state their length one."""
+    for j in range(ode.turns):
+        q = shift(x, ode.turn[j])
+        length = norm(q)
+        for k in range(4):
+            q[k] /= length
+
+
+def normalise_slopes(ode: Ode, x: Doubles, slopes: Doubles) -> None:
+    """What f is at a state once its quaternions have length one: rates of quaternions are proportional to them."""
+    for j in range(ode.turns):
+        length = norm(shift(x, ode.turn[j]))
+        rate = shift(slopes, ode.turn[j])
+        for k in range(4):
+            rate[k] /= length
 
 
 def place(ode: Ode, x: Doubles) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pliant.integrate.dense_output import event_values, polynomial, wants_dense
-from pliant.integrate.evaluation import evaluate, place
+from pliant.integrate.evaluation import evaluate, normalise_slopes, place
 from pliant.integrate.loop_state import Clock, Explicit, LoopPlan, LoopStatus, Ode, Record, StepState, Tally
 from pliant.integrate.step_loop import error_norm, finish_step, judge, lacks_room, lost, next_time
 from pliant.kernels.primitives import integers, shift, unpack
@@ -112,6 +112,7 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
             stiff = watch_stiffness(ode, method)
         for k in range(n):
             method.K[k] = method.K[(method.stages - 1) * n + k]
+        normalise_slopes(ode, step.y, method.K)
         status = finish_step(ode, plan, record, step, t, t_new, watch)
         if status != LoopStatus.RUNNING:
             return status

@@ -38,7 +38,7 @@ class Tally:
 class Ode(NamedTuple):
     """The equations: addresses of flat functions (0: none), and their common input [t, x, p].
 
-    The first `positions` derivatives are the next `positions` states.
+    The first `positions` derivatives are the next `positions` states. `turns` quaternions begin at `turn` in x.
     """
 
     rhs: int
@@ -46,6 +46,8 @@ class Ode(NamedTuple):
     callback: int
     n: int
     positions: int
+    turns: int
+    turn: Integers
     inp: Doubles
     flag: Integers
     clock: Doubles

@@ -37,6 +37,9 @@ class Problem:
         f(t, x, p) -> dx/dt, needed by the SUNDIALS methods alone.
     owner : object
         Kept alive as long as the problem, e.g. the kernels whose addresses these are.
+    quaternions : tuple of int
+        Where quaternions begin in x. Their length is made one after every step; f must not hang on it, but for their
+        own rates, which are proportional to it.
     """
 
     rhs: int
@@ -46,6 +49,7 @@ class Problem:
     n_positions: int = 0
     expression: Any = None
     owner: Any = field(default=None, repr=False)
+    quaternions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.n_parameters < 0 or not 0 <= 2 * self.n_positions <= self.n:

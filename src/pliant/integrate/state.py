@@ -63,16 +63,18 @@ class State:
         self.held = self.inp[1 : 1 + n].view()
         self.held.setflags(write=False)
         self._rhs = FLAT(problem.rhs)
+        self.turn: Integers = np.array(problem.quaternions, np.int64)
 
     @property
     def p(self) -> Array:
         """View of all of p."""
         return self.inp[1 + self.problem.n :]
 
-    def ode(self, jacobian: int = 0) -> tuple[int, int, int, int, int]:
+    def ode(self, jacobian: int = 0) -> tuple[int, int, int, int, int, int, Integers]:
         """Addresses and sizes, as the loops take them."""
         callback = self.callback.address if self.callback else 0
-        return self.problem.rhs, jacobian, callback, self.problem.n, self.problem.n_positions
+        sizes = (self.problem.n, self.problem.n_positions, len(self.turn))
+        return self.problem.rhs, jacobian, callback, *sizes, self.turn
 
     def evaluate(self, t: float, x: Array) -> Array:
         """f(t, x, p) from Python, for what happens once per run; at a jump, what comes after it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,7 +104,7 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
         for stop in _stops(t0, plan.breaks, times):
             wanted = times[done : np.searchsorted(times, stop, side="right")]
             grid = wanted if len(wanted) and wanted[-1] == stop else np.append(wanted, stop)
-            states = multistep.advance(t, x, p, grid)
+            states = normalised(multistep.advance(t, x, p, grid), problem.quaternions)
             rows[done : done + len(wanted)] = states[: len(wanted)]
             t, x, done = stop, states[-1], done + len(wanted)
             if not np.isfinite(x).all():
@@ -131,6 +131,14 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
     stats = Stats(run.method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
     log = EventLog(np.empty(0), np.empty((0, problem.n)), np.empty(0, np.int64))
     return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
+
+
+def normalised(states: Array, quaternions: Sequence[int]) -> Array:
+    """States (..., n) with quaternions of length one."""
+    for first in quaternions:
+        q = states[..., first : first + 4]
+        q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    return states
 
 
 def _stops(t0: float, breaks: Array, rows: Array) -> list[float]:

@@ -107,16 +107,18 @@ def emit(
     choice: CudaForm | None = None,
     shared_bytes: int = SHARED_BYTES,
     states: Array | None = None,
+    quaternions: tuple[int, ...] = (),
 ) -> Source:
     """Source for steps of a method, adaptive where it has an error estimate.
 
     `tape` has the inputs (t, x, w, p) and the output xdot. In single precision, operations whose rounding would show at
-    the typical inputs `states`, one row each, are done in double precision.
+    the typical inputs `states`, one row each, are done in double precision. Where `quaternions` begin in x, their
+    length is made one after every step.
     """
     numbers = Precision(precision)
     n, held, own = tape.in_sizes[1:]
     nodes = _nodes(tape, numbers, states)
-    operations = CudaOperations(nodes, numbers, (n, held, own))
+    operations = CudaOperations(nodes, numbers, (n, held, own), quaternions)
     chosen = choice or choose(nodes, n, numbers)
     if chosen.strategy == "chunks":
         if method.adaptive:

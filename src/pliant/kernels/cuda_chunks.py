@@ -143,7 +143,9 @@ def source(
     """Kernels `chunk0`, `chunk1`, ..., with `fill` and `drain` that bring states in and out."""
     n, T = operations.n, operations.precision.type
     nodes, ends = recompute(operations.nodes, cuts(operations.nodes, length))
-    operations = CudaOperations(nodes, operations.precision, (n, operations.held, operations.own))
+    operations = CudaOperations(
+        nodes, operations.precision, (n, operations.held, operations.own), operations.quaternions
+    )
     cross = crossing(nodes, ends)
     slots = 4 * n + max((slot for own in cross.values() for slot in own), default=-1) + 1
     lines = [PROLOGUE, ACCESS, f"#define BLK {block}", f"#define N {n}", f"#define SLOTS {slots}"]
@@ -243,4 +245,10 @@ def _update(operations: CudaOperations, stages: tuple[tuple[float, float, float]
                          f"push(g + (N + {j}) * BLK, x{j} + ahead * k{j}); }}")  # fmt: skip
             lines.append(f"else {{ push(g + {j} * BLK, s{j}); push(g + (N + {j}) * BLK, s{j}); }}")
         lines.append("}")
+    made_one = ["push(g + {0} * BLK, q{0} / LENGTH); push(g + (N + {0}) * BLK, q{0} / LENGTH);"]
+    pulled = [
+        f"const {T} q{j} = pull(g + {j} * BLK);" for first in operations.quaternions for j in range(first, first + 4)
+    ]
+    if pulled:
+        lines += [f"if (stage == {last}) {{", *pulled, *operations.normalised("q{0}", made_one), "}"]
     return lines

@@ -156,7 +156,7 @@ class CudaKernel:
             lines.append(_now(T, f"t0 + (step + ({by_stage(clock, DOUBLE.number)})) * h"))
         lines += ["{", *self.body(), "}"]
         lines += self._update_shared(last) if self.shared else self._update_registers(last)
-        lines += ["}", "}"]
+        lines += ["}", *self.operations.normalised("x[{0}]", ["x[{0}] = XS({0}) = x[{0}] / LENGTH;"]), "}"]
         lines += [f"#pragma unroll {1 if self.shared else self.n}"]
         lines += ["for (int j = 0; j < N; ++j) {", f"const {T} last = XS(j);"]
         lines += ["STATE(j) = last;", "if (out) out[j * arms + i] = last;", "}", "}"]
@@ -262,7 +262,10 @@ class CudaKernel:
             f"const {T} ratio = step_ratio(error, previous, again > 0, {number(alpha)}, {number(beta)});",
             f"h = smaller(next_step(step, h, ratio), ({T})largest);",
             "again = good ? 0 : 1;",
-            "if (good) {",
+            "if (good) {",  # rates of quaternions are proportional to them
+            *self.operations.normalised(
+                "XS({0})", ["XS({0}) = XS({0}) / LENGTH;", "k[(STAGES - 1) * N + {0}] /= LENGTH;"]
+            ),
             f"t = last ? end : t + (double)step; taken += 1; previous = larger(error, {number(LEAST_MEMORY)});",
             "for (int j = 0; j < N; ++j) { STATE(j) = XS(j); k[j] = k[(STAGES - 1) * N + j]; }",
             "} else refused += 1;",

@@ -118,9 +118,22 @@ class CudaOperations:
     Wide values of a kernel of single precision are stored as two numbers, the second what rounding took from the first.
     """
 
-    def __init__(self, nodes: Nodes, precision: Precision, sizes: tuple[int, int, int]) -> None:
-        self.nodes, self.precision = nodes, precision
+    def __init__(
+        self, nodes: Nodes, precision: Precision, sizes: tuple[int, int, int], quaternions: tuple[int, ...] = ()
+    ) -> None:
+        self.nodes, self.precision, self.quaternions = nodes, precision, quaternions
         self.n, self.held, self.own = sizes
+
+    def normalised(self, read: str, scale: Sequence[str]) -> list[str]:
+        """Quaternions of length one: `read` gives a component, each of `scale` divides one by LENGTH."""
+        lines = []
+        for first in self.quaternions:
+            parts = [read.format(j) for j in range(first, first + 4)]
+            square = " + ".join(f"{part} * {part}" for part in parts)
+            lines.append(f"{{ const {self.precision.type} LENGTH = sqrt{self.precision.suffix}({square});")
+            lines += [text.format(j) for j in range(first, first + 4) for text in scale]
+            lines.append("}")
+        return lines
 
     def input(self, value: int) -> str:
         """Where an input stands: inputs are [t, x, w, p]."""

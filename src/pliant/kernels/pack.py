@@ -72,9 +72,14 @@ class TimeSegments:
 
 
 class BatchIntegrator:
-    """Compiled runs of `f`, a CasADi function of (t, x, w, p), by a method with fixed or with adaptive steps."""
+    """Compiled runs of `f`, a CasADi function of (t, x, w, p), by a method with fixed or with adaptive steps.
 
-    def __init__(self, f: ca.Function, method: ExplicitTableau, width: int | None = None) -> None:
+    `quaternions` says where quaternions begin in x: their length is made one after every step.
+    """
+
+    def __init__(
+        self, f: ca.Function, method: ExplicitTableau, width: int | None = None, quaternions: tuple[int, ...] = ()
+    ) -> None:
         tape = Tape.from_function(f)
         target = machine()
         self.lanes = Lanes(width) if width else target.pack(len(tape))
@@ -83,7 +88,8 @@ class BatchIntegrator:
             raise ModelError(f"f: got {tape.n_out} rates, expected {self.n}, one per state")
         program = lower(tape, target.fma, llvm.PART_LENGTH)
         reads_time = bool(((tape.op == INPUT) & (tape.a == 0)).any())
-        self.form = PackForm(method, self.n, self.n_held, self.n_own, program.work_size, self.lanes.width, reads_time)
+        sizes = (self.n, self.n_held, self.n_own, program.work_size, self.lanes.width)
+        self.form = PackForm(method, *sizes, reads_time, quaternions)
         loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body,))
         loops.entry(ENTRY, run_packs, form=self.form)
         text = emit.body(program, self.lanes, target.fma, 1, "external")

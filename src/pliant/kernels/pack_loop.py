@@ -68,6 +68,7 @@ class PackForm:
     work: int
     width: int
     reads_time: bool
+    quaternions: tuple[int, ...] = ()
 
     @property
     def slopes(self) -> int:
@@ -163,6 +164,16 @@ def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, la
                 else:
                     pack.x[j] = gathered
                     state[j] = gathered
+        for first in unrolled(form.quaternions):
+            length = norm(shift(state, first))
+            for j in unrolled(range(first, first + 4)):
+                state[j] = state[j] / length
+                pack.x[j] = state[j]
+
+
+def norm(q: Packs) -> Lane:
+    """Length of a quaternion."""
+    return math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
 
 
 def combination(k: Packs, n: int, j: int, weights: tuple[tuple[int, float], ...]) -> Lane:
@@ -234,8 +245,15 @@ def judge_lanes(
     own[Own.H] = following if active else own[Own.H]
     broken = time < end and (following < control.TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
     own[Own.T] = end if broken else time
+    state = shift(pack.inp, 1)
+    slope = shift(pack.k, (form.method.stages - 1) * n)
+    for first in unrolled(form.quaternions):  # rates of quaternions are proportional to them
+        length = norm(shift(state, first))
+        for j in unrolled(range(first, first + 4)):
+            state[j] = state[j] / length
+            slope[j] = slope[j] / length
     for j in range(n):
-        x = shift(pack.inp, 1)[j] if taken else pack.x[j]
+        x = state[j] if taken else pack.x[j]
         pack.x[j] = math.nan if broken else x
-        pack.inp[1 + j] = pack.x[j]
-        pack.k[j] = pack.k[(form.method.stages - 1) * n + j] if taken else pack.k[j]
+        state[j] = pack.x[j]
+        pack.k[j] = slope[j] if taken else pack.k[j]

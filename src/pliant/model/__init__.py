@@ -5,7 +5,7 @@ from __future__ import annotations
 from pliant.dynamics import Formulation
 from pliant.model.model import Model, Options
 from pliant.model.recipes import EXPRESSIONS
-from pliant.model.states import read_state
+from pliant.model.states import named_places, normalised, read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 
 __all__ = [
@@ -19,5 +19,7 @@ __all__ = [
     "PartitionedMatrices",
     "ScrewMatrices",
     "StateSpace",
+    "named_places",
+    "normalised",
     "read_state",
 ]

@@ -626,11 +626,11 @@ class Model:
     @checked
     def frequencies(
         self,
-        q: ArrayLike | Mapping[str, float] | None = None,
+        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
-        rates: ArrayLike | Mapping[str, float] | None = None,
+        rates: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     ) -> Array:
         """Natural frequencies in Hz, ascending, undamped, about `q` under its holding torque.
 
@@ -671,7 +671,7 @@ class Model:
     @checked
     def modes(
         self,
-        q: ArrayLike | Mapping[str, float] | None = None,
+        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
@@ -707,7 +707,7 @@ class Model:
     @checked
     def damping_ratios(
         self,
-        q: ArrayLike | Mapping[str, float] | None = None,
+        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
         joints: JointsName = "locked",
         p: ArrayLike | None = None,
     ) -> Array:
@@ -777,7 +777,7 @@ class Model:
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
         held: HeldName = "joints",
-        rates: ArrayLike | Mapping[str, float] | None = None,
+        rates: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     ) -> Array:
         """Coordinates (n,) at static rest, or in steady spin, with the joints held at the given positions.
 
@@ -817,7 +817,7 @@ class Model:
         q: ArrayLike,
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
-        rates: ArrayLike | Mapping[str, float] | None = None,
+        rates: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     ) -> Array:
         """Torques (n_joints,) that balance the actuated coordinates at rest in `q`, or in steady spin, under `loads`.
 
@@ -854,8 +854,8 @@ class Model:
     @checked
     def linearize(
         self,
-        q: ArrayLike | Mapping[str, float] | None = None,
-        qd: ArrayLike | Mapping[str, float] | None = None,
+        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        qd: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
         tau: ArrayLike | None = None,
         outputs: Callable[[Expression, Expression], Expression] | None = None,
         p: ArrayLike | None = None,

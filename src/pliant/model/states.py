@@ -72,6 +72,11 @@ def normalised(model: Model, q: Array, name: str = "q") -> Array:
     return q
 
 
+def named_places(model: Model, given: Mapping[str, Any], name: str) -> set[int]:
+    """Places of the coordinates, or numbers of the speeds, that a mapping gives."""
+    return set(_named(model, given, name, name.startswith(("qd", "rates"))))
+
+
 def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> dict[int, Array]:
     """Numbers by place, with poses and velocities of joints that have quaternions taken apart."""
     balls = {link.name: link for link in model.chain.links if link.joint.is_ball}

@@ -126,6 +126,7 @@ class Composition:
         held = {model.chain.speeds[k] for k in self.paths}
         self.free_places = [k for k, name in enumerate(model.coordinates) if name not in held]
         self.n_q, self.moving = model.n_q, len(self.free_places) + len(self.free)
+        self.quaternions = tuple(self.free_places.index(k) for k in model.chain.quaternions)
         self.sample_time = getattr(controller, "sample_time", None)
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self._build(torque, loads, base)
@@ -201,10 +202,10 @@ class Composition:
             q[self.free_places], qd[self.free] = x[:f], x[f : self.moving]
         for index, path in self.paths.items():
             rate = ca.jacobian(path, self.t)
-            q[self._place(index)], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
+            q[self.place(index)], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
         return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
 
-    def _place(self, index: int) -> int:
+    def place(self, index: int) -> int:
         """Place of a prescribed coordinate, from the number of its speed."""
         return self.model.index(self.model.speeds[index])
 
@@ -275,7 +276,7 @@ class Composition:
         exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
         return Problem(
             self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None,
-            len(self.free) if self.model.chain.plain else 0, lambda: self.function, owner=self,
+            len(self.free) if self.model.chain.plain else 0, lambda: self.function, self, self.quaternions,
         )  # fmt: skip
 
     def tolerances(self, atol: float) -> Array:
@@ -292,7 +293,7 @@ class Composition:
         if self.n_states and hasattr(self.controller, "initial_state"):
             z0 = np.asarray(self.controller.initial_state, dtype=float)
         q = np.array(q0, dtype=float)
-        q[[self._place(k) for k in self.paths]] = [position for position, _ in self.on_paths.values()]
+        q[[self.place(k) for k in self.paths]] = [position for position, _ in self.on_paths.values()]
         roots, bristles = self.roots.start(q), np.zeros(self.n_bristles)
         x = np.concatenate([q0[self.free_places], qd0[self.free], z0, bristles, roots, [0.0]])
         if self.n_bristles and p is not None:

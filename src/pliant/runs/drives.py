@@ -18,7 +18,7 @@ from pliant.arrays import Array
 from pliant.control.law import Felt
 from pliant.errors import ModelError
 from pliant.integrate import Hold, SampledInput
-from pliant.model import Model, read_state
+from pliant.model import Model, named_places, read_state
 from pliant.runs.composition import TABLE_WIDTH, Composition
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
@@ -42,13 +42,15 @@ def read_start(
     """
     q, qd = (_placed(model, given, name, many, placed or {}) for given, name in ((q0, "q0"), (qd0, "qd0")))
     if equilibrium:
-        named = [model.index(name) for name in q0] if isinstance(q0, Mapping) else []
+        named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
         values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))
         count = max(len(np.atleast_2d(q)), len(values))
-        given = np.broadcast_to(np.atleast_2d(q), (count, model.n))
+        given = np.broadcast_to(np.atleast_2d(q), (count, model.n_q))
         values = np.broadcast_to(values, (count, values.shape[1]))
-        rest = np.array([model.equilibrium(x[: model.n_joints], loads, v) for x, v in zip(given, values)])
-        rest[:, named] = given[:, named]
+        joints = model.chain.shaft_places()
+        rest = np.array([model.equilibrium(x[joints], loads, v) for x, v in zip(given, values)])
+        kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
+        rest[:, kept] = given[:, kept]
         q = rest if many else rest[0]
     return q, qd
 
@@ -58,14 +60,16 @@ def _placed(model: Model, given: Any, name: str, many: bool, placed: Mapping[int
     state = read_state(model, given, name, many)
     if not placed:
         return state
-    whole = given is not None and not isinstance(given, Mapping) and np.shape(given)[-1] == model.n > model.n_joints
-    named = range(model.n) if whole else {model.index(key) for key in given or ()} if isinstance(given, Mapping) else ()
+    moving = name.startswith("qd")
+    size = state.shape[-1]
+    whole = given is not None and not isinstance(given, Mapping) and np.shape(given)[-1] == size > model.n_joints
+    named = set(range(size)) if whole else named_places(model, given, name) if isinstance(given, Mapping) else set()
+    names = model.speeds if moving else model.coordinates
     for index, values in placed.items():
-        state[..., index] = values[name.startswith("qd")]
-    for shaft in model.chain.driven:
-        if shaft.index in placed and shaft.actuated not in {*named, *placed}:
-            state[..., shaft.actuated] = state[..., shaft.index]
-    return state
+        at = names.index(model.speeds[index])
+        state[..., at] = values[moving]
+        named.add(at)
+    return (model.chain.following if moving else model.chain.followed)(state, named)
 
 
 # --------------------------------------------------------------------------------------------------------- torques

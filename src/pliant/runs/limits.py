@@ -16,18 +16,19 @@ from pliant.runs.composition import Event
 
 @dataclass(frozen=True)
 class JointLimit:
-    """One end of the range of a coordinate; `direction` is +1 at its upper end."""
+    """One end of the range of a coordinate, whose rate is speed number `speed`; `direction` is +1 at its upper end."""
 
     name: str
     index: int
+    speed: int
     value: float
     direction: int
     fatal: bool = False
 
     def left(self, q: Any, qd: Any) -> Any:
-        """Whether arms have left the range, from arrays (n, ...) of NumPy or CuPy; NaN has not."""
+        """Whether arms have left the range, from arrays (n_q, ...) and (n, ...) of NumPy or CuPy; NaN has not."""
         out = self.direction * (q[self.index] - self.value)
-        return (out > 0) | ((out == 0) & (self.direction * qd[self.index] > 0))
+        return (out > 0) | ((out == 0) & (self.direction * qd[self.speed] > 0))
 
     @property
     def event(self) -> Event:
@@ -46,9 +47,11 @@ def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
             continue
         for side, value, sign in (("lower", bounds.lower, -1), ("upper", bounds.upper, +1)):
             if value is not None and np.isfinite(value):
-                found.append(JointLimit(f"{name} at its {side} limit", model.index(name), float(value), sign))
+                at = model.index(name), model.speed_index(name)
+                found.append(JointLimit(f"{name} at its {side} limit", *at, float(value), sign))
     for index, travel in model.chain.travels().items():
         for side, value, sign in zip(("inner", "outer"), travel, (-1, +1)):
             name = f"{model.coordinates[index]} at the {side} end of its travel"
-            found.append(JointLimit(name, index, float(value), sign, True))
+            speed = model.speed_index(model.coordinates[index])
+            found.append(JointLimit(name, index, speed, float(value), sign, True))
     return found

@@ -80,7 +80,7 @@ class Result:
     t : (N,)
         Times, s.
     q, qd : (N, n)
-        Coordinates and rates in the order of `coordinates`.
+        Coordinates in the order of `coordinates`, and rates in that of `speeds`.
     work : (N,)
         Work done on the arm since the start by torques, loads and the motion of the base, less what dampers and
         friction took, integrated along the run, J.
@@ -208,17 +208,22 @@ class Result:
         if self.built is not None:
             return self.built
         made = saved.model_of(self.robot, self.options)
-        if self.q.shape[1] != made.n or self.tau.shape[1] != made.n_joints:
+        if self.q.shape[1] != made.n_q or self.qd.shape[1] != made.n or self.tau.shape[1] != made.n_joints:
             raise ModelError(
                 f"the result has {self.q.shape[1]} coordinates and {self.tau.shape[1]} torques, its robot "
-                f"{made.n} and {made.n_joints}; the file is damaged, or was changed"
+                f"{made.n_q} and {made.n_joints}; the file is damaged, or was changed"
             )
         return made
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the columns of q and qd."""
+        """Names of the columns of q."""
         return self.model.coordinates
+
+    @property
+    def speeds(self) -> tuple[str, ...]:
+        """Names of the columns of qd."""
+        return self.model.speeds
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -226,7 +231,9 @@ class Result:
         return self.model.joints
 
     def __getitem__(self, name: str) -> Array:
-        """History (N,) of one coordinate by name."""
+        """History (N,) of one coordinate by name, or of a speed that is no rate of a coordinate."""
+        if name in self.speeds and name not in self.coordinates:
+            return np.asarray(self.qd[:, self.model.speed_index(name)])
         return np.asarray(self.q[:, self.model.index(name)])
 
     def __len__(self) -> int:
@@ -500,7 +507,7 @@ class Result:
         import xarray as xr
 
         energy = self.energy
-        names, axes = list(self.coordinates), ["x", "y", "z"]
+        columns, axes = saved.columns(self.model), ["x", "y", "z"]
 
         def series(values: Array, unit: str, text: str) -> tuple[str, Array, dict[str, str]]:
             return ("time", values, {"units": unit, "long_name": text})
@@ -508,7 +515,7 @@ class Result:
         data = xr.Dataset(
             {
                 "q": (("time", "coordinate"), self.q, {"long_name": "generalised coordinates", "units": "rad or m"}),
-                "qd": (("time", "coordinate"), self.qd, {"long_name": "rates", "units": "rad/s or m/s"}),
+                "qd": (("time", [*columns][-1]), self.qd, {"long_name": "rates", "units": "rad/s or m/s"}),
                 "tau": (("time", "joint"), self.tau, {"long_name": "joint torques", "units": "N m or N"}),
                 "tip": (("time", "axis"), self.tip, {"long_name": "tip position", "units": "m"}),
                 "kinetic": series(energy.kinetic, "J", "kinetic energy"),
@@ -517,12 +524,12 @@ class Result:
                 "work": series(self.work, "J", "work done on the arm"),
                 "power_residual": series(self.power_residual, "W", "power residual of the formulation"),
                 "parameters": (("parameter",), self.parameters),
-                **self._accelerations(),
+                **self._accelerations([*columns][-1]),
                 **({} if self.roots is None else {"roots": (("time", "root"), self.roots)}),
             },
             {
                 "time": ("time", self.t, {"units": "s"}),
-                "coordinate": names,
+                **columns,
                 "joint": list(self.joints),
                 "axis": axes,
                 "parameter": list(self.options["parameters"]),
@@ -531,9 +538,9 @@ class Result:
         )
         return saved.with_digest(data)
 
-    def _accelerations(self) -> dict[str, Any]:
+    def _accelerations(self, axis: str) -> dict[str, Any]:
         text = {"long_name": "accelerations", "units": "rad/s2 or m/s2"}
-        return {} if self.qdd is None else {"qdd": (("time", "coordinate"), self.qdd, text)}
+        return {} if self.qdd is None else {"qdd": (("time", axis), self.qdd, text)}
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -566,7 +573,8 @@ class Result:
         """
         needed = ("q", "qd", "tau", "work", "power_residual", "parameters")
         with saved.reading(path, "result", "stats", needed) as file, file.data as data:
-            n, m, rows = data["q"].shape[-1], data["tau"].shape[-1], len(data["time"])
+            n_q, n, m = (data[name].shape[-1] for name in ("q", "qd", "tau"))
+            rows = len(data["time"])
             stats = dict(file.stats)
             stats["events"] = tuple((float(t), str(name)) for t, name in stats["events"])
             stats["loads"] = tuple(stats.get("loads", ()))
@@ -576,7 +584,7 @@ class Result:
                 file.real("qdd", (rows, n)) if "qdd" in data else None,
             )
             return cls(
-                file.real("time", (rows,)), file.real("q", (rows, n)), file.real("qd", (rows, n)),
+                file.real("time", (rows,)), file.real("q", (rows, n_q)), file.real("qd", (rows, n)),
                 file.real("work", (rows,)), file.robot, file.options,
                 file.real("parameters", (len(file.options["parameters"]),)), RunStats(**stats), readings, file.versions,
                 file.real("roots", data["roots"].shape) if "roots" in data else None,
@@ -597,7 +605,8 @@ class Result:
         -------
         path
         """
-        header = ["time", *self.coordinates, *(f"{name}.rate" for name in self.coordinates)]
+        header = ["time", *self.coordinates]
+        header += [f"{name}.rate" if name in self.coordinates else name for name in self.speeds]
         header += [f"{name}.torque" for name in self.joints]
         header += ["tip.x", "tip.y", "tip.z", "kinetic", "gravity", "strain"]
         energy = np.column_stack([self.energy.kinetic, self.energy.gravity, self.energy.strain])

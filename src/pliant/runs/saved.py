@@ -53,6 +53,13 @@ def attributes(robot: Robot, options: Mapping[str, Any], made_by: Mapping[str, s
     return {"format": FORMAT, **{name: json.dumps(part) for name, part in parts.items()}}
 
 
+def columns(model: Model) -> dict[str, list[str]]:
+    """What the columns of a file are called: coordinates, and last what speeds are, the same unless a joint has a
+    quaternion."""
+    named = {"coordinate": list(model.coordinates)}
+    return named if model.chain.plain else named | {"speed": list(model.speeds)}
+
+
 def with_digest(data: xr.Dataset) -> xr.Dataset:
     """The dataset with the digest of its content, which readers of its file hold against what they find."""
     return data.assign_attrs({NAME: digest(data)})

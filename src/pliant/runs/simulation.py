@@ -42,8 +42,8 @@ LONGEST = 1e9
 def simulate(
     model: Model,
     t_end: float,
-    q0: ArrayLike | Mapping[str, float] | None = None,
-    qd0: ArrayLike | Mapping[str, float] | None = None,
+    q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,
     motion: Mapping[str, PrescribedMotion] | None = None,

@@ -85,7 +85,7 @@ class Histories:
 
 def _reader(model: Model) -> Kernel:
     """(q, p) -> what the metrics read, in one pass."""
-    q = ca.SX.sym("q", model.n)
+    q = ca.SX.sym("q", model.n_q)
     bends = [ca.SX(0, 1)]
     for link in model.chain.links:
         if link.flexible:

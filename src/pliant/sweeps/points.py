@@ -98,17 +98,18 @@ class Points:
         torque: Any = as_given(s.torque)
         given = {
             "initial.q.": _named(s.initial.q, model.coordinates),
-            "initial.qd.": _named(s.initial.qd, model.coordinates),
+            "initial.qd.": _named(s.initial.qd, model.speeds),
             "torque.": _named(torque, model.joints) if any(path.startswith("torque.") for path in self.paths) else {},
         }
+        known = {"torque.": model.joints, "initial.q.": model.coordinates, "initial.qd.": model.speeds}
         columns = dict(zip(self.paths, rows.T))
         for path, column in columns.items():
             for head, values in given.items():
                 if path.startswith(head):
-                    name, names = path.removeprefix(head), model.joints if head == "torque." else model.coordinates
+                    name, names = path.removeprefix(head), known[head]
                     values[names[int(name)] if name.isdigit() else name] = column
         q, qd = (
-            np.broadcast_to(read_state(model, given[head], name, many=True), (len(rows), model.n))
+            np.broadcast_to(read_state(model, given[head], name, many=True), (len(rows), len(known[head])))
             for head, name in (("initial.q.", "q0"), ("initial.qd.", "qd0"))
         )
         applied = read_torque(model, given["torque."] or torque, "torque", many=True).constant
