@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.control.trajectories import numbers
-from pliant.dynamics.energies import potential_energy
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
 from pliant.model import Model, read_state, statics
+from pliant.model.recipes import stiffness
 from pliant.options import JointsName, MethodName
 from pliant.protocols import Control, PrescribedMotion, Torque
 from pliant.robot import Robot
@@ -94,8 +94,8 @@ def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: Join
     _require_parameters(model)
     state = read_state(model, q)
     squares, Phi = model.modes(state, joints)
-    x, p, v, s = ca.SX.sym("q", model.n), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")
-    K = ca.hessian(potential_energy(model.chain, x), x)[0]
+    x, p, v, s = ca.SX.sym("q", model.n_q), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")
+    K = stiffness(model.equations, x)
     slope = ca.gradient(ca.mtimes([v.T, K - s * model.equations.mass_matrix(x), v]), p)
     f = ca.Function("slope", [x, p, v, s], [ca.densify(slope)])
     rows = [np.array(f(state, model.nominal_parameters, Phi[:, k], squares[k])).ravel() for k in range(len(squares))]
@@ -148,13 +148,12 @@ def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression],
     True
     """
     _require_parameters(model)
-    q, p, n, m = model.equilibrium(joints), model.parameter_symbols, model.n, model.n_joints
-    x = ca.SX.sym("q", n)
+    q, p, x = model.equilibrium(joints), model.parameter_symbols, ca.SX.sym("q", model.n_q)
     value = ca.vertcat(quantity(x))
     slope = rest_slope(model, q)
     f = ca.Function("value", [x, p], [value, ca.densify(ca.jacobian(value, x)), ca.densify(ca.jacobian(value, p))])
     v, by_q, by_p = (np.array(o, dtype=float) for o in f(q, model.nominal_parameters))
-    return Sensitivity(v.ravel(), by_p + by_q[:, m:] @ slope[m:], model.parameters, model.nominal_parameters)
+    return Sensitivity(v.ravel(), by_p + by_q @ slope, model.parameters, model.nominal_parameters)
 
 
 @checked
@@ -178,7 +177,7 @@ def rest_slope(model: Model, q: ArrayLike) -> Array:
     >>> pliant.analysis.rest_slope(model, model.equilibrium([0.0, 0.0])).shape
     (4, 1)
     """
-    return statics.rest_slope(model, numbers("q", q, model.n))
+    return statics.rest_slope(model, numbers("q", q, model.n_q))
 
 
 @checked
@@ -244,9 +243,9 @@ def run_sensitivity(
     S0 = np.zeros((N, P))
     if q0_slope is not None:
         slope = np.asarray(q0_slope, dtype=float)
-        if slope.shape != (model.n, P):
-            raise ModelError(f"q0_slope: got shape {slope.shape}, expected {(model.n, P)}")
-        S0[: len(composed.free)] = slope[composed.free]
+        if slope.shape != (model.n_q, P):
+            raise ModelError(f"q0_slope: got shape {slope.shape}, expected {(model.n_q, P)}")
+        S0[: len(composed.free_places)] = slope[composed.free_places]
     problem = _augmented(composed, N, P)
     solution = solve(
         problem, (0.0, float(t_end)), np.concatenate([x0, S0.ravel(order="F")]), method=method, rtol=rtol, atol=atol,

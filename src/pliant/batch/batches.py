@@ -337,7 +337,7 @@ class _Run:
     def torques(self, q: Array, qd: Array, arms: slice) -> Array:
         """(B, N, m) torques that act on these arms in these states at the first N rows."""
         c, (B, N) = self.f.composition, q.shape[:2]
-        unkept = c.x[2 * len(c.free) : -1]
+        unkept = c.x[c.moving : -1]
         if unkept.shape[0] and ca.depends_on(c.tau, unkept):
             raise UnsupportedModel(
                 "tau: the states of the controller and of friction are not kept in a batch; run the arm by simulate"

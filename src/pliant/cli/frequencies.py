@@ -29,7 +29,7 @@ def command(
     model = robot.model()
     q = state_at(model, at)
     if rest:
-        q = model.equilibrium(q[: model.n_joints])
+        q = model.equilibrium(q[model.chain.shaft_places()])
     links = link_tables(robot)
     arm = model.frequencies(q, joints)
     if json:

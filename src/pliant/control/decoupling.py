@@ -68,8 +68,8 @@ class _DecouplingLaw(Law):
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(m, 1) torques Gamma."""
         r, rd, rdd = self.reference.derivatives(t)
-        rows = actuated(self.model)
-        u = rdd + ca.mtimes(ca.DM(self.kv), rd - qd[rows]) + ca.mtimes(ca.DM(self.kp), r - q[rows])
+        rows, places = actuated(self.model), self.model.chain.actuated_places()
+        u = rdd + ca.mtimes(ca.DM(self.kv), rd - qd[rows]) + ca.mtimes(ca.DM(self.kp), r - q[places])
         return decoupled(self.estimate, q, qd, u)
 
 

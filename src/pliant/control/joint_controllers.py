@@ -18,7 +18,7 @@ from pliant.control.law import NO_STATES, Controller, Law, actuated, checked_lim
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.dynamics.energies import gravity_energy
 from pliant.errors import ModelError
-from pliant.model import Model
+from pliant.model import Model, read_state
 from pliant.options import GravityName
 from pliant.signatures import checked
 
@@ -113,10 +113,10 @@ class _JointLaw(Law):
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques, and with an integral the error that it gathers."""
         r, rd, _ = self.reference.derivatives(t)
-        S = self.model.chain.actuation()
+        rows, places = actuated(self.model), self.model.chain.actuated_places()
         weight = self._weight(r, q)
-        error = r + self._wind_up(weight) - ca.mtimes(S.T, q)
-        tau = ca.mtimes(ca.DM(self.kp), error) + ca.mtimes(ca.DM(self.kd), rd - ca.mtimes(S.T, qd)) + weight
+        error = r + self._wind_up(weight) - q[places]
+        tau = ca.mtimes(ca.DM(self.kp), error) + ca.mtimes(ca.DM(self.kd), rd - qd[rows]) + weight
         if self.n_states:
             tau = tau + ca.mtimes(ca.DM(self.ki), z)
         clipped = tau
@@ -132,7 +132,8 @@ class _JointLaw(Law):
         m = self.model.n_joints
         if self.gravity == "none":
             return ca.SX.zeros(m)
-        return gravity_torque(self.model, r if self.gravity == "reference" else q[:m])
+        joints = self.model.chain.shaft_places()
+        return gravity_torque(self.model, r if self.gravity == "reference" else q[joints])
 
     def _wind_up(self, weight: Expression) -> Expression:
         """How far each motor stands ahead of its joint under the gravity torque."""
@@ -167,10 +168,12 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):
         joints = numbers("joints", joints, m)
-    q = ca.SX.sym("q", model.n)
-    slope = ca.gradient(gravity_energy(model.chain, q), q)[:m]
-    pose = ca.SX.zeros(model.n)
-    pose[:m] = joints
+    chain = model.chain
+    q = ca.SX.sym("q", model.n_q)
+    slope = chain.gradient(gravity_energy(chain, q), q)[[shaft.index for shaft in chain.shafts]]
+    pose = ca.SX.zeros(model.n_q)
+    pose[chain.quaternions] = 1
+    pose[chain.shaft_places()] = joints
     return ca.substitute(slope, q, pose)
 
 
@@ -202,9 +205,7 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
     """
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
-    state = np.asarray(q, dtype=float)
-    if state.shape == (model.n_joints,):
-        state = np.concatenate([state, np.zeros(model.n - model.n_joints)])
-    M = model.mass_matrix(state)
-    inertia = np.diag(M)[: model.n_joints] + [M[a, a] if a >= model.n_joints else 0.0 for a in actuated(model)]
+    inertias = np.diag(model.mass_matrix(read_state(model, q)))
+    drives = [0.0 if shaft.drive is None else inertias[shaft.actuated] for shaft in model.chain.shafts]
+    inertia = inertias[[shaft.index for shaft in model.chain.shafts]] + drives
     return inertia * frequency**2, 2 * damping * frequency * inertia

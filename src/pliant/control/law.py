@@ -145,8 +145,9 @@ class Law:
 
     @cached_property
     def _function(self) -> Any:
-        n, p = self.model.n, self.model.parameter_symbols
-        t, q, qd, z = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("z", self.n_states)
+        sizes = {"t": 1, "q": self.model.n_q, "qd": self.model.n, "z": self.n_states}
+        t, q, qd, z = (ca.SX.sym(name, size) for name, size in sizes.items())
+        p = self.model.parameter_symbols
         tau, rate = self.with_states(t, q, qd, z)
         return ca.Function("law", [t, q, qd, z, p], [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))])
 
@@ -240,7 +241,7 @@ def reference_for(model: Model, given: Any) -> Trajectory:
 
 
 def actuated(model: Model) -> list[int]:
-    """Index of the coordinate on which each torque acts: the motor where there is one, else the joint."""
+    """Number of the speed on which each torque acts: the motor's where there is one, else the joint's."""
     return [shaft.actuated for shaft in model.chain.shafts]
 
 

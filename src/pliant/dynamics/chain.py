@@ -22,7 +22,7 @@ from pliant.dynamics.bodies import Body, Moments, TipMap, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.places import Place, place_map
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName
 
 T = TypeVar("T")
@@ -249,10 +249,24 @@ class Chain:
         for shaft in self.shafts:
             if shaft.place is None:
                 raise ModelError(
-                    f"joints: {shaft.name} has no position of its own: the joint has a quaternion; give coordinates by "
-                    "name, or all of them"
+                    f"joints: {shaft.name} is a speed without a position, since its joint has a quaternion; give "
+                    "states by name or as a whole, and torques as a function of the state"
                 )
         return [shaft.place for shaft in self.shafts if shaft.place is not None]
+
+    def actuated_places(self) -> list[int]:
+        """Places of the coordinates that torques act on, of the motor where there is one; refuses spherical joints."""
+        joints = self.shaft_places()
+        return [k if shaft.drive is None else shaft.drive.place for k, shaft in zip(joints, self.shafts)]
+
+    def require_plain(self, what: str) -> None:
+        """Raises `UnsupportedModel` where a joint has a quaternion."""
+        for link in self.links:
+            if link.joint.is_ball:
+                raise UnsupportedModel(
+                    f"{what} takes arms whose speeds are the rates of their coordinates, and {link.name!r} has a "
+                    "quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
+                )
 
     def rest(self) -> np.ndarray:
         """(n,) coordinates of the undeformed arm: zero, but for the sliding beams, which have no zero length."""

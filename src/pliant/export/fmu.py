@@ -46,7 +46,8 @@ MOST_SECONDS = 600.0
 
 @checked
 def export_fmu(
-    model: Model, path: str | Path, *, fmi: FmiVersion = "3.0", q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    model: Model, path: str | Path, *, fmi: FmiVersion = "3.0",
+    q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None, force: bool = False,
 ) -> Path:  # fmt: skip
     """Write a functional mock-up unit for model exchange and co-simulation; needs a C compiler.

@@ -20,7 +20,7 @@ AXES = ("tip.x", "tip.y", "tip.z")
 
 def known_channels(model: Model, recording: Recording) -> list[str]:
     """Names that a recording may use."""
-    rates = [f"{name}.rate" for name in model.coordinates]
+    rates = [f"{name}.rate" if name in model.coordinates else name for name in model.speeds]
     torques = [f"{name}.torque" for name in model.joints if name in recording.motion]
     return [*recording.sensors, *model.coordinates, *rates, *AXES, *torques]
 
@@ -49,8 +49,10 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
     if channel in model.coordinates:
         return composed.q[model.index(channel)]
     name, _, kind = channel.rpartition(".")
-    if kind == "rate" and name in model.coordinates:
-        return composed.qd[model.index(name)]
+    if kind == "rate" and name in model.speeds:
+        return composed.qd[model.speed_index(name)]
+    if channel in model.speeds:
+        return composed.qd[model.speed_index(channel)]
     if channel in AXES:
         return tip_pose(model.chain, composed.q)[AXES.index(channel), 3]
     return composed.tau[model.joints.index(name)]

@@ -21,7 +21,7 @@ from pliant.identification.channels import readings
 from pliant.identification.recording import Recording
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
-from pliant.model import Model
+from pliant.model import Model, named_places
 from pliant.model.statics import rest_slope
 from pliant.runs.composition import LARGEST_JACOBIAN, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_start, read_torque
@@ -73,11 +73,13 @@ class Response:
 
     def _start_index(self, name: str) -> int:
         """Place of an unknown start value in the state."""
-        composed, rate = self.composed, name.endswith(".rate")
-        index = self.model.index(name.removesuffix(".rate"))
-        if index not in composed.free:
+        composed, model, speed = self.composed, self.model, name.removesuffix(".rate")
+        rate = speed != name or name not in model.coordinates
+        index = model.speed_index(speed) if rate else model.index(name)
+        known, first = (composed.free, len(composed.free_places)) if rate else (composed.free_places, 0)
+        if index not in known:
             raise ModelError(f"free_start: {name!r} is prescribed by the motion; leave it out")
-        return composed.free.index(index) + (len(composed.free) if rate else 0)
+        return first + known.index(index)
 
     # ------------------------------------------------------------------------------------------- tracing
 
@@ -130,7 +132,7 @@ class Response:
     def _start(self, p: Array) -> tuple[Array, Array]:
         """State (N,) and its slope (N, P) by the parameters at the start."""
         r, model = self.recording, self.model
-        loads, slope = listed(r.loads), np.zeros((model.n, self.P))
+        loads, slope = listed(r.loads), np.zeros((model.n_q, self.P))
         try:
             q, qd = read_start(model, r.q0, r.qd0, r.equilibrium, loads, p, placed=self.composed.on_paths)
         except PliantError as error:
@@ -138,11 +140,11 @@ class Response:
         if r.equilibrium:
             slope = rest_slope(model, q, loads, p)
             if isinstance(r.q0, Mapping):
-                slope[[model.index(name) for name in r.q0]] = 0.0
+                slope[sorted(named_places(model, r.q0, "q0"))] = 0.0
         inputs = Inputs(model, self.composed, self._given, p, None, 1.0)
         x = self.composed.start(q, qd, inputs.at_start(q, qd))[: self.N]
         out = np.zeros((self.N, self.P))
-        out[: len(self.composed.free)] = slope[self.composed.free]
+        out[: len(self.composed.free_places)] = slope[self.composed.free_places]
         return x, out
 
     def _breaks(self, end: float) -> Array:

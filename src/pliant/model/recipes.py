@@ -28,7 +28,8 @@ def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
     return [e.chain.jacobian(qdd, q), ca.jacobian(qdd, qd), ca.jacobian(qdd, tau), ca.densify(e.chain.turning(qd))]
 
 
-def _stiffness(e: Equations, q: Any) -> Any:
+def stiffness(e: Equations, q: Any) -> Any:
+    """Second derivatives of the potential by displacements along the speeds."""
     V = potential_energy(e.chain, q)
     if e.chain.plain:
         return ca.hessian(V, q)[0]
@@ -48,7 +49,7 @@ EXPRESSIONS: dict[str, Recipe] = {
     "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)]),
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
-    "stiffness": Recipe(("q",), lambda e, q: [_stiffness(e, q)], "vm"),
+    "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm"),
     "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
     "matrices": Recipe(("q", "qd"), _matrices, "vm"),
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),

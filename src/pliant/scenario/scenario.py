@@ -24,7 +24,7 @@ from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, TrajectoryPart, Trouble, raise_together
 from pliant.scenario.robots import RobotEntry
-from pliant.scenario.values import Torque, TorqueSamples, Values, as_given, unknown_names
+from pliant.scenario.values import StateValues, Torque, TorqueSamples, as_given, unknown_names
 from pliant.signatures import checked
 from pliant.writing import atomic_write
 
@@ -67,8 +67,10 @@ class Initial(Description):
     True
     """
 
-    q: Values | None = Field(None, description="rad or m: by name, or a list of all joints or all coordinates")
-    qd: Values | None = Field(None, description="rad/s or m/s, likewise")
+    q: StateValues | None = Field(
+        None, description="rad or m: by name, or a list of all joints or all coordinates; poses of free joints by parts"
+    )
+    qd: StateValues | None = Field(None, description="rad/s or m/s, likewise")
     equilibrium: bool = Field(
         False, description="let amplitudes and motors settle first, under gravity and the loads at t = 0", strict=True
     )
@@ -133,8 +135,9 @@ class Scenario(Document):
 
     def _troubles(self, built: Model) -> Iterator[Trouble]:
         joints, names, m = built.joints, built.coordinates, built.n_joints
-        for key in ("q", "qd"):
-            for place, error, given in unknown_names(getattr(self.initial, key), names, "coordinate", (m, built.n)):
+        for key, known in (("q", names), ("qd", built.speeds)):
+            known = (*known, *(link.name for link in built.chain.links if link.joint.is_ball))
+            for place, error, given in unknown_names(getattr(self.initial, key), known, "coordinate", (m, len(known))):
                 yield ("initial", key, *place), error, given
         torque = self.torque.values if isinstance(self.torque, TorqueSamples) else self.torque
         inner = ("torque", "values") if isinstance(self.torque, TorqueSamples) else ("torque",)

@@ -112,6 +112,17 @@ def _serialised(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else list(value)
 
 
+def _of_a_joint(value: Any) -> Any:
+    """A coordinate, or the pose or velocity of a joint with a quaternion: `{position: [...], rpy: [...]}`."""
+    if isinstance(value, Mapping):
+        return {str(key): _deep(entry) for key, entry in value.items()}
+    return _deep(value) if isinstance(value, list | tuple) else angle(value)
+
+
+def _deep(value: Any) -> Any:
+    return [_deep(entry) for entry in value] if isinstance(value, list | tuple) else angle(value)
+
+
 _ANGLE = {"anyOf": [{"type": "number"}, {"type": "string", "examples": ["pi/2", "90 deg"]}]}
 _VALUES = {"anyOf": [{"type": "object", "additionalProperties": _ANGLE}, {"type": "array", "items": _ANGLE}]}
 Values = Annotated[
@@ -119,6 +130,14 @@ Values = Annotated[
     PlainValidator(lambda value: read_values(value)),
     PlainSerializer(_serialised),
     WithJsonSchema(_VALUES),
+]
+_POSE = {"anyOf": [*_ANGLE["anyOf"], {"type": "object", "additionalProperties": {"type": "array"}}, {"type": "array"}]}
+_STATE = {"anyOf": [{"type": "object", "additionalProperties": _POSE}, {"type": "array", "items": _ANGLE}]}
+StateValues = Annotated[
+    dict[str, Any] | Listed,
+    PlainValidator(lambda value: read_values(value, _of_a_joint if isinstance(value, Mapping) else angle)),
+    PlainSerializer(_serialised),
+    WithJsonSchema(_STATE),
 ]
 Torque = Annotated[
     Named | Listed | TorqueSamples, PlainValidator(read_torque), PlainSerializer(_serialised), WithJsonSchema(_VALUES)

@@ -234,8 +234,7 @@ def tip_error(run: StudioRun) -> tuple[float, float]:
         away = np.linalg.norm(tip_shift(result), axis=1)
     else:
         goal = choices.goal if choices.manoeuvre.startswith("move") else choices.start
-        q = np.zeros(result.model.n)
-        q[: len(goal)] = goal
+        q = read_state(result.model, goal)
         extra = (result.parameters,) if len(result.parameters) else ()
         away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:3, 3], axis=1)
     arrived = result.t >= choices.move_time if choices.manoeuvre.startswith("move") else result.t >= 0
