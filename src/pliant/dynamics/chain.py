@@ -314,6 +314,8 @@ class Chain:
             return self
         if not hasattr(base, "expression"):
             raise ModelError(f"base: got {type(base).__name__}, expected pliant.loads.Base(...) or BasePath(...)")
+        if self.first:
+            raise ModelError("base: got a motion, but the base of this arm is free and moves by itself; leave it out")
         return replace(self, base=base.expression(t, self.gravity))
 
     def joint(self, link: ChainLink, q: SX) -> SX:
