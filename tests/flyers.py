@@ -25,7 +25,7 @@ def satellite(damping: float = 0.0, ball: bool = True, **changes: object) -> Rob
         Link(name="fore", joint=Joint(axis=(0.0, 0.3, 1.0), drive=drive), beam=fore,
              shapes=Shapes(bending_y=1, bending_z=1, damping=damping),
              tip=Lump(mass=1.3, com=(0.05, 0.02, 0.0), inertia=(0.01, 0.03, 0.02))),
-        Link(name="panel", parent="base", joint=Joint(type="fixed", origin=Origin(xyz=(-0.5, 0.2, 0), rpy=(0, 0.1, 2.8))),
+        Link(name="panel", parent="base", joint=Joint(type="fixed", origin=Origin(xyz=(-0.5, 0.2, 0), rpy=(0, 0, 2.8))),
              beam=panel, shapes=Shapes(bending_y=1, bending_z=1, damping=damping)),
     ]  # fmt: skip
     if ball:

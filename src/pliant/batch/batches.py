@@ -209,7 +209,7 @@ class _Run:
         )  # fmt: skip
         parameters = np.broadcast_to(given.parameters, (B, given.parameters.shape[1]))
         begin = time.perf_counter()
-        summaries, findings = [], in_a_run(model, np.zeros(model.n))
+        summaries, findings = [], in_a_run(model, np.zeros(model.n_q))
         try:
             for first, last in self._slices(size):
                 arrays, summary = self._slice(first, last, given.on_device and target.path is None)
