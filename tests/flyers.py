@@ -37,6 +37,17 @@ def satellite(damping: float = 0.0, ball: bool = True, **changes: object) -> Rob
     return Robot(name="satellite", links=links, frames=frames, **given)  # type: ignore[arg-type]
 
 
+def small(ball: bool = True, **changes: object) -> Robot:
+    """A free body with a link, and a ball joint behind it, rigid."""
+    body = RigidBody(mass=1.0, com=(0.3, 0, 0.1), inertia=(0.02, 0.05, 0.06), tip=(0.5, 0, 0))
+    links = [Link(name="arm", joint=Joint(axis=(0.1, 1, 0.3)), rigid=body)]
+    if ball:
+        body = RigidBody(mass=0.4, com=(0.2, 0.05, -0.1), inertia=(0.02, 0.03, 0.04))
+        links.append(Link(name="ball", joint=Joint(type="spherical"), rigid=body))
+    base = {"type": "free", "mass": 3.0, "com": [0.1, -0.2, 0.05], "inertia": [0.5, 0.9, 0.7]}
+    return Robot(name="small", links=links, **{"gravity": (0.0, 0.0, 0.0), "base": base, **changes})  # type: ignore[arg-type]
+
+
 def states(model: Model, rng: np.random.Generator, count: int | None = None) -> tuple[NDArray, NDArray]:
     """Random states (count, n_q) and (count, n): joints anywhere, small amplitudes."""
     found = []
@@ -58,3 +69,23 @@ def world_momentum(model: Model, q: NDArray, qd: NDArray) -> NDArray:
     rows = (model.mass_matrix(q) @ qd)[:6]
     linear = R @ rows[3:]
     return np.concatenate([R @ rows[:3] + np.cross(p, linear), linear])
+
+
+def displaced(model: Model, q: NDArray, step: NDArray) -> NDArray:
+    """The state a small step along the speeds away, by rotation vectors."""
+    from scipy.spatial.transform import Rotation
+
+    out = q.copy()
+    for link in model.chain.links:
+        places, moved = list(link.joint_places), step[list(link.joint_indices)]
+        if link.joint.is_ball:
+            turn = Rotation.from_quat(q[places[-4:]], scalar_first=True)
+            out[places[-4:]] = (turn * Rotation.from_rotvec(moved[:3])).as_quat(scalar_first=True)
+            out[places[:-4]] += turn.apply(moved[3:]) if len(moved) == 6 else 0
+        else:
+            out[places] += moved
+        out[list(link.body_places)] += step[list(link.body_indices)]
+        for shaft in link.shafts:
+            if shaft.drive is not None:
+                out[shaft.drive.place] += step[shaft.drive.index]
+    return out

@@ -5,30 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flyers import satellite, states
+from flyers import satellite, small, states
 from pliant import simulate, simulate_batch
 from pliant.batch import BatchResult
-from pliant.robot import Joint, Link, RigidBody, Robot
-
-
-def small() -> Robot:
-    """A free body with a link and a ball joint, rigid."""
-    body = RigidBody(mass=1.0, com=(0.3, 0, 0.1), inertia=(0.02, 0.05, 0.06), tip=(0.5, 0, 0))
-    ball = RigidBody(mass=0.4, com=(0.2, 0.05, -0.1), inertia=(0.02, 0.03, 0.04))
-    links = [
-        Link(name="arm", joint=Joint(axis=(0.1, 1, 0.3)), rigid=body),
-        Link(name="ball", joint=Joint(type="spherical"), rigid=ball),
-    ]
-    base = {"type": "free", "mass": 3.0, "com": [0.1, -0.2, 0.05], "inertia": [0.5, 0.9, 0.7]}
-    return Robot(name="small", gravity=(0.1, 0.2, -0.5), base=base, links=links)
-
 
 TORQUE = [0.3, 0.02, -0.01, 0.03]
 
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
 def test_packs_run_as_single_arms(method: str, rng) -> None:
-    model = small().model()
+    model = small(gravity=(0.1, 0.2, -0.5)).model()
     q, qd = states(model, rng, 5)
     options = {"step": 1e-3} if method == "rk4" else {"rtol": 1e-10, "atol": 1e-12}
     batch = simulate_batch(model, 1.0, q, qd, torque=TORQUE, method=method, output_step=0.25, **options)
@@ -42,7 +28,7 @@ def test_packs_run_as_single_arms(method: str, rng) -> None:
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
 def test_a_device_runs_as_packs_do(device, method: str, rng) -> None:
-    model = small().model()
+    model = small(gravity=(0.1, 0.2, -0.5)).model()
     q, qd = states(model, rng, 3)
     options = {"step": 2e-3, "torque": TORQUE, "method": method, "rtol": 1e-9, "atol": 1e-11, "output_step": 0.1}
     here = simulate_batch(model, 0.4, q, qd, **options)
@@ -63,7 +49,7 @@ def test_a_flexible_tree_on_a_device(device, rng) -> None:
 
 
 def test_files_have_both_kinds_of_names(tmp_path, rng) -> None:
-    model = small().model()
+    model = small(gravity=(0.1, 0.2, -0.5)).model()
     q, qd = states(model, rng, 3)
     kept = simulate_batch(model, 0.02, q, qd, step=1e-3)
     kept.save(tmp_path / "kept.nc")
