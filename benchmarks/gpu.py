@@ -48,6 +48,7 @@ def chain(links: int, y: int, z: int, spatial: bool) -> Any:
 def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
     """Models by name, and what drives them."""
     from tests_arms import random_robot
+    from tests_flyers import satellite, small
 
     from pliant.control.joint_controllers import PD
 
@@ -58,6 +59,8 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
         "flexible 6 x 3": (chain(6, 2, 1, True).model(stiffening=False), {}),
         "flexible 9 x 3": (chain(9, 2, 1, True).model(stiffening=False), {}),
         "long tape": (chain(12, 3, 2, True).model(stiffening=False), {}),
+        "free-flying, rigid": (small().model(), {}),
+        "free-flying tree": (satellite().model(stiffening=False), {}),
     }
     for seed in range(12):
         robot = random_robot(seed, links=1 + seed % 4, drives=seed % 2 == 1, elements=seed >= 10)
@@ -70,7 +73,10 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
 def prepare(folder: Path, only: str) -> None:
     """Write sources, launch data and references."""
     sys.path.insert(0, str(SOURCE.parent.parent / "tests"))
-    sys.modules["tests_arms"] = importlib.import_module("arms")
+    for name in ("arms", "flyers"):
+        sys.modules[f"tests_{name}"] = importlib.import_module(name)
+    from tests_flyers import states as poses
+
     from pliant.algebra.runge_kutta import dopri5, rk4
     from pliant.batch import equations
     from pliant.kernels.cuda import emit, emit_evaluation
@@ -84,16 +90,19 @@ def prepare(folder: Path, only: str) -> None:
             continue
         composed = equations(model, **drive)
         f, states = composed.function, composed.typical_inputs(np.zeros(0))
+        turns = composed.composition.quaternions
         tape = Tape.from_function(f)
         n = tape.in_sizes[1]
         rng = np.random.default_rng(len(index))
         x = rng.normal(size=(257, n)) * 0.02
         x[:, : model.n_joints] = rng.normal(size=(257, model.n_joints))
+        if turns:
+            x = composed.start(*poses(model, rng, 257), np)
         h = 1e-5
         reference = x.copy()
         plan = TimeSegments(np.zeros(1), np.full(1, h), np.full(1, 2), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
         nothing = np.zeros((1, 1, 0)), np.zeros((1, 0))
-        BatchIntegrator(f, rk4())(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
+        BatchIntegrator(f, rk4(), quaternions=turns)(reference, *nothing, plan, np.empty((257, 1, n)), np.zeros(4))
         t, s, w, p = (np.zeros((257, 1)), x, np.zeros((257, 0)), np.zeros((257, 0)))
         from pliant.kernels import Kernel
 
@@ -103,10 +112,10 @@ def prepare(folder: Path, only: str) -> None:
         operations = tape.count()
         variants: list[tuple[str, str, Any]] = []
         for precision in ("double", "single"):
-            variants.append((precision, "rk4", emit(tape, rk4(), precision, states=states)))
+            variants.append((precision, "rk4", emit(tape, rk4(), precision, states=states, quaternions=turns)))
             variants.append((precision, "evaluate", emit_evaluation(tape, precision, states=states)))
-        if name in ("2-link", "random 1", "random 5"):
-            variants.append(("double", "dopri5", emit(tape, dopri5())))
+        if name in ("2-link", "random 1", "random 5", "free-flying, rigid"):
+            variants.append(("double", "dopri5", emit(tape, dopri5(), quaternions=turns)))
         for k, (precision, kind, source) in enumerate(variants):
             (folder / f"{stem}.{k}.cu").write_text(source.text)
             index.append({

@@ -277,14 +277,44 @@ class Joint(Description):
         )
 
     def coordinates(self, link: str) -> tuple[str, ...]:
-        """Names of its coordinates on a link so called."""
+        """Names of its coordinates on a link so called.
+
+        Parameters
+        ----------
+        link : str
+            Name of the link.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> pliant.Joint(type="spherical").coordinates("eye")
+        ('eye.qw', 'eye.qx', 'eye.qy', 'eye.qz')
+        """
         given = COORDINATES.get(self.type)
         return (
             tuple(free.name(link) for free in self.freedoms) if given is None else tuple(f"{link}.{x}" for x in given)
         )
 
     def speeds(self, link: str) -> tuple[str, ...]:
-        """Names of its speeds on a link so called: those of the coordinates, unless it has a quaternion."""
+        """Names of its speeds on a link so called: those of the coordinates, unless it has a quaternion.
+
+        Parameters
+        ----------
+        link : str
+            Name of the link.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> pliant.Joint(type="spherical").speeds("eye")
+        ('eye.wx', 'eye.wy', 'eye.wz')
+        """
         given = SPEEDS.get(self.type)
         return self.coordinates(link) if given is None else tuple(f"{link}.{x}" for x in given)
 
