@@ -145,8 +145,9 @@ class Law:
 
     @cached_property
     def _function(self) -> Any:
-        n, p = self.model.n, self.model.parameter_symbols
-        t, q, qd, z = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("z", self.n_states)
+        model, p = self.model, self.model.parameter_symbols
+        t, z = ca.SX.sym("t"), ca.SX.sym("z", self.n_states)
+        q, qd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         tau, rate = self.with_states(t, q, qd, z)
         return ca.Function("law", [t, q, qd, z, p], [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))])
 
@@ -240,8 +241,14 @@ def reference_for(model: Model, given: Any) -> Trajectory:
 
 
 def actuated(model: Model) -> list[int]:
-    """Index of the coordinate on which each torque acts: the motor where there is one, else the joint."""
+    """Number of the speed on which each torque acts: of the motor where there is one, else of the joint."""
     return [shaft.actuated for shaft in model.chain.shafts]
+
+
+def actuated_places(model: Model) -> list[int]:
+    """Place of the coordinate on which each torque acts; refuses spherical joints, which have none of their own."""
+    pairs = zip(model.chain.shafts, model.chain.shaft_places())
+    return [place if shaft.drive is None else shaft.drive.place for shaft, place in pairs]
 
 
 def checked_limit(name: str, value: Any, m: int) -> Array:
