@@ -152,8 +152,8 @@ class _Task:
             size = float(np.linalg.norm(error))
             if size < self.tolerance or damping > 1e8:
                 break
-            step: Array = np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ error)
-            trial = self.step(q, step)
+            step = np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ error)
+            trial = self.step(q, np.asarray(step, dtype=float))
             error_trial, J_trial = _miss(goal, *self.pose(trial))
             if np.linalg.norm(error_trial) < size:
                 q, error, J, damping = trial, error_trial, J_trial, damping / 10
