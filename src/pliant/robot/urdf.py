@@ -317,7 +317,8 @@ def _lay_flat(place: dict[str, Any], body: dict[str, Any], joint: _UrdfJoint, wh
         raise ModelError(
             f"{where}: got an axis of zero length, expected the normal of the plane; 0 0 1 is the usual one"
         )
-    A = np.roll(_frame_along(np.roll(axis, 1), where), -1, axis=(0, 1))  # the turn that takes z to the axis
+    turn = _frame_along(np.roll(axis / np.abs(axis).max(), 1), where)
+    A = np.roll(turn, -1, axis=(0, 1))  # takes z to the axis as `turn` takes x to that of rolled names
     if not np.array_equal(A, np.eye(3)):
         inertia = A.T @ np.array(body["inertia"]) @ A
         body |= {"com": A.T @ body["com"], "inertia": ((inertia + inertia.T) / 2.0).tolist()}
