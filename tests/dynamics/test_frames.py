@@ -72,7 +72,7 @@ def somewhere(model: pliant.Model, seed: int = 3) -> np.ndarray:
     rng = np.random.default_rng(seed)
     step = rng.uniform(-1, 1, model.n)
     for link in model.chain.links:
-        step[list(link.body_indices)] *= 0.1
+        step[list(link.body_indices)] *= 0.05
     return displaced(model, model.chain.rest(), step)
 
 

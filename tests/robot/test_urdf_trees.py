@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from typer.testing import CliRunner
 
@@ -62,6 +61,7 @@ def test_a_tree_is_that_of_pinocchio() -> None:
 
 def compared(text: str, floating: bool) -> None:
     """Mass matrix, bias and poses, after the change of coordinates: twists linear first there, planar speeds turned."""
+    pin = pytest.importorskip("pinocchio", reason="pinocchio (extra bench) is not installed")
     robot = from_urdf(text, {}, floating=floating)
     model = robot.model()
     free = (pin.JointModelFreeFlyer(),) if floating else ()
