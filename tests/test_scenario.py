@@ -325,7 +325,7 @@ def test_faults_of_a_urdf_robot(tmp_path: Path, robot: str, said: str) -> None:
         ("loads: [{type: wrench, force: [1, 0]}]", "expected 3 finite numbers"),
         ("loads: [{type: wrench, force: [1, 0, 0], link: foree}]", "loads[0] (line 4): link: got 'foree'"),
         ("loads: [{type: wrench, force: [1, 0, 0], x: 7}]", "between 0 and 1 m"),
-        ("loads: [{type: wrench, force: [1, 0, 0], axes: world}]", "'base', 'link' or 'section'"),
+        ("loads: [{type: wrench, force: [1, 0, 0], axes: world}]", "'base', 'link', 'section' or 'frame'"),
         ("loads: [{type: wrench, force: {type: sine, amplitude: 1, frequency: 2}}]", "has 1 coordinates, expected 3"),
         ("loads: [{type: wrench, force: {type: sinus}}]", "did you mean `sine`?"),
         ("loads: [{type: distributed, force: [1, 0, 0], profile: {x: [0, 1]}}]", "`x` and `factor`"),

@@ -36,6 +36,7 @@ Normalisation = Literal["unit", "tip"]
 # Where something acts or is read
 Station = Literal["tip", "middle"]
 AxesName = Literal["base", "link", "section"]
+WrenchAxesName = Literal["base", "link", "section", "frame"]
 DriveSide = Literal["motor", "link"]
 PlaneName = Literal["bending_y", "bending_z"]
 

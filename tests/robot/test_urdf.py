@@ -153,7 +153,6 @@ def test_side_file(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "options", "words"),
     [
-        ("", "", {}, "the tree has 2 ends; choose one with `tip`: camera, tool"),
         ("", "", {"tip": "tol"}, "no link `tol`, did you mean `tool`"),
         ("", "", {"tip": "base"}, "no joint leads to link `base`"),
         ("<robot", "<robt", {"tip": "tool"}, "line 19: not valid XML: mismatched tag"),

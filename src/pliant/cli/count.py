@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from pliant.analysis.counts import compare
-from pliant.cli.options import Flexible, Json, RobotFile, Rotation, Stiffening, Tip, level_of, robot_of
+from pliant.cli.options import Flexible, Floating, Json, RobotFile, Rotation, Stiffening, Tip, level_of, robot_of
 from pliant.cli.output import print_json, say, table
 from pliant.dynamics import FORMULATIONS, build_chain
 from pliant.errors import PliantError
@@ -33,9 +33,10 @@ def command(
     json: Json = False,
     flexible: Flexible = None,
     tip: Tip = None,
+    floating: Floating = False,
 ) -> None:
     """Multiplications, additions and trigonometric calls of each formulation for this arm."""
-    robot = robot_of(file, flexible, tip)
+    robot = robot_of(file, flexible, tip, floating)
     counts, refused = {}, {}
     for name in formulation or FORMULATIONS:
         try:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from pliant.cli.options import Flexible, LevelName, RobotFile, Rotation, Tip, level_of, robot_of
+from pliant.cli.options import Flexible, Floating, LevelName, RobotFile, Rotation, Tip, level_of, robot_of
 from pliant.errors import ModelError
 from pliant.options import ExportName, FmiVersion, FormulationName
 
@@ -46,6 +46,7 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     flexible: Flexible = None,
     tip: Tip = None,
+    floating: Floating = False,
 ) -> None:
     """Write the equations of motion of an arm for use elsewhere."""
     from pliant.export import export
@@ -58,7 +59,7 @@ def command(
             raise ModelError(f"--function: has no meaning for {to}; it chooses functions of {', '.join(_FOLDERS)}")
         options["functions"] = function
     chosen = formulation or ("lagrange" if to == "latex" else "denoc")
-    model = robot_of(file, flexible, tip).model(
+    model = robot_of(file, flexible, tip, floating).model(
         cast(FormulationName, chosen),
         rotation=rotation,
         stiffening=level_of(stiffening or ("off" if to == "latex" else "auto")),

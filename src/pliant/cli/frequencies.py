@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import At, Flexible, Json, RobotFile, Tip, robot_of, state_at
+from pliant.cli.options import At, Flexible, Floating, Json, RobotFile, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, table
 from pliant.dynamics.build import tip_loads
 from pliant.options import JointsName
@@ -23,9 +23,10 @@ def command(
     json: Json = False,
     flexible: Flexible = None,
     tip: Tip = None,
+    floating: Floating = False,
 ) -> None:
     """Natural frequencies: of each link under its own boundary, then of the arm."""
-    robot = robot_of(file, flexible, tip)
+    robot = robot_of(file, flexible, tip, floating)
     model = robot.model()
     q = state_at(model, at)
     if rest:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import Flexible, Json, Tip, robot_of, state_at
+from pliant.cli.options import Flexible, Floating, Json, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
 from pliant.model.validity import doubts, tell
@@ -30,6 +30,7 @@ def command(
     ] = False,
     flexible: Flexible = None,
     tip: Tip = None,
+    floating: Floating = False,
 ) -> None:
     """Show an arm: links, masses, coordinates, frequencies. Without FILE, list the bundled arms."""
     if as_schema or scenario_schema:
@@ -39,7 +40,7 @@ def command(
     elif file is None:
         _list(json)
     else:
-        robot = robot_of(file, flexible, tip)
+        robot = robot_of(file, flexible, tip, floating)
         facts = describe(robot)
         if json:
             print_json(facts)

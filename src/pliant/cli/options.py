@@ -21,7 +21,10 @@ RobotFile = Annotated[
 Flexible = Annotated[
     Path | None, typer.Option(help="Side file that makes links of a URDF arm flexible.", metavar="FILE")
 ]
-Tip = Annotated[str | None, typer.Option(help="Link at the end of the chain, where a URDF tree has several ends.")]
+Tip = Annotated[
+    str | None, typer.Option(help="Link at the end of a chain out of a URDF tree; the whole tree by default.")
+]
+Floating = Annotated[bool, typer.Option("--floating", help="The root link of a URDF tree is a free base.")]
 Rotation = Annotated[RotationName, typer.Option(help="Rotation of a bent tip: exact, or linear as in the papers.")]
 LevelName = Literal["auto", "off", "first-order", "second-order", "third-order"]
 Stiffening = Annotated[LevelName, typer.Option(help="Order to which bent beams are followed; off as in the papers.")]
@@ -35,9 +38,9 @@ At = Annotated[
 ]
 
 
-def robot_of(file: str, flexible: Path | None = None, tip: str | None = None) -> Robot:
+def robot_of(file: str, flexible: Path | None = None, tip: str | None = None, floating: bool = False) -> Robot:
     """The robot that the user named."""
-    return load(file, flexible, tip)
+    return load(file, flexible, tip, floating)
 
 
 def level_of(name: LevelName) -> bool | StiffeningChoice:

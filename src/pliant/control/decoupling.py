@@ -16,7 +16,7 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Expression
-from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix, reference_for
+from pliant.control.law import NO_STATES, Controller, Law, actuated, actuated_places, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -68,8 +68,8 @@ class _DecouplingLaw(Law):
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(m, 1) torques Gamma."""
         r, rd, rdd = self.reference.derivatives(t)
-        rows, places = actuated(self.model), self.model.chain.actuated_places()
-        u = rdd + ca.mtimes(ca.DM(self.kv), rd - qd[rows]) + ca.mtimes(ca.DM(self.kp), r - q[places])
+        y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
+        u = rdd + ca.mtimes(ca.DM(self.kv), rd - yd) + ca.mtimes(ca.DM(self.kp), r - y)
         return decoupled(self.estimate, q, qd, u)
 
 

@@ -14,11 +14,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.law import NO_STATES, Controller, Law, actuated, checked_limit, gain_matrix, reference_for
+from pliant.control.law import (
+    NO_STATES,
+    Controller,
+    Law,
+    actuated,
+    actuated_places,
+    checked_limit,
+    gain_matrix,
+    reference_for,
+)
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.dynamics.energies import gravity_energy
 from pliant.errors import ModelError
-from pliant.model import Model, read_state
+from pliant.model import Model
+from pliant.model.states import read_state
 from pliant.options import GravityName
 from pliant.signatures import checked
 
@@ -113,10 +123,10 @@ class _JointLaw(Law):
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques, and with an integral the error that it gathers."""
         r, rd, _ = self.reference.derivatives(t)
-        rows, places = actuated(self.model), self.model.chain.actuated_places()
+        y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
         weight = self._weight(r, q)
-        error = r + self._wind_up(weight) - q[places]
-        tau = ca.mtimes(ca.DM(self.kp), error) + ca.mtimes(ca.DM(self.kd), rd - qd[rows]) + weight
+        error = r + self._wind_up(weight) - y
+        tau = ca.mtimes(ca.DM(self.kp), error) + ca.mtimes(ca.DM(self.kd), rd - yd) + weight
         if self.n_states:
             tau = tau + ca.mtimes(ca.DM(self.ki), z)
         clipped = tau
@@ -129,11 +139,10 @@ class _JointLaw(Law):
 
     def _weight(self, r: Expression, q: Expression) -> Expression:
         """Gravity torque on the joints of the undeformed arm."""
-        m = self.model.n_joints
         if self.gravity == "none":
-            return ca.SX.zeros(m)
-        joints = self.model.chain.shaft_places()
-        return gravity_torque(self.model, r if self.gravity == "reference" else q[joints])
+            return ca.SX.zeros(self.model.n_joints)
+        joints = r if self.gravity == "reference" else q[self.model.chain.shaft_places()]
+        return gravity_torque(self.model, joints, None if self.model.chain.plain else q)
 
     def _wind_up(self, weight: Expression) -> Expression:
         """How far each motor stands ahead of its joint under the gravity torque."""
@@ -143,7 +152,7 @@ class _JointLaw(Law):
 
 
 @checked
-def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
+def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression | None = None) -> Expression:
     """(m, 1) CasADi torques that carry the undeformed arm at these joint positions.
 
     Parameters
@@ -152,6 +161,8 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
         The arm.
     joints : (m,) array or expression
         Positions of the joints.
+    q : (n_q,) expression, optional
+        A state whose free base and free joints count; at rest by default.
 
     Returns
     -------
@@ -168,13 +179,14 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression) -> Expression:
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):
         joints = numbers("joints", joints, m)
-    chain = model.chain
-    q = ca.SX.sym("q", model.n_q)
-    slope = chain.gradient(gravity_energy(chain, q), q)[[shaft.index for shaft in chain.shafts]]
-    pose = ca.SX.zeros(model.n_q)
-    pose[chain.quaternions] = 1
+    chain, x = model.chain, ca.SX.sym("q", model.n_q)
+    slope = chain.gradient(gravity_energy(chain, x), x)[[shaft.index for shaft in chain.shafts]]
+    pose = ca.SX.zeros(model.n_q) if chain.plain else ca.SX(ca.DM(chain.rest()))
+    for link in chain.links:
+        if q is not None and link.joint.is_ball:
+            pose[list(link.joint_places)] = q[list(link.joint_places)]
     pose[chain.shaft_places()] = joints
-    return ca.substitute(slope, q, pose)
+    return ca.substitute(slope, x, pose)
 
 
 @checked
@@ -205,7 +217,9 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
     """
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
-    inertias = np.diag(model.mass_matrix(read_state(model, q)))
-    drives = [0.0 if shaft.drive is None else inertias[shaft.actuated] for shaft in model.chain.shafts]
-    inertia = inertias[[shaft.index for shaft in model.chain.shafts]] + drives
+    state = np.asarray(q, dtype=float)
+    if state.shape == (model.n_joints,):
+        state = read_state(model, state)
+    M, joints = model.mass_matrix(state), [shaft.index for shaft in model.chain.shafts]
+    inertia = np.diag(M)[joints] + [M[a, a] if a != k else 0.0 for k, a in zip(joints, actuated(model))]
     return inertia * frequency**2, 2 * damping * frequency * inertia

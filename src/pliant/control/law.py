@@ -145,9 +145,9 @@ class Law:
 
     @cached_property
     def _function(self) -> Any:
-        sizes = {"t": 1, "q": self.model.n_q, "qd": self.model.n, "z": self.n_states}
-        t, q, qd, z = (ca.SX.sym(name, size) for name, size in sizes.items())
-        p = self.model.parameter_symbols
+        model, p = self.model, self.model.parameter_symbols
+        t, z = ca.SX.sym("t"), ca.SX.sym("z", self.n_states)
+        q, qd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         tau, rate = self.with_states(t, q, qd, z)
         return ca.Function("law", [t, q, qd, z, p], [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))])
 
@@ -241,8 +241,14 @@ def reference_for(model: Model, given: Any) -> Trajectory:
 
 
 def actuated(model: Model) -> list[int]:
-    """Number of the speed on which each torque acts: the motor's where there is one, else the joint's."""
+    """Number of the speed on which each torque acts: of the motor where there is one, else of the joint."""
     return [shaft.actuated for shaft in model.chain.shafts]
+
+
+def actuated_places(model: Model) -> list[int]:
+    """Place of the coordinate on which each torque acts; refuses spherical joints, which have none of their own."""
+    pairs = zip(model.chain.shafts, model.chain.shaft_places())
+    return [place if shaft.drive is None else shaft.drive.place for shaft, place in pairs]
 
 
 def checked_limit(name: str, value: Any, m: int) -> Array:

@@ -17,7 +17,9 @@ from pliant.arrays import Array
 from pliant.control.law import Felt
 from pliant.derived import Derived, Same
 from pliant.dynamics import equations
+from pliant.dynamics.chain import FrameMap
 from pliant.dynamics.denoc import outward_motion
+from pliant.dynamics.frames import frame_motion, frame_of, frame_pose
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.stations import fraction, place_of, shape_curvature
 from pliant.errors import ModelError
@@ -105,8 +107,15 @@ class Encoder(Sensor):
         """rad, m, or per second."""
         if self.joint not in model.joints:
             raise ModelError(f"joint: got {self.joint!r}, expected one of {', '.join(model.joints)}")
-        x, k = (qd if self.rate else q), model.joints.index(self.joint)
-        return ca.mtimes(model.chain.actuation().T, x)[k] if self.side == "motor" else x[k]
+        shaft = model.chain.shafts[model.joints.index(self.joint)]
+        if self.rate:
+            return qd[shaft.actuated if self.side == "motor" else shaft.index]
+        if shaft.place is None:
+            raise ModelError(
+                f"joint: got {self.joint!r}, which has no position of its own, expected one that has; read its speed "
+                "with rate=True"
+            )
+        return q[shaft.place if self.side == "link" or shaft.drive is None else shaft.drive.place]
 
 
 @checked
@@ -126,6 +135,8 @@ class StrainGauge(Sensor):
         Station, m from its root.
     plane : "bending_y" or "bending_z"
         Plane of the bending.
+    frame : str, optional
+        In place of `link` and `x`: one of `model.frames`, at whose section the gauge is.
 
     Examples
     --------
@@ -135,31 +146,41 @@ class StrainGauge(Sensor):
     True
     """
 
-    link: str
+    link: str | None = None
     x: float = 0.0
     plane: PlaneName = "bending_y"
+    frame: str | None = None
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """v'' or w''."""
-        place = place_of(model.chain, self.link)
+        name = _one_place(self.link, self.frame)
+        if self.frame is None:
+            place = place_of(model.chain, name)
+        elif self.x:
+            raise ModelError(f"frame: got {self.frame!r} beside `x`, expected one place; remove `x`")
+        else:
+            place = _on_a_link(model, self.frame).link
         link, shapes = model.chain.links[place], model.link_shapes[place]
         if shapes is None or link.slides:
-            raise ModelError(f"links.{self.link}: a strain gauge needs a flexible beam of fixed length")
+            raise ModelError(f"links.{link.name}: a strain gauge needs a flexible beam of fixed length")
         if self.plane not in shapes.fields:
-            raise ModelError(f"plane: links.{self.link} has no {self.plane!r}, it has {', '.join(set(shapes.fields))}")
-        curvature = shape_curvature(link, model.chain.body(link, q), fraction(link, self.x))
+            raise ModelError(f"plane: links.{link.name} has no {self.plane!r}, it has {', '.join(set(shapes.fields))}")
+        eta = fraction(link, self.x) if self.frame is None else _section(_on_a_link(model, self.frame))
+        curvature = shape_curvature(link, model.chain.body(link, q), eta)
         return curvature[2] if self.plane == "bending_y" else -curvature[1]
 
 
 @checked
 @dataclass(frozen=True)
 class TipPosition(Sensor):
-    """Position of the tip in the base (m): the chosen `axes`, all three by default.
+    """Position of the tip, or of another frame, in the base (m): the chosen `axes`, all three by default.
 
     Parameters
     ----------
     axes : tuple of int
         Some of 0, 1, 2.
+    frame : str
+        One of `model.frames`.
 
     Examples
     --------
@@ -170,26 +191,31 @@ class TipPosition(Sensor):
     """
 
     axes: tuple[int, ...] = (0, 1, 2)
+    frame: str = "tip"
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """(len(axes), 1) metres."""
         if not len(self.axes) or any(a not in (0, 1, 2) for a in self.axes):
             raise ModelError(f"axes: got {self.axes!r}, expected some of 0, 1, 2")
-        *_, last = placements(model.chain, q)
-        return ca.SX(last.p_tip[list(self.axes)])
+        if self.frame == "tip":
+            *_, last = placements(model.chain, q)
+            return ca.SX(last.p_tip[list(self.axes)])
+        return ca.SX(frame_pose(model.chain, q, self.frame)[list(self.axes), 3])
 
 
 @checked
 @dataclass(frozen=True)
 class Accelerometer(Sensor):
-    """Specific force (m/s^2) at a link's distal end along an axis of its distal frame: acceleration less gravity.
+    """Specific force (m/s^2) at a link's distal end, or at a frame, along an axis of it: acceleration less gravity.
 
     Parameters
     ----------
     link : str
-        Name of the link.
+        Name of the link, at whose distal frame it sits.
     axis : int
-        0, 1 or 2: x, y or z of the distal frame.
+        0, 1 or 2: x, y or z of the frame.
+    frame : str, optional
+        In place of `link`: one of `model.frames`, at whose origin it sits.
 
     Examples
     --------
@@ -201,15 +227,40 @@ class Accelerometer(Sensor):
     [[1.]]
     """
 
-    link: str
+    link: str | None = None
     axis: int = 1
+    frame: str | None = None
 
     def expression(self, model: Model, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """Specific force along the axis."""
         if self.axis not in (0, 1, 2):
             raise ModelError(f"axis: got {self.axis!r}, expected 0, 1 or 2")
+        name = _one_place(self.link, self.frame)
         chain = model.chain.on(acting.base, acting.t)
-        return outward_motion(chain, q, qd, qdd)[place_of(chain, self.link)].ports[0].a[self.axis]
+        if self.frame is not None:
+            return frame_motion(chain, q, qd, qdd, name)[2][self.axis]
+        return outward_motion(chain, q, qd, qdd)[place_of(chain, name)].ports[0].a[self.axis]
+
+
+def _one_place(link: str | None, frame: str | None) -> str:
+    """The name of the link or of the frame on which a sensor sits."""
+    if link is not None and frame is not None:
+        raise ModelError(f"frame: got {frame!r} beside `link`, expected one place; remove one of them")
+    if link is None and frame is None:
+        raise ModelError("link: got None, expected the name of a link; name it, or a `frame`")
+    return str(frame if link is None else link)
+
+
+def _on_a_link(model: Model, frame: str) -> FrameMap:
+    """A frame that sits on a link."""
+    if frame == "base" and not model.chain.first:
+        raise ModelError("frame: got 'base', which is fixed, expected a frame on a beam; choose another one")
+    return frame_of(model.chain, frame)
+
+
+def _section(frame: FrameMap) -> float:
+    """Part of the length at which a frame sits; the frame of the link itself is at its root."""
+    return 1.0 if frame.place is None else frame.place.eta or 0.0
 
 
 @checked
@@ -252,7 +303,7 @@ class Measurement:
         self.model, self.sensors = model, tuple(sensors)
         self._derived = Derived()
         n = model.n
-        t, q, qd, qdd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", n), ("qd", n), ("qdd", n)))
+        t, q, qd, qdd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", model.n_q), ("qd", n), ("qdd", n)))
         parts = [ca.SX(s.expression(model, q, qd, qdd, Acting(t, tuple(loads), base))) for s in self.sensors]
         y, tau = ca.vertcat(*parts), ca.SX.sym("tau", model.n_joints)
         self.accelerated = bool(ca.depends_on(y, qdd))
@@ -319,7 +370,8 @@ class Measurement:
         """
 
         def function() -> Any:
-            t, (x, v, a) = ca.SX.sym("t"), (ca.SX.sym(name, self.model.n) for name in ("q", "qd", "qdd"))
+            t, x = ca.SX.sym("t"), ca.SX.sym("q", self.model.n_q)
+            v, a = (ca.SX.sym(name, self.model.n) for name in ("qd", "qdd"))
             y = ca.SX(self.felt(x, v, a, Acting(t, felt.loads, felt.base)))
             return ca.Function("reading", [t, x, v, a, self.model.parameter_symbols], ca.cse([ca.densify(y)]))
 
@@ -427,7 +479,7 @@ class Measurement:
 
         Parameters
         ----------
-        x0 : (2n,) array
+        x0 : (n_q + n,) array
             State [q; qd].
         u0 : (m,) array
             Torques.
@@ -435,11 +487,16 @@ class Measurement:
         Returns
         -------
         C, D, y0 : (k, 2n), (k, m), (k,) array
-            y = y0 + C (x - x0) + D (u - u0).
+            y = y0 + C (x - x0) + D (u - u0), with displacements along the speeds where joints have quaternions.
         """
-        n, m = self.model.n, self.model.n_joints
-        x, u = ca.SX.sym("x", 2 * n), ca.SX.sym("u", m)
-        y, p = self.expression(x[:n], x[n:], u), self.model.parameter_symbols
-        f = ca.Function("output", [x, u, p], [ca.densify(ca.jacobian(y, x)), ca.densify(ca.jacobian(y, u)), y])
-        C, D, y0 = (np.array(v, dtype=float) for v in f(x0, u0, self.model.nominal_parameters))
+        model, chain = self.model, self.model.chain
+        q, qd, u = (ca.SX.sym(*given) for given in (("q", model.n_q), ("qd", model.n), ("u", model.n_joints)))
+        y, p = self.expression(q, qd, u), model.parameter_symbols
+        by_state = ca.horzcat(chain.jacobian(y, q), ca.jacobian(y, qd))
+        f = ca.Function("output", [q, qd, u, p], [ca.densify(by_state), ca.densify(ca.jacobian(y, u)), y])
+        state = np.asarray(x0, dtype=float)
+        C, D, y0 = (
+            np.array(v, dtype=float)
+            for v in f(state[: model.n_q], state[model.n_q :], u0, model.nominal_parameters)
+        )  # fmt: skip
         return C, D, y0.ravel()

@@ -1,8 +1,8 @@
-"""Tip space: joint positions that put the tip of the flexible arm where it shall be, and trajectories of the tip."""
+"""Tip space: joint positions that put the tip of the flexible arm, or another frame, where it shall be, and paths."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.control.splines import Piecewise, spline_pieces
-from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, numbers, positive
+from pliant.control.trajectories import Cycloidal, Quintic, Trajectory, positive
 from pliant.errors import ModelError
 from pliant.model import Model
-from pliant.model.statics import resting
+from pliant.model.states import displaced, read_state
+from pliant.model.statics import resting, settled
+from pliant.model.validity import steep, tell
 from pliant.options import LineLaw
 from pliant.signatures import checked
 
@@ -27,31 +29,36 @@ LAWS = {"cycloidal": Cycloidal, "quintic": Quintic}
 def inverse_kinematics(
     model: Model,
     target: ArrayLike,
-    guess: ArrayLike | None = None,
+    guess: ArrayLike | Mapping[str, Any] | None = None,
     deflected: bool = True,
     tolerance: float = 1e-10,
     tries: int = 20,
+    frame: str = "tip",
 ) -> Array:
-    """Joint positions (m,) that put the tip at `target`.
+    """Joint positions (m,) that put the tip, or another frame, at `target`.
 
     Parameters
     ----------
     model : Model
         The arm.
     target : (3,) or (4, 4)
-        Position of the tip in the base, or its pose.
-    guess : (m,), optional
-        Where to start; the nearest solution is found. Zero by default, then `tries` seeded random ones.
+        Position of the frame in the base, or its pose.
+    guess : (m,) array, (n_q,) array or mapping, optional
+        Where to start; the nearest solution is found. Zero by default, then `tries` seeded random ones. A free base
+        and free joints stay where it has them.
     deflected : bool
         Whether the arm sags under gravity at the solution (static rest), or is undeformed.
     tolerance : float
         Metres (and radians).
     tries : int
         Starts before it gives up.
+    frame : str
+        One of `model.frames`.
 
     Returns
     -------
     (m,) array
+        Of an arm with spherical joints all coordinates (n_q,), undeformed: a quaternion is no list of positions.
 
     Raises
     ------
@@ -65,44 +72,112 @@ def inverse_kinematics(
     >>> print(np.degrees(joints).round(6) + 0.0)
     [ 0. 90.]
     """
-    goal = _target(target)
-    start = np.zeros(model.n_joints) if guess is None else numbers("guess", guess, model.n_joints)
-    rng = np.random.default_rng(0)
-    best, found = np.inf, start
-    for attempt in range(tries if guess is None else max(1, tries // 4)):
-        first = start if attempt == 0 else start + rng.normal(size=model.n_joints)
-        joints, miss = _levenberg(model, goal, first, deflected, tolerance)
-        joints = _unwound(model, joints, start)
-        if miss < tolerance and _within_limits(model, joints):
-            return joints
-        if miss < best:
-            best, found = miss, joints
-    where = _pose(model, found, deflected)[0][:3, 3]
-    if best < tolerance:
+    goal, task = _target(target), _Task(model, frame, deflected, tolerance)
+    return task.positions(task.reach(goal, guess, tries))
+
+
+class _Task:
+    """A frame of an arm that shall be somewhere. Its states are all coordinates, undeformed; torques move it."""
+
+    def __init__(self, model: Model, frame: str, deflected: bool, tolerance: float = 1e-10) -> None:
+        self.model, self.frame, self.deflected, self.tolerance = model, frame, deflected, tolerance
+        self.moving = [shaft.index for shaft in model.chain.shafts]
+
+    def positions(self, q: Array) -> Array:
+        """Of the joints; all coordinates where one has a quaternion."""
+        chain = self.model.chain
+        return q if any(shaft.place is None for shaft in chain.shafts) else q[chain.shaft_places()]
+
+    def start(self, guess: Any) -> Array:
+        """The undeformed arm with its joints where the guess has them."""
+        q, chain = self.model.chain.rest(), self.model.chain
+        if guess is not None:
+            given = read_state(self.model, guess if isinstance(guess, Mapping) else np.atleast_1d(guess), "guess")
+            joints = [k for link in chain.links for k in link.joint_places]
+            joints += [shaft.place for shaft in chain.shafts if shaft.place is not None]
+            q[joints] = given[joints]
+        return q
+
+    def step(self, q: Array, step: Array) -> Array:
+        """The state moved along the speeds that torques drive."""
+        whole = np.zeros(self.model.n)
+        whole[self.moving] = step
+        return displaced(self.model, q, whole)
+
+    def reach(self, goal: Array, guess: Any, tries: int = 20) -> Array:
+        """A state that reaches the goal within the joint limits."""
+        model, start = self.model, self.start(guess)
+        rng = np.random.default_rng(0)
+        best, found = np.inf, start
+        for attempt in range(tries if guess is None else max(1, tries // 4)):
+            first = start if attempt == 0 else self.step(start, rng.normal(size=len(self.moving)))
+            q, miss = self.levenberg(goal, first)
+            q = _unwound(model, q, start)
+            if miss < self.tolerance and _within_limits(model, q):
+                if self.deflected:
+                    tell(model, steep(model, settled(model, q)), stacklevel=5)
+                return q
+            if miss < best:
+                best, found = miss, q
+        where = self.pose(found)[0][:3, 3]
+        if best < self.tolerance:
+            raise ModelError(
+                f"target: {np.round(goal[:3, 3], 6)} is reached only beyond the joint limits, at "
+                f"{np.round(self.positions(found), 4)}; choose another target or another guess"
+            )
         raise ModelError(
-            f"target: {np.round(goal[:3, 3], 6)} is reached only beyond the joint limits, at {np.round(found, 4)}; "
-            "choose another target or another guess"
+            f"target: {np.round(goal[:3, 3], 6)} is out of reach, the nearest {self.frame} position found is "
+            f"{np.round(where, 6)} ({best:.3g} away); choose a target that the arm can reach"
         )
-    raise ModelError(
-        f"target: {np.round(goal[:3, 3], 6)} is out of reach, the nearest tip position found is {np.round(where, 6)} "
-        f"({best:.3g} away); choose a target that the arm can reach"
-    )
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Pose of the frame and its Jacobian (6, m) [angular; linear], the sag moving with the joints if there is
+        any."""
+        model = self.model
+        q = settled(model, q) if self.deflected else q
+        pose, J = model.pose(q, frame=self.frame), model.jacobian(q, frame=self.frame)
+        unknown, rows = resting(model) if self.deflected else ([], [])
+        direct = np.take(J, self.moving, axis=1)
+        if not unknown:
+            return pose, direct
+        K = model.stiffness(q)
+        sag = -np.linalg.solve(K[np.ix_(rows, unknown)], K[np.ix_(rows, self.moving)])  # d(others)/d(joints) at rest
+        return pose, direct + np.take(J, unknown, axis=1) @ sag
+
+    def levenberg(self, goal: Array, q: Array) -> tuple[Array, float]:
+        """Levenberg-Marquardt from one start: the state and the distance that remains."""
+        error, J = _miss(goal, *self.pose(q))
+        damping = 1e-3
+        for _ in range(100):
+            size = float(np.linalg.norm(error))
+            if size < self.tolerance or damping > 1e8:
+                break
+            step = np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ error)
+            trial = self.step(q, np.asarray(step, dtype=float))
+            error_trial, J_trial = _miss(goal, *self.pose(trial))
+            if np.linalg.norm(error_trial) < size:
+                q, error, J, damping = trial, error_trial, J_trial, damping / 10
+            else:
+                damping *= 10
+        return q, float(np.linalg.norm(error))
 
 
-def _unwound(model: Model, joints: Array, near: Array) -> Array:
+def _unwound(model: Model, q: Array, near: Array) -> Array:
     """Whole turns taken off revolute joints, towards `near`."""
-    turns = [shaft.turns for shaft in model.chain.shafts]
-    return np.where(turns, joints - 2 * np.pi * np.round((joints - near) / (2 * np.pi)), joints)
+    turning = [shaft.place for shaft in model.chain.shafts if shaft.turns and shaft.place is not None]
+    q = q.copy()
+    q[turning] -= 2 * np.pi * np.round((q[turning] - near[turning]) / (2 * np.pi))
+    return q
 
 
-def _within_limits(model: Model, joints: Array) -> bool:
+def _within_limits(model: Model, q: Array) -> bool:
     """Whether the joints are inside the limits that the robot gives them."""
-    for freedom, value in zip(model.robot.freedoms.values(), joints):
+    for freedom, shaft in zip(model.robot.freedoms.values(), model.chain.shafts):
         limits = freedom.limits
-        if limits is not None:
+        if limits is not None and shaft.place is not None:
             low = -np.inf if limits.lower is None else float(limits.lower)
             high = np.inf if limits.upper is None else float(limits.upper)
-            if not low <= value <= high:
+            if not low <= q[shaft.place] <= high:
                 return False
     return True
 
@@ -123,22 +198,6 @@ def _target(target: ArrayLike) -> Array:
     return given
 
 
-def _pose(model: Model, joints: Array, deflected: bool) -> tuple[Array, Array]:
-    """Tip pose and its Jacobian (6, m) [angular; linear], the sag moving with the joints if there is any."""
-    m = model.n_joints
-    if not deflected:
-        q = np.concatenate([joints, np.zeros(model.n - m)])
-        return model.tip_pose(q), model.jacobian(q)[:, :m]
-    q = model.equilibrium(joints)
-    J = model.jacobian(q)
-    unknown, rows = resting(model)
-    if not unknown:
-        return model.tip_pose(q), J
-    K = model.stiffness(q)
-    sag = -np.linalg.solve(K[np.ix_(rows, unknown)], K[rows, :m])  # d(others)/d(joints) at rest
-    return model.tip_pose(q), J[:, :m] + J[:, m:] @ sag
-
-
 def _miss(goal: Array, pose: Array, J: Array) -> tuple[Array, Array]:
     """What is left to go, and the Jacobian of it."""
     to_go = goal[:3, 3] - pose[:3, 3]
@@ -151,29 +210,9 @@ def _miss(goal: Array, pose: Array, J: Array) -> tuple[Array, Array]:
     return np.concatenate([turn, to_go]), J
 
 
-def _levenberg(model: Model, goal: Array, joints: Array, deflected: bool, tolerance: float) -> tuple[Array, float]:
-    """Levenberg-Marquardt from one start: joints and the distance that remains."""
-    pose, J = _pose(model, joints, deflected)
-    error, J = _miss(goal, pose, J)
-    damping = 1e-3
-    for _ in range(100):
-        size = float(np.linalg.norm(error))
-        if size < tolerance or damping > 1e8:
-            break
-        step = np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), J.T @ error)
-        trial = joints + step
-        pose, J_trial = _pose(model, trial, deflected)
-        error_trial, J_trial = _miss(goal, pose, J_trial)
-        if np.linalg.norm(error_trial) < size:
-            joints, error, J, damping = trial, error_trial, J_trial, damping / 10
-        else:
-            damping *= 10
-    return joints, float(np.linalg.norm(error))
-
-
 @checked
 class TipLine(Trajectory):
-    """The tip moves along straight lines through `points` (K, 3), from rest to rest.
+    """The tip, or another frame, moves along straight lines through `points` (K, 3), from rest to rest.
 
     Joint positions come from inverse kinematics at `samples` stations of the path and a quintic spline over the share
     of the path covered, which follows the time law: joint rates and accelerations vanish at both ends. The tip is on
@@ -189,13 +228,15 @@ class TipLine(Trajectory):
         Seconds for the whole path, shared out by length.
     begin : float
         Time at which the motion starts.
-    guess : (m,), optional
-        Joint positions near those of the first point.
+    guess : (m,) array, (n_q,) array or mapping, optional
+        Joint positions near those of the first point, as in `inverse_kinematics`.
     deflected : bool
         Whether to allow for the static sag under gravity.
     law : "cycloidal" or "quintic"
     samples : int
         Stations on each line.
+    frame : str
+        One of `model.frames`.
 
     Examples
     --------
@@ -212,10 +253,11 @@ class TipLine(Trajectory):
         points: Sequence[ArrayLike] | ArrayLike,
         duration: float,
         begin: float = 0.0,
-        guess: ArrayLike | None = None,
+        guess: ArrayLike | Mapping[str, Any] | None = None,
         deflected: bool = True,
         law: LineLaw = "cycloidal",
         samples: int = 20,
+        frame: str = "tip",
     ) -> None:
         corners = np.asarray(points, dtype=float)
         if corners.ndim != 2 or corners.shape[0] < 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
@@ -230,13 +272,13 @@ class TipLine(Trajectory):
             raise ModelError(f"duration, begin: got {duration:g} and {begin:g}, expected finite numbers of seconds")
         self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
         self._lines: list[tuple[Any, Piecewise]] = []
-        joints = None if guess is None else numbers("guess", guess, model.n_joints)
+        places, task, q = model.chain.shaft_places(), _Task(model, frame, deflected), guess
         for a, b, t0, t1 in zip(corners, corners[1:], times, times[1:]):
             stations = np.linspace(0.0, 1.0, samples + 1)
             rows = []
             for s in stations:
-                joints = inverse_kinematics(model, a + s * (b - a), joints, deflected)
-                rows.append(joints)
+                q = task.reach(_target(a + s * (b - a)), q)
+                rows.append(q[places])
             share = LAWS[law]([0.0], [1.0], float(t1 - t0), float(t0))
             self._lines.append((share, _Through(stations, np.array(rows))))
 

@@ -254,11 +254,6 @@ class Chain:
                 )
         return [shaft.place for shaft in self.shafts if shaft.place is not None]
 
-    def actuated_places(self) -> list[int]:
-        """Places of the coordinates that torques act on, of the motor where there is one; refuses spherical joints."""
-        joints = self.shaft_places()
-        return [k if shaft.drive is None else shaft.drive.place for k, shaft in zip(joints, self.shafts)]
-
     def require_plain(self, what: str) -> None:
         """Raises `UnsupportedModel` where a joint has a quaternion."""
         for link in self.links:

@@ -145,7 +145,7 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
             for k, (turn, slide) in enumerate(link.joint.columns(joint)):
                 alpha, a = alpha + turn * second[k], a + slide * second[k]
         cdd = chain.body_rate(link, qdd) if qdd is not None else None
-        ports = tuple(Port(port, *_across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
+        ports = tuple(Port(port, *across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
         motions.append(Motion(link, joint, cd, link.body.moments(c, cd), ports, omega, alpha, a, cdd))
     return motions
 
@@ -157,7 +157,7 @@ def _across_joint(link: ChainLink, q: SX, qd: SX, omega: SX, alpha: SX, a: SX) -
     return link.joint.across(q, qd, omega, alpha, a)
 
 
-def _across_body(tip: TipMap, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+def across_body(tip: TipMap, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
     """From the link frame to its tip frame: eqs. (65), (70) of [KS09] with the term omega x thetad that (70) lost."""
     turning, moving = ca.mtimes(tip.W, cd), ca.mtimes(tip.J, cd)
     a = a + ca.mtimes(euler_matrix(omega, alpha), tip.p) + 2 * ca.cross(omega, moving) + tip.v_beta

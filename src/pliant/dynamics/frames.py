@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import TipMap
 from pliant.dynamics.chain import Chain, FrameMap
+from pliant.dynamics.denoc import across_body, euler_matrix, outward_motion
 from pliant.dynamics.kinematics import placements, twists
 from pliant.dynamics.places import place_map
 from pliant.errors import ModelError
@@ -59,6 +62,39 @@ def frame_jacobian(chain: Chain, q: SX, name: str) -> SX:
     v = v + ca.cross(omega, place.R.apply(frame.origin))
     both = ca.vertcat(ca.mtimes(carrier.R, omega), ca.mtimes(carrier.R, v))
     return ca.densify(ca.jacobian(both, qd))
+
+
+def frame_motion(chain: Chain, q: SX, qd: SX, qdd: SX, name: str) -> tuple[SX, SX, SX]:
+    """Angular velocity, angular acceleration and acceleration less gravity of a frame, in its own axes."""
+    if name == "base" and not chain.first:
+        return chain.base.omega, chain.base.alpha, chain.base.a - chain.gravity
+    frame = frame_of(chain, name)
+    m = outward_motion(chain, q, qd, qdd)[frame.link]
+    place = _map(chain, frame, chain.body(m.link, q), m.cd)
+    omega, alpha, a = across_body(place, m.cd, m.cdd, m.omega, m.alpha, m.a)
+    a = a + ca.mtimes(euler_matrix(omega, alpha), frame.origin)
+    return frame.rotation.unapply(omega), frame.rotation.unapply(alpha), frame.rotation.unapply(a)
+
+
+class Seat(NamedTuple):
+    """Where a frame sits: number of its link, part `eta` of the length (None: the frame of the link itself), and from
+    that section the rotation and the origin of the frame, in link axes."""
+
+    link: int
+    eta: float | None
+    R: SX
+    offset: SX
+
+
+def seat(chain: Chain, q: SX, name: str) -> Seat:
+    """Where a frame sits that moves; refuses a base that stands."""
+    if name == "base" and not chain.first:
+        raise ModelError("frame: got 'base', which is fixed, expected a frame that moves; choose another one")
+    frame = frame_of(chain, name)
+    c = chain.body(chain.links[frame.link], q)
+    place = _map(chain, frame, c, ca.SX.zeros(c.shape))
+    eta = 1.0 if frame.place is None else frame.place.eta
+    return Seat(frame.link, eta, ca.mtimes(place.R.matrix, frame.rotation.matrix), place.R.apply(frame.origin))
 
 
 def _map(chain: Chain, frame: FrameMap, c: SX, cd: SX) -> TipMap:

@@ -78,7 +78,7 @@ class InternalForces:
         for place, motion in reversed(list(enumerate(motions))):
             here = handed.at(place)
             n, f, _ = link_wrench(motion, here)
-            n_load, f_load = self._applied(place, 0.0, None, ca.SX.zeros(3))
+            n_load, f_load = self._applied(place, 0.0, None, ca.SX.zeros(3), whole=True)
             n, f = n - n_load, f - f_load
             found.append(Carried(motion, here, (n, f)))
             R = motion.link.joint.rotation(motion.q)
@@ -90,8 +90,11 @@ class InternalForces:
         """(3, 3) from link axes to base axes."""
         return placements(self.chain, self.q)[place].R
 
-    def _applied(self, place: int, low: float, high: float | None, about: SX) -> tuple[SX, SX]:
-        """Moment about a point and force of the loads from a section outwards, up to another one, in link axes."""
+    def _applied(
+        self, place: int, low: float, high: float | None, about: SX, whole: bool = False
+    ) -> tuple[SX, SX]:  # fmt: skip
+        """Moment about a point and force of the loads from a section outwards, up to another one, in link axes; those
+        on the frame of the link ask nothing of the beam and count for the `whole` link only."""
         n, f = ca.SX.zeros(3), ca.SX.zeros(3)
         link = self.chain.links[place]
         for load in self.loads:
@@ -100,6 +103,9 @@ class InternalForces:
                     f"loads: {type(load).__name__} does not say where it acts; use Wrench or Distributed to see inside"
                 )
             for point in load.points(self.chain, self.t, self.q, self.qd, (place, low, high)):
+                if point.eta is None:
+                    n, f = (n + point.n - ca.cross(about, point.f), f + point.f) if whole else (n, f)
+                    continue
                 r = link.body.tip(c := self.chain.body(link, self.q), ca.SX.zeros(c.shape)).p
                 r = r if point.eta == 1.0 else link.body.point(c, point.eta)[0]
                 n, f = n + point.n + ca.cross(r - about, point.f), f + point.f

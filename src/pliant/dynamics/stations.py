@@ -70,8 +70,9 @@ def material_fraction(link: ChainLink, x: float | str) -> float:
     return fraction(link, x)
 
 
-def section_map(link: ChainLink, c: SX, eta: float) -> tuple[SX, SX, SX]:
-    """Position r of a section in link axes, and its angular and linear velocity (3, k) per rate of the amplitudes."""
+def section_map(link: ChainLink, c: SX, eta: float | None) -> tuple[SX, SX, SX]:
+    """Position r of a section in link axes, and its angular and linear velocity (3, k) per rate of the amplitudes; None
+    for the frame of the link itself."""
     still = ca.SX.zeros(c.shape)
     place = link.body.tip(c, still) if eta == 1.0 else place_map(link.body, Place(eta), c, still)
     return place.p, place.W, place.J

@@ -16,7 +16,7 @@ from pliant.dynamics.chain import Chain
 from pliant.dynamics.kinematics import placements, twists
 from pliant.dynamics.stations import section_map, section_rotation
 from pliant.errors import ModelError
-from pliant.options import AxesName
+from pliant.options import WrenchAxesName
 
 Vector: TypeAlias = ArrayLike | Expression | Callable[..., ArrayLike | Expression | Sequence[float | Expression]]
 """Three numbers, a function of t, or a function of (t, q, qd)."""
@@ -31,14 +31,14 @@ class PointWrench(NamedTuple):
     ----------
     place : int
         Number of the link.
-    eta : float
-        Part of its length.
+    eta : float or None
+        Part of its length; None for the frame of the link itself, before any section.
     n, f : (3, 1) expression
         Moment, N m, and force, N.
     """
 
     place: int
-    eta: float
+    eta: float | None
     n: SX
     f: SX
 
@@ -56,12 +56,12 @@ def generalised_forces(chain: Chain, q: SX, points: Iterable[PointWrench]) -> SX
     return ca.densify(ca.gradient(power, rates))
 
 
-def from_axes(chain: Chain, place: int, eta: float, axes: AxesName, q: SX) -> SX:
+def from_axes(chain: Chain, place: int, eta: float | None, axes: WrenchAxesName, q: SX) -> SX:
     """(3, 3) rotation into link axes."""
     if axes == "base":
         return list(placements(chain, q))[place].R.T
     link = chain.links[place]
-    return ca.SX.eye(3) if axes == "link" else section_rotation(link, chain.body(link, q), eta)
+    return ca.SX.eye(3) if axes == "link" or eta is None else section_rotation(link, chain.body(link, q), eta)
 
 
 def vector(name: str, given: Vector, t: SX, q: SX | None = None, qd: SX | None = None) -> SX:

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.frames import seat
 from pliant.dynamics.stations import fixed_length, link_length, material_fraction, place_of, station_rule
 from pliant.errors import ModelError
 from pliant.loads.point_wrenches import PointWrench, Stretch, Vector, from_axes, generalised_forces, vector
-from pliant.options import AxesName, Station
+from pliant.options import AxesName, Station, WrenchAxesName
 from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
@@ -47,7 +48,7 @@ class Load(Protocol):
 @checked
 @dataclass(frozen=True, eq=False)
 class Wrench:
-    """Force (N) and moment (N m) on one section of one link.
+    """Force (N) and moment (N m) on one section of one link, or at the origin of a frame.
 
     Parameters
     ----------
@@ -57,9 +58,11 @@ class Wrench:
         Name or number; the last link by default.
     x : float or "tip" or "middle"
         Station in metres from the root of the link.
-    axes : "base", "link" or "section"
+    axes : "base", "link", "section" or "frame"
         A dead load keeps its direction in the base; a follower load turns with the section. At the tip, the axes of
-        the section are those of the tip frame.
+        the section are those of the tip frame. "frame": the axes of `frame`, which may be turned from its section.
+    frame : str, optional
+        In place of `link` and `x`: one of `model.frames`. The wrench acts at its origin.
 
     Examples
     --------
@@ -69,13 +72,21 @@ class Wrench:
     [20. 10.]
     >>> pliant.simulate(model, 0.05, loads=[weight]).stats.status
     'finished'
+    >>> push = pliant.loads.Wrench(force=[0.0, -10.0, 0.0], frame="fore.root", axes="frame")
     """
 
     force: Vector = ZERO
     moment: Vector = ZERO
     link: str | int = -1
     x: float | Station = "tip"
-    axes: AxesName = "base"
+    axes: WrenchAxesName = "base"
+    frame: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.frame is not None and (self.link != -1 or self.x != "tip"):
+            raise ModelError(f"frame: got {self.frame!r} beside `link` or `x`, expected one place; remove them")
+        if self.frame is None and self.axes == "frame":
+            raise ModelError("axes: got 'frame' without a frame, expected 'base', 'link' or 'section'; name a `frame`")
 
     def points(self, chain: Chain, t: SX, q: SX, qd: SX, within: Stretch | None = None) -> list[PointWrench]:
         """The loaded section; with `within` (link, from, to), only if it lies there.
@@ -100,20 +111,30 @@ class Wrench:
         --------
         >>> import casadi
         >>> model = pliant.load("two-link").model()
-        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n_q), casadi.SX.sym("qd", model.n)
         >>> [point] = pliant.loads.Wrench(force=[0.0, -10.0, 0.0]).points(model.chain, t, q, qd)
         >>> point.place, point.eta
         (1, 1.0)
         """
-        place = place_of(chain, self.link)
-        eta = material_fraction(chain.links[place], self.x)
+        place, eta, R, offset = self._place(chain, q)
         if within is not None:
             only, low, high = within
-            if place != only or eta < low or (high is not None and eta >= high):
+            x = 0.0 if eta is None else eta
+            if place != only or x < low or (high is not None and x >= high):
                 return []
         f, n = vector("force", self.force, t, q, qd), vector("moment", self.moment, t, q, qd)
-        R = from_axes(chain, place, eta, self.axes, q)
-        return [PointWrench(place, eta, ca.mtimes(R, n), ca.mtimes(R, f))]
+        f, n = ca.mtimes(R, f), ca.mtimes(R, n)
+        return [PointWrench(place, eta, n if offset is None else n + ca.cross(offset, f), f)]
+
+    def _place(self, chain: Chain, q: SX) -> tuple[int, float | None, SX, SX | None]:
+        """Link, section, rotation of the given axes into link axes, and the way from the section to the load there."""
+        if self.frame is None:
+            place = place_of(chain, self.link)
+            eta = material_fraction(chain.links[place], self.x)
+            return place, eta, from_axes(chain, place, eta, self.axes, q), None
+        here = seat(chain, q, self.frame)
+        R = here.R if self.axes == "frame" else from_axes(chain, here.link, here.eta, self.axes, q)
+        return here.link, here.eta, R, here.offset
 
     def expression(self, chain: Chain, t: SX, q: SX, qd: SX) -> SX:
         """(n,) generalised forces.
@@ -136,7 +157,7 @@ class Wrench:
         --------
         >>> import casadi
         >>> model = pliant.load("two-link").model()
-        >>> q, qd = casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> q, qd = casadi.SX.sym("q", model.n_q), casadi.SX.sym("qd", model.n)
         >>> pliant.loads.Wrench(force=[0.0, -10.0, 0.0]).expression(model.chain, casadi.SX.sym("t"), q, qd).shape
         (4, 1)
         """
@@ -199,7 +220,7 @@ class Distributed:
         --------
         >>> import casadi
         >>> model = pliant.load("two-link").model()
-        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> t, q, qd = casadi.SX.sym("t"), casadi.SX.sym("q", model.n_q), casadi.SX.sym("qd", model.n)
         >>> len(pliant.loads.Distributed(force=[0.0, -20.0, 0.0]).points(model.chain, t, q, qd)) > 1
         True
         """
@@ -253,7 +274,7 @@ class Distributed:
         --------
         >>> import casadi
         >>> model = pliant.load("two-link").model()
-        >>> q, qd = casadi.SX.sym("q", model.n), casadi.SX.sym("qd", model.n)
+        >>> q, qd = casadi.SX.sym("q", model.n_q), casadi.SX.sym("qd", model.n)
         >>> pliant.loads.Distributed(force=[0.0, -20.0, 0.0]).expression(model.chain, casadi.SX.sym("t"), q, qd).shape
         (4, 1)
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.algebra.quaternions import as_quaternion
+from pliant.algebra.quaternions import as_quaternion, conjugate, exponential, product
 from pliant.arrays import Array
 from pliant.errors import ModelError
 
@@ -75,6 +75,32 @@ def normalised(model: Model, q: Array, name: str = "q") -> Array:
 def named_places(model: Model, given: Mapping[str, Any], name: str) -> set[int]:
     """Places of the coordinates, or numbers of the speeds, that a mapping gives."""
     return set(_named(model, given, name, name.startswith(("qd", "rates"))))
+
+
+def displaced(model: Model, q: Array, step: Array) -> Array:
+    """States (..., n_q) moved by local displacements (..., n), one along each speed.
+
+    Quaternions turn by the exponential of the angular part, positions of free joints move by the linear part in the
+    axes of the link, all others add.
+    """
+    if model.chain.plain:
+        return np.asarray(q + step)
+    moved = np.array(q, dtype=float)
+    for link in model.chain.links:
+        own, along = list(link.joint_places), list(link.joint_indices)
+        if link.joint.is_ball:
+            turned, by = q[..., own[-4:]], step[..., along]
+            moved[..., own[-4:]] = product(turned, exponential(by[..., :3]))
+            if link.joint.kind == "free":
+                shift = np.concatenate([np.zeros((*by.shape[:-1], 1)), by[..., 3:]], axis=-1)
+                moved[..., own[:3]] += product(product(turned, shift), conjugate(turned))[..., 1:]
+        else:
+            moved[..., own] += step[..., along]
+        moved[..., list(link.body_places)] += step[..., list(link.body_indices)]
+    for shaft in model.chain.driven:
+        if shaft.drive is not None:
+            moved[..., shaft.drive.place] += step[..., shaft.drive.index]
+    return moved
 
 
 def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> dict[int, Array]:

@@ -106,13 +106,21 @@ def equilibrium(
 ) -> Array:  # fmt: skip
     """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
     straight arm."""
-    n, m = model.n, model.n_joints
+    m = model.n_joints
     given = np.asarray(joints, dtype=float)
     if given.shape != (m,) or not np.isfinite(given).all():
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
     q = np.zeros(model.n_q) if model.chain.plain else model.chain.rest()
     q[model.chain.shaft_places()] = given
-    q = model.chain.followed(q)
+    return settled(model, q, loads, p, held, rates)
+
+
+def settled(
+    model: Model, q: Array, loads: Sequence[Any] = (), p: ArrayLike | None = None, held: HeldName = "joints",
+    rates: Any = None,
+) -> Array:  # fmt: skip
+    """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them."""
+    n, q = model.n, model.chain.followed(q.copy())
     model.chain.check_travel(q)
     unknown, rows = resting(model, held)
     at = places(model, unknown)
@@ -140,9 +148,13 @@ def equilibrium(
             return q
         last = size
     raise PliantError(
-        f"equilibrium: no static rest found near the straight arm at joints {given}; "
+        f"equilibrium: no static rest found near the straight arm at joints {_positions(model, q)}; "
         "the load may exceed what the links can carry (buckling): stiffen the links or reduce the load"
     )
+
+
+def _positions(model: Model, q: Array) -> Array:
+    return q[[shaft.place for shaft in model.chain.shafts if shaft.place is not None]]
 
 
 def _require_steady(

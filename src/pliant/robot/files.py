@@ -46,6 +46,7 @@ def load(
     source: str | os.PathLike[str],
     flexible: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     tip: str | None = None,
+    floating: bool = False,
 ) -> Robot:
     """Read a robot file (YAML), a bundled arm by name, or a URDF file.
 
@@ -56,7 +57,9 @@ def load(
     flexible : path or mapping, optional
         For URDF: the side file that makes chosen links flexible.
     tip : str, optional
-        For URDF: the link at the end of the chain, where the tree has several ends.
+        For URDF: the link at the end of a chain; the whole tree by default.
+    floating : bool
+        For URDF: whether the root link is a free base.
 
     Returns
     -------
@@ -80,9 +83,11 @@ def load(
         from pliant.robot.urdf import from_urdf
 
         raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
-        return from_urdf(raw, _side(flexible), tip, source=path.name)
-    if flexible is not None or tip is not None:
-        raise ModelError(f"{path.name}: `flexible` and `tip` are for URDF files; edit this robot file itself")
+        return from_urdf(raw, _side(flexible), tip, source=path.name, floating=floating)
+    if flexible is not None or tip is not None or floating:
+        raise ModelError(
+            f"{path.name}: `flexible`, `tip` and `floating` are for URDF files; edit this robot file itself"
+        )
     return parse(read_text(path), source=path.name)
 
 

@@ -1,4 +1,4 @@
-"""URDF in: a chain out of the tree, side branches lumped onto it, chosen links made flexible by a side file."""
+"""URDF in: the whole tree, or a chain out of it with side branches lumped onto it; a side file makes links flexible."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from pliant.robot.faults import Place, listed, short, suggestion
 from pliant.robot.files import validated
 from pliant.robot.lumps import body_inertia, inertia_matrix
 from pliant.robot.robot import MOST_LINKS, Robot
+from pliant.robot.tree import BASE
 from pliant.robot.urdf_text import Element, read_urdf
 
-_SIDE_KEYS = ("format", "name", "gravity", "payload", "links")
+_SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")
 _LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")
-_TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+_TYPES = {
+    "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "planar": "planar",
+    "floating": "free",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ class _Tree:
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
+    def root(self) -> str:
+        return next(name for name in self.links if name not in self.carrier)
+
+    @cached_property
     def carried(self) -> dict[str, list[_UrdfJoint]]:
         found: dict[str, list[_UrdfJoint]] = {name: [] for name in self.links}
         for joint in self.joints:
@@ -105,7 +113,26 @@ class _UrdfJoint:
         return tuple(self.element.get("origin", "rpy", _ZERO))
 
 
-def from_urdf(raw: bytes | str, side: dict[str, Any], tip: str | None = None, source: str = "robot.urdf") -> Robot:
+@dataclass(frozen=True)
+class _Kept:
+    """What becomes the robot: joints, each behind the one that carries it, and those of them on each link."""
+
+    tree: _Tree
+    joints: list[_UrdfJoint]
+
+    @cached_property
+    def on(self) -> dict[str, list[_UrdfJoint]]:
+        kept = {joint.name for joint in self.joints}
+        return {name: [j for j in carried if j.name in kept] for name, carried in self.tree.carried.items()}
+
+    def body(self, name: str) -> _Mass:
+        """A link with all that hangs on it and is not kept."""
+        return _mass(self.tree, name) + _branches(self.tree, name, self.on[name])
+
+
+def from_urdf(
+    raw: bytes | str, side: dict[str, Any], tip: str | None = None, source: str = "robot.urdf", floating: bool = False
+) -> Robot:
     """A robot from a URDF file.
 
     Parameters
@@ -113,39 +140,59 @@ def from_urdf(raw: bytes | str, side: dict[str, Any], tip: str | None = None, so
     raw : bytes or str
         The URDF file; bytes are read in the encoding that they declare.
     side : dict
-        `links: {link name: {beam, shapes, tip, hub, drive, friction, along}}`, and `name`, `gravity`, `payload`. A beam
-        lies from the link's frame to the next joint (or along `along`); its length defaults to that distance. It
-        replaces the link's own mass.
+        `links: {link name: {beam, shapes, tip, hub, drive, friction, along}}`, and `name`, `gravity`, `payload`,
+        `frames`. A beam lies from the link's frame to the next joint, the farthest of several (or along `along`); its
+        length defaults to that distance. It replaces the link's own mass. Joints beside its end hang on the section
+        that is nearest to them.
     tip : str
-        Last link of the chain; needed where the tree has several ends. Whatever is not on the way to it is held still
-        and lumped onto the chain.
+        Last link of a chain: whatever is not on the way to it is held still and lumped onto the chain. The whole tree
+        by default.
+    floating : bool
+        Whether the root link is a free base; by default it stands, and its mass does not matter.
     """
     tree = _tree(read_urdf(raw, source), source)
-    chain = _chain(tree, tip)
+    kept = _Kept(tree, _chain(tree, tip) if tip is not None else _whole(tree))
     with np.errstate(all="ignore"):  # what is not finite is refused with the robot, and named there
-        return _robot(tree, chain, side)
+        return _robot(kept, side, floating)
 
 
-def _robot(tree: _Tree, chain: list[_UrdfJoint], side: dict[str, Any]) -> Robot:
-    """The robot of a chain, with what the side file says."""
-    source = tree.source
-    names = {joint.child: _clean(joint.child) for joint in chain}
+def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
+    """The robot of what is kept, with what the side file says."""
+    tree, joints, source = kept.tree, kept.joints, kept.tree.source
+    names = {joint.child: _clean(joint.child) for joint in joints}
+    if BASE in names.values() and (floating or len(kept.on[tree.root]) > 1):
+        raise ModelError(f"{source}: link `{BASE}` is not the root, which is called `{BASE}` here; rename the link")
     extras = _side_links(side, names, source)
-    links: list[dict[str, Any]] = []
-    for before, joint, following in zip([None, *chain], chain, [*chain[1:], None]):
-        links.append(_link(tree, before, joint, following))
-    for index, joint in enumerate(chain):
+    links = [_link(kept, joint) for joint in joints]
+    for before, joint, link in zip([tree.root, *names], joints, links):
+        if joint.parent != before:
+            link["parent"] = names.get(joint.parent, BASE)
+    places = {joint.child: link for joint, link in zip(joints, links)}
+    for joint in joints:
         if joint.child in extras:
             where = f"{source}: link `{joint.child}`"
-            following = chain[index + 1] if index + 1 < len(chain) else None
-            if "beam" in extras[joint.child] and _branches(tree, joint.child, following).m:
+            if "beam" in extras[joint.child] and _branches(tree, joint.child, kept.on[joint.child]).m:
                 raise ModelError(f"{where} carries bodies off the chain; as a beam it would lose their mass")
-            _make_flexible(links, index, extras[joint.child], where)
+            ends = [(places[further.child], further.xyz) for further in kept.on[joint.child]]
+            _make_flexible(places[joint.child], ends, extras[joint.child], where)
     data = {"name": tree.name or "robot", **{k: v for k, v in side.items() if k != "links"}, "links": links}
     lines: dict[Place, int] = {}
-    for k, joint in enumerate(chain):
+    if floating:
+        data["base"], lines[("base",)] = _free_base(kept), tree.links[tree.root].line
+    for k, joint in enumerate(joints):
         lines |= {("links", k): tree.links[joint.child].line, ("links", k, "joint"): joint.element.line}
     return validated(Robot, data, lines, source)
+
+
+def _free_base(kept: _Kept) -> dict[str, Any]:
+    root = kept.tree.root
+    m, com, inertia = kept.body(root).about_com()
+    if not m:
+        raise ModelError(
+            f"{kept.tree.source}: link `{root}` is the root and has no mass, which a free base needs; give it an "
+            "`inertial`, or begin the tree at a link that has one"
+        )
+    return {"type": "free", "mass": m, "com": com, "inertia": ((inertia + inertia.T) / 2.0).tolist()}
 
 
 def _tree(robot: Element, source: str) -> _Tree:
@@ -178,15 +225,8 @@ def _tree(robot: Element, source: str) -> _Tree:
     return tree
 
 
-def _chain(tree: _Tree, tip: str | None) -> list[_UrdfJoint]:
+def _chain(tree: _Tree, tip: str) -> list[_UrdfJoint]:
     """Joints from the root to the tip."""
-    if tip is None:
-        ends = [name for name in tree.links if not tree.carried[name]]
-        if len(ends) != 1:
-            raise ModelError(
-                f"{tree.source}: the tree has {len(ends)} ends; choose one with `tip`: {', '.join(sorted(ends))}"
-            )
-        tip = ends[0]
     if tip not in tree.links:
         raise ModelError(f"{tree.source}: no link `{tip}`{suggestion(tip, tree.links)}")
     chain: list[_UrdfJoint] = []
@@ -196,6 +236,18 @@ def _chain(tree: _Tree, tip: str | None) -> list[_UrdfJoint]:
     if not chain:
         raise ModelError(f"{tree.source}: no joint leads to link `{tip}`")
     return chain
+
+
+def _whole(tree: _Tree) -> list[_UrdfJoint]:
+    """All joints, branch by branch."""
+    if not tree.joints:
+        raise ModelError(f"{tree.source}: no joint leads to a link; an arm has at least one")
+    found: list[_UrdfJoint] = []
+    waiting = tree.carried[tree.root][::-1]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += tree.carried[found[-1].child][::-1]
+    return found
 
 
 def _mass(tree: _Tree, name: str) -> _Mass:
@@ -216,10 +268,10 @@ def _mass(tree: _Tree, name: str) -> _Mass:
     return _Mass.of(inertial.get("mass", "value"), p, R @ np.array(inertia_matrix(numbers), dtype=float) @ R.T)
 
 
-def _branches(tree: _Tree, name: str, avoid: _UrdfJoint | None) -> _Mass:
-    """Everything that hangs on link `name` off the chain, at joint position zero, in the frame of `name`."""
+def _branches(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> _Mass:
+    """Everything that hangs on link `name` by other joints, at joint position zero, in the frame of `name`."""
     total = _NOTHING
-    open_ends = [(joint, np.eye(3), np.zeros(3)) for joint in tree.carried[name] if joint is not avoid]
+    open_ends = [(joint, np.eye(3), np.zeros(3)) for joint in tree.carried[name] if joint not in kept]
     while open_ends:
         joint, R, p = open_ends.pop()
         p = p + R @ joint.xyz
@@ -229,22 +281,49 @@ def _branches(tree: _Tree, name: str, avoid: _UrdfJoint | None) -> _Mass:
     return total
 
 
-def _link(tree: _Tree, before: _UrdfJoint | None, joint: _UrdfJoint, following: _UrdfJoint | None) -> dict[str, Any]:
-    """One link as it stands in a robot file: rigid, its tip frame where the next joint is."""
-    where = f"{tree.source}: line {joint.element.line}: joint `{joint.name}`"
-    if joint.type not in _TYPES:
-        raise ModelError(f"{where}: type {joint.type} is not supported; use {', '.join(_TYPES)}")
+def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
+    """One link as it stands in a robot file: rigid, its tip frame where the next joint is, if there is one alone."""
+    where = f"{kept.tree.source}: line {joint.element.line}: joint `{joint.name}`"
     if joint.element.one("mimic") is not None:
-        raise ModelError(f"{where}: mimic joints are not supported; fix it or choose another tip")
-    m, com, inertia = (_mass(tree, joint.child) + _branches(tree, joint.child, following)).about_com()
-    at = joint.xyz if before is None else np.zeros(3)  # the others stand at the tip of the link before them
+        raise ModelError(f"{where}: mimic joints are not supported; fix it, or choose a tip beside it")
+    m, com, inertia = kept.body(joint.child).about_com()
+    alone = joint.parent != kept.tree.root and len(kept.on[joint.parent]) == 1
+    at = np.zeros(3) if alone else joint.xyz  # it stands at the tip of the link before, which is where the joint is
     place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": at, "rpy": joint.rpy}}
-    if joint.type != "fixed":
+    if joint.type in ("planar", "floating"):
+        _refuse_axes(joint, where)
+    elif joint.type != "fixed":
         place |= {"axis": joint.element.get("axis", "xyz", (1.0, 0.0, 0.0)), **_dynamics(joint)}
-    end = following.xyz if following is not None else np.zeros(3)
-    inertia = (inertia + inertia.T) / 2.0
-    body = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
+    following = kept.on[joint.child]
+    end = following[0].xyz if len(following) == 1 else np.zeros(3)
+    body: dict[str, Any] = {"mass": m, "com": com, "inertia": ((inertia + inertia.T) / 2.0).tolist(), "tip": end}
+    if joint.type == "planar":
+        _lay_flat(place, body, joint, where)
     return {"name": _clean(joint.child), "joint": place, "rigid": body}
+
+
+def _refuse_axes(joint: _UrdfJoint, where: str) -> None:
+    """A planar or floating joint has no axis that friction or limits would belong to."""
+    for tag in ("dynamics", "limit"):
+        element = joint.element.one(tag)
+        if element is not None and any(element.values.values()):
+            raise ModelError(f"{where}: type {joint.type} has no axis for `{tag}`; remove it")
+
+
+def _lay_flat(place: dict[str, Any], body: dict[str, Any], joint: _UrdfJoint, where: str) -> None:
+    """Let z of a planar joint be its axis: `O A Planar(q) A^T`, with A in the origin and A^T in the tip frame."""
+    axis = np.array(joint.element.get("axis", "xyz", (1.0, 0.0, 0.0)), dtype=float)
+    if not axis.any():
+        raise ModelError(
+            f"{where}: got an axis of zero length, expected the normal of the plane; 0 0 1 is the usual one"
+        )
+    turn = _frame_along(np.roll(axis / np.abs(axis).max(), 1), where)
+    A = np.roll(turn, -1, axis=(0, 1))  # takes z to the axis as `turn` takes x to that of rolled names
+    if not np.array_equal(A, np.eye(3)):
+        inertia = A.T @ np.array(body["inertia"]) @ A
+        body |= {"com": A.T @ body["com"], "inertia": ((inertia + inertia.T) / 2.0).tolist()}
+        body |= {"tip": A.T @ body["tip"], "tip_rpy": rpy_of(A.T)}
+        _turn(place, A)
 
 
 def _dynamics(joint: _UrdfJoint) -> dict[str, Any]:
@@ -289,15 +368,20 @@ def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dic
     return links
 
 
-def _make_flexible(links: list[dict[str, Any]], index: int, extra: dict[str, Any], where: str) -> None:
-    """Add what the side file says to link `index`; a beam turns its frame so that x points along the beam."""
-    link = links[index]
+def _make_flexible(
+    link: dict[str, Any], ends: list[tuple[dict[str, Any], Array]], extra: dict[str, Any], where: str
+) -> None:
+    """Add what the side file says to a link; a beam turns its frame so that x points along the beam. `ends` are the
+    links that it carries, and where their joints are."""
     link["joint"] |= {key: extra[key] for key in ("hub", "drive", "friction") if key in extra}
     link |= {key: extra[key] for key in ("shapes", "tip") if key in extra}
     if "beam" not in extra:
         return
-    end = np.array(link.pop("rigid")["tip"], dtype=float)
+    turned = "tip_rpy" in link.pop("rigid")
+    end = max((place for _, place in ends), key=lambda place: float(np.linalg.norm(place)), default=np.zeros(3))
     B = _frame_along(extra.get("along", end if end.any() else (1.0, 0.0, 0.0)), where)
+    if link["joint"]["type"] == "planar" and (turned or not np.array_equal(B, np.eye(3))):
+        raise ModelError(f"{where} is a beam on a planar joint, whose axes it would turn; put a fixed joint between")
     beam = dict(extra["beam"]) if isinstance(extra["beam"], dict) else extra["beam"]
     if isinstance(beam, dict) and "length" not in beam and not beam.get("slides"):
         if not end.any():
@@ -305,10 +389,15 @@ def _make_flexible(links: list[dict[str, Any]], index: int, extra: dict[str, Any
         beam["length"] = float(np.linalg.norm(end))
     link["beam"] = beam
     _turn(link["joint"], B)
-    if index + 1 < len(links):
-        length = beam.get("length", 0.0) if isinstance(beam, dict) else 0.0
-        rest = B.T @ end - np.array([length if isinstance(length, (int, float)) else 0.0, 0.0, 0.0])
-        _hang(links[index + 1]["joint"], B, np.where(np.abs(rest) < 1e-12 * np.linalg.norm(end), 0.0, rest))
+    length = beam.get("length", 0.0) if isinstance(beam, dict) else 0.0
+    length = length if isinstance(length, (int, float)) else 0.0
+    for carried, place in ends:
+        along = B.T @ place
+        x = length if len(ends) == 1 else float(np.clip(along[0], 0.0, length))
+        if x < length * (1 - 1e-12):
+            carried["at"] = {"x": x} if x > length * 1e-12 else "root"
+        rest = along - np.array([x, 0.0, 0.0])
+        _hang(carried["joint"], B, np.where(np.abs(rest) < 1e-12 * np.linalg.norm(end), 0.0, rest))
 
 
 def _turn(joint: dict[str, Any], B: Array) -> None:

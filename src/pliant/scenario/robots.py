@@ -17,11 +17,12 @@ from pliant.scenario.parts import nested, raise_together
 
 
 class UrdfRobot(Description):
-    """`{urdf: arm.urdf, flexible: side.yaml, tip: tool0}`: what `pliant.load` takes for a URDF file."""
+    """`{urdf: arm.urdf, flexible: side.yaml, tip: tool0, floating: true}`: what `pliant.load` takes for a URDF file."""
 
     urdf: str
     flexible: str | dict[str, Any] | None = None
     tip: str | None = None
+    floating: bool = False
 
 
 def files_of(robot: Any) -> Iterator[str]:
@@ -49,7 +50,8 @@ def read_robot(value: Any, info: ValidationInfo) -> Any:
 
 def _from_urdf(given: UrdfRobot, folder: Path) -> Robot:
     side = given.flexible
-    return load(_beside(folder, given.urdf), _beside(folder, side) if isinstance(side, str) else side, given.tip)
+    beside = _beside(folder, side) if isinstance(side, str) else side
+    return load(_beside(folder, given.urdf), beside, given.tip, given.floating)
 
 
 def _beside(folder: Path, path: str | os.PathLike[str]) -> str | os.PathLike[str]:

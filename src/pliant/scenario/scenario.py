@@ -170,7 +170,7 @@ class Scenario(Document):
 
     def _misfits(self, built: Model, controller: Any, loads: tuple[Any, ...], base: Any) -> Iterator[Trouble]:
         """Parts that are sound by themselves and do not suit this arm."""
-        t, q, qd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", built.n), ("qd", built.n)))
+        t, q, qd = (ca.SX.sym(name, size) for name, size in (("t", 1), ("q", built.n_q), ("qd", built.n)))
         trials: list[tuple[tuple[int | str, ...], Callable[[], Any]]] = []
         if controller is not None:
             trials.append((("controller",), lambda: controller.bind(built)))

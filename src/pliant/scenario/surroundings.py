@@ -15,7 +15,7 @@ import numpy as np
 from pliant.control.trajectories import Trajectory, numbers
 from pliant.errors import ModelError
 from pliant.loads import Base, BasePath, Distributed, Wrench
-from pliant.options import AxesName, Station
+from pliant.options import AxesName, Station, WrenchAxesName
 from pliant.signatures import checked
 
 ZERO = (0.0, 0.0, 0.0)
@@ -43,13 +43,18 @@ class _BasePath(BasePath):
 
 @checked
 def wrench(
-    force: Any = ZERO, moment: Any = ZERO, link: str | None = None, x: float | Station = "tip", axes: AxesName = "base"
+    force: Any = ZERO,
+    moment: Any = ZERO,
+    link: str | None = None,
+    x: float | Station = "tip",
+    axes: WrenchAxesName = "base",
+    frame: str | None = None,
 ) -> Wrench:
-    """Force (N) and moment (N m) on a section: see `pliant.loads.Wrench`."""
+    """Force (N) and moment (N m) on a section or at a frame: see `pliant.loads.Wrench`."""
     if force is ZERO and moment is ZERO:
         raise ModelError("a wrench needs a `force` or a `moment`")
     place = -1 if link is None else link
-    return _Wrench(_vector("force", force), _vector("moment", moment), place, x, axes, _breaks(force, moment))
+    return _Wrench(_vector("force", force), _vector("moment", moment), place, x, axes, frame, _breaks(force, moment))
 
 
 @checked
