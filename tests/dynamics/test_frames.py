@@ -242,7 +242,7 @@ def test_inverse_kinematics_of_a_spherical_joint() -> None:
     assert np.linalg.norm(found[[model.index(f"hand.q{x}") for x in "wxyz"]]) == pytest.approx(1, abs=1e-12)
     there = settled(model, found)
     np.testing.assert_allclose(model.pose(there, frame="grip"), target, atol=1e-9)
-    with pytest.raises(ModelError, match="has no position of its own"):
+    with pytest.raises(ModelError, match="is a speed without a position"):
         TipLine(model, [[1, 0, 0], [1, 0.1, 0]], 1.0)
 
 
