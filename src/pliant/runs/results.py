@@ -273,6 +273,11 @@ class Result:
         """Kinetic, gravity, strain and total energy, each (N,)."""
         return self.model.energy(self.q, self.qd, self.parameters)
 
+    @cached_property
+    def momentum(self) -> Array:
+        """(N, 6) momentum [angular about the centre of mass; linear], in axes that stand still, N m s and N s."""
+        return self.model.momentum(self.q, self.qd, self.parameters)
+
     @property
     def energy_balance(self) -> Array:
         """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator."""

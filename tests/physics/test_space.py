@@ -1,0 +1,138 @@
+"""Free-flying arms: momentum, generalised Jacobian, reactions on the base, wheels, thrusters, free-free vibration."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.errors import ModelError
+from pliant.robot import BaseBody, Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
+
+BODY = BaseBody(type="free", mass=31.0, com=(0.02, 0.05, -0.04), inertia=(2.1, 3.2, 2.6, 0.1, -0.2, 0.15))
+NONLINEAR = ("denoc", "lagrange", "gibbs-appell", "recursive-lagrange")
+
+
+def flyer(gravity: Any = (0.0, 0.0, 0.0), base: BaseBody = BODY) -> Robot:
+    """A body with a flexible arm of two joints, a flexible panel and a skew wheel."""
+    beam = Beam(
+        length=1.2, mass_per_length=2.3, EI_y=310.0, EI_z=420.0, GJ=150.0, polar_inertia=3e-3, rotary=(2e-3, 1e-3)
+    )
+    panel = Beam(length=1.7, mass_per_length=1.1, EI_y=90.0, EI_z=700.0)
+    hub = Lump(inertia=(0.02, 0.015, 0.01), mass=0.4, com=(0.01, 0.0, 0.02))
+    links = [
+        Link(
+            name="upper", joint=Joint(axis=(0, 1, 0), origin=Origin(xyz=(0.3, 0.1, 0.2)), hub=hub), beam=beam,
+            shapes=Shapes(bending_y=1, bending_z=1, torsion=1), tip=Lump(mass=0.5, inertia=(0.01, 0.02, 0.015)),
+        ),
+        Link(name="fore", joint=Joint(axis=(0, 0.6, 0.8)), rigid=RigidBody.slender_rod(2.0, 0.7)),
+        Link(
+            name="panel", parent="base", joint=Joint(type="fixed", origin=Origin(xyz=(-0.2, 0.3, 0), rpy=(0, 0, 1.5))),
+            beam=panel, shapes=Shapes(bending_y=1, bending_z=2),
+        ),
+        Link.wheel("wheel", axis=(1.0, 2.0, -2.0), inertia=0.08, mass=1.5, origin=Origin(xyz=(0.05, -0.1, 0.07))),
+    ]  # fmt: skip
+    return Robot(name="flyer", gravity=gravity, base=base, links=links)
+
+
+@cache
+def model(formulation: str = "denoc", stiffening: Any = "second-order") -> Any:
+    return flyer().model(formulation, stiffening=stiffening)
+
+
+def some_state(model: Any, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng((seed, 2250))
+    q = model.state({"base": {"position": rng.normal(size=3), "quaternion": rng.normal(size=4)}})
+    q[7:] = 0.03 * rng.normal(size=model.n_q - 7)
+    q[model.index("upper")], q[model.index("fore")] = rng.uniform(-2, 2, 2)
+    return q, rng.normal(size=model.n)
+
+
+@pytest.mark.parametrize("stiffening", [False, "second-order"])
+def test_momentum_is_that_of_the_rows_of_the_base(stiffening: Any) -> None:
+    """Linear momentum R (M v)_v; angular momentum R (M v)_w, moved from the base to the centre of mass."""
+    m = model(stiffening=stiffening)
+    q, qd = some_state(m)
+    body, R = (m.mass_matrix(q) @ qd)[:6], m.pose(q, frame="base")[:3, :3]
+    linear = R @ body[3:]
+    angular = R @ body[:3] - np.cross(m.center_of_mass(q) - q[:3], linear)
+    assert m.momentum(q, qd) == pytest.approx(np.concatenate([angular, linear]), rel=1e-12, abs=1e-12)
+    many = m.momentum(np.tile(q, (3, 1)), np.tile(qd, (3, 1)))
+    assert many.shape == (3, 6)
+    assert (many == m.momentum(q, qd)).all()
+
+
+def test_the_centre_of_mass_moves_with_the_linear_momentum() -> None:
+    """Mass times the difference of positions, along a run under internal torques; and the mass by hand."""
+    m = model()
+    q, qd = some_state(m, 1)
+    run = pliant.simulate(m, 2e-3, q, 0.3 * qd, torque=[1.0, -2.0, 0.5], output_step=1e-3, rtol=1e-11, atol=1e-13)
+    mass = 31.0 + 1.2 * 2.3 + 0.4 + 0.5 + 2.0 + 1.7 * 1.1 + 1.5
+    places = m.center_of_mass(run.q)
+    assert mass * (places[2] - places[0]) / 2e-3 == pytest.approx(run.momentum[1, 3:], abs=1e-8)
+
+
+def test_momentum_on_a_fixed_base() -> None:
+    """That of a rod about its end, m w L/2 at its centre and m L^2/12 w about it; a parameter moves it."""
+    rod = Robot(name="rod", links=[Link(name="rod", rigid=RigidBody.slender_rod(3.0, 0.8))])
+    m = rod.model(parameters=["links.rod.rigid.mass"])
+    assert m.momentum([0.0], [2.0]) == pytest.approx([0, 0, 2.0 * 3 * 0.64 / 12, 0, 2.0 * 3 * 0.4, 0])
+    assert m.momentum([0.0], [2.0], p=[6.0])[4] == pytest.approx(2.0 * 6 * 0.4)
+    assert m.center_of_mass([np.pi / 2]) == pytest.approx([0, 0.4, 0], abs=1e-15)
+
+
+def test_internal_torques_keep_the_momentum() -> None:
+    """Under torques of arm and wheel, bending and spinning, about the centre of mass and in axes that stand still."""
+    m = model()
+    q, qd = some_state(m, 2)
+    run = pliant.simulate(
+        m, 1.0, q, 0.3 * qd, torque=[2.0, -1.0, 0.7], output_step=0.1, rtol=1e-11, atol=1e-13, limits=False
+    )
+    drift = np.abs(run.momentum - run.momentum[0])
+    assert np.linalg.norm(run.momentum[0, :3]) > 0.5
+    assert np.ptp(run["upper"]) > 0.1
+    assert drift.max() < 1e-9 * np.abs(run.momentum[0]).max()
+
+
+def test_generalised_jacobian() -> None:
+    """The velocity of a frame whose base gives way as momentum asks; a heavy base gives none."""
+    m = model()
+    q, _ = some_state(m, 3)
+    rates = np.random.default_rng(5).normal(size=m.n - 6)
+    M = m.mass_matrix(q)
+    speeds = np.concatenate([-np.linalg.solve(M[:6, :6], M[:6, 6:] @ rates), rates])
+    assert np.abs(m.momentum(q, speeds)).max() < 1e-12
+    for frame in ("tip", "upper.tip", "base"):
+        found = m.generalised_jacobian(q, frame=frame)
+        assert found.shape == (6, m.n - 6)
+        assert found @ rates == pytest.approx(m.velocity(q, speeds, frame=frame), abs=1e-12)
+    assert (m.generalised_jacobian(np.stack([q, q]))[1] == m.generalised_jacobian(q)).all()
+    heavy = flyer(base=BaseBody(type="free", mass=1e9, inertia=(1e9, 1e9, 1e9))).model()
+    assert heavy.generalised_jacobian(q) == pytest.approx(heavy.jacobian(q)[:, 6:], abs=1e-6)
+
+
+def test_reaction_null_motion() -> None:
+    """Speeds in the null space of the angular rows of the coupling inertia leave the attitude, of all rows the base."""
+    m = model()
+    q, _ = some_state(m, 4)
+    H, M = m.coupling_inertia(q), m.mass_matrix(q)
+    for rows, still in ((H[:3], slice(0, 3)), (H, slice(0, 6))):
+        null = np.linalg.svd(rows)[2][len(rows) :].T
+        assert null.shape == (m.n - 6, m.n - 6 - len(rows))
+        base = -np.linalg.solve(M[:6, :6], M[:6, 6:] @ null)
+        assert np.abs(base[still]).max() < 1e-12
+    assert np.abs(base).max() < 1e-12
+    rates = np.concatenate([np.zeros((6, m.n - 6)), np.eye(m.n - 6)])
+    R = m.pose(q, frame="base")[:3, :3]
+    whole = np.array([m.momentum(q, rate) for rate in rates.T]).T
+    assert np.vstack([R @ H[:3], R @ H[3:]]) == pytest.approx(whole, abs=1e-12)
+
+
+def test_what_flies_is_asked_of_a_free_base_alone() -> None:
+    fixed = pliant.load("two-link").model()
+    for function in (fixed.generalised_jacobian, fixed.coupling_inertia):
+        with pytest.raises(ModelError, match=r"got a base that does not fly, expected base: {type: free"):
+            function(np.zeros(4))
