@@ -790,6 +790,42 @@ class Model:
         H = M[..., base, :]
         return np.asarray(J[..., rest] - J[..., base] @ np.linalg.solve(H[..., base], H[..., rest]))
 
+    @checked
+    def stored_momentum(self, q: ArrayLike, qd: ArrayLike, joint: str, p: ArrayLike | None = None) -> Array:
+        """Momentum `(...,)` along the motion of a joint of all that it carries, dT/dqd: what a reaction wheel stores.
+
+        Of a wheel with the moment J about its axis a on a body that turns with omega it is h = J (Omega + a . omega),
+        and the torque of its joint is dh/dt. A wheel that shall store h0 starts with `qd0={"wheel": h0 / J - a . omega}`.
+
+        Parameters
+        ----------
+        q : (..., n_q) array
+            Coordinates.
+        qd : (..., n) array
+            Speeds.
+        joint : str
+            One of `joints`.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (...,) array
+            N m s, or N s of a sliding joint.
+
+        Examples
+        --------
+        >>> base = pliant.robot.BaseBody(type="free", mass=50.0, inertia=[8.0, 9.0, 7.0])
+        >>> wheel = pliant.Link.wheel("wheel", axis=(0, 0, 1), inertia=0.08)
+        >>> model = pliant.Robot(name="spinner", gravity=[0, 0, 0], base=base, links=[wheel]).model()
+        >>> model.stored_momentum(model.state(), [0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 100.0], "wheel").round(6).item()
+        8.04
+        """
+        if joint not in self.joints:
+            raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(self.joints)}")
+        row = self.chain.shafts[self.joints.index(joint)].index
+        return np.asarray((self.mass_matrix(q, p)[..., row, :] * np.asarray(qd, dtype=float)).sum(axis=-1))
+
     # ----------------------------------------------------------------------------- statics, vibration
 
     @checked
