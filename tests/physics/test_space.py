@@ -238,3 +238,86 @@ def test_formulations_agree_with_wheels_and_panels() -> None:
     right = found.pop("lagrange")
     for name, ours in found.items():
         assert np.abs(ours - right).max() < 1e-9 * np.abs(right).max(), name
+
+
+# --------------------------------------------------------------------------------------- vibration and rest
+
+
+def two_panels(base: BaseBody, length: float = 2.0, **shapes: Any) -> Robot:
+    """Equal beams to either side of a body, in one line."""
+    beam = Beam(length=length, mass_per_length=1.5, EI_z=70.0)
+    links = [
+        Link(
+            name=name, parent="base", joint=Joint(type="fixed", origin=Origin(rpy=(0.0, 0.0, turn))), beam=beam,
+            shapes=Shapes(**shapes),
+        )
+        for name, turn in (("left", 0.0), ("right", "180 deg"))
+    ]  # fmt: skip
+    return Robot(name="panels", gravity=(0, 0, 0), base=base, links=links)
+
+
+def test_two_beams_on_nothing_are_a_free_free_beam() -> None:
+    """(beta L)^2 sqrt(EI / mu L^4) with cos cosh = 1; the six rigid motions are exact zeros."""
+    robot = two_panels(
+        BaseBody(type="free", mass=1e-7, inertia=(1e-7, 1e-7, 1e-7)), method="elements", count=12, bending_y=1
+    )
+    found = 2 * np.pi * robot.model(stiffening=False).frequencies()
+    roots = np.array([4.730040744862704, 7.853204624095838, 10.995607838001671])
+    assert (found[:6] == 0.0).all()
+    assert found[6:9] == pytest.approx(roots**2 * np.sqrt(70.0 / 1.5) / 16.0, rel=4e-5)
+
+
+def test_a_heavy_base_clamps_its_panels() -> None:
+    """1.875^2, 4.694^2; and each twice."""
+    robot = two_panels(BaseBody(type="free", mass=1e9, inertia=(1e9, 1e9, 1e9)), bending_y=2)
+    found = 2 * np.pi * robot.model(stiffening=False).frequencies()
+    roots = np.array([1.8751040687119611, 4.694091132974175])
+    assert (found[:6] == 0.0).all()
+    assert found[6:] == pytest.approx(np.repeat(roots**2 * np.sqrt(70.0 / 1.5) / 4.0, 2), rel=1e-7)
+
+
+@pytest.mark.parametrize("joints", ["locked", "free"])
+def test_modes_of_a_free_base(joints: Any) -> None:
+    """Orthogonal, the first six rigid: shifts, and turns about the centre of mass; the others without momentum."""
+    m = model()
+    q, _ = some_state(m, 8)
+    squares, Phi = m.modes(q, joints)
+    M, K = m.mass_matrix(q), m.stiffness(q)
+    assert (squares[:6] == 0).all()
+    assert (squares[6:8] == 0).all() == (joints == "free")
+    assert np.abs(Phi.T @ M @ Phi - np.eye(len(squares))).max() < 1e-12
+    assert np.abs(Phi.T @ K @ Phi - np.diag(squares)).max() < 1e-12 * squares.max()
+    assert np.abs(Phi[:3, 3:6]).max() == np.abs(Phi[6:, :6]).max() == 0
+    assert np.abs([m.momentum(q, shape) for shape in Phi[:, 6:].T]).max() < 1e-12
+    assert np.abs([m.momentum(q, shape)[3:] for shape in Phi[:, :3].T]).max() < 1e-12
+    found = pliant.analysis.modes(m, q, joints)
+    assert [found.owner(k) for k in range(6)] == list(m.speeds[:6])
+    with pytest.raises(ModelError, match="a free base does not rest under them"):
+        m.frequencies(q, loads=[pliant.loads.Wrench(force=(1.0, 0.0, 0.0))])
+
+
+def test_gravity_changes_no_frequency_of_what_falls() -> None:
+    falling = flyer(gravity=(0.0, 0.0, -9.81)).model(stiffening=False)
+    assert (falling.frequencies() == model().frequencies()).all()
+
+
+def test_rest_of_a_free_base() -> None:
+    """It stays; a pull between two places bends what lies between; one pull alone, and gravity, are refused."""
+    m = model()
+    push = pliant.loads.Wrench(force=(3.0, 0.0, 0.0), link="upper", x=0.6, axes="base")
+    pull = pliant.loads.Wrench(force=(-3.0, 0.0, 0.0), link="upper", x=0.3, axes="base")
+    assert (m.equilibrium([0.3, 0.2, 0.0])[:7] == [0, 0, 0, 1, 0, 0, 0]).all()
+    with pytest.raises(ModelError, match="loads: what acts on the free base does not add up to zero"):
+        m.equilibrium([0.3, 0.2, 0.0], loads=[push, pull])
+    straight = [
+        pliant.loads.Wrench(force=(sense * 3.0, 0.0, 0.0), link="upper", x=x, axes="link")
+        for sense, x in ((1.0, 1.0), (-1.0, 0.2))
+    ]
+    assert m.equilibrium([0.3, 0.2, 0.0], loads=straight).shape == (m.n_q,)
+    assert (m.equilibrium([0.3, 0.2, 0.0], rates={"wheel": 30.0})[:7] == [0, 0, 0, 1, 0, 0, 0]).all()
+    with pytest.raises(ModelError, match="rates: what acts on the free base"):
+        m.equilibrium([0.3, 0.2, 0.0], rates={"upper": 3.0})
+    falling = flyer(gravity=(0.0, 0.0, -9.81))
+    assert str(falling).endswith("free base of 31 kg, which falls under this gravity")
+    with pytest.raises(ModelError, match=r"gravity: got .* on a free base, which falls; set gravity to \[0, 0, 0\]"):
+        falling.model(stiffening=False).equilibrium([0.3, 0.2, 0.0])

@@ -795,7 +795,7 @@ class Model:
         """Momentum `(...,)` along the motion of a joint of all that it carries, dT/dqd: what a reaction wheel stores.
 
         Of a wheel with the moment J about its axis a on a body that turns with omega it is h = J (Omega + a . omega),
-        and the torque of its joint is dh/dt. A wheel that shall store h0 starts with `qd0={"wheel": h0 / J - a . omega}`.
+        and the torque of its joint is dh/dt. A wheel that shall store h0 starts at the speed h0 / J - a . omega.
 
         Parameters
         ----------
@@ -846,6 +846,10 @@ class Model:
         frequency vanishes. Loads that follow the arm may let it flutter: of two motions exp(s t) with one frequency,
         the one that grows is negative, each |s|. With `rates` the arm spins steadily, and what is held spins on.
 
+        Of a free base the first six are exactly zero, whatever follows: its rigid motions, in the order of
+        `speeds[:6]`. Gravity, in which it falls, changes nothing; about loads and spins, in which nothing is at rest,
+        ask `linearize`.
+
         Parameters
         ----------
         q : (n,) array, optional
@@ -882,6 +886,9 @@ class Model:
         p: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Squared frequencies (rad/s)^2, ascending, and mode shapes `(n, modes)` with Phi^T M Phi = 1.
+
+        Of a free base the first six are its rigid motions, squares exactly zero, in the order of `speeds[:6]`: turns
+        about the centre of mass of the whole, and shifts.
 
         Parameters
         ----------
@@ -946,6 +953,8 @@ class Model:
     def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
         """Hessian (n, n) of the potential energy, gravity included, less the slopes of the forces of `loads`.
 
+        A free base falls with all that it carries, so that gravity holds and bends nothing: it is left out there.
+
         Parameters
         ----------
         q : (n,) array
@@ -987,7 +996,8 @@ class Model:
         """Coordinates (n,) at static rest, or in steady spin, with the joints held at the given positions.
 
         Amplitudes, and motors of elastic drives, settle under gravity and `loads` (of `pliant.loads`, taken at t = 0);
-        `holding_torque` of the result keeps the arm there.
+        `holding_torque` of the result keeps the arm there. A free base stays where it is; it is refused where gravity
+        or loads would move it.
 
         Parameters
         ----------
@@ -1012,7 +1022,9 @@ class Model:
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
+        statics.require_no_fall(self, p)
         q = statics.equilibrium(self, joints, loads, p, held, rates)
+        statics.require_balance(self, q, loads, p, rates)
         tell(self, steep(self, q), stacklevel=3)
         return q
 

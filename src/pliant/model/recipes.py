@@ -10,6 +10,7 @@ import casadi as ca
 
 from pliant.dynamics import Equations, matrices
 from pliant.dynamics.energies import energies, potential_energy
+from pliant.dynamics.forces import strain_energy
 from pliant.dynamics.frames import frame_jacobian, frame_pose
 from pliant.dynamics.kinematics import jacobian, tip_pose
 from pliant.dynamics.momenta import center_of_mass, momentum
@@ -30,7 +31,7 @@ def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
 
 
 def _stiffness(e: Equations, q: Any) -> Any:
-    V = potential_energy(e.chain, q)
+    V = strain_energy(e.chain, q) if e.chain.first else potential_energy(e.chain, q)  # what flies falls with gravity
     if e.chain.plain:
         return ca.hessian(V, q)[0]
     return e.chain.jacobian(e.chain.gradient(V, q), q)
