@@ -65,7 +65,9 @@ def table(robot: Robot) -> str:
     gravity = ", ".join(f"{entry:g}" for entry in robot.gravity)
     foot = f"gravity [{gravity}] m/s^2, payload {payload_mass(robot):g} kg, {robot_mass(robot):.4g} kg in all"
     if robot.base.is_free:
-        foot += f"\nfree base of {robot.base.mass:g} kg{', which falls under this gravity' if falls(robot) else ''}"
+        foot += (
+            f" with a free base of {robot.base.mass:g} kg{', which falls under this gravity' if falls(robot) else ''}"
+        )
     return "\n".join([robot.name, *lines, foot])
 
 
