@@ -301,6 +301,13 @@ def test_gravity_changes_no_frequency_of_what_falls() -> None:
     assert (falling.frequencies() == model().frequencies()).all()
 
 
+def test_a_shaper_leaves_the_rigid_motions_out() -> None:
+    robot = two_panels(BaseBody(type="free", mass=40.0, inertia=(9.0, 8.0, 7.0)), bending_y=2)
+    model = robot.model(stiffening=False)
+    shaper = pliant.control.shaper_for(model, [], kind="zv")
+    assert shaper.times[-1] == pytest.approx(0.5 / model.frequencies()[6])
+
+
 def test_rest_of_a_free_base() -> None:
     """It stays; a pull between two places bends what lies between; one pull alone, and gravity, are refused."""
     m = model()

@@ -774,7 +774,7 @@ class Model:
         Notes
         -----
         J_m - J_b H_b^-1 H_bm with the blocks of Jacobian and inertia matrix that belong to the base and to the rest
-        (Umetani and Yoshida 1989). Amplitudes of flexible links have columns like joints.
+        [UY89]. Amplitudes of flexible links have columns like joints.
 
         Examples
         --------
