@@ -99,6 +99,23 @@ def test_internal_torques_keep_the_momentum() -> None:
     assert drift.max() < 1e-9 * np.abs(run.momentum[0]).max()
 
 
+@pytest.mark.full
+def test_a_free_flyer_keeps_its_momentum_over_200_s() -> None:
+    """The bundled one, tumbling, its wheels spinning, arm and wheels driven: to 1e-9 at rtol 1e-11."""
+    m = pliant.load("free-flyer").model(stiffening=False)
+    qd = np.zeros(m.n)
+    qd[:9] = [0.01, -0.02, 0.03, 0.05, 0.02, -0.01, 100.0, -50.0, 80.0]
+    t = np.linspace(0.0, 200.0, 401)
+    size = np.array([0.02, 0.01, 0.02, 0.5, 0.4, 0.3, 0.1, 0.05, 0.02])
+    tau = size * np.sin(np.outer(t, [0.1, 0.05, 0.07, 0.3, 0.2, 0.25, 1.0, 0.5, 0.7]))
+    run = pliant.simulate(
+        m, 200.0, m.state({"upper": -0.8, "fore": 1.2}), qd, torque=(t, tau, "cubic"), output_step=10.0, rtol=1e-11,
+        atol=1e-13, limits=False,
+    )  # fmt: skip
+    assert run.stats.status == "finished"
+    assert np.abs(run.momentum - run.momentum[0]).max() < 1e-9 * np.abs(run.momentum[0]).max()
+
+
 def test_generalised_jacobian() -> None:
     """The velocity of a frame whose base gives way as momentum asks; a heavy base gives none."""
     m = model()
