@@ -17,7 +17,7 @@ JointsName = Literal["locked", "free"]
 HeldName = Literal["joints", "motors"]
 FunctionName = Literal[
     "mass_matrix", "bias", "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "jacobian", "stiffness",
-    "linearize", "matrices", "denoc_matrices",
+    "linearize", "matrices", "denoc_matrices", "momentum", "center_of_mass",
 ]  # fmt: skip
 
 # What a description says

@@ -221,4 +221,4 @@ def modes(
         observe = seen / np.maximum(seen.max(axis=0, keepdims=True, initial=0.0), np.finfo(float).tiny)
     share = (Phi * (M @ Phi)).T
     hertz = np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi)
-    return Modes(hertz, Phi, control, observe, share, model.coordinates)
+    return Modes(hertz, Phi, control, observe, share, model.speeds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import pi
 from typing import Annotated, Any
 
@@ -42,6 +43,7 @@ def command(
                     "joints": joints,
                     "q": dict(zip(model.coordinates, q.tolist())),
                     "hz": arm.tolist(),
+                    "rigid_motions": list(model.speeds[:6]) if robot.base.is_free else [],
                     "rad_per_s": (2 * pi * arm).tolist(),
                 },
             }
@@ -49,7 +51,7 @@ def command(
         return
     for name, rows in links.items():
         _show_link(robot, name, rows)
-    _show_arm(arm.tolist(), joints, at)
+    _show_arm(arm.tolist(), joints, at, model.speeds[:6] if robot.base.is_free else ())
 
 
 def link_tables(robot: Robot) -> dict[str, tuple[FrequencyRow, ...]]:
@@ -82,12 +84,13 @@ def _show_link(robot: Robot, name: str, rows: tuple[FrequencyRow, ...]) -> None:
     typer.echo("")
 
 
-def _show_arm(arm: list[float], joints: str, at: str | None) -> None:
+def _show_arm(arm: list[float], joints: str, at: str | None, rigid: Sequence[str] = ()) -> None:
     where = "as described" if at is None else f"at {at}"
     if not arm:
         typer.echo(f"The arm has no frequencies with joints {joints}: nothing bends.")
         return
     cells = [(str(k + 1), number(value), number(2 * pi * value)) for k, value in enumerate(arm)]
+    cells[: len(rigid)] = [(str(k + 1), "0", f"rigid motion {name}") for k, name in enumerate(rigid)]
     table(("arm", "Hz", "rad/s"), cells, title=f"arm {where}, joints {joints}")
     if min(arm) < 0:
         typer.echo("A negative frequency marks a direction in which the arm would fall over.")

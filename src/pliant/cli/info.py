@@ -11,7 +11,7 @@ from pliant.cli.options import Flexible, Floating, Json, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
 from pliant.model.validity import doubts, tell
-from pliant.robot import Robot, arms, hangs_on, link_mass, load, payload_mass, robot_mass, schema
+from pliant.robot import Robot, arms, falls, hangs_on, link_mass, load, payload_mass, robot_mass, schema
 
 _SHOWN = 12
 
@@ -55,6 +55,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "gravity": list(robot.gravity),
         "payload_kg": payload_mass(robot),
         "mass_kg": robot_mass(robot),
+        "base": {"type": robot.base.type, "mass_kg": robot.base.mass, "falls": falls(robot)},
         "links": [],
         "coordinates": None,
         "stiffening": None,
@@ -95,12 +96,15 @@ def _show(robot: Robot, facts: dict[str, Any]) -> None:
     if names is not None:
         typer.echo(f"{len(names)} coordinates: {_short(names)}")
         typer.echo(f"stiffening: {facts['stiffening']}")
-    if facts["frequencies_hz"]:
-        shown = _short([number(value, 4) for value in facts["frequencies_hz"]])
+    rigid = 6 if robot.base.is_free else 0
+    if rigid and facts["frequencies_hz"]:
+        typer.echo("6 rigid motions of the free base, at 0 Hz")
+    if facts["frequencies_hz"] and facts["frequencies_hz"][rigid:]:
+        shown = _short([number(value, 4) for value in facts["frequencies_hz"][rigid:]])
         typer.echo(f"frequencies, joints locked: {shown} Hz")
-        if any(facts["damping_ratios"]):
+        if any(facts["damping_ratios"][rigid:]):
             alone = ", ".join(f"{link['name']} {link['damping']:g}" for link in facts["links"] if link["damping"])
-            shown = _short([number(x, 2) for x in facts["damping_ratios"]])
+            shown = _short([number(x, 2) for x in facts["damping_ratios"][rigid:]])
             typer.echo(f"their damping ratios: {shown}" + (f" (links alone: {alone})" if alone else ""))
     elif facts["note"] is None:
         typer.echo("frequencies: none, nothing bends while the joints are locked")

@@ -56,6 +56,7 @@ class InternalForces:
     Attributes
     ----------
     t, q, qd, qdd : symbols of time, coordinates, rates and accelerations
+    on_base : moment about the origin of the base and force that the links on it exert on it, in its axes
     """
 
     def __init__(self, chain: Chain, loads: Sequence[Any] = (), base: Any = None) -> None:
@@ -73,6 +74,7 @@ class InternalForces:
     def _inwards(self) -> list[Carried]:
         """The wrenches that every link needs, tip to base."""
         found: list[Carried] = []
+        at_base = (ca.SX.zeros(3), ca.SX.zeros(3))
         handed = Arrivals(self.chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
         motions = outward_motion(self.chain, self.q, self.qd, self.qdd)
         for place, motion in reversed(list(enumerate(motions))):
@@ -83,7 +85,12 @@ class InternalForces:
             found.append(Carried(motion, here, (n, f)))
             R = motion.link.joint.rotation(motion.q)
             n, f = R.apply(n), R.apply(f)
-            handed.add(place, (shift_wrench(n, f, motion.link.joint.position(motion.q)), f))
+            wrench = shift_wrench(n, f, motion.link.joint.position(motion.q)), f
+            handed.add(place, wrench)
+            if motion.link.parent is None:
+                at_base = at_base[0] + wrench[0], at_base[1] + wrench[1]
+        needed = handed.at(0)[0] if self.chain.first else at_base
+        self.on_base = -needed[0], -needed[1]
         return found[::-1]
 
     def rotation(self, place: int) -> SX:

@@ -31,6 +31,11 @@ class PackMotion:
         if count < 1 or not (np.isfinite(period) and period > 0):
             raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
         self.model: Model = robot.model(parameters=tuple(vary))
+        if not self.model.chain.plain:
+            raise UnsupportedModel(
+                "robot: got a free base, or a joint with a quaternion, which environments do not step; use "
+                "pliant.simulate, or a robot without"
+            )
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints

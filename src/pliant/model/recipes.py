@@ -10,8 +10,10 @@ import casadi as ca
 
 from pliant.dynamics import Equations, matrices
 from pliant.dynamics.energies import energies, potential_energy
+from pliant.dynamics.forces import strain_energy
 from pliant.dynamics.frames import frame_jacobian, frame_pose
 from pliant.dynamics.kinematics import jacobian, tip_pose
+from pliant.dynamics.momenta import center_of_mass, momentum
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
 
 def stiffness(e: Equations, q: Any) -> Any:
     """Second derivatives of the potential by displacements along the speeds."""
-    V = potential_energy(e.chain, q)
+    V = strain_energy(e.chain, q) if e.chain.first else potential_energy(e.chain, q)  # what flies falls with gravity
     if e.chain.plain:
         return ca.hessian(V, q)[0]
     return e.chain.jacobian(e.chain.gradient(V, q), q)
@@ -53,6 +55,8 @@ EXPRESSIONS: dict[str, Recipe] = {
     "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
     "matrices": Recipe(("q", "qd"), _matrices, "vm"),
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
+    "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)]),
+    "center_of_mass": Recipe(("q",), lambda e, q: [center_of_mass(e.chain, q)]),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
 FRAMED: dict[str, Callable[[Any, Any, str], Any]] = {"pose": frame_pose, "jacobian": frame_jacobian}

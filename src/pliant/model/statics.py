@@ -193,8 +193,59 @@ def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLi
     return slope
 
 
+def require_no_fall(model: Model, p: ArrayLike | None) -> None:
+    """Refuse a free base under gravity."""
+    if model.chain.first:
+        gravity = ca.Function("gravity", [model.parameter_symbols], [model.chain.gravity])(model.values(p))
+        if np.array(gravity, dtype=float).any():
+            raise ModelError(
+                f"gravity: got {np.array(gravity).ravel().tolist()} on a free base, which falls; set gravity to "
+                "[0, 0, 0], or hold the base by base: {type: fixed}"
+            )
+
+
+def require_balance(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, rates: Any) -> None:
+    """Refuse a free base that loads, or spinning links, would move."""
+    if not model.chain.first:
+        return
+    qd, base = steady_rates(model, rates), list(model.chain.links[0].joint_indices)
+    parts = [applied(model, [load], p, qd)(q)[0][base] for load in loads]
+    left = model.bias(q, qd, p)[base] - sum(parts, np.zeros(6))
+    size = np.max([*np.abs(parts).ravel(), *np.abs(model.mass_matrix(q, p)[base]) @ qd**2])
+    if np.abs(left).max() > STEADY * size:
+        cause = "loads" if len(loads) else "rates"
+        raise ModelError(
+            f"{cause}: what acts on the free base does not add up to zero, so that it does not rest; balance it, or "
+            "hold the base by base: {type: fixed}"
+        )
+
+
+def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
+    """Squares and shapes of a free base, whose speeds come first, and of what it carries.
+
+    Its six motions meet no stiffness. They are taken out by what they are, and not by their rounding: the others have
+    no momentum, so that M of the rest is less what the base gives way. Shifts first, then turns about the centre of
+    mass of the whole, are factors of M of the base, shown in the order of its speeds.
+    """
+    order = [3, 4, 5, 0, 1, 2]
+    rigid = np.zeros((len(M), 6))
+    rigid[np.ix_(order, order)] = np.linalg.inv(np.linalg.cholesky(M[np.ix_(order, order)])).T
+    gives = np.linalg.solve(M[:6, :6], M[:6, 6:])
+    squares, Y = natural_modes(K[6:, 6:], M[6:, 6:] - M[6:, :6] @ gives, noise[6:, 6:])
+    return np.append(np.zeros(6), squares), np.hstack([rigid, np.vstack([-gives @ Y, Y])])
+
+
+def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
+    if model.chain.first and (len(loads) or rates is not None):
+        raise ModelError(
+            f"{'loads' if len(loads) else 'rates'}: a free base does not rest under them; ask "
+            "model.linearize(q, qd, loads=loads)"
+        )
+
+
 def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> tuple[Array, Array]:
     """Squared frequencies, ascending, and mode shapes (n, modes) of the free coordinates about q."""
+    _require_rest(model, loads, None)
     if not free:
         return np.zeros(0), np.zeros((model.n, 0))
     K, M = _finite(model.stiffness(q, loads, p), model.mass_matrix(q, p))
@@ -204,7 +255,8 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
             "axes, or ask model.frequencies(q, loads=loads) or model.linearize(q, loads=loads)"
         )
     shapes = np.zeros((model.n, len(free)))
-    squares, shapes[free] = natural_modes(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, K, q, loads, p))))
+    solve = _floating_modes if model.chain.first else natural_modes
+    squares, shapes[free] = solve(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, K, q, loads, p))))
     return squares, shapes
 
 
@@ -229,6 +281,7 @@ def frequencies(
     M qdd + G qd + K q = 0 with the skew part G of the forces' slopes by the rates. Motions exp(s t) that grow count as
     negative, |s| each.
     """
+    _require_rest(model, loads, rates)
     if rates is None and (not free or not _follows(*_finite(model.stiffness(q, loads, p), model.mass_matrix(q, p)))):
         squares, _ = modes(model, q, free, loads, p)
         return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))

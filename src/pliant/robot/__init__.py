@@ -26,7 +26,7 @@ from pliant.robot.robot import Robot, schema
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
 from pliant.robot.symbols import RobotView, View
-from pliant.robot.text_table import beam_mass, hangs_on, link_mass, payload_mass, robot_mass
+from pliant.robot.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
 from pliant.robot.tree import BASE, beyond, parents
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "beam_mass",
     "beam_properties",
     "beyond",
+    "falls",
     "hangs_on",
     "inertia_matrix",
     "link_mass",

@@ -12,7 +12,7 @@ from pliant.robot.beam import Beam
 from pliant.robot.discretisation import Shapes
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative, non_negative
-from pliant.robot.joint import Joint
+from pliant.robot.joint import Joint, Origin
 from pliant.robot.lumps import Lump, RigidBody
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
@@ -119,6 +119,57 @@ class Link(Description):
         """
         body = RigidBody.bent_rod(mass, a, b, alpha, payload)
         return cls(name=name, joint=Joint(hub=Lump(inertia=(0.0, 0.0, hub_inertia))), rigid=body)
+
+    @classmethod
+    def wheel(
+        cls,
+        name: str,
+        axis: tuple[float, float, float],
+        inertia: float,
+        parent: str = "base",
+        mass: float = 0.0,
+        origin: Origin | None = None,
+    ) -> Self:
+        """A reaction wheel: a link that turns about an axis through its centre of mass, and has a moment about it.
+
+        The torque of its joint drives it, and acts on the parent with the opposite sign; what it stores is
+        h = J (Omega + a . omega), with its own speed Omega and the angular velocity omega of the parent. Its moments
+        across the axis, which do not depend on its angle, belong to the inertia of the parent.
+
+        Parameters
+        ----------
+        name : str
+            Of the link.
+        axis : (3,) tuple
+            That it turns about, in the axes of its parent (turned by `origin`); of any length.
+        inertia : float
+            J, about the axis, kg m^2.
+        parent : str
+            Link that carries it, or base.
+        mass : float
+            kg; zero where the parent has it already.
+        origin : Origin, optional
+            Where its centre is on the parent.
+
+        Returns
+        -------
+        Link
+            A rigid link on a revolute joint.
+
+        Examples
+        --------
+        >>> wheel = pliant.Link.wheel("wheel_z", axis=[0, 0, 1], inertia=0.08)
+        >>> wheel.joint.hub.inertia
+        (0.0, 0.0, 0.08)
+        """
+        joint = Joint(axis=axis, origin=origin or Origin())
+        a, square = joint.axis, sum(x * x for x in joint.axis)
+        xx, yy, zz, xy, xz, yz = (
+            inertia * a[i] * a[j] / square for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        )
+        about = (xx, yy, zz, xy, xz, yz) if xy or xz or yz else (xx, yy, zz)
+        joint = Joint(axis=joint.axis, origin=joint.origin, hub=Lump(inertia=about))
+        return cls(name=name, joint=joint, rigid=RigidBody(mass=mass), parent=parent)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -45,8 +45,13 @@ def payload_mass(robot: Robot) -> float:
 
 
 def robot_mass(robot: Robot) -> float:
-    """Mass of a robot with its payloads, kg."""
-    return sum(link_mass(link) for link in robot.links) + payload_mass(robot)
+    """Mass of a robot with its payloads, and with its base where that is free, kg."""
+    return sum(link_mass(link) for link in robot.links) + payload_mass(robot) + robot.base.mass
+
+
+def falls(robot: Robot) -> bool:
+    """Whether its base is free and gravity acts on it."""
+    return robot.base.is_free and any(robot.gravity)
 
 
 def table(robot: Robot) -> str:
@@ -59,6 +64,10 @@ def table(robot: Robot) -> str:
     lines.insert(1, "  ".join("-" * width for width in widths))
     gravity = ", ".join(f"{entry:g}" for entry in robot.gravity)
     foot = f"gravity [{gravity}] m/s^2, payload {payload_mass(robot):g} kg, {robot_mass(robot):.4g} kg in all"
+    if robot.base.is_free:
+        foot += (
+            f" with a free base of {robot.base.mass:g} kg{', which falls under this gravity' if falls(robot) else ''}"
+        )
     return "\n".join([robot.name, *lines, foot])
 
 

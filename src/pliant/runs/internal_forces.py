@@ -17,7 +17,7 @@ from pliant.dynamics.stations import fraction, link_length, place_of
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.robot import Section
+from pliant.robot import BASE, Section
 
 
 class SectionForces(NamedTuple):
@@ -58,7 +58,8 @@ class SectionForces(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """Force and moment (N, 3) that a link receives through its joint, about the origin of the link frame."""
+    """Force and moment (N, 3) that a link receives through its joint, or the base from what stands on it, about the
+    origin of its frame."""
 
     force: Array
     moment: Array
@@ -83,17 +84,21 @@ class RunHistory:
         return replace(self, t=t, q=q, qd=qd, qdd=qdd)
 
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
-        """What the link receives through its joint, drive and friction included; in link or base axes."""
+        """What the link receives through its joint, drive and friction included; in link or base axes. The base
+        receives what all links on it exert."""
         if axes not in ("link", "base"):
             raise ModelError(f"axes: got {axes!r}, expected 'link' or 'base'")
-        place = place_of(self.model.chain, joint)
+        chain = self.model.chain
+        on_base = joint == BASE and all(link.name != BASE for link in chain.links[chain.first :])
+        place = 0 if on_base else place_of(chain, joint)
 
         def wrench(forces: InternalForces) -> list[SX]:
-            n, f = forces.carried[place].at_root
-            R = forces.rotation(place) if axes == "base" else ca.SX.eye(3)
+            n, f = forces.on_base if on_base else forces.carried[place].at_root
+            turned = axes == "base" and (chain.first or not on_base)
+            R = forces.rotation(place) if turned else ca.SX.eye(3)
             return [ca.mtimes(R, f), ca.mtimes(R, n)]
 
-        return Reaction(*self._over_time(("reaction", place, axes), wrench))
+        return Reaction(*self._over_time(("reaction", place, axes, on_base), wrench))
 
     def internal(self, link: str | int, x: float | str) -> SectionForces:
         """Section forces at station `x` (metres, "tip" or "middle")."""

@@ -280,6 +280,11 @@ class Result:
         """Kinetic, gravity, strain and total energy, each (N,)."""
         return self.model.energy(self.q, self.qd, self.parameters)
 
+    @cached_property
+    def momentum(self) -> Array:
+        """(N, 6) momentum [angular about the centre of mass; linear], in axes that stand still, N m s and N s."""
+        return self.model.momentum(self.q, self.qd, self.parameters)
+
     @property
     def energy_balance(self) -> Array:
         """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator."""
@@ -357,14 +362,16 @@ class Result:
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
         """`.force` and `.moment` (N, 3) that a link receives through its joint, about its origin, in link or base axes.
 
-        Along the axis of a joint without friction and rotor, this is its torque.
+        Along the axis of a joint without friction and rotor, this is its torque. `reaction("base")` is what the base,
+        fixed or free, receives from all that stands on it, about its origin.
 
         Parameters
         ----------
         joint : str or int
-            Name or number of the link that the joint carries.
+            Name or number of the link that the joint carries; "base" for the base.
         axes : "link" or "base"
-            In which the vectors are given.
+            In which the vectors are given: those of the link, or those that stand still. Of the base, "link" is its
+            own axes, which turn where it flies.
 
         Returns
         -------

@@ -38,7 +38,7 @@ def robot_html(robot: Robot) -> str:
 def model_html(model: Model) -> str:
     """What the model is, and its frequencies."""
     o = model.options
-    frequencies = ", ".join(f"{f:.4g}" for f in model.frequencies()[:6]) or "none: rigid"
+    frequencies = ", ".join(f"{f:.4g}" for f in model.frequencies()[6 * model.chain.first :][:6]) or "none: rigid"
     rows = [
         ("formulation", o.formulation), ("rotation", o.rotation), ("stiffening", str(model.level)),
         ("coordinates", ", ".join(model.coordinates)), ("inputs", ", ".join(model.parameters) or "none"),
