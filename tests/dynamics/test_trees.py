@@ -14,6 +14,7 @@ from oracle import by_differences
 from pliant.analysis.counts import tape_count
 from pliant.dynamics import FORMULATIONS, Equations, build_chain
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.model.states import read_state
 from pliant.robot import BaseBody, Beam, BeamStation, Joint, Link, Origin, RigidBody, Robot, Shapes
 from trees import random_tree, tree_state
 
@@ -225,8 +226,8 @@ def test_a_side_branch_without_joints_is_a_lump() -> None:
 
 @pytest.mark.parametrize("formulation", ["denoc", "lagrange"])
 def test_equal_panels_move_alike(formulation: str) -> None:
-    """A free body with two equal panels, one turned by half a turn about z: symmetric motion stays so, the body does not
-    turn with the panels that bend up, and swapped panels are the same satellite."""
+    """A free body with two equal panels, one turned by half a turn about z: swapped panels are the same satellite, and
+    symmetric motion stays so."""
     panel = {
         "parent": "base", "beam": {"length": 1.7, "mass_per_length": 0.9, "EI_y": 14.0, "EI_z": 60.0, "GJ": 9.0,
                                    "polar_inertia": 0.01},
@@ -306,6 +307,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"links": [{**LINK, "joint": {"type": "planar", "axis": [1, 0, 0]}}]}, "moves across z"),
     ({"links": [{**LINK, "joint": {"type": "cylindrical", "friction": {"viscous": 1}}}]}, "for each of its `axes`"),
     ({"links": [{**LINK, "joint": {"axes": [[0, 0, 1]]}}]}, "has no `axes`"),
+    ({"links": [LINK, {"name": "side", **BODY, "joint": {"type": "free", "drive": {"rotor_inertia": 1}}}]},
+     "link `side`.*a free joint has no axes, and no `drive`; remove it"),
+    ({"links": [{**LINK, "joint": {"type": "spherical", "axis": [0, 1, 0]}}]}, "no `axis`; remove it"),
+    ({"links": [{**LINK, "joint": {"type": "spherical", "axes": [[0, 1, 0]]}}]}, "no `axes`; remove it"),
+    ({"links": [LINK], "base": {"mass": 2.0}}, "a fixed base has no mass.*remove them, or make it `type: free`"),
+    ({"links": [LINK], "base": {"type": "free"}}, "missing key `mass`: a free base needs one; give it"),
+    ({"links": [LINK], "base": {"type": "floating", "mass": 2.0}}, "got 'floating', expected 'fixed' or 'free'"),
+    ({"links": [{**LINK, "name": "base"}], "base": {"type": "free", "mass": 2.0}}, "give the link another name"),
 ]  # fmt: skip
 
 
@@ -314,6 +323,38 @@ def test_wrong_trees_are_refused_by_name(content: dict[str, Any], message: str) 
     with pytest.raises(ModelError, match=message) as caught:
         Robot.from_dict({"name": "wrong", **content})
     assert "\n" not in str(caught.value)
+
+
+WRONG_STATES: list[tuple[str, Any, str]] = [
+    ("q0", {"base": {"quaternion": [0, 0, 0, 0]}}, r"\['base'\]: got a quaternion of zero length, expected"),
+    ("q0", {"side": [0, 0, 0, 0]}, r"q0\['side'\]: got a quaternion of zero length"),
+    ("q0", {"base.qw": 0.0}, "q0: got a quaternion of zero length for 'base', expected"),
+    ("q0", {"base": {"quaternion": [1, 0, 0]}}, r"\['quaternion'\]: got \[1, 0, 0\], expected .* shape \(4,\)"),
+    ("q0", {"base": {"rotation": np.ones((3, 3))}}, "got a matrix that is no rotation, expected an orthonormal"),
+    ("q0", {"side": {"rotation": np.diag([1, 1, -1])}}, r"\['side'\]: got a matrix that is no rotation.*right-handed"),
+    ("q0", {"base": {"position": [1, 2]}}, r"\['position'\]: got \[1, 2\], expected finite numbers of shape \(3,\)"),
+    ("q0", {"base": {"rpy": ["north", 0, 0]}}, r"\['rpy'\]: got \['north', 0, 0\], expected finite numbers"),
+    ("q0", {"base": {"rpy": [0, 0, 0], "quaternion": [1, 0, 0, 0]}}, "one turn at most"),
+    ("q0", {"base": {"angles": 1}}, "got angles, expected position, rpy, quaternion, rotation"),
+    ("qd0", {"base": {"speed": [1, 2, 3]}}, r"qd0\['base'\]: got speed, expected angular, linear"),
+    ("qd0", {"base": [1, 2, 3]}, r"qd0\['base'\]: got list, expected angular, linear"),
+    ("qd0", {"side": [1, 2]}, r"\['angular'\]: got \[1, 2\], expected finite numbers of shape \(3,\)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given", "message"), WRONG_STATES)
+def test_wrong_poses_are_refused_by_name(name: str, given: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message) as caught:
+        read_state(branched().model(stiffening=False), given, name)
+    assert "\n" not in str(caught.value)
+
+
+def test_quaternions_of_zero_length_are_refused_in_arrays() -> None:
+    model = branched().model(stiffening=False)
+    q = model.chain.rest()
+    q[3] = 0.0
+    with pytest.raises(ModelError, match="q0: got a quaternion of zero length for 'base', expected"):
+        read_state(model, q, "q0")
 
 
 def test_frames_bend_with_their_links() -> None:

@@ -103,7 +103,7 @@ class JointMap:
         return [R.apply(vector(axis)) for axis in (UNIT if self.kind == "free" else self.slides)]
 
     def swing(self, q: SX, qd: SX) -> SX:
-        """Acceleration of the link frame, in the frame that it hangs on, by which linear speeds turn with their axes."""
+        """Acceleration of the link frame, in the frame that it hangs on: linear speeds turn with their axes."""
         return self.rotation(q).apply(ca.cross(qd[:3], qd[3:])) if self.kind == "free" else ca.SX(3, 1)
 
     def columns(self, q: SX) -> list[tuple[SX, SX]]:
