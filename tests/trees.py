@@ -5,16 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from arms import random_robot
-from pliant.robot import BeamStation, Drive, Friction, Joint, JointAxis, Link, Lump, Robot
+from pliant.dynamics.chain import Chain
+from pliant.robot import BaseBody, BeamStation, Drive, Friction, Joint, JointAxis, Link, Lump, Robot
 from pliant.robot.lumps import Payload
 
 COUNTS = {"universal": 2, "cylindrical": 2, "planar": 3}
 
 
 def random_tree(
-    seed: int, links: int | None = None, *, several: bool = True, drives: bool = True, **options: bool
+    seed: int,
+    links: int | None = None,
+    *,
+    several: bool = True,
+    drives: bool = True,
+    flying: bool = False,
+    **options: bool,
 ) -> Robot:
-    """A robot whose links hang somewhere on any one before; `several`: with joints that have several axes."""
+    """A robot whose links hang somewhere on any one before; `several`: with joints that have several axes; `flying`:
+    with spherical and free joints, and mostly on a free base."""
     rng = np.random.default_rng((seed, 77))
     count = links or int(rng.integers(2, 6))
     chain = random_robot(seed, count, drives=drives, **options)
@@ -32,10 +40,31 @@ def random_tree(
                 changes["at"] = places[int(rng.integers(len(places)))]
         if several and link.joint.moves and rng.random() < 0.4:
             changes["joint"] = several_axes(rng, link.joint, drives)
+        if flying and rng.random() < 0.4:
+            kind = ("spherical", "free")[int(rng.integers(2))]
+            changes["joint"] = Joint(type=kind, origin=link.joint.origin, hub=link.joint.hub)
         made.append(link.model_copy(update=changes))
+    base = BaseBody()
+    if flying and rng.random() < 0.7:
+        base = BaseBody(type="free", mass=3.0, com=(0.1, -0.2, 0.05), inertia=(0.5, 0.6, 0.7))
     last = made[int(rng.integers(len(made)))].name
     loads = [chain.payload, Payload(link=last, mass=0.3, com=(0.05, -0.02, 0.01), inertia=(0.001, 0.002, 0.0015))]
-    return Robot(name=f"tree-{seed}", gravity=chain.gravity, links=made, payload=loads)
+    return Robot(name=f"tree-{seed}", gravity=chain.gravity, links=made, payload=loads, base=base)
+
+
+def tree_state(chain: Chain, seed: int, deflection: float = 0.02) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and speeds of order one, of amplitudes by `deflection`; motors near their joints."""
+    rng = np.random.default_rng(seed)
+    q, speeds = rng.normal(size=chain.n_q), rng.normal(size=chain.n)
+    for link in chain.links:
+        q[list(link.body_places)] *= deflection
+        speeds[list(link.body_indices)] *= 20 * deflection
+        if link.joint.is_ball:
+            turn = list(link.joint_places[-4:])
+            q[turn] /= np.linalg.norm(q[turn])
+    motors = [shaft.drive.place for shaft in chain.driven if shaft.drive is not None]
+    q[motors] = chain.followed(q.copy())[motors] + deflection * q[motors]
+    return q, speeds
 
 
 def several_axes(rng: np.random.Generator, joint: Joint, drives: bool) -> Joint:

@@ -1,7 +1,14 @@
-"""Rigid arms against Pinocchio: inertia matrix, bias, accelerations, torques, tip frame and Jacobian to 1e-10.
+"""Rigid arms and trees against Pinocchio: inertia matrix, bias, accelerations, torques, frames and Jacobians to 1e-10.
 
 Both do the same arithmetic in another order: a 6-joint arm gathers some hundred roundings, 1e-14 of the largest number;
 1e-10 leaves room for the condition of M (1e4 for the PUMA, whose wrist has no mass).
+
+Coordinates and speeds of the two differ where joints have quaternions and where they are planar; `pinocchio_twin` says
+how. With v' = T(q) v and therefore v'' = T vdot + Tdot v, the same forces do the same work where Q = T^T Q', so that
+
+    M = T^T M' T,   bias = T^T (bias' + M' Tdot v),   J = J' T
+
+and J' has [linear; angular] where pliant has [angular; linear].
 """
 
 from __future__ import annotations
@@ -10,80 +17,62 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Joint, Link, Robot
-from pliant.robot import DH, Lump, Origin, RigidBody
+from pliant import Robot
+
+from .rigid_robots import JOINTS, random_arm, rigid_tree
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed: pip install 'pliant[bench]'")
 
 TOLERANCE = 1e-10
 OTHERS = ("gibbs-appell", "recursive-lagrange", "lagrange")
+FEW, MANY = range(12), range(60)
 
 
-def inertia(rng: np.random.Generator, mass: float) -> tuple[float, ...]:
-    """Six numbers of a body of six random point masses."""
-    points = rng.normal(size=(6, 3)) * 0.2
-    points -= points.mean(axis=0)
-    D = points.T @ points * mass / 6
-    I = np.trace(D) * np.eye(3) - D
-    return tuple(float(I[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
-
-
-def lump(rng: np.random.Generator) -> Lump:
-    mass = float(rng.uniform(0.1, 2.0))
-    return Lump(mass=mass, com=tuple(rng.normal(size=3) * 0.1), inertia=inertia(rng, mass))
-
-
-def place(rng: np.random.Generator, kind: str) -> dict[str, object]:
-    """Where a joint stands: an origin, or a row of either DH convention."""
-    if kind == "origin":
-        axis = tuple(rng.normal(size=3))
-        return {"axis": axis, "origin": Origin(xyz=tuple(rng.normal(size=3)), rpy=tuple(rng.normal(size=3)))}
-    a, alpha, d, theta = (float(x) for x in rng.normal(size=4))
-    return {"dh": DH(a=a if kind == "modified" else 0.0, alpha=alpha, d=d, theta=theta, convention=kind)}
-
-
-def random_arm(seed: int, joints: int) -> Robot:
-    """A spatial chain of revolute, prismatic and fixed joints, placed by origins and by DH rows, lumps everywhere."""
-    rng = np.random.default_rng([7, seed])
-    links = []
-    for k in range(joints):
-        kind = str(rng.choice(["revolute", "revolute", "prismatic", "fixed" if k else "revolute"]))
-        row = "origin" if kind == "fixed" else str(rng.choice(["origin", "modified", "standard"]))
-        mass = float(rng.uniform(0.5, 5.0))
-        body = RigidBody(
-            mass=mass, com=tuple(rng.normal(size=3) * 0.2), inertia=inertia(rng, mass),
-            tip=tuple(rng.normal(size=3) * 0.5), tip_rpy=tuple(rng.normal(size=3)),
-        )  # fmt: skip
-        joint = Joint(type=kind, hub=lump(rng), **place(rng, row))
-        links.append(Link(name=f"link{k}", joint=joint, rigid=body, tip=lump(rng)))
-    return Robot(name=f"rigid {seed}", gravity=tuple(rng.normal(size=3) * 9), links=links, payload=lump(rng))
-
-
-def assert_equal(robot: Robot, formulation: str, seed: int, states: int = 5) -> None:
+def assert_equal(
+    robot: Robot, formulation: str, seed: int, states: int = 5, frames: tuple[str, ...] = ("tip",)
+) -> None:
     from .pinocchio_twin import twin
 
     model = robot.model(formulation)
-    peer, tip = twin(robot)
+    other = twin(robot)
+    peer = other.model
     data = peer.createData()
     rng = np.random.default_rng(seed)
     assert peer.nv == model.n
     for _ in range(states):
-        q, qd, qdd, tau = rng.normal(size=(4, model.n))
-        M = pin.crba(peer, data, q).copy()
+        q = rng.normal(size=model.n_q)
+        for link in model.chain.links:
+            if link.joint.is_ball:  # Pinocchio wants a quaternion of length one
+                turn = list(link.joint_places[-4:])
+                q[turn] /= np.linalg.norm(q[turn])
+        qd, qdd = rng.normal(size=(2, model.n))
+        tau = rng.normal(size=model.n_joints)
+        named, rates = dict(zip(model.coordinates, q)), dict(zip(model.speeds, qd))
+        theirs, T, drift = other.configuration(named), other.change(named, model.speeds), other.drift(named, rates)
+        M = pin.crba(peer, data, theirs).copy()
         M = np.triu(M) + np.triu(M, 1).T
-        close(model.mass_matrix(q), M)
-        close(model.bias(q, qd), pin.nle(peer, data, q, qd))
-        close(model.inverse_dynamics(q, qd, qdd), pin.rnea(peer, data, q, qd, qdd))
-        close(model.forward_dynamics(q, qd, tau), pin.aba(peer, data, q, qd, tau))
-        pin.framesForwardKinematics(peer, data, q)
-        close(model.tip_pose(q), data.oMf[tip].homogeneous)
-        J = pin.computeFrameJacobian(peer, data, q, tip, pin.LOCAL_WORLD_ALIGNED).reshape(6, -1)
-        close(model.jacobian(q), np.vstack([J[3:], J[:3]]))  # pliant: [angular; linear]
+        close(model.mass_matrix(q), T.T @ M @ T)
+        close(model.bias(q, qd), T.T @ (pin.nle(peer, data, theirs, T @ qd) + M @ drift))
+        close(model.inverse_dynamics(q, qd, qdd), T.T @ pin.rnea(peer, data, theirs, T @ qd, T @ qdd + drift))
+        applied = np.linalg.solve(T.T, model.actuation @ tau)
+        found = pin.aba(peer, data, theirs, T @ qd, applied)
+        close(model.forward_dynamics(q, qd, tau), np.linalg.solve(T, found - drift))
+        pin.framesForwardKinematics(peer, data, theirs)
+        for frame in frames:
+            number = other.frames[frame]
+            close(model.pose(q, frame=frame), data.oMf[number].homogeneous)
+            J = pin.computeFrameJacobian(peer, data, theirs, number, pin.LOCAL_WORLD_ALIGNED).reshape(6, -1) @ T
+            close(model.jacobian(q, frame=frame), np.vstack([J[3:], J[:3]]))
 
 
 def close(ours: np.ndarray, theirs: np.ndarray) -> None:
     """To 1e-10 of the largest entry."""
     assert np.abs(ours - theirs).max() <= TOLERANCE * np.abs(theirs).max()
+
+
+def size(seed: int) -> int:
+    """Links of a tree: up to 4 in the few of every run of the tests, up to 12 in the others."""
+    return 1 + (3 * seed % 4 if seed in FEW else 7 * seed % 12)
 
 
 @pytest.mark.parametrize("formulation", ["denoc", *(pytest.param(name, marks=pytest.mark.full) for name in OTHERS)])
@@ -105,6 +94,33 @@ def test_random_arms_hold_every_kind() -> None:
     assert {None if joint.dh is None else joint.dh.convention for joint in joints} == {None, "modified", "standard"}
 
 
+@pytest.mark.parametrize("seed", [*FEW, *(pytest.param(s, marks=pytest.mark.full) for s in MANY if s not in FEW)])
+def test_random_trees(seed: int) -> None:
+    """Branches, fixed and free bases, joints of every type, and frames on a tip and on a root."""
+    robot = rigid_tree(seed, size(seed))
+    assert_equal(robot, "denoc", seed, 3, ("eye0", "eye1"))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", MANY[::6])
+@pytest.mark.parametrize("formulation", OTHERS)
+def test_random_trees_by_others(formulation: str, seed: int) -> None:
+    """Likewise by the other formulations."""
+    assert_equal(rigid_tree(seed, size(seed)), formulation, seed, 1, ())
+
+
+def test_random_trees_hold_every_kind() -> None:
+    """Few trees have everything, and they branch."""
+    trees = [rigid_tree(seed, size(seed)) for seed in FEW]
+    links = [link for tree in trees for link in tree.links]
+    assert {link.joint.type for link in links} == set(JOINTS)
+    assert {link.at for link in links} == {"tip", "root"}
+    assert {tree.base.type for tree in trees} == {"fixed", "free"}
+    assert {size(seed) for seed in MANY} == set(range(1, 13))
+    assert sum(len({link.parent for link in tree.links}) < len(tree.links) for tree in trees) > 3
+    assert max(len(tree.payloads) for tree in trees) > 2
+
+
 @pytest.mark.full
 def test_free_swing() -> None:
     """A run, not only states: 0.2 s of a falling arm, against a Runge-Kutta loop over Pinocchio's `aba`."""
@@ -112,7 +128,7 @@ def test_free_swing() -> None:
 
     robot = random_arm(2, 4)
     model = robot.model()
-    peer, _ = twin(robot)
+    peer = twin(robot).model
     data = peer.createData()
     h, steps = 1e-3, 200
     q, v = np.full(peer.nv, 0.3), np.zeros(peer.nv)

@@ -15,10 +15,7 @@ ORTHONORMAL = 1e-6
 
 def as_quaternion(kind: str, given: Any, name: str) -> Array:
     """A unit quaternion from a `quaternion`, angles `rpy` (Rz Ry Rx) or a `rotation` matrix."""
-    value = np.asarray(given, dtype=float)
-    shape = {"quaternion": (4,), "rpy": (3,), "rotation": (3, 3)}[kind]
-    if value.shape != shape or not np.isfinite(value).all():
-        raise ModelError(f"{name}[{kind!r}]: got {given!r}, expected finite numbers of shape {shape}")
+    value = as_numbers(given, {"quaternion": (4,), "rpy": (3,), "rotation": (3, 3)}[kind], f"{name}[{kind!r}]")
     if kind == "quaternion":
         length = np.linalg.norm(value)
         if length < 1e-6:
@@ -28,8 +25,19 @@ def as_quaternion(kind: str, given: Any, name: str) -> Array:
         roll, pitch, yaw = (exponential(np.eye(3)[k] * value[k]) for k in range(3))
         return product(product(yaw, pitch), roll)
     if np.abs(value @ value.T - np.eye(3)).max() > ORTHONORMAL or np.linalg.det(value) < 0:
-        raise ModelError(f"{name}: got a matrix that is no rotation, expected an orthonormal one")
+        raise ModelError(f"{name}: got a matrix that is no rotation, expected an orthonormal, right-handed one")
     return from_matrix(value)
+
+
+def as_numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
+    """Finite numbers of a shape."""
+    try:
+        value = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        value = np.full(shape, np.nan)
+    if value.shape != shape or not np.isfinite(value).all():
+        raise ModelError(f"{name}: got {given!r}, expected finite numbers of shape {shape}")
+    return value
 
 
 def product(a: Array, b: Array) -> Array:

@@ -109,7 +109,7 @@ def arm_size(chain: Chain) -> ArmSize:
 
 def tape_count(chain: Chain, formulation: FormulationName | Formulation, function: str) -> Count:
     """Count of one function (a key of `FUNCTIONS`) by one formulation."""
-    q, qd, x = (ca.SX.sym(name, chain.n) for name in ("q", "qd", "x"))
+    q, qd, x = ca.SX.sym("q", chain.n_q), ca.SX.sym("qd", chain.n), ca.SX.sym("x", chain.n)
     by = equations(chain, formulation)
     outputs = ca.cse([ca.densify(y) for y in _EXPRESSIONS[function](by, q, qd, x)])
     f = ca.Function("f", [q, qd, x], outputs, {"allow_free": True})

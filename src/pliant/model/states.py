@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.algebra.quaternions import as_quaternion, conjugate, exponential, product
+from pliant.algebra.quaternions import as_numbers, as_quaternion, conjugate, exponential, product
 from pliant.arrays import Array
 from pliant.errors import ModelError
 
@@ -139,17 +139,14 @@ def _velocity(link: ChainLink, given: Any, name: str) -> list[float | None]:
     """Speeds of a joint with a quaternion; None for what is not given."""
     known = ("angular", "linear") if link.joint.kind == "free" else ("angular",)
     if not isinstance(given, Mapping):
-        given = {"angular": given} if link.joint.kind == "spherical" else {"": given}
+        given = {"angular": given} if link.joint.kind == "spherical" else {type(given).__name__: given}
     if not set(given) <= set(known):
         raise ModelError(f"{name}: got {', '.join(map(str, given))}, expected {', '.join(known)}")
     return [x for key in known for x in (_three(given[key], f"{name}[{key!r}]") if key in given else [None] * 3)]
 
 
 def _three(given: Any, name: str) -> list[float]:
-    found = np.asarray(given, dtype=float)
-    if found.shape != (3,):
-        raise ModelError(f"{name}: got shape {found.shape}, expected three numbers")
-    return [float(x) for x in found]
+    return [float(x) for x in as_numbers(given, (3,), name)]
 
 
 def _array(model: Model, given: Any, name: str, many: bool, size: int) -> Array:

@@ -31,7 +31,7 @@ class BaseBody(Description):
         if self.type == "fixed" and (self.mass or any(self.inertia) or any(self.com)):
             raise clash("a fixed base has no mass, com or inertia; remove them, or make it `type: free`")
         if self.type == "free" and not self.mass:
-            raise clash("missing key `mass`: a free base needs one")
+            raise clash("missing key `mass`: a free base needs one; give it, or make the base `type: fixed`")
         return self
 
     @property

@@ -87,7 +87,7 @@ class Robot(Document):
         names = [link.name for link in self.links]
         double = sorted({name for name in names if names.count(name) > 1})
         if double:
-            raise clash(f"links need different names; `{double[0]}` stands {names.count(double[0])} times")
+            raise clash(f"links need different names; `{double[0]}` stands {names.count(double[0])} times, rename one")
         self.__dict__["links"] = outwards(self.links)
         self._check_places()
         moving = len(self.freedoms)

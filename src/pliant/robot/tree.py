@@ -45,7 +45,7 @@ def outwards(links: tuple[Link, ...]) -> tuple[Link, ...]:
     while waiting:
         ready = next((k for k in waiting if carried_by[k] is None or carried_by[k] in order), None)
         if ready is None:
-            raise clash(f"the parents of link `{links[waiting[0]].name}` lead back to itself; one hangs on the base")
+            raise clash(f"the parents of link `{links[waiting[0]].name}` lead back to itself; let one hang on `base`")
         order.append(ready)
         waiting.remove(ready)
     if order == list(range(len(links))):
@@ -69,4 +69,5 @@ def check_place(link: Link, at: object, who: str) -> None:
         if link.beam is None:
             raise clash(f"{who} on a station of link `{link.name}`, which is no beam; use tip or root and an origin")
         if at.x > link.beam.length * (1 + 1e-12):
-            raise clash(f"{who} at x = {at.x:g} m, beyond the {link.beam.length:g} m of link `{link.name}`")
+            length = f"{link.beam.length:g} m of link `{link.name}`"
+            raise clash(f"{who} at x = {at.x:g} m, beyond the {length}; use at most these")
