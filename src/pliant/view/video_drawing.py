@@ -40,7 +40,7 @@ class Camera:
 
 
 def faces(
-    placed: list[PlacedLink], frame: int, largest: float, camera: Camera, away: Array, ghost: bool = False
+    placed: list[PlacedLink], frame: int, largest: float, camera: Camera, away: Array | float = 0.0, ghost: bool = False
 ) -> tuple[Array, Array]:
     """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front;
     `away` is what the camera has followed."""
