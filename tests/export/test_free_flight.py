@@ -75,7 +75,7 @@ def test_c_reproduces_the_model(tmp_path: Path) -> None:
 def test_python_and_casadi_reproduce_the_model(tmp_path: Path) -> None:
     m, states = flyer(), reference_states(flyer(), count=2, seed=3)
     module = imported(export(m, "python", tmp_path / "p", functions=FEW) / "satellite.py")
-    assert module.SPEEDS == m.speeds
+    assert m.speeds == module.SPEEDS
     folder = export(m, "casadi", tmp_path / "c", functions=FEW)
     about = json.loads((folder / "model.json").read_text())
     assert about["speed_units"] == list(speed_units(m))
@@ -95,8 +95,17 @@ def test_latex_is_refused_by_name(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------------------------------- units
 
 
-START = {"base": {"position": [0.3, -0.1, 0.2], "rpy": [0.4, -0.2, 1.1]}, "upper": {"rpy": [0.1, 0.5, -0.3]}, "fore": 0.4}
-MOVING = {"base": {"angular": [0.2, -0.1, 0.3], "linear": [0.1, 0.0, -0.2]}, "upper.wy": 0.6, "fore": -0.5, "wheel": 4.0}
+START = {
+    "base": {"position": [0.3, -0.1, 0.2], "rpy": [0.4, -0.2, 1.1]},
+    "upper": {"rpy": [0.1, 0.5, -0.3]},
+    "fore": 0.4,
+}
+MOVING = {
+    "base": {"angular": [0.2, -0.1, 0.3], "linear": [0.1, 0.0, -0.2]},
+    "upper.wy": 0.6,
+    "fore": -0.5,
+    "wheel": 4.0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +120,7 @@ def units(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @needs_compiler
 @pytest.mark.parametrize("version", ["3.0", "2.0"])
 def test_unit_flies_as_the_run(version: str, units: dict[str, Path]) -> None:
-    """Co-simulation over a fifth of a second ends where `simulate` does; states, their rates and names fit each other."""
+    """Co-simulation over a fifth of a second ends where `simulate` does."""
     fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
     from fmpy.validation import validate_fmu
 
@@ -153,7 +162,7 @@ def cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_cuda_reference_is_a_run(cuda: Path) -> None:
-    """The numbers that the exported program compares with: x has n_q + n rows, and ten steps of them are `simulate`'s."""
+    """What the exported program compares with: x has n_q + n rows, and ten steps end where `simulate` does."""
     m = flyer()
     numbers = json.loads((cuda / "reference.json").read_text())
     x, end = np.array(numbers["x"]), np.array(numbers["x_end"])

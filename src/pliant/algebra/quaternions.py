@@ -41,7 +41,7 @@ def product(a: Array, b: Array) -> Array:
 
 def conjugate(a: Array) -> Array:
     """The inverse of a unit quaternion."""
-    return a * np.array([1.0, -1.0, -1.0, -1.0])
+    return np.asarray(a * np.array([1.0, -1.0, -1.0, -1.0]))
 
 
 def exponential(turn: Array) -> Array:

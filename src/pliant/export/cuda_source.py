@@ -151,8 +151,8 @@ def _sizes(model: Model) -> dict[str, str]:
             "speeds": "len(COORDINATES)", "named": "",
         }  # fmt: skip
     return {
-        "declared": f"{model.n}, n_q = {model.n_q}", "text": "n_q + n", "q": "n_q", "all": f"{export_name(model)}::n_q + n",
-        "python": "len(COORDINATES) + len(SPEEDS)", "speeds": "len(SPEEDS)",
+        "declared": f"{model.n}, n_q = {model.n_q}", "text": "n_q + n", "q": "n_q",
+        "all": f"{export_name(model)}::n_q + n", "python": "len(COORDINATES) + len(SPEEDS)", "speeds": "len(SPEEDS)",
         "named": f"\nSPEEDS = {list(model.speeds)!r}",
     }  # fmt: skip
 
@@ -204,7 +204,8 @@ def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
     choice = choose(nodes_of(tape), n + model.n, Precision(precision))
     if choice.strategy == "chunks":
         choice = CudaForm("shared", 1, 110) if precision == "double" else CudaForm("shared", 2, 220)
-    q, qd = typical(model) if model.chain.plain else map(reference_states(model, 8).get, ("q", "qd"))
+    given = {} if model.chain.plain else reference_states(model, 8)
+    q, qd = typical(model) if model.chain.plain else (given["q"], given["qd"])
     rest = [np.zeros((len(q), model.n_joints)), np.tile(model.nominal_parameters, (len(q), 1))]
     states = np.column_stack([np.zeros(len(q)), q, qd, *rest])
     return emit(tape, rk4(), precision, choice=choice, shared_bytes=shared_bytes, states=states)
@@ -292,6 +293,7 @@ def example(model: Model, numbers: Mapping[str, Any]) -> str:
     keys = {"x": "x_given", "tau": "tau_given", "p": "p_given", "qdd": "qdd_expected", "x_end": "x_expected"}
     return template("cuda_main.cu.in").substitute(
         comment=comment(description(model)), name=export_name(model), states=len(numbers["x"]), steps=numbers["steps"],
-        h=c_constant(numbers["h"]), rows=_sizes(model)["all"], tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
+        h=c_constant(numbers["h"]), rows=_sizes(model)["all"],
+        tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
         arrays="\n\n".join(array(f"static const double {c}", numbers[key]) for key, c in keys.items()),
     )  # fmt: skip

@@ -89,9 +89,10 @@ def export_python(
 
 def module(model: Model, tapes: dict[str, Tape]) -> str:
     """Text of the module."""
+    speeds = "" if model.chain.plain else f"\nSPEEDS = {model.speeds!r}"
     head = module_text(
         model, "module.py.in", name=export_name(model), provenance=repr(provenance(model)),
-        coordinates=repr(model.coordinates) + ("" if model.chain.plain else f"\nSPEEDS = {model.speeds!r}"), joints=repr(model.joints), parameters=repr(model.parameters),
+        coordinates=f"{model.coordinates!r}{speeds}", joints=repr(model.joints), parameters=repr(model.parameters),
         nominal=repr(model.nominal_parameters.tolist()), functions=repr(tuple(tapes)),
     )  # fmt: skip
     return "\n\n\n".join([head.rstrip(), *("\n".join(_definition(model, f, tapes[f])) for f in tapes)]) + "\n"

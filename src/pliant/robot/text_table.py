@@ -46,14 +46,15 @@ def payload_mass(robot: Robot) -> float:
 
 def robot_mass(robot: Robot) -> float:
     """Mass of a robot with its payloads, kg."""
-    return sum(link_mass(link) for link in robot.links) + payload_mass(robot)
+    return sum(link_mass(link) for link in robot.bodies) + payload_mass(robot)
 
 
 def table(robot: Robot) -> str:
     """Links, joints, masses and shapes, one line per link; where they hang, if that is not each on the tip before."""
-    rows = [_HEAD, *(_row(link) for link in robot.links)]
+    rows = [_HEAD, *(_row(link) for link in robot.bodies)]
     if any(link.parent is not None or link.at != "tip" for link in robot.links):
-        rows = [(*row, where) for row, where in zip(rows, ("hangs on", *hangs_on(robot)))]
+        flying = ["-"] if robot.base.is_free else []
+        rows = [(*row, where) for row, where in zip(rows, ("hangs on", *flying, *hangs_on(robot)))]
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))

@@ -70,8 +70,8 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     ----------
     result : Result
     *what : str
-        Names from `FIGURES`: joints, attitude, deflections, path, tip, error, energy, torques, spectrum, spectrogram. Several
-        stand on one page; none gives an overview.
+        Names from `FIGURES`: joints, attitude, deflections, path, tip, error, energy, torques, spectrum, spectrogram.
+        Several stand on one page; none gives an overview.
     path : str, path or list of them, optional
         Where to write it: .png (200 dpi), .svg or .pdf.
 

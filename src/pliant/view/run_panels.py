@@ -77,13 +77,20 @@ def attitude(result: Result) -> list[Panel]:
     for name, turned in attitudes(result).items():
         link = next(one for one in result.model.chain.links if one.name == name)
         speeds = result.qd[:, list(link.joint_indices)]
-        shown = {"attitude": (Quantity("angle", "deg"), np.degrees(turned), ("roll", "pitch", "yaw"))}
+        shown: dict[str, tuple[Quantity, Array, tuple[str, ...]]] = {
+            "attitude": (Quantity("angle", "deg"), np.degrees(turned), ("roll", "pitch", "yaw"))
+        }
         if link.joint.kind == "free":
             shown["position"] = (Quantity("position", "m"), result.q[:, list(link.joint_places[:3])], tuple("xyz"))
         axes = tuple(f"about own {axis}" for axis in "xyz")
         shown["angular velocity"] = (Quantity("angular velocity", "rad/s"), speeds[:, :3], axes)
         found += [
-            Panel(title, quantity, tuple(Curve(*each) for each in zip(labels, [result.t] * 3, values.T, range(3))), of=name)
+            Panel(
+                title,
+                quantity,
+                tuple(Curve(*each) for each in zip(labels, [result.t] * 3, values.T, range(3))),
+                of=name,
+            )
             for title, (quantity, values, labels) in shown.items()
         ]
     return found

@@ -35,7 +35,7 @@ def section_outline(is_round: bool) -> Array:
 def rings(placed: PlacedLink, frame: int) -> Array:
     """(S, m, 3) points of the surface of a link at a frame, in the base."""
     if placed.link.box is not None:
-        return corners(placed)[frame].reshape(2, 4, 3)
+        return np.asarray(corners(placed)[frame].reshape(2, 4, 3))
     points = placed.points[frame]
     sections = placed.sections[min(frame, len(placed.sections) - 1)]
     x = np.gradient(points, axis=0)

@@ -516,6 +516,7 @@
   // For programs that look at the page.
   globalThis.pliantView = {
     ready: true, state, seek, play, magnify, look, drawn: () => stage !== null,
+    world: () => stage.world.position.toArray(),
     poses: (m = state.magnification) => pose(state.place, m).map(({ root, tip }) => ({ root, tip })),
     tip: (m = state.magnification) => { const placed = pose(state.place, m); return placed[placed.length - 1].tip.p; },
   };
