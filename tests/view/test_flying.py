@@ -251,7 +251,7 @@ def flying_tab(chromium: Any, flight: Result, tmp_path_factory: pytest.TempPathF
     page.close()
 
 
-@pytest.mark.parametrize("t", [0.0, 1.0, 0.772, 1.23])
+@pytest.mark.parametrize("t", [0.0, 1.0, 0.772, 1.27])
 def test_page_has_links_where_the_model_has(flying_tab: Tab, flight: Result, flyer: Model, t: float) -> None:
     """At a row and between two: joints and tips of all links, turned and moved; 16 bits leave some micrometres."""
     flying_tab.page.evaluate(f"pliantView.seek({t})")
