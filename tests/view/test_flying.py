@@ -20,6 +20,9 @@ from pliant.view.run_panels import attitude, tip_shift
 from pliant.view.scene import Scene, make_scene, scene_of
 from pliant.view.scene_camera import outlook, touched
 from pliant.view.scene_tubes import corners, rings, tube_faces
+from pliant.view.studio_choices import Choices
+from pliant.view.studio_run import Workshop
+from pliant.view.studio_run import tip_error as studio_error
 from pliant.view.video_drawing import FrameDrawing
 
 from .conftest import Tab
@@ -235,6 +238,19 @@ def test_table_and_notebook_show_the_base() -> None:
     assert [line.split()[:3] for line in text.splitlines()][3] == ["base", "free", "rigid"]
     assert "60 kg" in text
     assert "<td style='text-align:left'>base</td><td style='text-align:left'>free</td>" in robot._repr_html_()
+
+
+def test_studio_moves_a_satellite() -> None:
+    """The base answers; a spherical joint, which has no position, is refused by name with a controller."""
+    given = {"controller": "ideal joints", "manoeuvre": "move", "move_time": 0.1, "duration": 0.1}
+    with pytest.raises(pliant.PliantError, match="spherical joint of upper has no position"):
+        Workshop().run(Choices.of(satellite(), **given))
+    hinged = satellite().replace({"links.upper.joint.type": "revolute"})
+    choices = Choices.of(hinged, **given)
+    run = Workshop().run(choices)
+    assert run.result["fore.motor"][-1] == pytest.approx(choices.goal[3])
+    assert np.abs(run.result.q[-1, :3]).max() > 1e-3
+    assert np.isfinite(studio_error(run)).all()
 
 
 # ------------------------------------------------------------------------------------------------------------ the page

@@ -94,6 +94,9 @@ def check(choices: Choices) -> None:
         value = getattr(choices, name)
         if not (np.isfinite(value) and value >= 0):
             raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
+    balls = [link.name for link in choices.robot.links if link.joint.type == "spherical"]
+    if balls and choices.controller != "none":
+        raise ModelError(f"controller: the spherical joint of {balls[0]} has no position to hold; choose none")
     if choices.controller == "none" and choices.manoeuvre != "release":
         raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose pd, lqr or ideal joints")
     if choices.controller == "lqr" and choices.manoeuvre == "move, shaped":

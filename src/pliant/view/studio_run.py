@@ -182,7 +182,7 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
     if choices.controller == "none":
         return None, {}
     motion = {}
-    for k, joint in enumerate(model.joints):
+    for k, joint in enumerate(_names(choices)):
         still = path["type"] == "constant"
         own = {**path, "position": start[k]} if still else {**path, "from": start[k], "to": goal[k]}
         motor = f"{joint}.motor"
