@@ -12,7 +12,7 @@ import pytest
 from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
 from pliant.export import export
 from pliant.export.c_check import reference_states
-from pliant.export.contents import FUNCTIONS, export_name
+from pliant.export.contents import export_name, usual
 
 
 def load(folder: Path, name: str) -> tuple[dict[str, ca.Function], dict[str, object]]:
@@ -23,11 +23,11 @@ def load(folder: Path, name: str) -> tuple[dict[str, ca.Function], dict[str, obj
 def test_functions_reproduce_the_model(name: str, tmp_path: Path) -> None:
     m = model(name)
     functions, about = load(export(m, "casadi", tmp_path / "out"), name)
-    assert set(functions) == set(FUNCTIONS)
+    assert set(functions) == set(usual(m))
     assert about["robot_sha256"] == m.robot.digest()
     assert about["coordinates"] == list(m.coordinates)
     states = reference_states(m, count=1)
-    for f in FUNCTIONS:
+    for f in usual(m):
         values = [x[0] for x in inputs(m, f, states)]
         for found, wanted in zip(functions[f].call(values), expected(m, f, values)):
             assert_close(np.array(found).reshape(wanted.shape), wanted)

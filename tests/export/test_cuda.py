@@ -19,8 +19,8 @@ from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.export.c_check import reference_states
-from pliant.export.contents import FUNCTIONS, export_name
-from pliant.export.cuda_source import DEFAULT, TOLERANCES, stepping
+from pliant.export.contents import FUNCTIONS, export_name, usual
+from pliant.export.cuda_source import TOLERANCES, stepping
 from pliant.kernels.cuda import CudaForm
 from pliant.model import Model
 
@@ -132,13 +132,13 @@ def test_a_long_arm_keeps_to_the_shared_memory_it_may_use(precision: str, limit:
 def test_device_functions_reproduce_the_model(name: str, tmp_path: Path) -> None:
     """The header in plain C++, every warning an error: all functions, and a step with a torque law of one's own."""
     m = model(name)
-    folder = export(m, "cuda", tmp_path / "out", functions=[*DEFAULT, "linearize"])
+    folder = export(m, "cuda", tmp_path / "out", functions=usual(m))
     given = {k: v[0] for k, v in reference_states(m, count=1, seed=7).items()}
     lines = [f'#include "{export_name(m)}.cuh"', "#include <cstdio>", f"namespace arm = {export_name(m)};"]
     lines += [f"double {k}[] = {{{', '.join(map(repr, [*v.tolist(), 0.0]))}}};" for k, v in given.items()]
     lines += ["int main() {", "double a[4096], b[4096]; int i;"]
     sizes = []
-    for f in FUNCTIONS:
+    for f in usual(m):
         shapes = list(FUNCTIONS[f].outputs(m).values())
         arguments = [*FUNCTIONS[f].inputs, *(["p"] if m.parameters else []), *("ab"[: len(shapes)])]
         lines.append(f"arm::{f}({', '.join(arguments)});")
@@ -154,7 +154,7 @@ def test_device_functions_reproduce_the_model(name: str, tmp_path: Path) -> None
     done = subprocess.run(["./try"], cwd=folder, check=True, capture_output=True, text=True)
     found = np.array(done.stdout.split(), dtype=float)
     position = 0
-    for f in FUNCTIONS:
+    for f in usual(m):
         values = inputs(m, f, given)
         for (_, shape), wanted in zip([s for s in sizes if s[0] == f], expected(m, f, values)):
             size = int(np.prod(shape))

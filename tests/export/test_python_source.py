@@ -13,7 +13,7 @@ import pytest
 from exported import assert_close, expected, imported, inputs, model
 from pliant.export import export
 from pliant.export.c_check import reference_states
-from pliant.export.contents import FUNCTIONS, export_name
+from pliant.export.contents import export_name, usual
 
 
 @pytest.mark.parametrize("name", ["parameters", "puma", "lagrange"])
@@ -21,7 +21,7 @@ def test_module_reproduces_the_model(name: str, tmp_path: Path) -> None:
     m = model(name)
     module = imported(export(m, "python", tmp_path / "out") / f"{export_name(m)}.py")
     states = reference_states(m, count=2, seed=7)
-    for f in FUNCTIONS:
+    for f in usual(m):
         for k in range(2):
             values = [x[k] for x in inputs(m, f, states)]
             found = getattr(module, f)(*values)

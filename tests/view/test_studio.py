@@ -352,13 +352,13 @@ def test_stage_shows_the_arm_at_the_time_of_its_clock(studio) -> None:
     for wanted in (0.0, 0.8, 5.0):
         stage.clock.value = wanted
         stage.draw()
-        away = np.linalg.norm(result.tip - stage.load.mesh.vertices.mean(axis=0), axis=1)
+        away = np.linalg.norm(result.tip - stage.loads[-1].mesh.vertices.mean(axis=0), axis=1)
         assert away.min() < 1e-5
         assert result.t[away.argmin()] == pytest.approx(wanted, abs=0.014)  # frames are 25 ms apart
         np.testing.assert_allclose(stage.joints[0].mesh.vertices.mean(axis=0), 0.0, atol=1e-6)
         elbow = stage.joints[1].mesh.vertices.mean(axis=0)
         assert np.linalg.norm(elbow) == pytest.approx(1.0, abs=0.02)
-    assert stage.load.mesh.visible
+    assert stage.loads[-1].mesh.visible
     assert stage.clock.max == 5.0
 
 

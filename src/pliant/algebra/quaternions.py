@@ -83,3 +83,34 @@ def from_matrix(R: Array) -> Array:
         q[1 + l] = R[l, i] + R[i, l]
     q = q / np.linalg.norm(q)
     return np.asarray(-q if q[0] < 0 else q)
+
+
+def to_matrix(a: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of quaternions, of any length but zero."""
+    w, x, y, z = np.moveaxis(a / np.linalg.norm(a, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def between(a: Array, b: Array, part: Array) -> Array:
+    """From a to b by `part` (..., 1) of the turn between them, the short way."""
+    return product(a, exponential(part * logarithm(product(conjugate(a), b))))
+
+
+def angles(a: Array) -> Array:
+    """Roll, pitch and yaw (N, 3) of a history (N, 4), Rz Ry Rx: of the sets that give a rotation, the one next to the
+    one before, so that they pass full turns, and a pitch of a quarter turn, without a jump."""
+    R = to_matrix(a)
+    roll, yaw = np.arctan2(R[:, 2, 1], R[:, 2, 2]), np.arctan2(R[:, 1, 0], R[:, 0, 0])
+    pitch = np.arctan2(-R[:, 2, 0], np.hypot(R[:, 2, 1], R[:, 2, 2]))
+    first = np.stack([roll, pitch, yaw], axis=-1)
+    sets = np.stack([first, first * [1.0, -1.0, 1.0] + np.pi], axis=1)
+    found = np.array(first)
+    for k in range(1, len(found)):
+        near = sets[k] - 2 * np.pi * np.round((sets[k] - found[k - 1]) / (2 * np.pi))
+        found[k] = near[np.argmin(np.abs(near - found[k - 1]).sum(axis=1))]
+    return found

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pliant.export.c_check import test_driver
-from pliant.export.c_text import C, array, comment, room
+from pliant.export.c_text import C, array, c_constant, comment, room
 from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, input_sizes, labels, template
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
@@ -50,7 +50,7 @@ def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | Non
     >>> (folder / "Makefile").exists()
     True
     """
-    target, name, which = Path(folder), export_name(model), chosen(functions)
+    target, name, which = Path(folder), export_name(model), chosen(model, functions)
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
         tapes = {f: Tape.from_function(traced[f]) for f in which}
@@ -72,7 +72,8 @@ def prototype(model: Model, name: str) -> str:
 def header(model: Model, functions: Sequence[str]) -> str:
     """Declarations, sizes and what the numbers mean."""
     name, guard = export_name(model), f"{export_name(model).upper()}_H"
-    sizes = {"N": model.n, "N_JOINTS": model.n_joints, "N_PARAMETERS": len(model.parameters)}
+    sizes = {"N": model.n} if model.chain.plain else {"N_Q": model.n_q, "N": model.n}
+    sizes |= {"N_JOINTS": model.n_joints, "N_PARAMETERS": len(model.parameters)}
     lines = [comment(description(model)), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += [f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()]
     lines += [f'#define {name.upper()}_ROBOT_SHA256 "{model.robot.digest()}"', ""]
@@ -172,7 +173,9 @@ def _sample(model: Model, functions: Sequence[str]) -> str:
     declared += [f"{x}[{room(shape)}]" for x, shape in outputs.items()]
     name = export_name(model)
     given = [f"{name}_nominal" if x == "p" else x for x in inputs]
-    return f"double {', '.join(declared)};\n{name}_{f}({', '.join([*given, *outputs])});"
+    rest = enumerate(model.chain.rest().tolist()) if "q" in inputs and not model.chain.plain else ()
+    upright = "".join(f"q[{k}] = {c_constant(x)};\n" for k, x in rest if x)
+    return f"double {', '.join(declared)};\n{upright}{name}_{f}({', '.join([*given, *outputs])});"
 
 
 def _modelica(model: Model, functions: Sequence[str]) -> str:

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from pliant.export.contents import FUNCTIONS, chosen, coordinate_units, export_name, function, module_text, provenance
+from pliant.export.contents import (
+    FUNCTIONS,
+    chosen,
+    coordinate_units,
+    export_name,
+    function,
+    module_text,
+    provenance,
+    speed_units,
+)
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.model import Model
@@ -42,12 +51,13 @@ def export_casadi(
     >>> (folder / "mass_matrix.casadi").exists()
     True
     """
-    target, which = Path(folder), chosen(functions)
+    target, which = Path(folder), chosen(model, functions)
     with placed(target, force) as work:
         for name in which:
             function(model, name).save(str(work / f"{name}.casadi"))
         what = {name: FUNCTIONS[name].what for name in which}
         about = {**provenance(model), "units": list(coordinate_units(model)), "functions": what}
+        about |= {} if model.chain.plain else {"speed_units": list(speed_units(model))}
         loader = {f"load_{export_name(model)}.py": module_text(model, "load.py.in")}
         write_texts(work, {"model.json": json.dumps(about, indent=2) + "\n", **loader})
         write_readme(model, "casadi", work, which, casadi=version("casadi"))

@@ -42,6 +42,7 @@ FUNCTIONS: dict[str, ExportSignature] = {
     "jacobian": ExportSignature(
         "Jacobian [angular; linear] of the distal frame in base axes", ("q",), lambda m: {"J": (6, m.n)}
     ),
+    "rates": ExportSignature("rates of the coordinates q at speeds qd", ("q", "qd"), lambda m: {"rates": (m.n_q,)}),
     "linearize": ExportSignature(
         "A and B of x' = A x + B tau about a state, x = [q; qd]",
         ("q", "qd", "tau"),
@@ -51,17 +52,22 @@ FUNCTIONS: dict[str, ExportSignature] = {
 """Every function that can be exported."""
 
 
-def chosen(functions: Sequence[str] | None) -> tuple[str, ...]:
+def usual(model: Model) -> tuple[str, ...]:
+    """All functions; without `rates` where speeds are the rates of the coordinates."""
+    return tuple(name for name in FUNCTIONS if name != "rates" or not model.chain.plain)
+
+
+def chosen(model: Model, functions: Sequence[str] | None) -> tuple[str, ...]:
     """The functions asked for, all by default."""
     for name in functions or ():
         if name not in FUNCTIONS:
             raise ModelError(f"functions: got {name!r}, expected some of {', '.join(FUNCTIONS)}")
-    return tuple(functions) if functions else tuple(FUNCTIONS)
+    return tuple(functions) if functions else usual(model)
 
 
 def input_sizes(model: Model, name: str) -> dict[str, int]:
     """Inputs of a function and how many numbers each has; parameters are a last input `p`."""
-    sizes = {"q": model.n, "qd": model.n, "qdd": model.n, "tau": model.n_joints}
+    sizes = {"q": model.n_q, "qd": model.n, "qdd": model.n, "tau": model.n_joints}
     found = {x: sizes[x] for x in FUNCTIONS[name].inputs}
     return {**found, "p": len(model.parameters)} if model.parameters else found
 
@@ -70,7 +76,10 @@ def function(model: Model, name: str) -> Any:
     """CasADi function of the model with the inputs and outputs of `FUNCTIONS`; parameters are a last input `p`."""
     signature, sizes = FUNCTIONS[name], input_sizes(model, name)
     given = [ca.SX.sym(x, sizes[x]) for x in signature.inputs]
-    values = list(EXPRESSIONS[name].build(model.equations, *given))
+    if name == "rates":
+        values = [model.chain.rates(*given)]
+    else:
+        values = list(EXPRESSIONS[name].build(model.equations, *given))
     if name == "linearize":
         values = _state_space(model, *values)
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])
@@ -88,9 +97,9 @@ def require_no_bristles(model: Model, what: str) -> None:
         )
 
 
-def _state_space(model: Model, A21: Any, A22: Any, B2: Any) -> list[Any]:
+def _state_space(model: Model, A21: Any, A22: Any, B2: Any, A11: Any) -> list[Any]:
     n, m = model.n, model.n_joints
-    A = ca.blockcat([[ca.SX.zeros(n, n), ca.SX.eye(n)], [A21, A22]])
+    A = ca.blockcat([[A11, ca.SX.eye(n)], [A21, A22]])
     return [A, ca.vertcat(ca.SX.zeros(n, m), B2)]
 
 
@@ -143,12 +152,16 @@ def export_name(model: Model) -> str:
 
 
 def coordinate_units(model: Model) -> tuple[str, ...]:
-    """Unit of each coordinate: rad or m."""
-    units = ["m"] * model.n
+    """Unit of each coordinate: rad or m, and 1 of quaternions."""
+    units = ["m"] * model.n_q
     for link, shapes in zip(model.chain.links, model.link_shapes, strict=True):
+        for place in link.joint_places[-4:] if link.joint.is_ball else ():
+            units[place] = "1"
         for shaft in link.shafts:
-            units[shaft.index] = units[shaft.actuated] = "rad" if shaft.turns else "m"
-        own = link.body_indices[-shapes.size :] if shapes is not None else ()
+            if shaft.place is not None:
+                moved = shaft.place if shaft.drive is None else shaft.drive.place
+                units[shaft.place] = units[moved] = "rad" if shaft.turns else "m"
+        own = link.body_places[-shapes.size :] if shapes is not None else ()
         for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):
             units[index] = "rad" if field == "torsion" or power == 1 else "m"
     return tuple(units)
@@ -156,7 +169,17 @@ def coordinate_units(model: Model) -> tuple[str, ...]:
 
 def torque_units(model: Model) -> tuple[str, ...]:
     """Unit of each joint's torque or force."""
-    return tuple("N.m" if unit == "rad" else "N" for unit in coordinate_units(model)[: model.n_joints])
+    return tuple("N.m" if shaft.turns else "N" for shaft in model.chain.shafts)
+
+
+def speed_units(model: Model) -> tuple[str, ...]:
+    """Unit of each speed: rad/s or m/s."""
+    named = dict(zip(model.coordinates, coordinate_units(model)))
+    units = [f"{named.get(name, 'm')}/s" for name in model.speeds]
+    for link in model.chain.links:
+        for index in link.joint_indices[:3] if link.joint.is_ball else ():
+            units[index] = "rad/s"
+    return tuple(units)
 
 
 def parameter_unit(path: str) -> str:
@@ -186,9 +209,21 @@ def provenance(model: Model) -> dict[str, Any]:
         "robot_sha256": model.robot.digest(),
         "options": asdict(model.options),
         "coordinates": list(model.coordinates),
+        **({} if model.chain.plain else {"speeds": list(model.speeds)}),
         "joints": list(model.joints),
         "parameters": dict(zip(model.parameters, model.nominal_parameters.tolist())),
     }
+
+
+def _speed_lines(model: Model) -> list[str]:
+    """What qd is, where it is not the rates of q."""
+    if model.chain.plain:
+        return []
+    return [
+        *(f"qd[{k}]  speed {name} ({unit})" for k, (name, unit) in enumerate(zip(model.speeds, speed_units(model)))),
+        "Quaternions are w, x, y, z and may have any length; angular and linear speeds of their joints are in the axes",
+        "of the moved frame. `rates` gives the rates of q; `linearize` has small displacements along the speeds for q.",
+    ]
 
 
 def description(model: Model) -> list[str]:
@@ -202,6 +237,7 @@ def description(model: Model) -> list[str]:
         f"Options formulation={o.formulation}, rotation={o.rotation}, stiffening={o.stiffening}, shapes={o.shapes}",
         "",
         *(f"q[{k}]  {name} ({unit})" for k, (name, unit) in enumerate(zip(model.coordinates, units))),
+        *_speed_lines(model),
         *(f"tau[{k}]  torque of {name} ({u})" for k, (name, u) in enumerate(zip(model.joints, torque_units(model)))),
     ]
     for k, (path, value) in enumerate(zip(model.parameters, model.nominal_parameters)):

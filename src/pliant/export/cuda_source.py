@@ -28,6 +28,7 @@ from pliant.export.contents import (
     module_text,
     require_no_bristles,
     template,
+    usual,
 )
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
@@ -44,7 +45,7 @@ TOLERANCES = {"double": 1e-10, "single": 4e-3}
 """What the example allows, relative to the largest element. A GPU fuses sums with products and takes reciprocals, and
 the stiffness of an arm magnifies that: of the bundled arms `canadarm2` differs most, by 1.3e-12 and 4e-4."""
 
-DEFAULT = tuple(name for name in FUNCTIONS if name != "linearize")
+SELDOM = "linearize"
 """The linearisation is ten times as long as all others together, so it is written only where it is asked for."""
 
 SHARED_MEMORY = 99
@@ -90,7 +91,9 @@ def export_cuda(
         raise ModelError(f"shared_memory: got {shared_memory!r}, expected whole KiB from 1 to 1024, such as 99 or 227")
     require_no_bristles(model, "cuda")
     target, name = Path(folder), export_name(model)
-    which = tuple(dict.fromkeys(("forward_dynamics", *(chosen(functions) if functions else DEFAULT))))
+    wanted = chosen(model, functions) if functions else tuple(name for name in usual(model) if name != SELDOM)
+    needed = ("forward_dynamics",) if model.chain.plain else ("forward_dynamics", "rates")
+    which = tuple(dict.fromkeys((*needed, *wanted)))
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
         sources = {precision: stepping(model, precision, 1024 * shared_memory) for precision in PRECISIONS}
@@ -105,6 +108,7 @@ def export_cuda(
         used = max(source.shared_bytes for source in sources.values())
         limit = f" ({shared_memory} KiB allowed; `--shared-memory 227` suits an H100)" if used else ""
         words = {"shared": f"{used} bytes of" if used else "no", "limit": limit, "step": f"{numbers['h']:g} s"}
+        words["rows"] = _sizes(model)["text"]
         words["own_p"] = f"double p[{name}::n_parameters];\n    {name}::nominal(p);\n    " if model.parameters else ""
         write_readme(model, "cuda", work, which, **words)
     return target
@@ -127,13 +131,30 @@ def header(model: Model, tapes: Mapping[str, Tape]) -> str:
     parts = [_nominal(model)] if model.parameters else []
     parts += [_function(model, f, tape) for f, tape in tapes.items()]
     clock, weight, _ = zip(*rk4().low_storage)
-    return template("cuda.cuh.in").substitute(
-        comment=comment(description(model)), name=name, upper=name.upper(), guard=f"{name.upper()}_CUH",
-        digest=model.robot.digest(), n=model.n, n_joints=model.n_joints, n_parameters=len(model.parameters),
-        functions="\n\n".join(parts),
-        ahead=_shares(clock), weight=_shares(weight), stages=len(clock), declarations=declared, pass_p=_pass_p(model),
+    words = _sizes(model)
+    step = template("cuda_step.cuh.in" if model.chain.plain else "cuda_turning_step.cuh.in").substitute(
+        ahead=_shares(clock), weight=_shares(weight), stages=len(clock), pass_p=_pass_p(model), upper=name.upper(),
         given_p=" const Real *p," if model.parameters else "",
     )  # fmt: skip
+    return template("cuda.cuh.in").substitute(
+        comment=comment(description(model)), name=name, upper=name.upper(), guard=f"{name.upper()}_CUH",
+        digest=model.robot.digest(), n=words["declared"], n_joints=model.n_joints, n_parameters=len(model.parameters),
+        functions="\n\n".join(parts), step=step.rstrip("\n"), declarations=declared, all_rows=words["text"],
+    )  # fmt: skip
+
+
+def _sizes(model: Model) -> dict[str, str]:
+    """How the size of a state is written: it is 2n, unless the arm has quaternions."""
+    if model.chain.plain:
+        return {
+            "declared": f"{model.n}", "text": "2n", "q": "n", "all": "2 * n", "python": "2 * len(COORDINATES)",
+            "speeds": "len(COORDINATES)", "named": "",
+        }  # fmt: skip
+    return {
+        "declared": f"{model.n}, n_q = {model.n_q}", "text": "n_q + n", "q": "n_q",
+        "all": f"{export_name(model)}::n_q + n", "python": "len(COORDINATES) + len(SPEEDS)", "speeds": "len(SPEEDS)",
+        "named": f"\nSPEEDS = {list(model.speeds)!r}",
+    }  # fmt: skip
 
 
 def _function(model: Model, name: str, tape: Tape) -> str:
@@ -175,21 +196,34 @@ def _pass_p(model: Model) -> str:
 
 def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
     """The kernel that steps, held in one piece however long the equations are."""
-    n = model.n
-    x, tau, p = ca.SX.sym("x", 2 * n), ca.SX.sym("tau", model.n_joints), model.parameter_symbols
+    n = model.n_q
+    x, tau, p = ca.SX.sym("x", n + model.n), ca.SX.sym("tau", model.n_joints), model.parameter_symbols
     qdd = model.equations.forward_dynamics(x[:n], x[n:], tau)
-    rates = ca.cse(ca.densify(ca.vertcat(x[n:], qdd)))
+    rates = ca.cse(ca.densify(ca.vertcat(model.chain.rates(x[:n], x[n:]), qdd)))
     tape = Tape.from_function(ca.Function("f", [ca.SX.sym("t"), x, tau, p], [rates], ["t", "x", "w", "p"], ["xdot"]))
-    choice = choose(nodes_of(tape), 2 * n, Precision(precision))
+    choice = choose(nodes_of(tape), n + model.n, Precision(precision))
     if choice.strategy == "chunks":
         choice = CudaForm("shared", 1, 110) if precision == "double" else CudaForm("shared", 2, 220)
-    q, qd = typical(model)
+    given = {} if model.chain.plain else reference_states(model, 8)
+    q, qd = typical(model) if model.chain.plain else (given["q"], given["qd"])
     rest = [np.zeros((len(q), model.n_joints)), np.tile(model.nominal_parameters, (len(q), 1))]
     states = np.column_stack([np.zeros(len(q)), q, qd, *rest])
     return emit(tape, rk4(), precision, choice=choice, shared_bytes=shared_bytes, states=states)
 
 
 _GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own_row + i * own_arm];"
+
+
+def _gather_x(model: Model) -> str:
+    """Lines that read q and qd of an arm."""
+    name = export_name(model)
+    if model.chain.plain:
+        both = f"{{ q[j] = x[j * arms + i]; qd[j] = x[({name}::n + j) * arms + i]; }}"
+        return f"    for (int j = 0; j < {name}::n; ++j) {both}"
+    return (
+        f"    for (int j = 0; j < {name}::n_q; ++j) q[j] = x[j * arms + i];\n"
+        f"    for (int j = 0; j < {name}::n; ++j) qd[j] = x[({name}::n_q + j) * arms + i];"
+    )
 
 
 def kernels(model: Model, source: Source) -> str:
@@ -203,17 +237,19 @@ def kernels(model: Model, source: Source) -> str:
         comment=comment(description(model)), name=name, precision=precision, real=PRECISIONS[precision],
         kernel="\n".join([text, *(f"#undef {macro}" for macro in macros), ""]), strategy=held, block=source.block,
         shared=source.shared_bytes, pass_p=_pass_p(model), own=f" {space}" if space else "",
-        gather=line.replace("NAME", name),
+        gather=line.replace("NAME", name), n_q=_sizes(model)["q"], gather_x=_gather_x(model),
     )  # fmt: skip
 
 
 def loader(model: Model, sources: Mapping[str, Source]) -> str:
     """A Python module that compiles and launches the kernels through CuPy."""
+    words = _sizes(model)
     return module_text(
         model, "cuda_load.py.in", name=export_name(model), tolerance_double=TOLERANCES["double"], block=BLOCK,
         tolerance_single=TOLERANCES["single"], shared={k: s.shared_bytes for k, s in sources.items()},
         coordinates=list(model.coordinates), joints=list(model.joints), parameters=list(model.parameters),
         nominal=model.nominal_parameters.tolist(),
+        **{f"size_{key}": words[key] for key in ("text", "python", "speeds", "named")},
     )  # fmt: skip
 
 
@@ -224,25 +260,30 @@ def reference(model: Model, f: Any) -> dict[str, Any]:
     """States, their accelerations, and where `STEPS` classical steps bring them, evaluated by CasADi."""
     given = reference_states(model)
     tau, p = given["tau"], given["p"]
-    fixed = [tau, *([p] if model.parameters else [])]
+    fixed, n_q = [tau, *([p] if model.parameters else [])], model.n_q
+    turning = None if model.chain.plain else function(model, "rates")
 
     def rates(t: float, x: Array) -> Array:
-        q, qd = x[:, : model.n], x[:, model.n :]
-        return np.hstack([qd, reference_values(f, [q, qd, *fixed])[0]])
+        q, qd = x[:, :n_q], x[:, n_q:]
+        moved = qd if turning is None else reference_values(turning, [q, qd, *fixed[1:]])[0]
+        return np.hstack([moved, reference_values(f, [q, qd, *fixed])[0]])
 
     start = np.hstack([given["q"], given["qd"]])
     h, x = _short_step(model, f, start[0], [value[0] for value in fixed]), start
     for _ in range(STEPS):
         x = rk4().step(rates, 0.0, x, h)
-    return {"x": start, "tau": tau, "p": p, "qdd": rates(0.0, start)[:, model.n :], "h": h, "steps": STEPS, "x_end": x}
+    return {"x": start, "tau": tau, "p": p, "qdd": rates(0.0, start)[:, n_q:], "h": h, "steps": STEPS, "x_end": x}
 
 
 def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float:
     """A step well inside the region of stability: a tenth of the shortest time of the linearised arm."""
     n = model.n
-    derivative = f.factory("df", f.name_in(), ["jac:qdd:q", "jac:qdd:qd"])
-    A21, A22 = (np.array(a) for a in derivative(x[:n], x[n:], *fixed))
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [A21, A22]])
+    if model.chain.plain:
+        derivative = f.factory("df", f.name_in(), ["jac:qdd:q", "jac:qdd:qd"])
+        A21, A22 = (np.array(a) for a in derivative(x[:n], x[n:], *fixed))
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [A21, A22]])
+    else:
+        A = np.array(function(model, "linearize")(x[: model.n_q], x[model.n_q :], *fixed)[0])
     fastest = float(np.abs(np.linalg.eigvals(A)).max())
     return min(LONGEST_STEP, float(f"{0.1 / max(fastest, 1e-3):.0e}"))
 
@@ -252,6 +293,7 @@ def example(model: Model, numbers: Mapping[str, Any]) -> str:
     keys = {"x": "x_given", "tau": "tau_given", "p": "p_given", "qdd": "qdd_expected", "x_end": "x_expected"}
     return template("cuda_main.cu.in").substitute(
         comment=comment(description(model)), name=export_name(model), states=len(numbers["x"]), steps=numbers["steps"],
-        h=c_constant(numbers["h"]), tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
+        h=c_constant(numbers["h"]), rows=_sizes(model)["all"],
+        tolerance_double=TOLERANCES["double"], tolerance_single=TOLERANCES["single"],
         arrays="\n\n".join(array(f"static const double {c}", numbers[key]) for key, c in keys.items()),
     )  # fmt: skip

@@ -167,12 +167,13 @@ def model_token(model: Model) -> str:
 
 def _header(model: Model, n_outputs: int, token: str) -> str:
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
-    sizes = {"N": model.n, "N_FRICTION": len(model.chain.bristled), "N_INPUTS": model.n_joints}
+    sizes = {"N": model.n} if model.chain.plain else {"N_Q": model.n_q, "N": model.n}
+    sizes |= {"N_FRICTION": len(model.chain.bristled), "N_INPUTS": model.n_joints}
     sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
     lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
-    return "\n".join([*lines, *(f"{prototype};" for prototype in _PROTOTYPES), "", "#endif", ""])
+    return "\n".join([*lines, *(f"{prototype};" for prototype in _prototypes(model)), "", "#endif", ""])
 
 
 def _method() -> str:
@@ -191,6 +192,11 @@ _PROTOTYPES = (
     "double *qdd)",
     "void model_outputs(const double *q, const double *qd, const double *qdd, const double *p, double *y)",
 )
+_RATES = "void model_rates(const double *q, const double *qd, double *rates)"
+
+
+def _prototypes(model: Model) -> tuple[str, ...]:
+    return _PROTOTYPES if model.chain.plain else (*_PROTOTYPES, _RATES)
 
 
 def _source(model: Model, given: InternalForces, outputs: list[Output], states: tuple[float, ...]) -> str:
@@ -204,11 +210,13 @@ def _source(model: Model, given: InternalForces, outputs: list[Output], states: 
         ca.Function("qdd", [q, qd, r, tau, p], [ca.cse(rates)], ["q", "qd", "r", "tau", "p"], ["qdd"]),
         ca.Function("y", [q, qd, given.qdd, p], [ca.cse(y)], ["q", "qd", "qdd", "p"], ["y"]),
     ]
+    if not chain.plain:
+        functions.append(ca.Function("rates", [q, qd], [ca.cse(chain.rates(q, qd))], ["q", "qd"], ["rates"]))
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
     lines += [array("const double start_states", np.array(states)), ""]
     lines += [array("const double nominal_states", np.array(nominal_states(model))), ""]
     lines += [array("const double start_parameters", model.nominal_parameters), ""]
-    for prototype, f in zip(_PROTOTYPES, functions):
+    for prototype, f in zip(_prototypes(model), functions):
         lines += [*definition(prototype, Tape.from_function(f), f.name_out(), labels(model)), ""]
     return "\n".join(lines)
 

@@ -96,7 +96,8 @@ def _values(v: Variable, first: int) -> dict[str, str]:
 def _unknowns(variables: Sequence[Variable]) -> tuple[list[int], list[int], list[int]]:
     """References of outputs, of state derivatives, and of what is calculated at the start."""
     outputs = [r for r, v in enumerate(variables) if v.causality == "output"]
-    derivatives = [r for r, v in enumerate(variables) if v.derivative is not None]
+    rates = {v.derivative: r for r, v in enumerate(variables) if v.derivative is not None}
+    derivatives = [rates[state] for state in sorted(rates)]
     initial = [r for r, v in enumerate(variables) if v.initial == "calculated"]
     return outputs, derivatives, initial
 

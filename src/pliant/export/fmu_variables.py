@@ -11,7 +11,7 @@ import numpy as np
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
-from pliant.export.contents import coordinate_units, parameter_unit, torque_units
+from pliant.export.contents import coordinate_units, parameter_unit, speed_units, torque_units
 from pliant.model import Model, read_state
 from pliant.runs.composition import compose
 
@@ -43,32 +43,39 @@ class Output:
 
 
 def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) -> list[Variable]:
-    """time, q, qd, friction, qdd, its rates, torques, parameters, outputs: the layout of `fmu_instance.h`."""
-    n, units = model.n, coordinate_units(model)
-    names, nominal = [structured(name) for name in model.coordinates], nominal_states(model)
+    """time, q, qd, friction, qdd, its rates, those of q, torques, parameters, outputs: as in `fmu_instance.h`.
+
+    Where speeds are the rates of the coordinates, as they are without quaternions, these rates do not stand twice.
+    """
+    n_q, n, units, rated = model.n_q, model.n, coordinate_units(model), speed_units(model)
+    names, nominal, plain = [structured(name) for name in model.coordinates], nominal_states(model), model.chain.plain
     free = Variable("time", "independent", "continuous", None, "s", "time")
     out = [free]
-    shown = ["output" if k < _shown(model) else "local" for k in range(n)]
+    amplitudes = _amplitudes(model)
     for k, name in enumerate(names):
-        what = f"coordinate {model.coordinates[k]}"
+        what, kind = f"coordinate {model.coordinates[k]}", "local" if k >= n_q - amplitudes else "output"
         size = None if nominal[k] == 1.0 else nominal[k]
-        out.append(Variable(name, shown[k], "continuous", "exact", units[k], what, states[k], nominal=size))
-    for k, name in enumerate(names):
-        text = f"rate of {model.coordinates[k]}"
-        rate = Variable(f"der({name})", shown[k], "continuous", "exact", f"{units[k]}/s", text, states[n + k], 1 + k)
+        out.append(Variable(name, kind, "continuous", "exact", units[k], what, states[k], nominal=size))
+    speeds = [f"der({name})" if plain else f"speed.{name}" for name in map(structured, model.speeds)]
+    for k, (name, of) in enumerate(zip(speeds, model.speeds)):
+        text, kind = f"{'rate of' if plain else 'speed'} {of}", "local" if k >= n - amplitudes else "output"
+        rate = Variable(name, kind, "continuous", "exact", rated[k], text, states[n_q + k], 1 + k if plain else None)
         out.append(rate)
     bristles = [link.name for link in model.chain.bristled]
     bent = [f"{structured(name)}.friction" for name in bristles]
-    for name, of, start in zip(bent, bristles, states[2 * n :]):
+    for name, of, start in zip(bent, bristles, states[n_q + n :]):
         text = f"friction of {of}: bend of its bristles over the one at which they slip"
         out.append(Variable(name, "local", "continuous", "exact", "1", text, start))
-    for k, name in enumerate(names):
-        text = f"acceleration of {model.coordinates[k]}"
-        unit = f"{units[k]}/s2"
-        out.append(Variable(f"der({name},2)", "local", "continuous", "calculated", unit, text, None, 1 + n + k))
+    faster = [f"der({name},2)" for name in names] if plain else [f"der({name})" for name in speeds]
+    for k, (name, of) in enumerate(zip(faster, model.speeds)):
+        text, unit = f"acceleration of {of}", f"{rated[k]}2"
+        out.append(Variable(name, "local", "continuous", "calculated", unit, text, None, 1 + n_q + k))
     for k, (name, of) in enumerate(zip(bent, bristles)):
         text = f"rate of the friction of {of}"
-        out.append(Variable(f"der({name})", "local", "continuous", "calculated", "1/s", text, None, 1 + 2 * n + k))
+        out.append(Variable(f"der({name})", "local", "continuous", "calculated", "1/s", text, None, 1 + n_q + n + k))
+    for k, name in enumerate(() if plain else names):
+        text, unit = f"rate of {model.coordinates[k]}", "1/s" if units[k] == "1" else f"{units[k]}/s"
+        out.append(Variable(f"der({name})", "local", "continuous", "calculated", unit, text, None, 1 + k))
     for joint, unit in zip(model.joints, torque_units(model)):
         text = f"torque (or force) of joint {joint}, link side"
         out.append(Variable(f"torque.{structured(joint)}", "input", "continuous", "exact", unit, text, 0.0))
@@ -114,7 +121,7 @@ def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
     if friction:
         p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
         x = compose(model, None, None, {}, (), None, False).start(q, qd, p)
-    return tuple(x[: 2 * model.n + friction].tolist())
+    return tuple(x[: model.n_q + model.n + friction].tolist())
 
 
 AMPLITUDE = 0.01
@@ -123,8 +130,8 @@ AMPLITUDE = 0.01
 
 def nominal_states(model: Model) -> tuple[float, ...]:
     """Size of each state: one for joints, motors and rates."""
-    ones = (1.0,) * (model.n + len(model.chain.bristled))
-    return tuple(1.0 if k < _shown(model) else AMPLITUDE for k in range(model.n)) + ones
+    amplitudes, ones = _amplitudes(model), (1.0,) * (model.n + len(model.chain.bristled))
+    return (1.0,) * (model.n_q - amplitudes) + (AMPLITUDE,) * amplitudes + ones
 
 
 def structured(name: str) -> str:
@@ -145,9 +152,10 @@ def _quoted(part: str) -> str:
     return f"'{allowed}'"
 
 
-def _shown(model: Model) -> int:
-    """Joints and motors are outputs, amplitudes are local."""
-    return model.n_joints + len(model.chain.driven)
+def _amplitudes(model: Model) -> int:
+    """How many there are, behind joints and motors; these are outputs, amplitudes are local."""
+    free = sum(link.joint.n_v for link in model.chain.links if link.joint.kind == "free")
+    return model.n - free - model.n_joints - len(model.chain.driven)
 
 
 def _require_unique(found: list[Variable]) -> None:

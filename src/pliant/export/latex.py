@@ -91,6 +91,12 @@ def export_latex(
 def equations_text(model: Model, digits: int = 6, limit: int = LARGEST) -> EquationsText:
     """The equations as text: upper triangles of M and K, elements of h, c and d that are not zero."""
     n = model.n
+    for link in model.chain.links:
+        if link.joint.is_ball:
+            raise UnsupportedModel(
+                f"latex: {link.name} has a quaternion, so that speeds are not rates of q, in which these equations are "
+                "written; export C or Python"
+            )
     q, qd = ca.SX.sym("q", n), ca.SX.sym("qd", n)
     terms = dict(zip("MhcKd", general(model.equations, q, qd)))
     given = [q, qd, model.parameter_symbols]

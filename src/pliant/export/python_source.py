@@ -75,21 +75,24 @@ def export_python(
     >>> len(list(folder.glob("*.py")))
     1
     """
-    target, name, which = Path(folder), export_name(model), chosen(functions)
+    target, name, which = Path(folder), export_name(model), chosen(model, functions)
     with placed(target, force) as work:
         tapes = {f: Tape.from_function(function(model, f)) for f in which}
         (work / f"{name}.py").write_text(module(model, tapes), encoding="utf-8")
         f = shown(which)
-        call = f"{', '.join(FUNCTIONS[f].outputs(model))} = arm.{f}({', '.join(FUNCTIONS[f].inputs)})"
+        rest = f"q, qd = np.array({model.chain.rest().tolist()}), np.zeros({model.n})\n"
+        call = "" if model.chain.plain else rest
+        call += f"{', '.join(FUNCTIONS[f].outputs(model))} = arm.{f}({', '.join(FUNCTIONS[f].inputs)})"
         write_readme(model, "python", work, which, call=call + ("   # p=arm.NOMINAL" if model.parameters else ""))
     return target
 
 
 def module(model: Model, tapes: dict[str, Tape]) -> str:
     """Text of the module."""
+    speeds = "" if model.chain.plain else f"\nSPEEDS = {model.speeds!r}"
     head = module_text(
         model, "module.py.in", name=export_name(model), provenance=repr(provenance(model)),
-        coordinates=repr(model.coordinates), joints=repr(model.joints), parameters=repr(model.parameters),
+        coordinates=f"{model.coordinates!r}{speeds}", joints=repr(model.joints), parameters=repr(model.parameters),
         nominal=repr(model.nominal_parameters.tolist()), functions=repr(tuple(tapes)),
     )  # fmt: skip
     return "\n\n\n".join([head.rstrip(), *("\n".join(_definition(model, f, tapes[f])) for f in tapes)]) + "\n"

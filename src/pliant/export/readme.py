@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pliant.export.contents import FUNCTIONS, coordinate_units, export_name, parameter_unit, template, torque_units
+from pliant.export.contents import (
+    FUNCTIONS,
+    coordinate_units,
+    export_name,
+    parameter_unit,
+    speed_units,
+    template,
+    torque_units,
+)
 from pliant.model import Model
 from pliant.quoting import quoted
 from pliant.version import VERSION
@@ -51,6 +59,8 @@ def again(model: Model, to: str) -> str:
 def tables(model: Model) -> str:
     """Coordinates, torques and parameters, with their places and units."""
     rows = [(f"q[{k}]", c, unit) for k, (c, unit) in enumerate(zip(model.coordinates, coordinate_units(model)))]
+    if not model.chain.plain:
+        rows += [(f"qd[{k}]", f"speed {v}", u) for k, (v, u) in enumerate(zip(model.speeds, speed_units(model)))]
     rows += [
         (f"tau[{k}]", f"torque of {j}", unit) for k, (j, unit) in enumerate(zip(model.joints, torque_units(model)))
     ]

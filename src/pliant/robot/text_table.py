@@ -46,7 +46,7 @@ def payload_mass(robot: Robot) -> float:
 
 def robot_mass(robot: Robot) -> float:
     """Mass of a robot with its payloads, and with its base where that is free, kg."""
-    return sum(link_mass(link) for link in robot.links) + payload_mass(robot) + robot.base.mass
+    return sum(link_mass(link) for link in robot.bodies) + payload_mass(robot)
 
 
 def falls(robot: Robot) -> bool:
@@ -56,18 +56,17 @@ def falls(robot: Robot) -> bool:
 
 def table(robot: Robot) -> str:
     """Links, joints, masses and shapes, one line per link; where they hang, if that is not each on the tip before."""
-    rows = [_HEAD, *(_row(link) for link in robot.links)]
+    rows = [_HEAD, *(_row(link) for link in robot.bodies)]
     if any(link.parent is not None or link.at != "tip" for link in robot.links):
-        rows = [(*row, where) for row, where in zip(rows, ("hangs on", *hangs_on(robot)))]
+        flying = ["-"] if robot.base.is_free else []
+        rows = [(*row, where) for row, where in zip(rows, ("hangs on", *flying, *hangs_on(robot)))]
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     gravity = ", ".join(f"{entry:g}" for entry in robot.gravity)
     foot = f"gravity [{gravity}] m/s^2, payload {payload_mass(robot):g} kg, {robot_mass(robot):.4g} kg in all"
-    if robot.base.is_free:
-        foot += (
-            f" with a free base of {robot.base.mass:g} kg{', which falls under this gravity' if falls(robot) else ''}"
-        )
+    if falls(robot):
+        foot += "; the free base falls under this gravity"
     return "\n".join([robot.name, *lines, foot])
 
 

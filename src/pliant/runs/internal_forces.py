@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from pliant.algebra.quaternions import between
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.derived import Same
+from pliant.dynamics.chain import Chain
 from pliant.dynamics.section_forces import InternalForces, section_data, twisting
 from pliant.dynamics.stations import fraction, link_length, place_of
 from pliant.errors import ModelError
@@ -80,7 +82,8 @@ class RunHistory:
 
     def between(self, t: Array) -> RunHistory:
         """At other times, linear between rows."""
-        q, qd, qdd = (interpolated(t, self.t, values) for values in (self.q, self.qd, self.qdd))
+        q = interpolated_states(self.model.chain, t, self.t, self.q)
+        qd, qdd = (interpolated(t, self.t, values) for values in (self.qd, self.qdd))
         return replace(self, t=t, q=q, qd=qd, qdd=qdd)
 
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
@@ -196,6 +199,19 @@ class RunHistory:
 def interpolated(t: Array, rows: Array, values: Array) -> Array:
     """Columns of a history at other times, linear in between."""
     return np.column_stack([np.interp(t, rows, column) for column in values.T])
+
+
+def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:
+    """Likewise of coordinates: a quaternion turns evenly in between."""
+    found = interpolated(t, rows, q)
+    after = np.clip(np.searchsorted(rows, t), 1, max(len(rows) - 1, 1))
+    for link in chain.links if len(rows) > 1 else ():
+        if link.joint.is_ball:
+            step = np.maximum(rows[after] - rows[after - 1], 1e-300)  # an event has two rows at one time
+            part = np.clip((t - rows[after - 1]) / step, 0.0, 1.0)[:, None]
+            own = q[:, list(link.joint_places[-4:])]
+            found[:, list(link.joint_places[-4:])] = between(own[after - 1], own[after], part)
+    return found
 
 
 def station(model: Model, place: int, x: float | str, parameters: Array) -> float:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.model.level import Level
 from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.view.figure_data import Curve, Panel, Quantity, length_unit, position_unit
 from pliant.view.panel_drawing import panels_figure
+from pliant.view.run_panels import attitudes, positions
 from pliant.view.style import Paths
 
 if TYPE_CHECKING:
@@ -42,24 +44,33 @@ def compare(result: Result, other: Result, labels: tuple[str, str] | None = None
     >>> len(pliant.view.compare(first, second).axes) > 1
     True
     """
-    joints = [name for name in result.joints if name in other.joints]
+    first, second = _series(result), _series(other)
+    joints = [name for name in first if name in second]
     if not joints:
         raise ModelError(
             f"other: its joints are {', '.join(other.joints)}; expected some of {', '.join(result.joints)} to compare"
         )
     names = labels or _labels(result, other)
 
-    panels = [_joint(joint, result, other, names) for joint in joints]
+    panels = []
+    for name in joints:
+        unit = first[name][0]
+        both = zip(names, (result.t, other.t), (first[name][1], second[name][1]), ("first", "second"))
+        quantity = Quantity("angle" if unit == "deg" else "travel", unit)
+        panels.append(Panel("joint positions", quantity, tuple(Curve(*each) for each in both), of=name))
     return panels_figure([*panels, _apart(result, other)], path)
 
 
-def _joint(joint: str, result: Result, other: Result, labels: tuple[str, str]) -> Panel:
-    unit, scale = position_unit(result.robot, joint)
-    curves = tuple(
-        Curve(label, run.t, scale * run[joint], role)
-        for run, label, role in zip((result, other), labels, ("first", "second"))
-    )
-    return Panel("joint positions", Quantity("angle" if unit == "deg" else "travel", unit), curves, of=joint)
+def _series(result: Result) -> dict[str, tuple[str, Array]]:
+    """Unit and values of the positions of all joints, and of the angles of a free base and of spherical joints."""
+    found = {}
+    for name, values in positions(result).items():
+        unit, scale = position_unit(result.robot, name)
+        found[name] = (unit, scale * values)
+    for name, turned in attitudes(result).items():
+        for label, values in zip(("roll", "pitch", "yaw"), np.degrees(turned).T):
+            found[f"{name}, {label}"] = ("deg", values)
+    return found
 
 
 def _apart(result: Result, other: Result) -> Panel:

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ ROWS = 1500
 """Points of a line of a plot at most."""
 TABS = {
     "motion": (run_panels.joints, run_panels.wind_up, run_panels.tip_deflection, run_panels.deflections),
+    "attitude": (run_panels.attitude,),
     "tip": (run_panels.tip,),
     "energy": (run_panels.energy,),
     "torques": (run_panels.torques,),
@@ -94,7 +96,8 @@ def _embedded(data: dict[str, Any]) -> str:
 def page_data(result: Result, title: str) -> dict[str, Any]:
     """Everything that the page shows, as plain data; arrays are base64 of float32, or of int16 with a scale."""
     scene = scene_of(result, FRAMES)
-    seen, o = outlook(scene, list(scene.lines())), result.options
+    placed, o = list(scene.lines()), result.options
+    seen, follows = outlook(scene, placed), vars(outlook(scene, placed, follow=True)) if scene.flies else None
     return {
         "title": title,
         "subtitle": f"{result.t[-1]:g} s by {o['formulation']} and {result.stats.method}, {result.stats.status}",
@@ -102,12 +105,13 @@ def page_data(result: Result, title: str) -> dict[str, Any]:
         "t": _floats(scene.t),
         "up": scene.up.tolist(),
         "reach": scene.reach,
-        "camera": {name: np.asarray(value).tolist() for name, value in vars(seen).items()},
+        "camera": _plain(vars(seen)),
+        "follow": None if follows is None else _plain(follows),
+        "standing": scene.standing,
         "colours": {"strain": STOPS.tolist(), "rigid": RIGID.tolist()},
         "strain": scene.largest_strain,
         "strain_text": strain_text(scene.largest_strain),
-        "payload": scene.payload,
-        "links": [_link(link, result) for link in scene.links],
+        "links": [_link(link) for link in scene.links],
         "plots": [
             _plot(tab, panel)
             for tab, quantities in TABS.items()
@@ -126,13 +130,19 @@ def _note(result: Result, scene: Scene) -> str:
     return "slender links are drawn thicker than they are" if scene.thickened else ""
 
 
-def _link(link: SceneLink, result: Result) -> dict[str, Any]:
-    beam = result.robot.link(link.name).beam
+def _plain(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in parts.items()}
+
+
+def _link(link: SceneLink) -> dict[str, Any]:
     return {
         "name": link.name,
         "kind": link.kind,
-        "slides": bool(beam is not None and beam.slides),
+        "marked": link.marked,
+        "loaded": link.loaded,
         "bends": link.flexible,
+        "box": None if link.box is None else _plain(vars(link.box)),
+        "joint_size": link.joint_size,
         "parent": link.parent,
         "port": link.port,
         "places": [

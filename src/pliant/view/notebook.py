@@ -24,7 +24,7 @@ FIELDS = ("bending_y", "bending_z", "torsion", "axial")
 def robot_html(robot: Robot) -> str:
     """Links, joints and what bends, with the arm as described."""
     rows = []
-    for link in robot.links:
+    for link in robot.bodies:
         body = "rigid" if link.beam is None else f"beam, {link.beam.length:g} m"
         bends = ", ".join(name for name in FIELDS if link.shapes and getattr(link.shapes, name))
         rows.append(

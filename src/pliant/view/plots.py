@@ -42,6 +42,10 @@ FIGURES: dict[str, Drawing] = {
     "joints": Drawing(
         lambda r: _apart(run_panels.joints(r)) + run_panels.wind_up(r), "joint positions over time, wind-up of drives"
     ),
+    "attitude": Drawing(
+        lambda r: run_panels.attitude(r) or [Panel("attitude", Quantity("angle", "deg"), note="nothing turns freely")],
+        "attitude and place of a free base, attitude of spherical joints",
+    ),
     "deflections": Drawing(run_panels.deflections, "deflection of the middle and the end of each flexible link"),
     "path": Drawing(run_panels.path, "path of the tip in space"),
     "tip": Drawing(lambda r: run_panels.tip(r)[0].split(), "position of the tip over time"),
@@ -66,8 +70,8 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     ----------
     result : Result
     *what : str
-        Names from `FIGURES`: joints, deflections, path, tip, error, energy, torques, spectrum, spectrogram. Several
-        stand on one page; none gives an overview.
+        Names from `FIGURES`: joints, attitude, deflections, path, tip, error, energy, torques, spectrum, spectrogram.
+        Several stand on one page; none gives an overview.
     path : str, path or list of them, optional
         Where to write it: .png (200 dpi), .svg or .pdf.
 
@@ -87,7 +91,7 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
             raise ModelError(f"figure: got {name!r}, expected one of {', '.join(FIGURES)}{_near(name)}")
     if len(result) < 1:
         raise ModelError("the result has no rows; nothing can be drawn")
-    names = what or OVERVIEW
+    names = what or (OVERVIEW if result.model.chain.plain else (*OVERVIEW, "attitude", "tip"))
     panels = {name: FIGURES[name].panels(result) for name in names}
     if len(names) == 1:
         return panels_figure(panels[names[0]], path)

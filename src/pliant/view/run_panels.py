@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pliant.algebra.quaternions import angles
 from pliant.arrays import Array
 from pliant.runs.results import Result
 from pliant.view.figure_data import Curve, Panel, Quantity, Span, energy_unit, length_unit, position_unit
@@ -20,13 +21,21 @@ DIRECTIONS = {"axial": 0, "bending_y": 1, "bending_z": 2}
 def joints(result: Result) -> list[Panel]:
     """Angles of turning joints, travels of sliding ones."""
     words = {"deg": ("joint angles", Quantity("angle", "deg")), "m": ("joint positions", Quantity("travel", "m"))}
-    return _of_joints(result, {name: result[name] for name in result.joints}, words, True, "free")
+    return _of_joints(result, positions(result), words, True, "free")
+
+
+def positions(result: Result) -> dict[str, Array]:
+    """Of all joints that have one: a spherical joint has an attitude instead."""
+    places = {shaft.name: shaft.place for shaft in result.model.chain.shafts}
+    return {name: result.q[:, place] for name, place in places.items() if place is not None}
 
 
 def wind_up(result: Result) -> list[Panel]:
     """Motor less joint of elastic drives."""
     wound = {
-        name: result[f"{name}.motor"] - result[name] for name in result.joints if f"{name}.motor" in result.coordinates
+        name: result[f"{name}.motor"] - values
+        for name, values in positions(result).items()
+        if f"{name}.motor" in result.coordinates
     }
     words = {unit: ("wind-up of elastic drives", Quantity("wind-up", unit)) for unit in ("deg", "m")}
     return _of_joints(result, wound, words, True, "around zero")
@@ -53,6 +62,40 @@ def _of_joints(
     ]
 
 
+# ----------------------------------------------------------------------------------- a free base, spherical joints
+
+
+def attitudes(result: Result) -> dict[str, Array]:
+    """Roll, pitch and yaw (N, 3) by the link: of a free base, and of spherical and free joints."""
+    links = [link for link in result.model.chain.links if link.joint.is_ball]
+    return {link.name: angles(result.q[:, list(link.joint_places[-4:])]) for link in links}
+
+
+def attitude(result: Result) -> list[Panel]:
+    """Of what has a quaternion: its angles Rz Ry Rx against the frame that it hangs on, its place there, its speeds."""
+    found = []
+    for name, turned in attitudes(result).items():
+        link = next(one for one in result.model.chain.links if one.name == name)
+        speeds = result.qd[:, list(link.joint_indices)]
+        shown: dict[str, tuple[Quantity, Array, tuple[str, ...]]] = {
+            "attitude": (Quantity("angle", "deg"), np.degrees(turned), ("roll", "pitch", "yaw"))
+        }
+        if link.joint.kind == "free":
+            shown["position"] = (Quantity("position", "m"), result.q[:, list(link.joint_places[:3])], tuple("xyz"))
+        axes = tuple(f"about own {axis}" for axis in "xyz")
+        shown["angular velocity"] = (Quantity("angular velocity", "rad/s"), speeds[:, :3], axes)
+        found += [
+            Panel(
+                title,
+                quantity,
+                tuple(Curve(*each) for each in zip(labels, [result.t] * 3, values.T, range(3))),
+                of=name,
+            )
+            for title, (quantity, values, labels) in shown.items()
+        ]
+    return found
+
+
 # -------------------------------------------------------------------------------------------------------- deflections
 
 
@@ -73,12 +116,12 @@ def deflections(result: Result) -> list[Panel]:
 
 def tip_shift(result: Result) -> Array:
     """(N, 3) tip less the tip of the rigid arm whose joints stand where the motors (or joints) do, in base axes."""
-    names = result.coordinates
     rigid = np.array(result.q)
-    rigid[:, len(result.joints) :] = 0.0
-    for k, name in enumerate(result.joints):
-        if f"{name}.motor" in names:
-            rigid[:, k] = rigid[:, names.index(f"{name}.motor")] = result[f"{name}.motor"]
+    for link in result.model.chain.links:
+        rigid[:, list(link.body_places[link.slides :])] = 0.0
+        for shaft in link.shafts:
+            if shaft.drive is not None:
+                rigid[:, shaft.place] = result.q[:, shaft.drive.place]
     parameters = result.parameters if len(result.parameters) else None
     return np.asarray(result.tip - result.model.tip_pose(rigid, parameters)[:, :3, 3])
 

@@ -7,7 +7,7 @@ the viewer and the movies all draw from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,20 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algebra.quaternions import to_matrix
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.robot import Link, payload_mass
-from pliant.runs.internal_forces import RunHistory, interpolated
+from pliant.robot.lumps import inertia_matrix
+from pliant.runs.internal_forces import RunHistory, interpolated_states
 from pliant.runs.results import Result
 
 STATIONS = 25
 """Stations along a link that bends."""
+BASE_EDGES, BODY_EDGES = (0.06, 0.6), (0.02, 0.15)
+"""Least and largest edge of the box of a free base, and of a rigid body without a length, as parts of the reach."""
 SLIMMEST = 0.005
 """Least radius of a drawn link, as a part of the reach of the arm: thinner ones would not be seen."""
 
@@ -37,6 +41,15 @@ class ScenePlace:
     shift: Array
     turn: Array
     end: Array
+
+
+@dataclass(frozen=True)
+class SceneBox:
+    """A box that stands for a body without a length: centre (3,), axes in the columns of (3, 3), and edges (3,)."""
+
+    centre: Array
+    axes: Array
+    edges: Array
 
 
 @dataclass(frozen=True)
@@ -57,7 +70,8 @@ class SceneLink:
     end : (3, 3)
         Fixed turn of the tip frame against the end section.
     joint, motor : (F, k)
-        Positions; `motor` is where the rigid arm's joint would stand.
+        Positions; `motor` is where the rigid arm's joint would stand. Of a spherical joint a quaternion (F, 4), of a
+        free one position and quaternion (F, 7).
     straight : (F, S, 3) or (1, S, 3)
         Stations of the undeformed axis.
     shift, turn : (F, S, 3) or (1, S, 3)
@@ -70,6 +84,12 @@ class SceneLink:
         Whether the section is a circle, else a rectangle.
     places : tuple of ScenePlace
         Ports besides the tip.
+    box : SceneBox, optional
+        Drawn in place of the axis, where the body has no length.
+    marked : bool
+        Whether its joint is drawn.
+    loaded : bool
+        Whether its tip carries a payload.
     """
 
     name: str
@@ -89,6 +109,14 @@ class SceneLink:
     half: Array
     round: bool
     places: tuple[ScenePlace, ...] = ()
+    box: SceneBox | None = None
+    marked: bool = True
+    loaded: bool = False
+
+    @property
+    def joint_size(self) -> float:
+        """Half size that its joint is drawn with, at least; a panel is fixed by a joint narrower than itself."""
+        return 1.25 * min(float(self.half.max()), 2 * float(self.half.min()))
 
     @property
     def axis(self) -> Array:
@@ -128,6 +156,10 @@ class Scene:
         Whether some link is drawn thicker than it is.
     payload : float
         Mass in kg.
+    flies : bool
+        Whether the base is free, and so the first link.
+    weightless : bool
+        Whether there is no gravity.
     """
 
     t: Array
@@ -136,9 +168,20 @@ class Scene:
     reach: float
     thickened: bool
     payload: float
+    flies: bool = False
+    weightless: bool = False
 
     def __len__(self) -> int:
         return len(self.t)
+
+    @property
+    def standing(self) -> bool:
+        """Whether a floor is drawn: not below what flies without gravity."""
+        return not (self.flies and self.weightless)
+
+    def base(self, placed: Sequence[PlacedLink]) -> Array:
+        """(F, 3) where the base is, which a camera may follow."""
+        return placed[0].joint[:, :3, 3] if self.flies else np.zeros((len(self), 3))
 
     def lines(self, magnification: float = 1.0) -> Iterator[PlacedLink]:
         """Links from the base outwards with deformations times `magnification`; 0 is the rigid arm."""
@@ -173,7 +216,8 @@ def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
         history = result.history.between(t)
     except ModelError:  # a file does not keep its loads
         history = None
-    return make_scene(result.model, t, interpolated(t, result.t, result.q), result.parameters, history)
+    q = interpolated_states(result.model.chain, t, result.t, result.q)
+    return make_scene(result.model, t, q, result.parameters, history)
 
 
 def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
@@ -189,17 +233,26 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history
     """The scene of states `q` (F, n) at times `t`, with strains from the section forces of a run where it is given."""
     values = model.nominal_parameters if p is None else np.asarray(p, dtype=float)
     deformed = _deformation(model, np.atleast_2d(q), values)
-    length = [float(np.linalg.norm(part.straight[0, -1] - part.straight[0, 0])) for part in deformed]
-    offsets = [float(np.linalg.norm(part.origin[:3, 3])) for part in deformed]
-    reach = sum(length) + sum(offsets) or 1.0
-    links = [_link(model, k, part, np.atleast_2d(q), reach, history) for k, part in enumerate(deformed)]
+    reach = _reach(model, deformed)
+    payload = dict(zip(model.parameters, values)).get("payload.mass", payload_mass(model.robot))
+    links = [_link(model, k, part, np.atleast_2d(q), reach, history, payload) for k, part in enumerate(deformed)]
     gravity = np.asarray(model.robot.gravity, dtype=float)
     pull = float(np.linalg.norm(gravity))
     up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])
     sizes = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in model.robot.links if link.beam is not None]
     slim = any(size < SLIMMEST * reach for size in sizes)
-    payload = dict(zip(model.parameters, values)).get("payload.mass", payload_mass(model.robot))
-    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload))
+    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload), model.robot.base.is_free, pull == 0.0)
+
+
+def _reach(model: Model, deformed: Sequence[_Deformed]) -> float:
+    """From the base to the end of the longest stretched branch."""
+    ends: list[list[float]] = []
+    for link, part in zip(model.chain.links, deformed):
+        root = 0.0 if link.parent is None else ends[link.parent][link.port]
+        root += float(np.linalg.norm(part.origin[:3, 3]))
+        along = [part.straight[0, -1] - part.straight[0, 0], *(place.straight[0] for place in part.places)]
+        ends.append([root + float(np.linalg.norm(r)) for r in along])
+    return max(map(max, ends)) or 1.0
 
 
 @dataclass(frozen=True)
@@ -259,7 +312,9 @@ def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
     return found
 
 
-def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None) -> SceneLink:
+def _link(
+    model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None, payload: float
+) -> SceneLink:
     chain_link, link = model.chain.links[place], model.robot.bodies[place]
     joint = q[:, list(chain_link.joint_places)]
     drives = {shaft.place: shaft.drive.place for shaft in chain_link.shafts if shaft.drive is not None}
@@ -278,11 +333,26 @@ def _link(model: Model, place: int, part: _Deformed, q: Array, reach: float, his
     if link.beam is not None and link.beam.slides and link.beam.total_length is not None:
         behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
         straight, shift, turn, strain, half = behind
+    kind, flies = chain_link.joint.kind, place < model.chain.first
+    carried = () if flies else model.robot.carried(place - model.chain.first)
     return SceneLink(
-        link.name, chain_link.joint.kind, -1 if chain_link.parent is None else chain_link.parent, chain_link.port,
+        link.name, kind, -1 if chain_link.parent is None else chain_link.parent, chain_link.port,
         np.asarray(chain_link.joint.axes, dtype=float).reshape(-1, 3), len(chain_link.joint.slides), part.origin,
         part.end, joint, motor, straight, shift, turn, strain, half, is_round, part.places,
+        _box(link, reach, BASE_EDGES if flies else BODY_EDGES), kind not in ("fixed", "free") or chain_link.slides,
+        bool(carried) and (payload > 0 if len(model.robot.payloads) == 1 else any(one.mass for one in carried)),
     )  # fmt: skip
+
+
+def _box(link: Link, reach: float, edges: tuple[float, float]) -> SceneBox | None:
+    """The homogeneous box of the mass and inertia of a body without a length; its edges are kept in a range."""
+    body = link.rigid
+    if body is None or any(body.tip) or not body.mass:
+        return None
+    moments, axes = np.linalg.eigh(np.array(inertia_matrix(body.inertia), dtype=float))
+    squares = 6 * (moments.sum() - 2 * moments) / float(body.mass)
+    least, most = (part * reach for part in edges)
+    return SceneBox(np.array(body.com, dtype=float), axes, np.clip(np.sqrt(np.maximum(squares, 0)), least, most))
 
 
 def _with_sleeve(straight: Array, shift: Array, turn: Array, strain: Array, half: Array, total: float) -> Any:
@@ -329,6 +399,10 @@ def _drawn_strain(straight: Array, turn: Array, half: Array, is_round: bool) -> 
 def _moved(link: SceneLink, value: Array) -> Array:
     """(F, 4, 4) motion of the joint at positions (F, k)."""
     out = np.tile(np.eye(4), (len(value), 1, 1))
+    if link.kind in ("spherical", "free"):
+        out[:, :3, :3] = to_matrix(value[:, -4:])
+        out[:, :3, 3] = value[:, :-4] if link.kind == "free" else 0.0
+        return out
     out[:, :3, 3] = value[:, : link.sliding] @ link.axes[: link.sliding]
     for k in range(link.sliding, len(link.axes)):
         out[:, :3, :3] = out[:, :3, :3] @ exponentials(link.axes[k] * value[:, k, None])

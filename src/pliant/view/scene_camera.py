@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.view.scene import PlacedLink, Scene
+from pliant.view.scene_tubes import corners
 
 FLAT = 0.04
 """A motion is flat that is thinner than this part of the reach."""
@@ -41,9 +42,12 @@ class Outlook:
     hangs: bool
 
 
-def outlook(scene: Scene, placed: Sequence[PlacedLink]) -> Outlook:
-    """Of a scene whose links stand where `placed` says; a flat motion is seen from its side."""
-    up, points = scene.up, np.concatenate([np.zeros((1, 3)), *(part.points.reshape(-1, 3) for part in placed)])
+def outlook(scene: Scene, placed: Sequence[PlacedLink], follow: bool = False) -> Outlook:
+    """Of a scene whose links stand where `placed` says; a flat motion is seen from its side.
+
+    A camera that follows a free base sees everything less the place of the base: its centre is from there.
+    """
+    up, points = scene.up, np.concatenate([np.zeros((1, 3)), touched(scene, placed, follow)])
     low, high = points.min(0), points.max(0)
     centre, span = (low + high) / 2, high - low
     first = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
@@ -56,8 +60,16 @@ def outlook(scene: Scene, placed: Sequence[PlacedLink]) -> Outlook:
         lying = abs(across @ up) > 0.5
         towards = 1.1 * up - 0.9 * second if lying else across + 0.18 * up + 0.22 * np.cross(up, across)
     foot = float(placed[0].link.half.max())
+    size = np.linalg.norm(points - centre, axis=1).max() if follow else np.linalg.norm(span) / 2
     return Outlook(
-        centre, max(float(np.linalg.norm(span)) / 2, 0.3 * scene.reach), towards / np.linalg.norm(towards),
+        centre, max(float(size), 0.3 * scene.reach), towards / np.linalg.norm(towards),
         np.stack([first, second]), min(float((points @ up).min()), -foot) - 0.06 * scene.reach,
         float(centre @ up) < -0.15 * scene.reach,
     )  # fmt: skip
+
+
+def touched(scene: Scene, placed: Sequence[PlacedLink], follow: bool) -> Array:
+    """(K, 3) points that the arm touches over time, less the place of the base where a camera follows it."""
+    away = scene.base(placed)[:, None] if follow else np.zeros(3)
+    shown = [part.points if part.link.box is None else corners(part) for part in placed]
+    return np.concatenate([(points - away).reshape(-1, 3) for points in shown])

@@ -34,6 +34,8 @@ def section_outline(is_round: bool) -> Array:
 
 def rings(placed: PlacedLink, frame: int) -> Array:
     """(S, m, 3) points of the surface of a link at a frame, in the base."""
+    if placed.link.box is not None:
+        return np.asarray(corners(placed)[frame].reshape(2, 4, 3))
     points = placed.points[frame]
     sections = placed.sections[min(frame, len(placed.sections) - 1)]
     x = np.gradient(points, axis=0)
@@ -46,6 +48,15 @@ def rings(placed: PlacedLink, frame: int) -> Array:
     across = outline[None, :, :1] * half[:, None, :1] * y[:, None]
     upward = outline[None, :, 1:] * half[:, None, 1:] * z[:, None]
     return np.asarray(points[:, None] + across + upward)
+
+
+def corners(placed: PlacedLink) -> Array:
+    """(F, 8, 3) corners of the box of a link, as two rings, in the base."""
+    box = placed.link.box
+    assert box is not None
+    ends = np.array([[x, y, z] for x in (-1.0, 1.0) for y, z in section_outline(False)])
+    local = box.centre + (ends * box.edges / 2) @ (box.axes * np.linalg.det(box.axes)).T
+    return np.asarray(np.einsum("fij,kj->fki", placed.joint[:, :3, :3], local) + placed.joint[:, None, :3, 3])
 
 
 @cache

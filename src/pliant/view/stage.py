@@ -47,15 +47,24 @@ class Stage:
             self.speed = gui.add_dropdown("speed", ("0.05", "0.1", "0.25", "0.5", "1", "2", "4"), initial_value="1")
             self.magnify = gui.add_slider("deflection ×", 1.0, 100.0, 1.0, 1.0)
             self.ghost = gui.add_checkbox("rigid ghost", True)
+            self.follow = gui.add_checkbox("follow the base", True, visible=False)
         self.clock.on_update(lambda _: self.draw())
         self.magnify.on_update(lambda _: self._again())
         self.ghost.on_update(lambda _: self._again())
+        self.follow.on_update(lambda _: self._turned())
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
     def _again(self) -> None:
         if self.scene is not None:
             self.show(self.scene, self.kept, keep_time=True)
+
+    def _turned(self) -> None:
+        """The base is followed, or not any more."""
+        with self.lock:
+            if self.scene is not None:
+                self.draw()
+                self._look(self.scene)
 
     def show(self, scene: Scene, kept: tuple[Scene, ...] = (), keep_time: bool = False) -> None:
         """Put a scene on the stage, with other runs as coloured shadows."""
@@ -66,7 +75,7 @@ class Stage:
             if new:
                 self.server.flush()
                 time.sleep(FRAME)  # a browser that turns the scene after the camera would turn both
-                self._camera(outlook(scene, self._arms["/arm"].placed), tuple(scene.up))
+                self._look(scene)
 
     def _exchange(self, scene: Scene, kept: tuple[Scene, ...], keep_time: bool, new: bool) -> None:
         self.scene, self.kept = scene, kept
@@ -80,7 +89,9 @@ class Stage:
             self._place(f"/kept{k}", other, self.magnify.value, KEPT[k % len(KEPT)], 0.45)
         if new:
             self._furnish(scene)
-        self.load.mesh.visible = scene.payload > 0
+        self.follow.visible = scene.flies
+        for part, ball in zip(self._arms["/arm"].placed, self.loads):
+            ball.mesh.visible = part.link.loaded
         self._trail()
         end = float(scene.t[-1])
         self.clock.max, self.clock.step = max(end, 1e-3), max(end / 2000, 1e-4)
@@ -123,20 +134,31 @@ class Stage:
         api, size, placed = self.server.scene, scene.reach, self._arms["/arm"].placed
         api.set_up_direction(tuple(float(v) for v in scene.up))
         seen = outlook(scene, placed)
-        turn, sizes = _turn_to(scene.up), [max(0.014 * size, 1.25 * float(p.link.half.max())) for p in placed]
+        turn, sizes = _turn_to(scene.up), [max(0.014 * size, p.link.joint_size) for p in placed]
         foot = sizes[0] + 0.01 * size
-        self.load = Ball(self.server, f"{here}/payload", 0.024 * size, (217, 130, 43))
-        self.joints = [Ball(self.server, f"{here}/joint/{p.link.name}", r, STEEL) for p, r in zip(placed, sizes)]
-        self._furniture = [
-            self.load.mesh,
-            *(joint.mesh for joint in self.joints),
-            api.add_cylinder(f"{here}/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
-                             position=tuple((foot if seen.hangs else -foot) * scene.up)),
-            api.add_grid(
+        names = [p.link.name for p in placed]
+        self.loads = [Ball(self.server, f"{here}/payload/{name}", 0.024 * size, (217, 130, 43)) for name in names]
+        self.joints = [Ball(self.server, f"{here}/joint/{name}", r, STEEL) for name, r in zip(names, sizes)]
+        for part, joint in zip(placed, self.joints):
+            joint.mesh.visible = part.link.marked
+        self._furniture = [*(ball.mesh for ball in (*self.loads, *self.joints))]
+        if not scene.flies:
+            self._furniture.append(
+                api.add_cylinder(f"{here}/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
+                                 position=tuple((foot if seen.hangs else -foot) * scene.up))
+            )  # fmt: skip
+        self._floor, self._height = None, seen.floor * scene.up
+        if scene.standing:
+            self._floor = api.add_grid(
                 f"{here}/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
-                section_color=(200, 208, 216), position=tuple(seen.floor * scene.up), wxyz=turn, shadow_opacity=0.0,
-            ),
-        ]  # fmt: skip
+                section_color=(200, 208, 216), position=tuple(self._height), wxyz=turn, shadow_opacity=0.0,
+            )  # fmt: skip
+            self._furniture.append(self._floor)
+
+    def _look(self, scene: Scene) -> None:
+        """Of all who watch, at the arm as it stands on the stage."""
+        follow = bool(scene.flies and self.follow.value)
+        self._camera(outlook(scene, self._arms["/arm"].placed, follow), tuple(scene.up))
 
     def _camera(self, seen: Outlook, up: Any) -> None:
         """Everything that the arm touches fills the picture."""
@@ -159,12 +181,17 @@ class Stage:
                 return
             frame = int(np.abs(self.scene.t - self.clock.value).argmin())
             placed = self._arms["/arm"].placed
+            away = self.scene.base(placed)[frame] * bool(self.follow.value)
             with self.server.atomic():
                 for arm in self._arms.values():
-                    arm.draw(frame)
-                for part, joint in zip(placed, self.joints):
-                    joint.put(part.joint[frame, :3, 3])
-                self.load.put(placed[-1].tip[frame, :3, 3])
+                    arm.draw(frame, away)
+                for part, joint, load in zip(placed, self.joints, self.loads):
+                    joint.put(part.joint[frame, :3, 3] - away)
+                    load.put(part.tip[frame, :3, 3] - away)
+                if self.scene.flies:
+                    self._path.position = tuple(-away)
+                    if self._floor is not None:
+                        self._floor.position = tuple(self._height - away)
 
     def _run(self) -> None:
         before = time.monotonic()

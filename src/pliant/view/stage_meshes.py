@@ -34,8 +34,8 @@ class _LinkMeshes:
             for k, (a, b) in enumerate(self.pieces)
         ]  # fmt: skip
 
-    def update(self, placed: PlacedLink, frame: int, largest: float) -> None:
-        surface = rings(placed, frame)
+    def update(self, placed: PlacedLink, frame: int, largest: float, away: Array) -> None:
+        surface = rings(placed, frame) - away
         strain = placed.link.strain[min(frame, len(placed.link.strain) - 1)]
         for k, ((a, b), mesh) in enumerate(zip(self.pieces, self.meshes)):
             mesh.vertices = surface[a:b].reshape(-1, 3).astype(np.float32)
@@ -71,10 +71,10 @@ class ArmMeshes:
         self.placed, self.largest = placed, 0.0
         self.links = [_LinkMeshes(server, f"{name}/{p.link.name}", p, colour, opacity) for p in placed]
 
-    def draw(self, frame: int) -> None:
-        """Bend to a frame of the run."""
+    def draw(self, frame: int, away: Array | None = None) -> None:
+        """Bend to a frame of the run, less what a camera has followed."""
         for part, link in zip(self.placed, self.links):
-            link.update(part, min(frame, len(part.points) - 1), self.largest)
+            link.update(part, min(frame, len(part.points) - 1), self.largest, np.zeros(3) if away is None else away)
 
     def remove(self) -> None:
         """Take it off the stage."""
@@ -85,4 +85,5 @@ class ArmMeshes:
 
 def layout(placed: Sequence[PlacedLink]) -> Any:
     """What two runs must share to share meshes."""
-    return tuple((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes()) for p in placed)
+    boxes = ["" if p.link.box is None else repr(p.link.box) for p in placed]
+    return tuple((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes(), b) for p, b in zip(placed, boxes))

@@ -18,7 +18,7 @@ from pliant.view.gate import LOCAL
 from pliant.view.run_panels import tip_error
 from pliant.view.scene import Scene, scene_of
 from pliant.view.stage import KEPT, Stage
-from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, heaviest_payload, with_robot
+from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, heaviest_payload, positioned, with_robot
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_run import Patience, StudioRun, Workshop, scenario
 from pliant.view.studio_texts import readout, summary
@@ -144,7 +144,7 @@ class Visit:
             with self.joints_place:
                 self.joint_folder = self.page.gui.add_folder(c.robot.name)
             with self.joint_folder:
-                moving = [(link, freedom) for link in c.robot.links for freedom in link.joint.freedoms]
+                moving = positioned(c.robot)
                 self.joints = [self._joint(link, free.name(link.name), k) for k, (link, free) in enumerate(moving)]
         finally:
             self.refreshing = False

@@ -9,7 +9,8 @@ import numpy as np
 
 from pliant.errors import ModelError
 from pliant.options import StiffeningChoice
-from pliant.robot import Robot, link_mass, payload_mass
+from pliant.robot import Link, Robot, link_mass, payload_mass
+from pliant.robot.joint import Freedom
 
 if TYPE_CHECKING:
     from pliant.scenario import Scenario
@@ -54,7 +55,7 @@ class Choices:
     def of(cls, robot: Robot, **changes: Any) -> Choices:
         """What the robot itself says: its payload, damping and number of modes."""
         flexible = [link.shapes for link in robot.links if link.shapes is not None]
-        moving = [(link, freedom) for link in robot.links for freedom in link.joint.freedoms]
+        moving = positioned(robot)
         start = tuple(float(link.beam.length) if link.beam and link.beam.slides else 0.0 for link, _ in moving)
         usual: dict[str, Any] = {
             "payload": float(payload_mass(robot)),
@@ -68,14 +69,19 @@ class Choices:
     @classmethod
     def of_scenario(cls, given: Scenario) -> Choices:
         """The arm, the start, the equations and the duration of a scenario; what drives it is chosen anew."""
-        joints = given.built.n_joints
+        q, places = given.start()[0], [shaft.place for shaft in given.built.chain.shafts]
         return replace(
             cls.of(given.robot),
-            start=tuple(float(x) for x in given.start()[0][:joints]),
+            start=tuple(float(q[place]) for place in places if place is not None),
             duration=float(given.duration),
             formulation=given.model.formulation,
             stiffening=bool(given.model.stiffening),
         )
+
+
+def positioned(robot: Robot) -> list[tuple[Link, Freedom]]:
+    """What a slider can place: joints have positions, but for spherical and free ones, which stay upright."""
+    return [(link, free) for link in robot.links if link.joint.type != "spherical" for free in link.joint.freedoms]
 
 
 def check(choices: Choices) -> None:
@@ -88,6 +94,9 @@ def check(choices: Choices) -> None:
         value = getattr(choices, name)
         if not (np.isfinite(value) and value >= 0):
             raise ModelError(f"{name}: got {value!r}, expected zero or a positive number")
+    balls = [link.name for link in choices.robot.links if link.joint.type == "spherical"]
+    if balls and choices.controller != "none":
+        raise ModelError(f"controller: the spherical joint of {balls[0]} has no position to hold; choose none")
     if choices.controller == "none" and choices.manoeuvre != "release":
         raise ModelError(f"manoeuvre {choices.manoeuvre!r} needs a controller; choose pd, lqr or ideal joints")
     if choices.controller == "lqr" and choices.manoeuvre == "move, shaped":

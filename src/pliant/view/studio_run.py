@@ -21,7 +21,7 @@ from pliant.model import Model, read_state
 from pliant.robot import Robot
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
-from pliant.view.studio_choices import Choices, check, numbers, structure
+from pliant.view.studio_choices import Choices, check, numbers, positioned, structure
 
 if TYPE_CHECKING:
     from pliant.scenario import Scenario
@@ -182,7 +182,7 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
     if choices.controller == "none":
         return None, {}
     motion = {}
-    for k, joint in enumerate(model.joints):
+    for k, joint in enumerate(_names(choices)):
         still = path["type"] == "constant"
         own = {**path, "position": start[k]} if still else {**path, "from": start[k], "to": goal[k]}
         motor = f"{joint}.motor"
@@ -196,7 +196,12 @@ def _start(model: Model, choices: Choices, p: Array) -> Array:
     """Released from the straight arm; every other manoeuvre begins at static rest."""
     if choices.manoeuvre != "release":
         return model.equilibrium(choices.start, p=p)
-    return read_state(model, choices.start)
+    return read_state(model, dict(zip(_names(choices), choices.start)))
+
+
+def _names(choices: Choices) -> list[str]:
+    """Coordinates that the sliders place."""
+    return [freedom.name(link.name) for link, freedom in positioned(choices.robot)]
 
 
 def scenario(choices: Choices) -> Scenario:
@@ -212,7 +217,7 @@ def scenario(choices: Choices) -> Scenario:
     data: Any = {
         "robot": robot.to_dict(),
         "model": {"formulation": choices.formulation, "stiffening": model.options.stiffening},
-        "initial": {"q": dict(zip(model.joints, choices.start)), "equilibrium": choices.manoeuvre != "release"},
+        "initial": {"q": dict(zip(_names(choices), choices.start)), "equilibrium": choices.manoeuvre != "release"},
         "duration": choices.duration,
     }
     if controller is not None:
@@ -234,8 +239,12 @@ def tip_error(run: StudioRun) -> tuple[float, float]:
         away = np.linalg.norm(tip_shift(result), axis=1)
     else:
         goal = choices.goal if choices.manoeuvre.startswith("move") else choices.start
-        q = read_state(result.model, goal)
+        chain, q = result.model.chain, np.tile(result.model.chain.rest(), (len(result), 1))
+        for link in chain.links:
+            if link.joint.is_ball:  # where it is
+                q[:, list(link.joint_places)] = result.q[:, list(link.joint_places)]
+        q[:, [shaft.place for shaft in chain.shafts if shaft.place is not None]] = goal
         extra = (result.parameters,) if len(result.parameters) else ()
-        away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:3, 3], axis=1)
+        away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:, :3, 3], axis=1)
     arrived = result.t >= choices.move_time if choices.manoeuvre.startswith("move") else result.t >= 0
     return float(away[arrived].max(initial=away[-1])), float(away[-1])

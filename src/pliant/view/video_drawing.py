@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.view.scene import PlacedLink, Scene
-from pliant.view.scene_camera import Outlook, outlook
+from pliant.view.scene_camera import Outlook, outlook, touched
 from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
 
 LIGHT = np.array([0.35, -0.45, 0.82])
@@ -40,12 +40,13 @@ class Camera:
 
 
 def faces(
-    placed: list[PlacedLink], frame: int, largest: float, camera: Camera, ghost: bool = False
+    placed: list[PlacedLink], frame: int, largest: float, camera: Camera, away: Array | float = 0.0, ghost: bool = False
 ) -> tuple[Array, Array]:
-    """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front."""
+    """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front;
+    `away` is what the camera has followed."""
     corners, colours = [], []
     for part in placed:
-        surface = rings(part, frame)
+        surface = rings(part, frame) - away
         triangles = tube_faces(*surface.shape[:2])
         strain = part.link.strain[min(frame, len(part.link.strain) - 1)]
         plain = not (part.link.flexible and largest > 0)
@@ -72,20 +73,19 @@ class FrameDrawing:
 
         self.scene, self.axes, self.largest = scene, axes, scene.largest_strain
         self.arm, self.rigid = list(scene.lines(magnification)), list(scene.lines(0.0)) if ghost else []
-        points = np.concatenate([part.points.reshape(-1, 3) for part in self.arm])
-        seen = outlook(scene, self.arm)
+        self.away = scene.base(self.arm)
+        seen = outlook(scene, self.arm, scene.flies)
         self.camera = Camera.at(seen, scene.up)
-        self._floor(seen)
-        tip, _ = self.camera.project(self.arm[-1].tip[:, :3, 3])
-        self.tip = tip
+        if not scene.flies:  # it would have to move below a camera that follows
+            self._floor(seen)
+        self.tip = self.arm[-1].tip[:, :3, 3]
         (self.path,) = axes.plot([], [], color="#D55E00", linewidth=0.9, zorder=2)
         self.shapes: Any = PolyCollection([], closed=True, linewidths=0.0, antialiased=False, zorder=3)
         axes.add_collection(self.shapes)
-        colour = "#d9822b" if scene.payload > 0 else "none"
-        (self.load,) = axes.plot([], [], "o", color=colour, markersize=7, zorder=5)
+        (self.load,) = axes.plot([], [], "o", color="#d9822b", markersize=7, zorder=5)
         (self.joints,) = axes.plot([], [], "o", color="#3a4653", markersize=5, zorder=4)
         self.moving = (self.path, self.shapes, self.joints, self.load)
-        self._frame(points)
+        self._frame(touched(scene, self.arm, scene.flies))
 
     def _floor(self, seen: Outlook) -> None:
         scene, (first, second) = self.scene, seen.level
@@ -109,12 +109,14 @@ class FrameDrawing:
 
     def show(self, frame: int) -> None:
         """Move everything to a frame."""
-        parts = [faces(self.rigid, frame, 0.0, self.camera, ghost=True)] if self.rigid else []
-        parts.append(faces(self.arm, frame, self.largest, self.camera))
+        away = self.away[frame]
+        parts = [faces(self.rigid, frame, 0.0, self.camera, away, ghost=True)] if self.rigid else []
+        parts.append(faces(self.arm, frame, self.largest, self.camera, away))
         triangles, colours = (np.concatenate(columns) for columns in zip(*parts))
         self.shapes.set_verts(triangles)
         self.shapes.set_facecolor(colours)
-        self.path.set_data(*self.tip[: frame + 1].T)
-        self.load.set_data(*self.tip[frame : frame + 1].T)
-        roots = np.array([part.joint[frame, :3, 3] for part in self.arm])
-        self.joints.set_data(*self.camera.project(roots)[0].T)
+        loads = [part.tip[frame, :3, 3] for part in self.arm if part.link.loaded]
+        roots = [part.joint[frame, :3, 3] for part in self.arm if part.link.marked]
+        marks = ((self.path, self.tip[: frame + 1]), (self.load, loads), (self.joints, roots))
+        for line, points in marks:
+            line.set_data(*self.camera.project(np.reshape(points, (-1, 3)) - away)[0].T)

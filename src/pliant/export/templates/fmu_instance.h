@@ -2,6 +2,7 @@
 
    values: time | q (N) | qd (N) | friction (N_FRICTION) | qdd (N) | rates of friction (N_FRICTION) | torques (N_INPUTS)
    | parameters (N_PARAMETERS) | outputs (N_OUTPUTS).
+   Where the arm has quaternions, q has N_Q numbers, and its rates stand before the torques.
    The place in this array is the value reference. Instances share nothing.
 */
 #ifndef FMU_INSTANCE_H
@@ -14,10 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef N_Q
+#define N_RATES N_Q
+#else
+#define N_Q N
+#define N_RATES 0 /* the rates of q are qd */
+#endif
+
 #define Q 1
-#define N_STATES (2 * N + N_FRICTION)
+#define N_STATES (N_Q + N + N_FRICTION)
 #define ACCELERATIONS (Q + N_STATES)
-#define INPUTS (ACCELERATIONS + N + N_FRICTION)
+#define RATES (ACCELERATIONS + N + N_FRICTION)
+#define INPUTS (RATES + N_RATES)
 #define PARAMETERS (INPUTS + N_INPUTS)
 #define OUTPUTS (PARAMETERS + N_PARAMETERS)
 #define N_VALUES (OUTPUTS + N_OUTPUTS)
@@ -46,19 +55,31 @@ static void reset(Instance *s)
     s->stale = 1;
 }
 
+static void coordinate_rates(const double *x, double *out)
+{
+#if N_RATES
+    model_rates(x, x + N_Q, out);
+#else
+    memcpy(out, x + N, N * sizeof(double));
+#endif
+}
+
 /* The outermost functions of the model take flat arrays. */
 static void rates(Instance *s, const double *x, double *xd)
 {
-    memcpy(xd, x + N, N * sizeof(double));
-    model_accelerations(x, x + N, x + 2 * N, s->values + INPUTS, s->values + PARAMETERS, xd + N);
+    coordinate_rates(x, xd);
+    model_accelerations(x, x + N_Q, x + N_Q + N, s->values + INPUTS, s->values + PARAMETERS, xd + N_Q);
 }
 
 static void update(Instance *s)
 {
     double *v = s->values;
     if (s->stale) {
-        model_accelerations(v + Q, v + Q + N, v + Q + 2 * N, v + INPUTS, v + PARAMETERS, v + ACCELERATIONS);
-        model_outputs(v + Q, v + Q + N, v + ACCELERATIONS, v + PARAMETERS, v + OUTPUTS);
+        model_accelerations(v + Q, v + Q + N_Q, v + Q + N_Q + N, v + INPUTS, v + PARAMETERS, v + ACCELERATIONS);
+        model_outputs(v + Q, v + Q + N_Q, v + ACCELERATIONS, v + PARAMETERS, v + OUTPUTS);
+        if (N_RATES) {
+            coordinate_rates(v + Q, v + RATES);
+        }
         s->stale = 0;
     }
 }
@@ -67,8 +88,8 @@ static void update(Instance *s)
 static void get_derivatives(Instance *s, double *out)
 {
     update(s);
-    memcpy(out, s->values + Q + N, N * sizeof(double));
-    memcpy(out + N, s->values + ACCELERATIONS, (N + N_FRICTION) * sizeof(double));
+    memcpy(out, s->values + (N_RATES ? RATES : Q + N_Q), N_Q * sizeof(double));
+    memcpy(out + N_Q, s->values + ACCELERATIONS, (N + N_FRICTION) * sizeof(double));
 }
 
 static int get_values(Instance *s, const unsigned *references, size_t count, double *out)

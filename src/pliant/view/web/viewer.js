@@ -54,6 +54,32 @@
     return values[frame * size + k] * (1 - f) + values[next * size + k] * f;
   };
 
+  /** Rotation of the quaternion at the end of each row of an (F, size) array, turning evenly between two frames. */
+  function turned(values, size, frame, f) {
+    const next = Math.min(frame + 1, frames - 1);
+    const at = (row) => Array.from(values.slice(row * size + size - 4, (row + 1) * size));
+    const a = at(frame);
+    let b = at(next), c = a.reduce((sum, v, k) => sum + v * b[k], 0);
+    if (c < 0) { b = b.map((v) => -v); c = -c; } // the short way
+    const angle = Math.acos(Math.min(c, 1));
+    const [u, v] = angle > 1e-4 ? [Math.sin((1 - f) * angle), Math.sin(f * angle)] : [1 - f, f];
+    const mix = a.map((x, k) => u * x + v * b[k]), length = Math.hypot(...mix);
+    const [w, x, y, z] = mix.map((s) => s / length);
+    return [
+      1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+      2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+      2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+    ];
+  }
+
+  /** A box as a straight link: the middles of two of its faces, and its axes there. */
+  function boxed(link, { R, p }) {
+    const { centre, axes, edges } = link.box, [along] = edges;
+    const end = (s) => add(p, apply(R, add(centre, times(s * along / 2, axes.map((row) => row[0])))));
+    const S = product(R, axes.flat());
+    return { points: [end(-1), end(1)], sections: [S, S], half: [edges[1] / 2, edges[2] / 2, edges[1] / 2, edges[2] / 2] };
+  }
+
   /** Links at a time between frames: points, section matrices, strain, joint frame; deformation times `magnification`. */
   function pose(place, magnification) {
     const frame = Math.min(Math.floor(place), frames - 1), f = place - frame;
@@ -62,6 +88,11 @@
       let { R, p } = link.parent < 0 ? base : ports[link.parent][link.port];
       p = add(p, apply(R, link.origin));
       R = product(R, link.rotation);
+      if (link.kind === "spherical" || link.kind === "free") {
+        const size = link.kind === "free" ? 7 : 4;
+        if (size === 7) p = add(p, apply(R, [0, 1, 2].map((d) => mixed(link.joint, size, frame, f, d))));
+        R = product(R, turned(link.joint, size, frame, f));
+      }
       link.axes.forEach((axis, k) => {
         const motor = mixed(link.motor, link.axes.length, frame, f, k);
         const q = motor + magnification * (mixed(link.joint, link.axes.length, frame, f, k) - motor);
@@ -116,14 +147,14 @@
   class Tube {
     constructor(link, material) {
       this.link = link;
-      this.ring = outline(link.round);
+      this.ring = outline(link.round && !link.box);
       const n = link.stations, m = this.ring.length;
       this.count = n * m + 2 * m;
       const geometry = this.geometry = new VENDOR.BufferGeometry();
       for (const name of ["position", "normal", "color"])
         geometry.setAttribute(name, new VENDOR.BufferAttribute(new Float32Array(3 * this.count), 3));
       const index = [];
-      for (let s = 0; s < n - 1; s++) for (let k = 0; k < m; k += link.round ? 1 : 2) {
+      for (let s = 0; s < n - 1; s++) for (let k = 0; k < m; k += link.round && !link.box ? 1 : 2) {
         const j = (k + 1) % m, a = s * m + k, b = s * m + j, c = a + m, d = b + m;
         index.push(a, b, c, b, d, c);
       }
@@ -134,7 +165,8 @@
       this.mesh.frustumCulled = false;
     }
 
-    update({ points, sections, strain }) {
+    update({ root, strain, ...bent }) {
+      const { points, sections, half } = this.link.box ? boxed(this.link, root) : { ...bent, half: this.link.half };
       const { position, normal, color } = this.geometry.attributes, m = this.ring.length, n = points.length;
       const put = (v, at, n3, c) => { position.setXYZ(v, ...at); normal.setXYZ(v, ...n3); color.setXYZ(v, ...c); };
       for (let s = 0; s < n; s++) {
@@ -143,7 +175,7 @@
         let y = [R[1], R[4], R[7]];
         if (Math.abs(dot(y, x)) > 0.9) y = [R[2], R[5], R[8]];
         y = unit(minus(y, times(dot(x, y), x)));
-        const z = cross(x, y), [hy, hz] = [this.link.half[2 * s], this.link.half[2 * s + 1]];
+        const z = cross(x, y), [hy, hz] = [half[2 * s], half[2 * s + 1]];
         const shown = data.strain > 0 && this.link.bends ? colour(strain[s] / data.strain) : data.colours.rigid;
         const c = shown.map((v) => v ** 2.2); // the renderer wants linear light
         this.ring.forEach(({ y: a, z: b, ny, nz }, k) => {
@@ -159,7 +191,7 @@
 
   // --------------------------------------------------------------------------------------------------------- stage
 
-  const state = { place: 0, playing: false, magnification: 1, speed: 1 };
+  const state = { place: 0, playing: false, magnification: 1, speed: 1, follow: data.follow !== null };
   let stage = null;
 
   function makeStage() {
@@ -178,37 +210,43 @@
     scene.add(new VENDOR.HemisphereLight(0xffffff, 0xc8d2dc, 2.3), sun, fill);
 
     const solid = new MeshStandardMaterial({ vertexColors: true, roughness: 0.45, metalness: 0.05 });
-    const ghostly = new MeshStandardMaterial({ color: 0x7f8fa0, transparent: true, opacity: 0.28, depthWrite: false });
+    const ghostly = new MeshStandardMaterial({ color: 0x7f8fa0, transparent: true, opacity: 0.28, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 });
     const steel = new MeshStandardMaterial({ color: 0x3a4653, roughness: 0.5, metalness: 0.3 });
     const orange = new MeshStandardMaterial({ color: 0xd9822b, roughness: 0.5 });
     const tubes = links.map((link) => new Tube(link, solid)), ghosts = links.map((link) => new Tube(link, ghostly));
-    const ghost = new VENDOR.Group();
-    tubes.forEach((tube) => scene.add(tube.mesh));
+    const ghost = new VENDOR.Group(), world = new VENDOR.Group(); // a camera that follows stands still; the world moves
+    scene.add(world);
+    tubes.forEach((tube) => world.add(tube.mesh));
     ghosts.forEach((tube) => ghost.add(tube.mesh));
-    scene.add(ghost);
-    const size = (k) => Math.max(1.25 * Math.max(...links[k].half), data.reach * 0.011);
+    world.add(ghost);
+    const size = (k) => Math.max(links[k].joint_size, data.reach * 0.011);
     const joints = links.map((link, k) => {
       const r = size(k), box = link.sliding > 0 || !link.axes.length;
-      const mesh = new Mesh(box ? new VENDOR.BoxGeometry(2 * r, 2 * r, 2 * r) : new VENDOR.CylinderGeometry(r, r, 2.5 * r, 28), steel);
-      mesh.visible = link.kind !== "fixed" || link.slides;
-      scene.add(mesh);
+      const mesh = new Mesh(link.kind === "spherical" ? new VENDOR.SphereGeometry(1.3 * r, 28, 18)
+        : box ? new VENDOR.BoxGeometry(2 * r, 2 * r, 2 * r) : new VENDOR.CylinderGeometry(r, r, 2.5 * r, 28), steel);
+      mesh.visible = link.marked;
+      world.add(mesh);
       return mesh;
     });
-    const load = new Mesh(new VENDOR.SphereGeometry(data.reach * 0.022, 28, 18), orange);
-    load.visible = data.payload > 0;
-    scene.add(load);
+    const loads = links.map((link) => {
+      const mesh = new Mesh(new VENDOR.SphereGeometry(data.reach * 0.022, 28, 18), orange);
+      mesh.visible = link.loaded;
+      world.add(mesh);
+      return mesh;
+    });
     const plate = data.reach * 0.0125 + size(0) * 0.9; // of the foot, below the base, or above it where the arm hangs
     const foot = new Mesh(new VENDOR.CylinderGeometry(data.reach * 0.03, data.reach * 0.045, data.reach * 0.025, 36), steel);
     const upright = new VENDOR.Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(...data.up));
-    scene.add(foot);
+    foot.visible = !data.follow;
+    world.add(foot);
     const path = new VENDOR.Line(new VENDOR.BufferGeometry(), new VENDOR.LineBasicMaterial({ color: 0xd55e00 }));
     path.frustumCulled = false;
-    scene.add(path);
+    world.add(path);
     const triad = new VENDOR.AxesHelper(data.reach * 0.18);
     triad.visible = false;
     triad.material.depthTest = false;
     triad.renderOrder = 2;
-    scene.add(triad);
+    world.add(triad);
 
     const { hangs } = data.camera;
     foot.quaternion.copy(upright);
@@ -219,20 +257,22 @@
     floor.material.opacity = 0.55;
     floor.quaternion.copy(upright);
     floor.position.set(...times(data.camera.floor, data.up));
-    scene.add(floor);
-    return { renderer, scene, camera, controls, tubes, ghosts, ghost, joints, load, path, triad, floor };
+    floor.visible = data.standing;
+    world.add(floor);
+    return { renderer, scene, camera, controls, world, tubes, ghosts, ghost, joints, loads, path, triad, floor };
   }
 
+  const seen = () => (state.follow ? data.follow : data.camera);
   const CAMERAS = {
-    home: () => data.camera.towards,
-    front: () => times(-1, data.camera.level[1]),
-    side: () => data.camera.level[0],
-    top: () => add(data.up, times(-0.001, data.camera.level[1])),
+    home: () => seen().towards,
+    front: () => times(-1, seen().level[1]),
+    side: () => seen().level[0],
+    top: () => add(data.up, times(-0.001, seen().level[1])),
   };
 
   function look(name) {
     if (!stage) return;
-    const { camera, controls } = stage, { centre, radius } = data.camera;
+    const { camera, controls } = stage, { centre, radius } = seen();
     const distance = 1.06 * radius / Math.sin(Math.PI * camera.fov / 360) / Math.min(1, camera.aspect);
     controls.target.set(...centre);
     camera.position.set(...add(centre, times(distance, unit(CAMERAS[name]()))));
@@ -255,12 +295,13 @@
       stage.tubes[k].update(part);
       const mesh = stage.joints[k];
       mesh.position.set(...part.root.p);
+      stage.loads[k].position.set(...part.tip.p);
       const along = new VENDOR.Quaternion().setFromUnitVectors(new VENDOR.Vector3(0, 1, 0), new VENDOR.Vector3(...part.link.axis));
       mesh.quaternion.copy(toQuaternion(part.root.R)).multiply(along);
     });
     if (stage.ghost.visible) pose(state.place, 0).forEach((part, k) => stage.ghosts[k].update(part));
     const tip = placed[placed.length - 1].tip;
-    stage.load.position.set(...tip.p);
+    stage.world.position.set(...(state.follow ? times(-1, placed[0].root.p) : [0, 0, 0]));
     stage.triad.position.set(...tip.p);
     stage.triad.quaternion.copy(toQuaternion(tip.R));
     stage.path.geometry.setDrawRange(0, Math.max(2, Math.floor(state.place) + 1));
@@ -442,6 +483,8 @@
     }
     $("ghost").onchange = (e) => { if (stage) { stage.ghost.visible = e.target.checked; arrange(); } };
     $("trail").onchange = (e) => { if (stage) { stage.path.visible = e.target.checked; draw(); } };
+    $("following").hidden = data.follow === null;
+    $("follow").onchange = (e) => { state.follow = e.target.checked; arrange(); look("home"); };
     $("axes").onchange = (e) => { if (stage) { stage.triad.visible = e.target.checked; draw(); } };
     document.addEventListener("keydown", (e) => {
       if (e.target.matches("input, select, button")) return;
@@ -473,6 +516,8 @@
   // For programs that look at the page.
   globalThis.pliantView = {
     ready: true, state, seek, play, magnify, look, drawn: () => stage !== null,
+    world: () => stage.world.position.toArray(),
+    poses: (m = state.magnification) => pose(state.place, m).map(({ root, tip }) => ({ root, tip })),
     tip: (m = state.magnification) => { const placed = pose(state.place, m); return placed[placed.length - 1].tip.p; },
   };
 })();
