@@ -63,7 +63,7 @@ def test_poses_in_friendly_forms(model) -> None:
         ({"base": {"rpy": [0, 0, 0], "quaternion": [1, 0, 0, 0]}}, "one turn at most"),
         ({"base": {"place": [0, 0, 0]}}, "expected position"),
         ({"camera": {"position": [0, 0, 0]}}, "expected rpy"),
-        ({"base": {"position": [0, 0]}}, "three numbers"),
+        ({"base": {"position": [0, 0]}}, "shape"),
         ({"base": {"position": [0, 0, np.nan]}}, "finite"),
         (np.zeros(22), "zero length"),
         (np.zeros(5), "expected .22,.: base.x"),

@@ -101,6 +101,8 @@ def choose(
     found = worst(robot, {name: speed or 0.0 for name, speed in speeds.items()})
     if found.size > NOTICED:
         return Level("second-order", str(found))
+    if robot.base.is_free:
+        return Level("second-order", "the base is free, so what spins is not known")
     for name, speed in speeds.items():
         if speed is None:
             return Level("second-order", f"joint {name} has no limits.speed, so what spins is not known")
@@ -146,7 +148,11 @@ def _speed(freedom: Freedom) -> float | None:
 
 def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link, RootLoads]]:
     """Bounds on what each beam carries: everything beyond its root, stretched out, pulls or bends it as it may."""
-    weight, spin = float(np.linalg.norm(robot.gravity)), sum(speeds.values())
+    weight, branches = float(np.linalg.norm(robot.gravity)), [beyond(robot.links, k) for k in range(len(robot.links))]
+    spins = np.zeros(len(branches))
+    for k, link in enumerate(robot.links):
+        speed = sum(speeds[freedom.name(link.name)] for freedom in link.joint.freedoms)
+        spins[[m for m, carried in enumerate(branches) if k in carried or m in branches[k]]] += speed  # of its branch
     starts: list[float] = []
     ends: list[float] = []
     lumps: list[tuple[int, float, float]] = []  # link, mass, distance from the base
@@ -157,11 +163,11 @@ def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link
         lumps.append((k, link_mass(link), ends[-1]))
         lumps += [(k, load.mass, ends[-1] + float(np.linalg.norm(load.com))) for load in robot.carried(k)]
     owners, masses, far = (np.array(column) for column in zip(*lumps))
-    forces = masses * (weight + spin**2 * far)
+    forces = masses * (weight + spins[owners] ** 2 * far)
     found = []
     for k, link in enumerate(robot.links):
         if link.bends:
-            carried = np.isin(owners, beyond(robot.links, k))
+            carried = np.isin(owners, branches[k])
             others = carried & (np.arange(len(owners)) != np.flatnonzero(owners == k)[0])
             moment, torque = forces[carried] @ (far[carried] - starts[k]), forces[others] @ (far[others] - ends[k])
             found.append((link, RootLoads(float(sum(forces[carried])), float(moment), float(torque), _length(link))))
