@@ -65,6 +65,6 @@ ExportName = Literal["c", "python", "latex", "casadi", "cuda", "fmu"]
 FmiVersion = Literal["3.0", "2.0"]
 TaskName = Literal["reach", "track", "rest-to-rest"]
 FigureName = Literal[
-    "joints", "deflections", "path", "tip", "energy", "torques", "spectrum", "spectrogram", "error",
+    "joints", "deflections", "path", "tip", "attitude", "energy", "torques", "spectrum", "spectrogram", "error",
 ]  # fmt: skip
 FigureFormat = Literal["png", "svg", "pdf"]

@@ -389,13 +389,13 @@ def test_frames_bend_with_their_links() -> None:
         model.pose(q, frame="hnd")
 
 
-def test_energy_balance_of_a_tree() -> None:
-    """Drives, damping, a branch inside a beam, a universal joint: what is gained is what was done."""
-    robot = random_tree(11)
-    model = robot.model(stiffening=False)
-    q, qd, tau = random_state(robot, model.n, model.n_joints, 11, deflection=0.001)
-    q = model.chain.followed(q)
-    run = pliant.simulate(model, 0.2, q0=q, qd0=qd, torque=tau, rtol=1e-9, atol=1e-11)
+@pytest.mark.parametrize("seed", sampled(range(100), 11, 16))
+def test_energy_balance_of_a_tree(seed: int) -> None:
+    """Drives, damping, branches inside beams, every kind of joint, free bases: what is gained is what was done."""
+    model = random_tree(seed, 2 + seed % 3, flying=seed % 2 == 0).model(stiffening=False)
+    q, qd = tree_state(model.chain, seed, deflection=1e-3)
+    tau = np.random.default_rng(seed).normal(size=model.n_joints)
+    run = pliant.simulate(model, 0.05, q0=q, qd0=qd, torque=tau, rtol=1e-9, atol=1e-11, limits=False)
     assert np.abs(run.energy_balance).max() < 1e-7 * np.abs(run.energy.kinetic).max()
 
 

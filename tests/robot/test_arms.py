@@ -135,7 +135,7 @@ def test_every_arm_prints_and_has_sane_beams(name: str) -> None:
     text = str(robot)
     assert text.splitlines()[0] == robot.name
     assert all(link.name in text for link in robot.links)
-    assert len(text.splitlines()) == len(robot.links) + 4
+    assert len(text.splitlines()) == len(robot.bodies) + 4
     for link in robot.links:
         if link.beam is not None:
             assert beam_properties(link.beam).length == link.beam.length
