@@ -142,3 +142,8 @@ initial:
     run = Scenario.load(tmp_path / "run.yaml").run()
     assert np.allclose(run.q[0, :8], [0, 0, 1, np.sqrt(0.5), 0, 0, np.sqrt(0.5), 0.2])
     assert run.qd[0, 2] == 0.5
+
+
+def test_a_base_without_inertia_is_told_what_to_do() -> None:
+    with pytest.raises(ModelError, match=r"base\.w.: .* give the free base an inertia"):
+        flyers.small(ball=False, base={"type": "free", "mass": 3.0}).model()

@@ -126,4 +126,6 @@ def _remedy(name: str, left: float) -> str:
     cause = "it moves no mass: add inertia about its axis (hub, polar_inertia, tip, payload, rotor), or remove it"
     if ".torsion." in name:
         cause = "give the beam a polar_inertia > 0, or leave torsion out"
+    if name.startswith("base."):
+        cause = "give the free base an inertia about all its axes, `base: {inertia: [...]}`"
     return f"{name}: the inertia matrix is singular, {left:.0e} of this coordinate's inertia is left; {cause}"
