@@ -39,7 +39,8 @@ def test_a_tumbling_body_keeps_its_angular_momentum(seconds: float) -> None:
     found = []
     for rtol in (1e-8, 1e-10, 1e-12):
         run = simulate(model, seconds, qd0=given, rtol=rtol, atol=rtol / 10)
-        found.append(drift(run, model))
+        angular = model.momentum(run.q, run.qd)[:, :3]
+        found.append(np.abs(angular - angular[0]).max() / np.linalg.norm(angular[0]))
     turned = np.linalg.norm(run.qd[:, :3], axis=1).mean() * seconds / (2 * np.pi)
     assert turned > (100 if seconds > 100 else 18)
     assert found[2] < 1e-10
