@@ -29,6 +29,8 @@ def small():
 def test_names_and_sizes(model) -> None:
     assert model.n == model.n_v == len(model.speeds) == model.n_q - 2
     assert model.coordinates[:7] == ("base.x", "base.y", "base.z", "base.qw", "base.qx", "base.qy", "base.qz")
+    assert model.coordinates[7:10] == ("upper", "fore", "camera.qw")
+    assert [body.name for body in model.robot.bodies] == [link.name for link in model.chain.links]
     assert model.speeds[:6] == ("base.wx", "base.wy", "base.wz", "base.vx", "base.vy", "base.vz")
     assert model.joints == ("upper", "fore", "camera.wx", "camera.wy", "camera.wz")
 
