@@ -373,7 +373,7 @@ def smallest(model: Model, count: int) -> float:
     least = np.inf
     for _ in range(count):
         q = rng.uniform(-np.pi, np.pi, model.n_q)
-        for link, shapes in zip(model.robot.bodies, model.link_shapes):
+        for link, shapes in zip(model.robot.links, model.link_shapes):
             if shapes is None or link.beam is None:
                 continue
             length = link.beam.length

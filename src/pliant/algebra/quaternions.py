@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,25 @@ ORTHONORMAL = 1e-6
 """How far a rotation matrix may be from one: what few digits leave."""
 
 
+SHORTEST = 1e-6
+"""Length below which a quaternion says nothing."""
+
+
+def normalise(states: Array, places: Sequence[int]) -> Array:
+    """States (..., n), changed in place, whose quaternions begin at `places` and get length one."""
+    for first in places:
+        q = states[..., first : first + 4]
+        q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    return states
+
+
 def as_quaternion(kind: str, given: Any, name: str) -> Array:
     """A unit quaternion from a `quaternion`, angles `rpy` (Rz Ry Rx) or a `rotation` matrix."""
     value = as_numbers(given, {"quaternion": (4,), "rpy": (3,), "rotation": (3, 3)}[kind], f"{name}[{kind!r}]")
     if kind == "quaternion":
-        length = np.linalg.norm(value)
-        if length < 1e-6:
+        if np.linalg.norm(value) < SHORTEST:
             raise ModelError(f"{name}: got a quaternion of zero length, expected (w, x, y, z) of length one")
-        return np.asarray(value / length)
+        return normalise(value.copy(), [0])
     if kind == "rpy":
         roll, pitch, yaw = (exponential(np.eye(3)[k] * value[k]) for k in range(3))
         return product(product(yaw, pitch), roll)

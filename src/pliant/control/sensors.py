@@ -160,7 +160,7 @@ class StrainGauge(Sensor):
             raise ModelError(f"frame: got {self.frame!r} beside `x`, expected one place; remove `x`")
         else:
             place = _on_a_link(model, self.frame).link
-        link, shapes = model.chain.links[place], model.link_shapes[place]
+        link, shapes = model.chain.links[place], model.chain.links[place].body.shapes
         if shapes is None or link.slides:
             raise ModelError(f"links.{link.name}: a strain gauge needs a flexible beam of fixed length")
         if self.plane not in shapes.fields:

@@ -1,9 +1,10 @@
 """A tree of links, each a joint (a rigid transform with coordinates) and a body (a map of its own coordinates).
 
-A chain, each link on the tip of the one before, is the plain case and gave the class its name. Coordinates stand in the
-order joints, motors, then each link's amplitudes. Formulations walk over `chain.links`, in which a link stands behind
-the one that carries it, and read joint and body; nobody but `build_chain` knows the robot file. What is not inertia —
-springs, dampers, friction, drives — is the same for every formulation and lives in `forces.py`.
+A chain, each link on the tip of the one before, is the plain case and gave the class its name. Coordinates, and
+speeds, stand in the order base where it is free, joints, motors, then each link's amplitudes. Formulations walk over
+`chain.links`, in which a link stands behind the one that carries it, and read joint and body; nobody but `build_chain`
+knows the robot file. What is not inertia — springs, dampers, friction, drives — is the same for every formulation and
+lives in `forces.py`.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Shaft:
     """One freedom that a torque may drive and that rubs: an axis of a joint, or the length of a sliding beam.
 
     `index` is the number of its speed, `place` that of its coordinate; an axis of a spherical joint has a speed alone.
-    `rotor` is the reflected rotor inertia of a stiff drive. `coulomb` is
-    the friction of a run; where it has no deflection, and for all who know no state of bristles, it is smooth.
+    `rotor` is the reflected rotor inertia of a stiff drive. `coulomb` is the friction of a run; where it has no
+    deflection, and for all who know no state of bristles, it is smooth.
     """
 
     name: str
@@ -264,7 +265,8 @@ class Chain:
                 )
 
     def rest(self) -> np.ndarray:
-        """(n,) coordinates of the undeformed arm: zero, but for the sliding beams, which have no zero length."""
+        """(n_q,) coordinates of the undeformed arm: zero, but for sliding beams, which have no zero length, and
+        quaternions."""
         q = np.zeros(self.n_q)
         for link in self.links:
             q[list(link.body_places)] = link.body.rest

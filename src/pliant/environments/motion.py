@@ -31,16 +31,12 @@ class PackMotion:
         if count < 1 or not (np.isfinite(period) and period > 0):
             raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
         self.model: Model = robot.model(parameters=tuple(vary))
-        if not self.model.chain.plain:
-            raise UnsupportedModel(
-                "robot: got a free base, or a joint with a quaternion, which environments do not step; use "
-                "pliant.simulate, or a robot without"
-            )
+        self.model.chain.require_plain("an environment")
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints
         self._equations = f = equations(self.model, torque=np.zeros(self.m))
-        self._integrator = BatchIntegrator(f.function, rk4(), quaternions=f.composition.quaternions)
+        self._integrator = BatchIntegrator(f.function, rk4())
         self.substeps = self._substeps()
         self._plan = TimeSegments(
             np.zeros(1), np.full(1, period / self.substeps), np.full(1, self.substeps), np.zeros(1, dtype=np.int64),
@@ -70,13 +66,13 @@ class PackMotion:
 
     @property
     def q(self) -> Array:
-        """(B, n_q)."""
-        return self.x[:, : self.model.n_q]
+        """(B, n)."""
+        return self.x[:, : self.n]
 
     @property
     def qd(self) -> Array:
         """(B, n)."""
-        return self.x[:, self.model.n_q : self.model.n_q + self.n]
+        return self.x[:, self.n : 2 * self.n]
 
     def place(self, chosen: NDArray[np.bool_], joints: Array, rng: np.random.Generator) -> None:
         """Put the chosen arms at rest with these joint positions (k, m), with new values of what varies."""
@@ -86,16 +82,13 @@ class PackMotion:
         if chosen.any():
             q = read_state(self.model, joints, many=True)
             own = np.hstack([np.zeros((len(q), self.m)), self.p[chosen]])
-            self.x[chosen] = self._equations.loaded(
-                self._equations.start(q, np.zeros((len(q), self.n)), np), self._held[0], own
-            )
+            self.x[chosen] = self._equations.loaded(self._equations.start(q, np.zeros_like(q), np), self._held[0], own)
 
     def within(self, joints: Array) -> Array:
         """Joint positions (k, m), those beyond a limit put there."""
-        places = self.model.chain.shaft_places()
         low, high = np.full(self.m, -np.inf), np.full(self.m, np.inf)
         for limit in self._limits:
-            index, bound = places.index(limit.index), high if limit.direction > 0 else low
+            index, bound = limit.index, high if limit.direction > 0 else low
             bound[index] = (min if limit.direction > 0 else max)(bound[index], limit.value)
         return np.clip(joints, low, high)
 
@@ -108,13 +101,12 @@ class PackMotion:
         self._integrator(x, self._held, own, self._plan, out, self._settings)
         sound = np.isfinite(x).all(axis=1)
         self.met = np.full(self.count, "", dtype=object)
-        at = self.model.n_q
         for limit in self._limits:
-            left = limit.left(x[:, :at].T, x[:, at : at + self.n].T)
+            left = limit.left(x[:, : self.n].T, x[:, self.n : 2 * self.n].T)
             self.met[sound & left] = limit.name
             sound &= ~left
         rest = self.model.chain.rest()[None]
-        x[~sound] = self._equations.start(rest, np.zeros((1, self.n)), np)
+        x[~sound] = self._equations.start(rest, np.zeros_like(rest), np)
         self.x = x
         return np.asarray(sound)
 

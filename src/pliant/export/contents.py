@@ -154,14 +154,15 @@ def export_name(model: Model) -> str:
 def coordinate_units(model: Model) -> tuple[str, ...]:
     """Unit of each coordinate: rad or m, and 1 of quaternions."""
     units = ["m"] * model.n_q
-    for link, shapes in zip(model.chain.links, model.link_shapes, strict=True):
+    for link in model.chain.links:
+        shapes = link.body.shapes
         for place in link.joint_places[-4:] if link.joint.is_ball else ():
             units[place] = "1"
         for shaft in link.shafts:
             if shaft.place is not None:
                 moved = shaft.place if shaft.drive is None else shaft.drive.place
                 units[shaft.place] = units[moved] = "rad" if shaft.turns else "m"
-        own = link.body_places[-shapes.size :] if shapes is not None else ()
+        own = link.body_places[-len(shapes.names) :] if shapes is not None else ()
         for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):
             units[index] = "rad" if field == "torsion" or power == 1 else "m"
     return tuple(units)

@@ -94,7 +94,8 @@ def outputs(model: Model, forces: InternalForces) -> list[Output]:
         Output(f"tip.{axis}", "m", f"position of the tip along {axis} of the base", last.p_tip[k])
         for k, axis in enumerate("xyz")
     ]
-    for link, shapes in zip(model.chain.links, model.link_shapes, strict=True):
+    for link in model.chain.links:
+        shapes = link.body.shapes
         if shapes is None or link.slides:
             continue
         root = forces.stretches(model.chain.links.index(link), 0.0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.algebra.quaternions import normalise
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.integrate.problem import Problem
@@ -104,7 +105,7 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
         for stop in _stops(t0, plan.breaks, times):
             wanted = times[done : np.searchsorted(times, stop, side="right")]
             grid = wanted if len(wanted) and wanted[-1] == stop else np.append(wanted, stop)
-            states = normalised(multistep.advance(t, x, p, grid), problem.quaternions)
+            states = normalise(multistep.advance(t, x, p, grid), problem.quaternions)
             rows[done : done + len(wanted)] = states[: len(wanted)]
             t, x, done = stop, states[-1], done + len(wanted)
             if not np.isfinite(x).all():
@@ -131,14 +132,6 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
     stats = Stats(run.method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
     log = EventLog(np.empty(0), np.empty((0, problem.n)), np.empty(0, np.int64))
     return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)
-
-
-def normalised(states: Array, quaternions: Sequence[int]) -> Array:
-    """States (..., n) with quaternions of length one."""
-    for first in quaternions:
-        q = states[..., first : first + 4]
-        q /= np.linalg.norm(q, axis=-1, keepdims=True)
-    return states
 
 
 def _stops(t0: float, breaks: Array, rows: Array) -> list[float]:

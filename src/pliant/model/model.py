@@ -229,7 +229,8 @@ class Model:
     @property
     def link_shapes(self) -> tuple[LinkShapes | None, ...]:
         """Shape functions of each link, None where it is rigid."""
-        return tuple(cast("LinkShapes | None", link.body.shapes) for link in self.chain.links)
+        links = self.chain.links[self.chain.first :]
+        return tuple(cast("LinkShapes | None", link.body.shapes) for link in links)
 
     @checked
     def index(self, coordinate: str) -> int:
@@ -249,13 +250,11 @@ class Model:
         >>> pliant.load("two-link").model().index("fore")
         1
         """
-        if coordinate not in self.coordinates:
-            raise ModelError(f"coordinate: got {coordinate!r}, expected one of {', '.join(self.coordinates)}")
-        return self.coordinates.index(coordinate)
+        return _place("coordinate", coordinate, self.coordinates)
 
     @checked
     def speed_index(self, speed: str) -> int:
-        """Place of a speed by name.
+        """Number of a speed by name.
 
         Parameters
         ----------
@@ -271,9 +270,7 @@ class Model:
         >>> pliant.load("two-link").model().speed_index("fore")
         1
         """
-        if speed not in self.speeds:
-            raise ModelError(f"speed: got {speed!r}, expected one of {', '.join(self.speeds)}")
-        return self.speeds.index(speed)
+        return _place("speed", speed, self.speeds)
 
     @checked
     def state(self, q: ArrayLike | Mapping[str, Any] | None = None) -> Array:
@@ -743,9 +740,7 @@ class Model:
         M = self.mass_matrix(q, p)
         rest = [k for k in range(self.n) if k not in base]
         H = M[..., base, :][..., rest]
-        arm = (
-            M[..., base[:3], :][..., base[3:]] / M[..., base[3], base[3], None, None]
-        )  # skew: the centre from the base
+        arm = M[..., base[:3], :][..., base[3:]] / M[..., base[3], base[3], None, None]  # from the base to the centre
         return np.concatenate([H[..., :3, :] - arm @ H[..., 3:, :], H[..., 3:, :]], axis=-2)
 
     def generalised_jacobian(self, q: ArrayLike, p: ArrayLike | None = None, frame: str = "tip") -> Array:
@@ -1265,6 +1260,12 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
 
 
 @lru_cache(maxsize=KEPT)
+def _place(what: str, given: str, known: tuple[str, ...]) -> int:
+    if given not in known:
+        raise ModelError(f"{what}: got {given!r}, expected one of {', '.join(known)}")
+    return known.index(given)
+
+
 def _checked_chain(
     robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
 ) -> tuple[Chain, Expression]:

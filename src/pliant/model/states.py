@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.algebra.quaternions import as_numbers, as_quaternion, conjugate, exponential, product
+from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalise, product
 from pliant.arrays import Array
 from pliant.errors import ModelError
 
@@ -59,17 +59,13 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
 
 
 def normalised(model: Model, q: Array, name: str = "q") -> Array:
-    """States (..., n_q) with quaternions of length one."""
+    """States (..., n_q), changed in place, with quaternions of length one; refuses those of zero length."""
     for link in model.chain.links:
-        if link.joint.is_ball:
-            turned = list(link.joint_places[-4:])
-            length = np.linalg.norm(q[..., turned], axis=-1, keepdims=True)
-            if (length < 1e-6).any():
-                raise ModelError(
-                    f"{name}: got a quaternion of zero length for {link.name!r}, expected (w, x, y, z) of length one"
-                )
-            q[..., turned] /= length
-    return q
+        if link.joint.is_ball and (np.linalg.norm(q[..., list(link.joint_places[-4:])], axis=-1) < SHORTEST).any():
+            raise ModelError(
+                f"{name}: got a quaternion of zero length for {link.name!r}, expected (w, x, y, z) of length one"
+            )
+    return normalise(q, model.chain.quaternions)
 
 
 def named_places(model: Model, given: Mapping[str, Any], name: str) -> set[int]:

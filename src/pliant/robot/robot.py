@@ -1,4 +1,4 @@
-"""The robot: a chain of links, gravity and a payload."""
+"""The robot: links in a chain or a tree, what they stand on, gravity and payloads."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def attitude(result: Result) -> list[Panel]:
 def deflections(result: Result) -> list[Panel]:
     """End and middle of each flexible link in its own root frame; along the axis only if nothing else moves."""
     found = []
-    for link, shapes in zip(result.robot.bodies, result.model.link_shapes):
+    for link, shapes in zip(result.robot.links, result.model.link_shapes):
         fields = [] if shapes is None else [name for name in DIRECTIONS if name in shapes.fields]
         drawn = [DIRECTIONS[name] for name in fields if name != "axial" or len(fields) == 1]
         if drawn:
