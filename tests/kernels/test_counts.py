@@ -113,7 +113,7 @@ def another_machine(request, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("formulation", ["denoc", pytest.param("dual-screw", marks=pytest.mark.full)])
-@pytest.mark.parametrize("arm", ["boom", "canadarm2", "crane-4dof", "space-arm"])
+@pytest.mark.parametrize("arm", ["boom", "canadarm2", "crane-4dof", "free-flyer", "space-arm"])
 def test_round_off_does_not_move_counts(arm, formulation, another_machine):
     assert counts(load(arm), formulation) == EXPECTED["bundled"][arm][formulation]
 
