@@ -1259,13 +1259,13 @@ def _nominal_values(robot: Robot, options: Options) -> Array:
     return np.array([paths[path] for path in options.parameters], dtype=float)
 
 
-@lru_cache(maxsize=KEPT)
 def _place(what: str, given: str, known: tuple[str, ...]) -> int:
     if given not in known:
         raise ModelError(f"{what}: got {given!r}, expected one of {', '.join(known)}")
     return known.index(given)
 
 
+@lru_cache(maxsize=KEPT)
 def _checked_chain(
     robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
 ) -> tuple[Chain, Expression]:
