@@ -6,7 +6,9 @@ import io
 import shutil
 import time
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -44,6 +46,17 @@ class Tab:
         page.on("console", lambda m: self.troubles.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: self.troubles.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
+
+    @classmethod
+    @contextmanager
+    def showing(cls, browser: Any, path: Path) -> Iterator[Self]:
+        """The page of a run, once it has drawn."""
+        page = browser.new_page(viewport={"width": 960, "height": 640})
+        tab = cls(page)
+        page.goto(path.as_uri())
+        tab.until("globalThis.pliantView && pliantView.ready")
+        yield tab
+        page.close()
 
     def until(self, condition: str, seconds: float = 60.0) -> None:
         """Wait for an expression to be true, by asking from outside: the page itself allows no evaluation."""

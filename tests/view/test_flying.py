@@ -256,12 +256,8 @@ def test_studio_moves_a_satellite() -> None:
 @pytest.fixture(scope="module")
 def flying_tab(chromium: Any, flight: Result, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     path = flight.to_html(tmp_path_factory.mktemp("flight") / "run.html")
-    page = chromium.new_page(viewport={"width": 960, "height": 640})
-    tab = Tab(page)
-    page.goto(path.as_uri())
-    tab.until("globalThis.pliantView && pliantView.ready")
-    yield tab
-    page.close()
+    with Tab.showing(chromium, path) as tab:
+        yield tab
 
 
 @pytest.mark.parametrize("t", [0.0, 1.0, 0.772, 1.27])

@@ -186,9 +186,5 @@ def test_scale_of_the_strain_stands_in_the_page(crooked_tab: Tab, crooked: plian
 @pytest.fixture(scope="module")
 def crooked_tab(chromium: Any, crooked: pliant.Result, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     path = crooked.to_html(tmp_path_factory.mktemp("crooked") / "run.html")
-    page = chromium.new_page(viewport={"width": 960, "height": 640})
-    tab = Tab(page)
-    page.goto(path.as_uri())
-    tab.until("globalThis.pliantView && pliantView.ready")
-    yield tab
-    page.close()
+    with Tab.showing(chromium, path) as tab:
+        yield tab
