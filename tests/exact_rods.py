@@ -72,7 +72,7 @@ class BentRod:
 
     @property
     def tip(self) -> Array:
-        return self.place[-1]
+        return np.asarray(self.place[-1])
 
 
 def bent_rod(rod: Rod, load: TipLoad, steps: int = 4, points: int = 2, tolerance: float = 1e-11) -> BentRod:
@@ -128,7 +128,7 @@ def _shot(rod: Rod, K: Array, roots: Array, x: Array) -> Array:
         atol=1e-13 * np.tile(scale, count),
         t_eval=x,
     )
-    return run.y.T.reshape(len(x), count, 15)
+    return np.asarray(run.y.T.reshape(len(x), count, 15))
 
 
 # ---------------------------------------------------------------------------------------- turned root, in the plane

@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
-from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
+from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc, fresnel
 
 from exact_cases import (
     ANSYS,
@@ -122,6 +122,15 @@ def test_signs_of_curvature_and_twist() -> None:
     assert np.abs(bent.attitude[-1] - Rotation.from_rotvec(kappa * UNEQUAL.length).as_matrix()).max() < 1e-10
 
 
+def test_a_curvature_that_grows_along_the_rod() -> None:
+    """kappa_z = c x makes a clothoid, Fresnel's integrals."""
+    c, L = 3.0, UNEQUAL.length
+    unit = np.sqrt(np.pi / c)
+    sine, cosine = fresnel(L / unit)
+    tip = bent_rod(curved(lambda x: (0.0, 0.0, c * x)), TipLoad()).tip
+    assert np.abs(tip - [unit * cosine, unit * sine, 0.0]).max() < 1e-9
+
+
 def test_a_pretwisted_rod_under_a_small_force() -> None:
     """Compliance of sections that turn along the rod, by quadrature: w'' = (Iy or Iz turned) M / E."""
     L, twist, small = UNEQUAL.length, 1.2, 1e-6
@@ -138,6 +147,17 @@ def test_moments_balance_along_the_rod() -> None:
     bent = bent_rod(PRINCETON, TipLoad(princeton_force(13.345, 45), (0.2, -0.1, 0.3)), points=5)
     arms = bent.tip - bent.place
     assert np.abs(bent.moment - np.cross(arms, bent.force) - [0.2, -0.1, 0.3]).max() < 1e-8
+
+
+def test_loads_at_the_end_are_those_asked_for() -> None:
+    """Fixed in the base, or in the axes of the end section, which has turned by more than a radian."""
+    force, moment = (0.3, 0.8, -0.5), (0.4, -0.6, 0.9)
+    for follows in ((False, False), (True, False), (False, True), (True, True)):
+        bent = bent_rod(curved((0.3, -0.2, 0.5)), TipLoad(force, moment, *follows))
+        R = bent.attitude[-1]
+        assert Rotation.from_matrix(R).magnitude() > 1.0
+        for asked, found, turns in zip((force, moment), (bent.force, bent.moment[-1]), follows, strict=True):
+            assert (R.T @ found if turns else found) == pytest.approx(asked, abs=1e-8)
 
 
 @pytest.mark.parametrize(
