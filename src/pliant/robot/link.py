@@ -235,6 +235,11 @@ class Link(Description):
             raise clash(f"pinned shapes live in the plane the joint turns: only `{plane}` may be given here")
 
     @property
+    def amplitudes(self) -> int:
+        """How many amplitudes the link has."""
+        return 0 if self.shapes is None or self.beam is None else self.shapes.amplitudes(self.beam.shearing)
+
+    @property
     def bends(self) -> bool:
         """Whether the link has amplitudes."""
         return self.shapes is not None and self.shapes.number > 0
