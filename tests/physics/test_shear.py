@@ -221,6 +221,13 @@ def test_a_section_brings_its_shear() -> None:
     assert (found.GA_y, found.GA_z) == pytest.approx((k[0] * GA, k[1] * GA))
 
 
+@pytest.mark.parametrize("shapes", [elements(3), elements(2, reduce=5), Shapes(bending_y=2, bending_z=1)])
+def test_amplitudes_are_counted_as_they_are_made(shapes: Shapes) -> None:
+    for beam in (THICK, THICK.model_copy(update={"GA_y": None})):
+        robot = clamped(beam, shapes)
+        assert robot.links[0].amplitudes == build_chain(robot).n
+
+
 def test_the_warning_names_the_remedy_and_ends_with_it() -> None:
     tube = Section(shape="tube", outer_diameter=0.04, inner_diameter=0.036)
     robot = unequal_beam(Shapes(bending_y=1), Beam(length=0.5, material="cfrp", section=tube))

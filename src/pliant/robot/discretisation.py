@@ -195,13 +195,14 @@ class Shapes(Description):
     @property
     def number(self) -> int:
         """How many amplitudes a link has whose beam does not shear."""
-        return self.amplitudes()
+        return amplitudes(self)
 
-    def amplitudes(self, shearing: Collection[str] = ()) -> int:
-        """How many amplitudes a link has; `shearing` are the planes of bending in which its beam shears."""
-        if self.method == "modes":
-            return sum(int(getattr(self, name)) for name in FIELDS)
-        count = self.count or 0
-        own = {name: 2 if name.startswith("bending") else 1 for name in FIELDS if getattr(self, name)}
-        sizes = ((size + (name in shearing)) * count for name, size in own.items())
-        return sum(size if self.reduce is None else min(size, self.reduce) for size in sizes)
+
+def amplitudes(shapes: Shapes, shearing: Collection[str] = ()) -> int:
+    """How many amplitudes a link has; `shearing` are the planes of bending in which its beam shears."""
+    if shapes.method == "modes":
+        return sum(int(getattr(shapes, name)) for name in FIELDS)
+    count = shapes.count or 0
+    own = {name: 2 if name.startswith("bending") else 1 for name in FIELDS if getattr(shapes, name)}
+    sizes = ((size + (name in shearing)) * count for name, size in own.items())
+    return sum(size if shapes.reduce is None else min(size, shapes.reduce) for size in sizes)

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import PlaceName
 from pliant.robot.beam import Beam
-from pliant.robot.discretisation import Shapes
+from pliant.robot.discretisation import Shapes, amplitudes
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative, non_negative
 from pliant.robot.joint import Joint, Origin
@@ -237,7 +237,7 @@ class Link(Description):
     @property
     def amplitudes(self) -> int:
         """How many amplitudes the link has."""
-        return 0 if self.shapes is None or self.beam is None else self.shapes.amplitudes(self.beam.shearing)
+        return 0 if self.shapes is None or self.beam is None else amplitudes(self.shapes, self.beam.shearing)
 
     @property
     def bends(self) -> bool:
