@@ -109,7 +109,7 @@ def test_a_slender_beam_does_not_lock(count: int) -> None:
     bar = Section(shape="rectangle", width=0.8e-3, height=1e-3)
     found = []
     for shear in (True, False):
-        beam = Beam(length=1.0, material="steel", section=bar, rotary=(0.0, 0.0), shear=shear)
+        beam = Beam(length=1.0, material="steel", section=bar, rotary="section", shear=shear)
         model = clamped(beam, elements(count)).model(stiffening=False)
         q = model.equilibrium([], [Wrench(force=(0, 1e-3, 2e-3), axes="link")])
         found.append([*model.pose(q, frame="arm.tip")[1:3, 3], *model.frequencies()[:2]])
@@ -219,6 +219,8 @@ def test_a_section_brings_its_shear() -> None:
     k, GA = shear_coefficients(section), beam.material.G * area_moments(section).A
     found = beam_properties(beam.model_copy(update={"shear": True}))
     assert (found.GA_y, found.GA_z) == pytest.approx((k[0] * GA, k[1] * GA))
+    assert min(found.rotary) > 0  # with shear by default, however long
+    assert min(beam_properties(beam.model_copy(update={"length": 9.0, "shear": True})).rotary) > 0
 
 
 @pytest.mark.parametrize("shapes", [elements(3), elements(2, reduce=5), Shapes(bending_y=2, bending_z=1)])
@@ -258,6 +260,8 @@ def test_numbers_that_shape_the_functions() -> None:
     [
         ({"shear": True}, {}, "needs `material` and `section`"),
         ({"GA_y": 1e6, "slides": True, "total_length": 0.6}, {}, "a beam that slides does not shear"),
+        ({"GA_y": 1e6}, {"method": "elements", "count": 2, "bending_y": True}, "`beam.rotary` must be above 0"),
+        ({"GA_y": 1e6, "rotary": (1.0, 0.0)}, {"method": "elements", "count": 2, "bending_y": True}, "must be above 0"),
         ({"GA_y": 1e6}, {"boundary": "pinned", "bending_y": 2}, "pinned on a beam that shears"),
         ({"GA_y": 1e6}, {"boundary": "clamped-mass", "tip_load": "track", "bending_y": 1}, "does not go with shear"),
     ],

@@ -45,9 +45,9 @@ class Beam(Description):
 
     Give `mass_per_length` and the stiffnesses, or `material` and `section`. `EI_z` resists `bending_y` (along y),
     `EI_y` resists `bending_z`. A stiffness may be left out where no shape asks for it. A section brings its own polar
-    inertia; its rotary inertia counts with `rotary: section`, and by default where the beam is stubby (it lowers the
-    first frequency by 0.2 % or more: shorter than 34 radii of gyration). `GA_y` and `GA_z`, the shear factor times G A,
-    let it shear along y and z; with a section `shear: true` does, by its own factors. A beam that `slides`
+    inertia; its rotary inertia counts with `rotary: section`, and by default where the beam shears or is stubby (it
+    lowers the first frequency by 0.2 % or more: shorter than 34 radii of gyration). `GA_y` and `GA_z`, the shear factor
+    times G A, let it shear along y and z; with a section `shear: true` does, by its own factors. A beam that `slides`
     comes out of its hub by the joint's position; `length` is then the free length at which its frequencies are quoted.
 
     Examples
@@ -68,7 +68,7 @@ class Beam(Description):
     GA_y: Positive | None = Field(None, description="N, shear stiffness along y; without it the beam does not shear")
     GA_z: Positive | None = Field(None, description="N, shear stiffness along z, likewise")
     polar_inertia: NonNegative | None = Field(None, description="kg m; 0, or that of the section")
-    rotary: Rotary | None = Field(None, description="[j_y, j_z], kg m, or `section`, default of a stubby one")
+    rotary: Rotary | None = Field(None, description="[j_y, j_z], kg m, or `section`, default if stubby or sheared")
     material: MaterialOrName | None = Field(None, description="moduli and density, or a name such as steel")
     section: Section | None = Field(None, description="its cross-section")
     shear: bool = Field(False, strict=True, description="GA_y and GA_z from material and section")
@@ -278,6 +278,8 @@ def _turns(beam: Any) -> bool:
     own = getattr(beam, "description", beam)
     if own.rotary is not None or own.section is None or own.slides:
         return bool(own.rotary == "section")
+    if own.shear:
+        return True
     tapers = own.section.x is not None
     moments = tapered_moments(own.section, np.linspace(0, 1, 33)) if tapers else area_moments(own.section)
     gyration = max(np.mean(moments.I_y), np.mean(moments.I_z)) / np.mean(moments.A)
