@@ -51,6 +51,15 @@ def test_formulations_agree_on_an_arm_unequal_in_everything() -> None:
     compare(unequal_arm(), 3)
 
 
+@pytest.mark.parametrize("stiffening", [False, "second-order"])
+def test_formulations_agree_on_beams_that_shear(stiffening: bool | str) -> None:
+    """Modes of one beam, elements of the other."""
+    shear: dict[str, object] = {"links.boom.beam.GA_y": 3e3, "links.boom.beam.GA_z": 2e3, "links.fore.beam.shear": True}
+    shapes = Shapes(method="elements", count=1, bending_y=True, bending_z=True, damping=0.02)
+    robot = unequal_arm().replace({**shear, "links.fore.shapes": shapes})
+    compare(robot, 3, stiffening=stiffening)
+
+
 @pytest.mark.full
 @pytest.mark.random
 @pytest.mark.parametrize("seed", MANY)

@@ -130,4 +130,4 @@ def _list(json: bool) -> None:
 
 
 def _amplitudes(robot: Robot) -> str:
-    return str(sum(link.shapes.number for link in robot.links if link.shapes is not None))
+    return str(sum(link.amplitudes for link in robot.links))

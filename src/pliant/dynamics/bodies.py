@@ -217,6 +217,8 @@ class BeamData:
     profile: SectionProfile = UNIFORM
     shear_centre: tuple[float, float] = (0.0, 0.0)
     offset: tuple[SX, SX] = (0.0, 0.0)
+    GA_y: SX = 0.0
+    GA_z: SX = 0.0
 
     def at(self, name: str, eta: float) -> SX:
         """A property of the section at a station: a field of this class, or `rotary_y`, `rotary_z`."""
@@ -402,6 +404,9 @@ class LinearBeam:
         for j, i in np.argwhere(constants).tolist():
             spring = self.data.rigidity(fields[j]) / self.data.length ** (3 if fields[j].startswith("bending") else 1)
             K[j, i] = spring * float(constants[j, i]) * self._scale(j) * self._scale(i)
+        for j, i in np.argwhere(self.integrals.shear).tolist():
+            spring = (self.data.GA_y if fields[j] == "bending_y" else self.data.GA_z) / self.data.length
+            K[j, i] += spring * float(self.integrals.shear[j, i]) * self._scale(j) * self._scale(i)
         return K
 
     def damping(self) -> SX:

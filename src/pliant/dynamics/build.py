@@ -46,7 +46,8 @@ from pliant.robot import (
     tip_rotation,
 )
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
-from pliant.shapes.integrals import SPINS
+from pliant.shapes.integrals import FIELDS, SPINS
+from pliant.shapes.link_shapes import shear_ratio
 
 
 def build_chain(
@@ -166,28 +167,43 @@ def _tip_loads(robot: Robot, found: list[Inertia]) -> list[TipLoad | None]:
 
 
 def shapes_that_change(robot: Robot, path: str) -> list[str]:
-    """Names of the links whose shape functions depend on the number at `path`: clamped-mass ones whose load ratios
-    do."""
+    """Names of the links whose shape functions depend on the number at `path`: clamped-mass ones whose load ratios do,
+    and those that shear, whose ratio of shear to bending does."""
     symbol = ca.SX.sym("p")
     view = RobotView(robot, {path: symbol})
     changed = []
     for link, nominal, beyond in zip(view.links, robot.links, _beyond_tips(view)):
-        if nominal.shapes is None or nominal.shapes.tip_load is None:
+        if nominal.shapes is None:
             continue
-        b, load = beam_properties(link.beam), link.shapes.tip_load
-        mass, J, D = (
-            (beyond.C[0, 0], ca.diag(beyond.A), beyond.B[2, 1])
-            if _is_auto(nominal)
-            else (load.mass, load.inertia, load.first_moment)
-        )
-        J = ca.vertcat(*J) if isinstance(J, tuple) else J
-        per_length = b.mass_per_length * b.length
-        ratios = [mass / per_length, J / per_length / b.length**2, D / per_length / b.length]
-        if nominal.shapes.torsion:
-            ratios.append(J / (b.polar_inertia * b.length))
+        ratios = _shear_ratios(link, nominal)
+        if nominal.shapes.tip_load is not None:
+            b, load = beam_properties(link.beam), link.shapes.tip_load
+            mass, J, D = (
+                (beyond.C[0, 0], ca.diag(beyond.A), beyond.B[2, 1])
+                if _is_auto(nominal)
+                else (load.mass, load.inertia, load.first_moment)
+            )
+            J = ca.vertcat(*J) if isinstance(J, tuple) else J
+            per_length = b.mass_per_length * b.length
+            ratios += [mass / per_length, J / per_length / b.length**2, D / per_length / b.length]
+            if nominal.shapes.torsion:
+                ratios.append(J / (b.polar_inertia * b.length))
         if any(ca.depends_on(ca.SX(ratio), symbol) for ratio in ratios):
             changed.append(nominal.name)
     return changed
+
+
+def _shear_ratios(link: Any, nominal: Any) -> list[Any]:
+    """What shapes the functions of a beam that shears; modes of one also know the rotary inertia of its sections, whose
+    radius follows from the section unless it is given."""
+    own = beam_properties(nominal.beam)
+    names = [name for name in FIELDS if getattr(nominal.shapes, name) and shear_ratio(name, own)]
+    if not names:
+        return []
+    beam = beam_properties(link.beam)
+    given = nominal.shapes.method == "modes" and isinstance(nominal.beam.rotary, tuple)
+    turned = [j / (beam.mass_per_length * beam.length**2) for j in beam.rotary] if given else []
+    return [shear_ratio(name, beam) for name in names] + turned
 
 
 def _is_auto(link: Any) -> bool:
@@ -398,7 +414,7 @@ def _beam_data(link: Any) -> BeamData:
         beta = beta + link.shapes.kelvin_voigt  # stress E (strain + time strain rate) damps by time times stiffness
     return BeamData(
         b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta),
-        section_profile(b), b.shear_centre, b.offset,
+        section_profile(b), b.shear_centre, b.offset, b.GA_y, b.GA_z,
     )  # fmt: skip
 
 

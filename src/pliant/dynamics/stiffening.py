@@ -121,7 +121,7 @@ def lift(
         turn=np.vstack([integrals.turn, np.zeros((k, 3)), np.eye(3)[list(turns)].reshape(-1, 3)]),
         eps=g @ psi, eta_eps=(g * eta) @ psi, gram=gram,
         spin=np.vstack([integrals.spin, np.zeros((k + none, 3))]), spin_gram=padded(integrals.spin_gram),
-        stiffness=padded(integrals.stiffness),
+        stiffness=padded(integrals.stiffness), shear=padded(integrals.shear),
         tip=lifted.evaluate(np.ones(1))[0], tip_slope=lifted.evaluate(np.ones(1), 1)[0],
     ).canonical(), axis, stacked([*(part.forms for part in beyond), tip_turn[list(turns)]])  # fmt: skip
 

@@ -37,6 +37,7 @@ def _refuse(link: Any, chain: Chain) -> None:
     for what, wrong in (
         ("torsion and axial shapes", bool(link.shapes.torsion or link.shapes.axial)),
         ("rotary inertia of sections", not all(is_zero(j) for j in p.rotary)),
+        ("shear", not (is_zero(p.GA_y) and is_zero(p.GA_z))),
         ("a tapered section", p.profile is not None),
         ("a beam that slides", link.beam.slides),
         ("an offset of the section", not all(map(is_zero, p.offset))),

@@ -194,6 +194,7 @@ def parameter_unit(path: str) -> str:
 _UNITS = {
     **{"length": "m", "total_length": "m", "xyz": "m", "com": "m", "a": "m", "d": "m", "rpy": "rad", "alpha": "rad"},
     **{"mass": "kg", "mass_per_length": "kg/m", "EI_y": "N.m2", "EI_z": "N.m2", "GJ": "N.m2", "EA": "N"},
+    **{"GA_y": "N", "GA_z": "N"},
     **{"polar_inertia": "kg.m", "rotary": "kg.m", "inertia": "kg.m2", "rotor_inertia": "kg.m2", "gravity": "m/s2"},
     **{"tip_rpy": "rad", "theta": "rad", "tip": "m"},
 }

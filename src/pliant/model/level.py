@@ -95,7 +95,7 @@ def choose(
     for link in robot.links:
         if link.shapes is not None and link.shapes.tip_load == "track":
             return Level(False, f"the modes of link {link.name} follow the arm (tip_load: track)")
-        if link.shapes is not None and link.shapes.number > MOST_DENSE:
+        if link.amplitudes > MOST_DENSE:
             return Level(False, f"link {link.name} has more than {MOST_DENSE} amplitudes, all of which it would couple")
     speeds = {name: _speed(freedom) for name, freedom in robot.freedoms.items()}
     found = worst(robot, {name: speed or 0.0 for name, speed in speeds.items()})

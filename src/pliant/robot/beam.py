@@ -15,9 +15,9 @@ from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative, Positive, non_negative, sequence
 from pliant.robot.materials import MaterialOrName
 from pliant.robot.section_formulas import AreaMoments
-from pliant.robot.sections import Section, area_moments, tapered_moments
+from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
 
-STIFFNESSES = ("EI_y", "EI_z", "GJ", "EA")
+STIFFNESSES = ("EI_y", "EI_z", "GJ", "EA", "GA_y", "GA_z")
 STUBBY = 2e-3
 """Part by which the rotary inertia of its sections lowers the first frequency of a clamped beam that is called stubby:
 one shorter than 34 radii of gyration, or 8.5 diameters of a rod. Its second frequency falls seven times as much."""
@@ -45,9 +45,10 @@ class Beam(Description):
 
     Give `mass_per_length` and the stiffnesses, or `material` and `section`. `EI_z` resists `bending_y` (along y),
     `EI_y` resists `bending_z`. A stiffness may be left out where no shape asks for it. A section brings its own polar
-    inertia; its rotary inertia counts with `rotary: section`, and by default where the beam is stubby (it lowers the
-    first frequency by 0.2 % or more: shorter than 34 radii of gyration). A beam that `slides` comes out of its hub by
-    the joint's position; `length` is then the free length at which its frequencies are quoted.
+    inertia; its rotary inertia counts with `rotary: section`, and by default where the beam shears or is stubby (it
+    lowers the first frequency by 0.2 % or more: shorter than 34 radii of gyration). `GA_y` and `GA_z`, the shear factor
+    times G A, let it shear along y and z; with a section `shear: true` does, by its own factors. A beam that `slides`
+    comes out of its hub by the joint's position; `length` is then the free length at which its frequencies are quoted.
 
     Examples
     --------
@@ -64,10 +65,13 @@ class Beam(Description):
     EI_z: Positive | None = Field(None, description="N m^2, resists bending_y")
     GJ: Positive | None = Field(None, description="N m^2")
     EA: Positive | None = Field(None, description="N")
+    GA_y: Positive | None = Field(None, description="N, shear stiffness along y; without it the beam does not shear")
+    GA_z: Positive | None = Field(None, description="N, shear stiffness along z, likewise")
     polar_inertia: NonNegative | None = Field(None, description="kg m; 0, or that of the section")
-    rotary: Rotary | None = Field(None, description="[j_y, j_z], kg m, or `section`, default of a stubby one")
+    rotary: Rotary | None = Field(None, description="[j_y, j_z], kg m, or `section`, default if stubby or sheared")
     material: MaterialOrName | None = Field(None, description="moduli and density, or a name such as steel")
     section: Section | None = Field(None, description="its cross-section")
+    shear: bool = Field(False, strict=True, description="GA_y and GA_z from material and section")
     slides: bool = Field(False, strict=True, description="out of its hub, with the joint's position")
     total_length: Positive | None = Field(None, description="m, of a beam that slides")
 
@@ -94,9 +98,17 @@ class Beam(Description):
             raise clash("missing key `mass_per_length`; give it with the stiffnesses, or `material` and `section`")
         if self.section is None and self.rotary == "section":
             raise clash("`rotary: section` needs `material` and `section`; give two numbers [j_y, j_z]")
+        if self.section is None and self.shear:
+            raise clash("`shear: true` needs `material` and `section`; give `GA_y` and `GA_z`")
         self._check_sliding()
         self._check_table()
         return self
+
+    @property
+    def shearing(self) -> tuple[str, ...]:
+        """Planes of bending in which it shears."""
+        given = {"bending_y": self.GA_y, "bending_z": self.GA_z}
+        return tuple(name for name, stiffness in given.items() if self.shear or stiffness is not None)
 
     def _check_sliding(self) -> None:
         if not self.slides and self.total_length is not None:
@@ -105,6 +117,9 @@ class Beam(Description):
             raise clash("a beam that slides needs `total_length`, the length of all its material")
         if self.total_length is not None and self.total_length < self.length:
             raise clash(f"`total_length` {self.total_length:g} is less than the free `length` {self.length:g}")
+
+        if self.slides and self.shearing:
+            raise clash("a beam that slides does not shear; remove `shear`, `GA_y` and `GA_z`")
 
     def _check_table(self) -> None:
         if self.section is None or self.section.x is None:
@@ -134,6 +149,7 @@ class Profile:
     density: float
     own_polar: bool
     own_rotary: bool
+    shear: tuple[float, float] = (0.0, 0.0)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -164,6 +180,14 @@ class Profile:
         """N."""
         return self.E * self._at(eta).A
 
+    def GA_y(self, eta: Any) -> Any:
+        """N, with the shear factor of the root, as `GA_z`."""
+        return self.G * self.shear[0] * self._at(eta).A
+
+    def GA_z(self, eta: Any) -> Any:
+        """N."""
+        return self.G * self.shear[1] * self._at(eta).A
+
     def polar_inertia(self, eta: Any) -> Any:
         """kg m; 1 where the beam was given its own constant value."""
         moments = self._at(eta)
@@ -179,7 +203,8 @@ class Profile:
 
 @dataclass(frozen=True)
 class BeamProperties:
-    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0.
+    """What mechanics needs of a beam; numbers or symbols. A stiffness that was left out is 0, that of a beam which does
+    not shear as well.
 
     y and z are the principal axes of the section; `shear_centre` (y, z) is seen from its centroid, `offset` (y, z) is
     that of the centroid from the link's x axis, m.
@@ -196,6 +221,8 @@ class BeamProperties:
     profile: Profile | None = None
     shear_centre: tuple[float, float] = (0.0, 0.0)
     offset: tuple[Any, Any] = (0.0, 0.0)
+    GA_y: Any = 0.0
+    GA_z: Any = 0.0
 
 
 def beam_properties(beam: Any) -> BeamProperties:
@@ -204,12 +231,16 @@ def beam_properties(beam: Any) -> BeamProperties:
     For a tapered beam the scalars are 1 and `profile` varies; a symbol for a modulus or the density is the scalar.
     """
     if beam.section is None:
-        EI_y, EI_z, GJ, EA = (_given(getattr(beam, name), 0.0) for name in STIFFNESSES)
+        stiff = {name: _given(getattr(beam, name), 0.0) for name in STIFFNESSES}
         rotary = _rotary_of(beam, 0.0, 0.0)
-        return BeamProperties(beam.length, beam.mass_per_length, EI_y, EI_z, GJ, EA, beam.polar_inertia, rotary)
+        return BeamProperties(
+            length=beam.length, mass_per_length=beam.mass_per_length, polar_inertia=beam.polar_inertia, rotary=rotary,
+            **stiff,
+        )  # fmt: skip
     if beam.section.x is not None:
         return _tapered(beam)
     m, moments = beam.material, area_moments(beam.section)
+    k_y, k_z = _shear_factors(beam)
     return BeamProperties(
         length=beam.length,
         mass_per_length=m.density * moments.A,
@@ -221,7 +252,15 @@ def beam_properties(beam: Any) -> BeamProperties:
         rotary=_rotary_of(beam, m.density * moments.I_y, m.density * moments.I_z),
         shear_centre=moments.shear_centre,
         offset=beam.section.placed,
+        GA_y=k_y * m.G * moments.A if k_y else 0.0,
+        GA_z=k_z * m.G * moments.A if k_z else 0.0,
     )
+
+
+def _shear_factors(beam: Any) -> tuple[float, float]:
+    """Of the nominal section, along y and z; zeros for a beam that does not shear."""
+    own = getattr(beam, "description", beam)
+    return shear_coefficients(own.section) if own.shear else (0.0, 0.0)
 
 
 def _given(value: Any, otherwise: Any) -> Any:
@@ -239,6 +278,8 @@ def _turns(beam: Any) -> bool:
     own = getattr(beam, "description", beam)
     if own.rotary is not None or own.section is None or own.slides:
         return bool(own.rotary == "section")
+    if own.shear:
+        return True
     tapers = own.section.x is not None
     moments = tapered_moments(own.section, np.linspace(0, 1, 33)) if tapers else area_moments(own.section)
     gyration = max(np.mean(moments.I_y), np.mean(moments.I_z)) / np.mean(moments.A)
@@ -251,7 +292,7 @@ def _tapered(beam: Any) -> BeamProperties:
         raise ModelError(
             "a dimension of a tapered section cannot be a symbol; vary material, length or the robot itself"
         )
-    m = beam.material
+    m, factors = beam.material, _shear_factors(beam)
     E, G, density = (_symbol_or_one(value) for value in (m.E, m.G, m.density))
     profile = Profile(
         section=section,
@@ -260,6 +301,7 @@ def _tapered(beam: Any) -> BeamProperties:
         density=1.0 if is_symbol(m.density) else m.density,
         own_polar=beam.polar_inertia is not None,
         own_rotary=not _turns(beam),
+        shear=factors,
     )
     return BeamProperties(
         length=beam.length,
@@ -272,6 +314,8 @@ def _tapered(beam: Any) -> BeamProperties:
         rotary=_rotary_of(beam, density, density),
         profile=profile,
         offset=beam.section.placed,
+        GA_y=G if factors[0] else 0.0,
+        GA_z=G if factors[1] else 0.0,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
@@ -193,9 +194,15 @@ class Shapes(Description):
 
     @property
     def number(self) -> int:
-        """How many amplitudes the link has."""
-        if self.method == "modes":
-            return sum(int(getattr(self, name)) for name in FIELDS)
-        count = self.count or 0
-        sizes = ((2 if name.startswith("bending") else 1) * count for name in FIELDS if getattr(self, name))
-        return sum(size if self.reduce is None else min(size, self.reduce) for size in sizes)
+        """How many amplitudes a link has whose beam does not shear."""
+        return amplitudes(self)
+
+
+def amplitudes(shapes: Shapes, shearing: Collection[str] = ()) -> int:
+    """How many amplitudes a link has; `shearing` are the planes of bending in which its beam shears."""
+    if shapes.method == "modes":
+        return sum(int(getattr(shapes, name)) for name in FIELDS)
+    count = shapes.count or 0
+    own = {name: 2 if name.startswith("bending") else 1 for name in FIELDS if getattr(shapes, name)}
+    sizes = ((size + (name in shearing)) * count for name, size in own.items())
+    return sum(size if shapes.reduce is None else min(size, shapes.reduce) for size in sizes)

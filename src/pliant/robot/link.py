@@ -8,8 +8,8 @@ from typing import Annotated, Any, Self, get_args
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import PlaceName
-from pliant.robot.beam import Beam
-from pliant.robot.discretisation import Shapes
+from pliant.robot.beam import Beam, beam_properties
+from pliant.robot.discretisation import Shapes, amplitudes
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative, non_negative
 from pliant.robot.joint import Joint, Origin
@@ -223,8 +223,16 @@ class Link(Description):
                 raise clash(f"missing key `{stiffness}` in beam: `shapes.{field}` needs it")
         if self.shapes.torsion and beam.polar_inertia == 0.0:
             raise clash("`beam.polar_inertia` must be above 0 for torsion shapes: without it they have no mass")
+        if self.shapes.method == "elements":
+            self._check_shearing(beam, self.shapes)
         if self.shapes.boundary == "pinned":
             self._check_pinned(self.shapes)
+
+    @staticmethod
+    def _check_shearing(beam: Beam, shapes: Shapes) -> None:
+        turned = dict(zip(("bending_z", "bending_y"), beam_properties(beam).rotary))
+        if any(turned[plane] == 0.0 for plane in beam.shearing if getattr(shapes, plane)):
+            raise clash("`beam.rotary` must be above 0 for elements that shear: without it their sections have no mass")
 
     def _check_pinned(self, shapes: Shapes) -> None:
         turns_in = {(0.0, 0.0, 1.0): "bending_y", (0.0, 1.0, 0.0): "bending_z"}
@@ -233,6 +241,11 @@ class Link(Description):
             raise clash("`boundary: pinned` needs a revolute joint about z or y, in whose plane the beam bends")
         if getattr(shapes, "bending_z" if plane == "bending_y" else "bending_y"):
             raise clash(f"pinned shapes live in the plane the joint turns: only `{plane}` may be given here")
+
+    @property
+    def amplitudes(self) -> int:
+        """How many amplitudes the link has."""
+        return 0 if self.shapes is None or self.beam is None else amplitudes(self.shapes, self.beam.shearing)
 
     @property
     def bends(self) -> bool:

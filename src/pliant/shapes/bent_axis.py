@@ -1,7 +1,9 @@
 """Where a bent and twisted beam really goes: place and rotation of its sections beyond first order in the amplitudes.
 
 Amplitudes are those of the curvature in section axes, what a strain gauge sees: theta = (phi, -w', v') is the integral
-of the curvature kappa, and R' = R [kappa]x, r' = R e_x hold along the inextensible axis. By powers of the amplitudes
+of the curvature kappa, and R' = R [kappa]x, r' = R e_x hold along the inextensible axis; where the beam shears,
+r' = R (e_x + gamma) with the shear angles in section axes, and theta has the rotation of the section in place of the
+slope. By powers of the amplitudes
 R = 1 + R1 + R2 + R3 with R1 = [theta]x, R2' = R1 [kappa]x, R3' = R2 [kappa]x: each power of place and rotation is a
 form of the amplitudes with constant coefficients. Everything is dimensionless: lengths in units of the beam's.
 """
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from pliant.arrays import Array
-from pliant.shapes.integrals import SectionProfile
+from pliant.shapes.integrals import FIELDS, SectionProfile
 from pliant.shapes.link_shapes import LinkShapes
 from pliant.shapes.quadrature import gauss
 
@@ -127,6 +129,8 @@ class BentAxis:
         ratio = profile("polar_inertia", eta) / profile("mass_per_length", eta)
         self.twisting = twist * self.kappa[..., 0] * np.sqrt(ratio)
         self.bend = np.cross(self.kappa, EX)
+        moved = np.array([FIELDS[name].axis for part in shapes.parts for name in [part.name] * part.shapes.size])
+        self.gamma = shapes.shear(eta).T[..., None] * moved[:, None, :]
 
     def _turned(self, eta: Array, order: int) -> Array:
         """(n, len(eta), 3) rotation vector per amplitude, or its derivative."""
@@ -141,9 +145,14 @@ class BentAxis:
         n, m = len(self.theta), len(rows)
         deep = rows @ self.nodes.cumulative
         second = self._crossed(deep, self.theta, self.bend)
+        if self.gamma.any():
+            second += self._crossed(rows, self.theta, self.gamma)
         twist = np.zeros_like(second)
         twist[:, 0] = -np.einsum("mq,iq,jq->mij", rows, self.twisting, self.twisting) / 2
-        third = self._third_place(deep) if self.degree > 2 else None
+        third = None
+        if self.degree > 2:
+            third = self._third_place(deep, self.bend)
+            third = third + self._third_place(rows, self.gamma) if self.gamma.any() else third
         return _symmetric(second.reshape(3 * m, n, n), twist.reshape(3 * m, n, n), third)
 
     def turned(self, eta: float) -> Forms:
@@ -177,10 +186,11 @@ class BentAxis:
         inner -= np.einsum("iqc,jqc->ijq", self.theta, self.kappa)[..., None, None] * np.eye(3)
         return np.asarray(np.einsum("pq,ijqab->ijpab", self.nodes.cumulative, inner))
 
-    def _third_place(self, deep: Array) -> Array:
+    def _third_place(self, rows: Array, along: Array) -> Array:
+        """Sums over the nodes of rows times R2 `along`."""
         n = len(self.theta)
-        R2, bend = self._rotations.transpose(0, 1, 3, 2, 4).reshape(n * n * 3, -1), self.bend.reshape(n, -1)
-        moved = (R2 @ (bend * np.repeat(row, 3)).T for row in deep)
+        R2, along = self._rotations.transpose(0, 1, 3, 2, 4).reshape(n * n * 3, -1), along.reshape(n, -1)
+        moved = (R2 @ (along * np.repeat(row, 3)).T for row in rows)
         return np.concatenate([x.reshape(n, n, 3, n).transpose(2, 0, 1, 3) for x in moved])
 
 
@@ -289,7 +299,7 @@ class Projection:
 def project(axis: BentAxis, direction: int, count: int) -> Projection | None:
     """The place along x, y or z over at most `count` polynomials; None where nothing moves."""
     mass = axis.profile("mass_per_length", axis.nodes.eta)
-    every = MassPolynomials.over(axis.nodes, mass, 3, count)
+    every = MassPolynomials.over(axis.nodes, mass, 2 if axis.gamma.any() else 3, count)  # psi gamma begins as x
     forms = axis.along(every.rows)[direction::3]
     if not forms.columns().size:
         return None

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.options import FieldName, Normalisation
 from pliant.robot import beam_properties
-from pliant.shapes.elements import Elements, mass_matrix, reduce_elements, stiffness_matrix
+from pliant.shapes.elements import Elements, ReducedShapes, mass_matrix, reduce_elements, stiffness_matrix
 from pliant.shapes.integrals import FIELDS, Field, SectionProfile, modal_integrals
-from pliant.shapes.link_shapes import LinkShapes, section_profile
+from pliant.shapes.link_shapes import LinkShapes, section_profile, shear_ratio
 from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.modes import bending_modes
 from pliant.shapes.pinned import pinned_shapes
-from pliant.shapes.quadrature import ShapeSet, gauss_rule
+from pliant.shapes.quadrature import ShapeSet, Weight, gauss_rule
 from pliant.shapes.rods import rod_modes
+from pliant.shapes.shearing_modes import shearing_modes
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
 def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> Field:
     if request.method == "elements":
         shapes = _elements(link, name, request, load, profile)
+    elif shear_ratio(name, beam_properties(link.beam)):
+        shapes = _shearing_modes(link, name, request, load, profile)
     else:
         shapes = _modes(link, name, request, load.over(_mean(profile, name)))
     return Field(name, shapes, load)
@@ -119,13 +124,55 @@ def _elements(link: Any, name: FieldName, request: Request, load: LoadRatios, pr
             f"link {link.name}: boundary pinned with elements, expected modes: elements need no boundary; use method "
             "modes, or boundary clamped-free"
         )
-    elements = Elements(request.count, 2 if name in ("bending_y", "bending_z") else 1)
+    elements, shear = _mesh(link, name, request.count, profile)
     if request.reduce is None:
         return elements
     rigidity, density = profile.weights.get(FIELDS[name].rigidity), profile.weights.get(_density(name))
-    K = stiffness_matrix(elements, rigidity, profile.breaks)
-    M = mass_matrix(elements, density, load, breaks=profile.breaks)
+    K = stiffness_matrix(elements, rigidity, profile.breaks, shear)
+    rotary = None if shear is None else _rotary(link, name, profile)
+    M = mass_matrix(elements, density, load, rotary, profile.breaks)
     return reduce_elements(elements, min(request.reduce, elements.size), K, M, normalise=request.normalise)
+
+
+def _mesh(link: Any, name: FieldName, count: int, profile: SectionProfile) -> tuple[Elements, Weight | None]:
+    """Elements of a field, and its shear stiffness G A L^2 over its rigidity where it shears."""
+    ratio = shear_ratio(name, beam_properties(link.beam))
+    if not ratio:
+        return Elements(count, 2 if name in ("bending_y", "bending_z") else 1), None
+    stiffness = partial(_scaled, profile, str(FIELDS[name].shear), ratio)
+    middle = (np.arange(count) + 0.5) / count
+    return Elements(count, 2, tuple((profile(FIELDS[name].rigidity, middle) / stiffness(middle)).tolist())), stiffness
+
+
+def _shearing_modes(
+    link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile
+) -> ReducedShapes:
+    """Modes of a beam that shears: those of the tapered beam, with the rotary inertia of its sections."""
+    if link.shapes.boundary == "pinned":
+        raise ModelError(
+            f"link {link.name}: boundary pinned on a beam that shears, expected a clamped one; leave the boundary out"
+        )
+    kind, beam = FIELDS[name], beam_properties(link.beam)
+    return shearing_modes(
+        request.number,
+        partial(_scaled, profile, str(kind.shear), shear_ratio(name, beam)),
+        load,
+        rigidity=profile.weights.get(kind.rigidity),
+        density=profile.weights.get("mass_per_length"),
+        rotary=_rotary(link, name, profile),
+        breaks=profile.breaks,
+        normalise=request.normalise,
+    )
+
+
+def _rotary(link: Any, name: FieldName, profile: SectionProfile) -> Weight:
+    """Rotary inertia of the sections that a bending field turns, over the density and L^2."""
+    beam, spin = beam_properties(link.beam), str(FIELDS[name].spin)
+    return partial(_scaled, profile, spin, beam.rotary["yz".index(spin[-1])] / (beam.mass_per_length * beam.length**2))
+
+
+def _scaled(profile: SectionProfile, name: str, scalar: float, eta: Array) -> Array:
+    return scalar * profile(name, eta)
 
 
 def _density(name: FieldName) -> str:

@@ -13,7 +13,7 @@ from pliant.algebra.canonical import canonical, canonical_products
 from pliant.arrays import Array
 from pliant.options import FieldName
 from pliant.shapes.load import FREE, LoadRatios
-from pliant.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule
+from pliant.shapes.quadrature import Rule, ShapeSet, Weight, gauss_rule, shear_angles
 
 DensityName = Literal["mass_per_length", "polar_inertia", "rotary_y", "rotary_z"]
 
@@ -25,11 +25,12 @@ class FieldKind(NamedTuple):
     turn: tuple[int, int, int]
     rigidity: str
     spin: DensityName | None  # section inertia that its rotation carries
+    shear: str | None = None
 
 
 FIELDS: dict[FieldName, FieldKind] = {
-    "bending_y": FieldKind((0, 1, 0), (0, 0, 1), "EI_z", "rotary_z"),
-    "bending_z": FieldKind((0, 0, 1), (0, -1, 0), "EI_y", "rotary_y"),
+    "bending_y": FieldKind((0, 1, 0), (0, 0, 1), "EI_z", "rotary_z", "GA_y"),
+    "bending_z": FieldKind((0, 0, 1), (0, -1, 0), "EI_y", "rotary_y", "GA_z"),
     "torsion": FieldKind((0, 0, 0), (1, 0, 0), "GJ", "polar_inertia"),
     "axial": FieldKind((1, 0, 0), (0, 0, 0), "EA", None),
 }
@@ -49,8 +50,8 @@ class Field:
 class SectionProfile:
     """How the properties of a tapered beam vary over eta: a physical value is scalar times profile.
 
-    `weights` maps `mass_per_length`, `polar_inertia`, `rotary_y`, `rotary_z`, `EI_y`, `EI_z`, `GJ`, `EA` to functions
-    of eta; a missing one is 1. `breaks` are the stations between which they are smooth.
+    `weights` maps `mass_per_length`, `polar_inertia`, `rotary_y`, `rotary_z`, `EI_y`, `EI_z`, `GJ`, `EA`, `GA_y`,
+    `GA_z` to functions of eta; a missing one is 1. `breaks` are the stations between which they are smooth.
     """
 
     weights: dict[str, Weight] = field(default_factory=dict)
@@ -90,6 +91,8 @@ class ModalIntegrals:
         Integrals of that profile times products of turns about the same axis.
     stiffness : (m, m)
         Integrals of rigidity profile times psi'' psi'' (bending) or psi' psi'; 0 between fields.
+    shear : (m, m)
+        Integrals of shear stiffness profile times products of shear angles; 0 for shapes that do not shear.
     tip, tip_slope : (m,)
         psi_j(1), psi_j'(1).
     """
@@ -106,6 +109,7 @@ class ModalIntegrals:
     spin: Array
     spin_gram: Array
     stiffness: Array
+    shear: Array
     tip: Array
     tip_slope: Array
     fields: tuple[Field, ...] = field(repr=False)
@@ -138,6 +142,7 @@ class ModalIntegrals:
             spin=canonical(self.spin, spins),
             spin_gram=canonical_products(self.spin_gram),
             stiffness=canonical_products(self.stiffness),
+            shear=canonical_products(self.shear),
             tip=canonical(self.tip, norm),
             tip_slope=canonical(self.tip_slope, slope),
         )
@@ -171,7 +176,8 @@ def modal_integrals(
     spins = [_spin(turned * turn[:, d], rule.weight * profile(name, rule.eta)) for d, name in enumerate(SPINS)]
     spin_mass, spin, spin_gram = (np.stack(rows) for rows in zip(*spins))
     gram = moved.T @ (g[:, None] * moved)
-    stiffness = _stiffness(fields, strain, rule, profile)
+    stiffness = _stiffness(fields, strain, rule, profile, "rigidity")
+    angle = np.hstack([np.zeros((len(rule.eta), 0)), *(shear_angles(f.shapes, rule.eta) for f in fields)])
     tip, tip_slope = (_columns(fields, Rule(np.ones(1), np.ones(1)), kind)[0] for kind in ("value", "slope"))
     return ModalIntegrals(
         axis=axis,
@@ -186,6 +192,7 @@ def modal_integrals(
         spin=spin.T,
         spin_gram=spin_gram,
         stiffness=stiffness,
+        shear=_stiffness(fields, angle, rule, profile, "shear"),
         tip=tip,
         tip_slope=tip_slope,
         fields=tuple(fields),
@@ -212,10 +219,13 @@ def _spin(turned: Array, g: Array) -> tuple[Array, Array, Array]:
     return g.sum(), g @ turned, product
 
 
-def _stiffness(fields: Sequence[Field], strain: Array, rule: Rule, profile: SectionProfile) -> Array:
+def _stiffness(
+    fields: Sequence[Field], strain: Array, rule: Rule, profile: SectionProfile, kind: Literal["rigidity", "shear"]
+) -> Array:
+    """Integrals of products of strains within each field, under the profile of its rigidity or shear stiffness."""
     K = np.zeros((strain.shape[1], strain.shape[1]))
     for f, block in zip(fields, blocks(fields)):
-        g = rule.weight * profile(FIELDS[f.name].rigidity, rule.eta)
+        g = rule.weight * profile(getattr(FIELDS[f.name], kind), rule.eta)
         K[block, block] = strain[:, block].T @ (g[:, None] * strain[:, block])
     return K
 

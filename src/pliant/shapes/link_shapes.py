@@ -24,7 +24,7 @@ from pliant.shapes.integrals import (
     modal_integrals,
 )
 from pliant.shapes.modes import BendingModes
-from pliant.shapes.quadrature import Weight
+from pliant.shapes.quadrature import Weight, shear_angles
 from pliant.shapes.rods import RodModes
 
 DENSITY_OF: dict[str, set[FieldName]] = {
@@ -84,6 +84,10 @@ class LinkShapes:
         """d^k psi_j / d eta^k at each station, shape (len(eta), m)."""
         return np.hstack([part.shapes.evaluate(eta, derivative) for part in self.parts])
 
+    def shear(self, eta: ArrayLike) -> Array:
+        """dv/d eta less the rotation of the section, shape (len(eta), m)."""
+        return np.hstack([shear_angles(part.shapes, eta) for part in self.parts])
+
     def integrals_for(self, properties: Any) -> ModalIntegrals:
         """Integrals for properties whose scalars are split off otherwise (a symbolic modulus of a tapered beam)."""
         return (
@@ -93,8 +97,8 @@ class LinkShapes:
     def frequencies(self, properties: Any) -> Array:
         """Natural frequencies in rad/s of the link with its boundary load, joint held, rising in each field.
 
-        Modes of a uniform beam give the exact roots; tapered beams, elements and sections with rotary inertia the
-        eigenvalues of stiffness and mass over the link's own shapes.
+        Modes of a uniform beam give the exact roots; tapered beams, elements, shear and rotary inertia the eigenvalues
+        of stiffness and mass over the link's own shapes.
         """
         places = zip(self.parts, blocks(self.parts))
         return np.concatenate([self._field_frequencies(part, block, properties) for part, block in places])
@@ -107,7 +111,11 @@ class LinkShapes:
         turn = int(np.argmax(np.abs(FIELDS[part.name].turn)))
         gamma = own.spin_gram[0] if part.name == "torsion" else own.gram + rotary * own.spin_gram[turn]
         mass = loaded_mass(part, gamma[block, block], own.tip[block], own.tip_slope[block])
-        return np.asarray(unit * np.sqrt(eigenpairs(own.stiffness[block, block], mass)[0]))
+        return np.asarray(unit * np.sqrt(eigenpairs(self.strain(part.name, properties)[block, block], mass)[0]))
+
+    def strain(self, name: FieldName, properties: Any) -> Array:
+        """(m, m) stiffness in units of the rigidity of a field, which its own rows are of: with its shear."""
+        return np.asarray(self.integrals.stiffness + shear_ratio(name, properties) * self.integrals.shear)
 
 
 def _frequency_unit(name: FieldName, beam: Any) -> tuple[float, float]:
@@ -121,13 +129,20 @@ def _frequency_unit(name: FieldName, beam: Any) -> tuple[float, float]:
     return sqrt(rigidity / mu) / L**2, (j_z if name == "bending_y" else j_y) / (mu * L**2)
 
 
+def shear_ratio(name: FieldName, beam: Any) -> Any:
+    """G A L^2 / EI of a field, from the scalars of a beam; 0 where it does not shear."""
+    kind = FIELDS[name]
+    return 0.0 if kind.shear is None else getattr(beam, kind.shear) * beam.length**2 / getattr(beam, kind.rigidity)
+
+
 def section_profile(properties: Any) -> SectionProfile:
     """The profile of a beam's properties in the form that the integrals take."""
     given = properties.profile
     if given is None:
         return UNIFORM
     weights: dict[str, Weight] = {name: getattr(given, name) for name in ("mass_per_length", "polar_inertia")}
-    weights |= {kind.rigidity: getattr(given, kind.rigidity) for kind in FIELDS.values()}
+    stiff = [name for kind in FIELDS.values() for name in (kind.rigidity, kind.shear) if name is not None]
+    weights |= {name: getattr(given, name) for name in stiff}
     weights |= {"rotary_y": partial(_rotary, given, 0), "rotary_z": partial(_rotary, given, 1)}
     return SectionProfile(weights, tuple(given.breaks))
 

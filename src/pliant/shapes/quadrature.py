@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import ceil
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,7 +41,24 @@ class ShapeSet(Protocol):
         """Derivative that stores the strain energy: 2 for bending, 1 for torsion and axial motion."""
 
     def evaluate(self, eta: ArrayLike, derivative: int = 0) -> Array:
-        """d^k psi_j / d eta^k at each station, shape (len(eta), size)."""
+        """d^k psi_j / d eta^k at each station, shape (len(eta), size).
+
+        In bending the first derivative is the rotation of the section, v' - gamma where the beam shears, and the
+        second is its curvature: everybody who asks for them means the section. For gamma see `shear_angles`.
+        """
+
+
+@runtime_checkable
+class Shearing(Protocol):
+    """Shapes of a bending plane whose sections may turn by less than the slope."""
+
+    def shear(self, eta: ArrayLike) -> Array:
+        """dv/d eta less the rotation of the section at each station, shape (len(eta), size)."""
+
+
+def shear_angles(shapes: ShapeSet, eta: ArrayLike) -> Array:
+    """Shear of shapes that have it, zero for all others, shape (len(eta), size)."""
+    return shapes.shear(eta) if isinstance(shapes, Shearing) else np.zeros((np.size(eta), shapes.size))
 
 
 class Rule(NamedTuple):

@@ -9,7 +9,8 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.dynamics.build import robot_shapes
 from pliant.errors import ModelError
-from pliant.robot import Robot, beam_properties
+from pliant.options import FieldName
+from pliant.robot import BeamProperties, Robot, beam_properties
 from pliant.shapes import LinkShapes
 from pliant.signatures import checked
 from pliant.view.figure_data import Curve, Panel, Quantity
@@ -54,13 +55,13 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     shapes = robot_shapes(robot)[place]
     if shapes is None or chosen.beam is None:
         raise ModelError(f"links.{chosen.name}: it has no shapes to draw; give it `shapes` with at least one mode")
-    length = float(beam_properties(chosen.beam).length)
-    frequencies = shapes.frequencies(beam_properties(chosen.beam)) / (2 * np.pi)
+    beam = beam_properties(chosen.beam)
+    length, frequencies = float(beam.length), shapes.frequencies(beam) / (2 * np.pi)
     eta = np.linspace(0.0, 1.0, 201)
     panels = []
-    for field in dict.fromkeys(shapes.fields):
+    for field in (part.name for part in shapes.parts):
         columns = [k for k, name in enumerate(shapes.fields) if name == field]
-        natural = _natural(shapes, field, columns, eta, length)[:, :count]
+        natural = _natural(shapes, field, columns, eta, beam)[:, :count]
         curves = tuple(
             Curve(f"{k + 1}: {frequencies[columns[k]]:.4g} Hz", length * eta, curve, k)
             for k, curve in enumerate(natural.T)
@@ -70,22 +71,22 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     return panels_figure(panels, path)
 
 
-def _natural(shapes: LinkShapes, field: str, columns: list[int], eta: Array, length: float) -> Array:
+def _natural(shapes: LinkShapes, field: FieldName, columns: list[int], eta: Array, beam: BeamProperties) -> Array:
     """(len(eta), k) shapes by rising frequency, each with unit mean square and a positive tip."""
     from scipy.integrate import trapezoid
 
-    powers = np.array([length ** shapes.powers[k] for k in columns])
+    powers = np.array([beam.length ** shapes.powers[k] for k in columns])
     values = shapes.evaluate(eta)[:, columns] * powers
     if any(shapes.powers):  # nodal coordinates: their natural modes
-        values = values @ _modes(shapes, field, columns, powers)
+        values = values @ _modes(shapes, field, columns, powers, beam)
     norm = np.sqrt(trapezoid(values**2, eta, axis=0))
     return np.asarray(values / norm * np.where(values[-1] < 0, -1.0, 1.0))
 
 
-def _modes(shapes: LinkShapes, field: str, columns: list[int], powers: Array) -> Array:
+def _modes(shapes: LinkShapes, field: FieldName, columns: list[int], powers: Array, beam: BeamProperties) -> Array:
     from scipy.linalg import eigh
 
     block = np.ix_(columns, columns)
     own, scale = shapes.integrals, np.outer(powers, powers)
     mass = own.spin_gram[0][block] if field == "torsion" else own.gram[block]
-    return np.asarray(eigh(own.stiffness[block] * scale, mass * scale)[1])
+    return np.asarray(eigh(shapes.strain(field, beam)[block] * scale, mass * scale)[1])
