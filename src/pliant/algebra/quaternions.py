@@ -79,6 +79,18 @@ def logarithm(a: Array) -> Array:
     return np.asarray(np.where(length > 1e-12, angle / np.where(length > 0, length, 1.0), 2.0) * v)
 
 
+def rotation_vectors(R: Array) -> Array:
+    """Rotation vectors (N, 3) of matrices (N, 3, 3) in a row, each the nearest to the one before: they may grow beyond
+    half a turn."""
+    found = np.array([logarithm(from_matrix(one)) for one in R]).reshape(-1, 3)
+    for k in range(1, len(found)):
+        length = float(np.linalg.norm(found[k]))
+        if length:
+            axis = found[k] / length
+            found[k] += 2 * np.pi * np.round((axis @ found[k - 1] - length) / (2 * np.pi)) * axis
+    return found
+
+
 def from_matrix(R: Array) -> Array:
     """Unit quaternion of a rotation matrix, by the largest of its four squares."""
     trace = np.trace(R)

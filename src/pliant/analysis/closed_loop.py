@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arrays import Array, Complex
 from pliant.control import Controller, Trajectory
 from pliant.control.trajectories import numbers
-from pliant.dynamics.stations import place_of
+from pliant.dynamics.held import held, vibrations
+from pliant.dynamics.stations import places_of
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model, read_state
@@ -292,18 +293,36 @@ def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: 
     """
     from scipy.linalg import eigh
 
-    place = place_of(model.chain, link)
+    places = places_of(model.chain, link)
     state = read_state(model, q)
-    matrices = model.derived("link vibrations", place, lambda: _link_matrices(model, place))
-    c = state[list(model.chain.links[place].body_places)]
-    found = matrices(c, model.nominal_parameters, _load(model.robot.bodies[place], load))
+    make = _link_matrices if len(places) == 1 else _piece_matrices
+    matrices = model.derived("link vibrations", places[0], lambda: make(model, places))
+    c = state[[k for place in places for k in model.chain.links[place].body_places]]
+    found = matrices(c, model.nominal_parameters, _load(model.bodies[places[-1]], load))
     K, M = (np.array(x, dtype=float) for x in found)
     return np.asarray(np.sqrt(eigh(K, M, eigvals_only=True)))
 
 
-def _link_matrices(model: Model, place: int) -> Any:
+def _piece_matrices(model: Model, places: list[int]) -> Any:
+    """Likewise of a link in pieces, straight."""
+    alone = held(model.chain, places)
+    c, load = ca.SX.sym("c", alone.n_q), ca.SX.sym("load", 3)
+    stiffness, mass, tip = vibrations(alone)
+    zero = ca.SX.zeros(1, alone.n)
+    y, slope = ca.vertcat(zero, tip[4:, :]), ca.vertcat(zero, tip[2, :], -tip[1, :])
+    mass = mass + _loaded(tip[3:, :], y, slope, load)
+    return ca.Function("link", [c, model.parameter_symbols, load], [stiffness, ca.densify(mass)])
+
+
+def _loaded(J: SX, y: SX, slope: SX, load: SX) -> SX:
+    """Mass that a load (M, D, J) at the tip adds: `J`, `y` and `slope` are rates of the tip per amplitude."""
+    mass = load[0] * ca.mtimes(J.T, J)
+    return mass + load[1] * (ca.mtimes(y.T, slope) + ca.mtimes(slope.T, y)) + load[2] * ca.mtimes(slope.T, slope)
+
+
+def _link_matrices(model: Model, places: list[int]) -> Any:
     """Stiffness and mass of one link over its own shapes, with a load (M, D, J) at its tip."""
-    link = model.chain.links[place]
+    link = model.chain.links[places[0]]
     skip = int(link.slides)  # a free length comes first
     size = len(link.body_indices) - skip
     if size <= 0:
@@ -314,8 +333,7 @@ def _link_matrices(model: Model, place: int) -> Any:
     zero = ca.SX.zeros(1, size)
     y = ca.vertcat(zero, tip.J[1:, skip:])
     slope = ca.vertcat(zero, tip.W[2, skip:], -tip.W[1, skip:])  # y' along the axis of each deflection
-    mass = link.body.moments(c, still).gram[skip:, skip:] + load[0] * ca.mtimes(tip.J[:, skip:].T, tip.J[:, skip:])
-    mass += load[1] * (ca.mtimes(y.T, slope) + ca.mtimes(slope.T, y)) + load[2] * ca.mtimes(slope.T, slope)
+    mass = link.body.moments(c, still).gram[skip:, skip:] + _loaded(tip.J[:, skip:], y, slope, load)
     stiffness = ca.hessian(link.body.strain_energy(c), c)[0][skip:, skip:]
     outputs = [ca.densify(stiffness), ca.densify(mass)]
     return ca.Function("link", [c, model.parameter_symbols, load], outputs)

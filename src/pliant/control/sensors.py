@@ -21,7 +21,7 @@ from pliant.dynamics.chain import FrameMap
 from pliant.dynamics.denoc import outward_motion
 from pliant.dynamics.frames import frame_motion, frame_of, frame_pose
 from pliant.dynamics.kinematics import placements
-from pliant.dynamics.stations import fraction, place_of, shape_curvature
+from pliant.dynamics.stations import locate, places_of, shape_curvature
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.options import DriveSide, PlaneName
@@ -155,17 +155,16 @@ class StrainGauge(Sensor):
         """v'' or w''."""
         name = _one_place(self.link, self.frame)
         if self.frame is None:
-            place = place_of(model.chain, name)
+            place, eta = locate(model.chain, name, self.x)
         elif self.x:
             raise ModelError(f"frame: got {self.frame!r} beside `x`, expected one place; remove `x`")
         else:
-            place = _on_a_link(model, self.frame).link
+            place, eta = (sits := _on_a_link(model, self.frame)).link, _section(sits)
         link, shapes = model.chain.links[place], model.chain.links[place].body.shapes
         if shapes is None or link.slides:
             raise ModelError(f"links.{link.name}: a strain gauge needs a flexible beam of fixed length")
         if self.plane not in shapes.fields:
             raise ModelError(f"plane: links.{link.name} has no {self.plane!r}, it has {', '.join(set(shapes.fields))}")
-        eta = fraction(link, self.x) if self.frame is None else _section(_on_a_link(model, self.frame))
         curvature = shape_curvature(link, model.chain.body(link, q), eta)
         return curvature[2] if self.plane == "bending_y" else -curvature[1]
 
@@ -239,7 +238,7 @@ class Accelerometer(Sensor):
         chain = model.chain.on(acting.base, acting.t)
         if self.frame is not None:
             return frame_motion(chain, q, qd, qdd, name)[2][self.axis]
-        return outward_motion(chain, q, qd, qdd)[place_of(chain, name)].ports[0].a[self.axis]
+        return outward_motion(chain, q, qd, qdd)[places_of(chain, name)[-1]].ports[0].a[self.axis]
 
 
 def _one_place(link: str | None, frame: str | None) -> str:

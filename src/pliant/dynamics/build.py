@@ -6,7 +6,7 @@ expressions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,10 @@ from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.bristles import Bristle
-from pliant.dynamics.chain import Chain, ChainLink, DriveMap, FrameMap, Shaft
-from pliant.dynamics.damping import length_damping, modal_damping
+from pliant.dynamics.chain import Chain, ChainLink, Damper, DriveMap, FrameMap, Shaft
+from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
 from pliant.dynamics.equations import MOST_DENSE
+from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.places import Place, place_map
 from pliant.dynamics.sliding import SlidingBeam
@@ -35,13 +36,16 @@ from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
     Freedom,
     Link,
+    Piece,
     Robot,
     RobotView,
     TipLoad,
     beam_properties,
+    in_pieces,
     inertia_matrix,
     origin_transform,
     parents,
+    pieces,
     rotation_rpy,
     tip_rotation,
 )
@@ -57,32 +61,34 @@ def build_chain(
     symbols: Mapping[str, SX] | None = None,
 ) -> Chain:
     """The chain of a robot; numbers at the paths of `symbols` become those symbols."""
+    view = RobotView(robot, symbols or {})
+    robot = view.description  # from here on that of the pieces
     beyond = _beyond_tips(robot)
     shapes = [link_shapes(link, load) for link, load in zip(robot.links, _tip_loads(robot, beyond))]
-    view = RobotView(robot, symbols or {})
-    order = _Coordinates(robot, shapes)
+    order = _Coordinates(robot, view.pieces, shapes)
     hanging = _Hanging(view, stiffening)
     links = [_base(view.base, robot.bodies[0], order)] if robot.base.is_free else []
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
-        made = _chain_link(link, nominal, shapes[i], view.carried(i), order, rotation, stiffening)
-        if shapes[i] is not None and not is_zero(link.shapes.damping):
+        made = _chain_link(link, nominal, view.pieces[i], shapes[i], view.carried(i), order, rotation, stiffening)
+        if shapes[i] is not None and view.pieces[i].count == 1 and not is_zero(link.shapes.damping):
             made = replace(made, body=_damped(made.body, nominal, beyond[i]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
     chain = Chain(
         tuple(links), gravity, order.coordinates, order.speeds, rotation, stiffening, _frames(view), hanging.first
     )
+    chain = replace(chain, dampers=tuple(_dampers(chain, view, beyond)))
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
 class _Coordinates:
     """Order of coordinates and speeds: the base where it is free, joints, motors, then each link's amplitudes."""
 
-    def __init__(self, robot: Robot, shapes: list[LinkShapes | None]) -> None:
+    def __init__(self, robot: Robot, pieces: Sequence[Piece], shapes: list[LinkShapes | None]) -> None:
         coordinates = [name for body in robot.bodies for name in body.joint.coordinates(body.name)]
         speeds = [name for body in robot.bodies for name in body.joint.speeds(body.name)]
         motors = [f"{name}.motor" for name, freedom in robot.freedoms.items() if freedom.elastic]
-        own = [f"{link.name}.{name}" for link, found in zip(robot.links, shapes) if found for name in found.names]
+        own = [f"{piece.label}.{name}" for piece, found in zip(pieces, shapes) if found for name in found.names]
         self.coordinates, self.speeds = (*coordinates, *motors, *own), (*speeds, *motors, *own)
         self.place, self.index = (
             {name: k for k, name in enumerate(names)} for names in (self.coordinates, self.speeds)
@@ -151,15 +157,22 @@ def station(link: Any, at: Any) -> float | None:
 
 
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
-    """Shape functions of every link, with the boundary load of `tip_load: auto` taken from what lies beyond at its
-    reference, q = 0 by default."""
-    return [link_shapes(link, load) for link, load in zip(robot.links, tip_loads(robot))]
+    """Shape functions of every link, of its first piece, with the boundary load of `tip_load: auto` taken from what
+    lies beyond at its reference, q = 0 by default."""
+    return [link_shapes(link, load) for link, load in zip(first_pieces(robot), tip_loads(robot))]
 
 
 def tip_loads(robot: Robot) -> list[TipLoad | None]:
-    """What shapes the functions of each link: the numbers that `tip_load: auto` stands for, None where it is not
-    asked."""
-    return _tip_loads(robot, _beyond_tips(robot))
+    """What shapes the functions of each link, of its first piece: the numbers that `tip_load: auto` stands for, None
+    where it is not asked."""
+    cut = in_pieces(robot)
+    loads = _tip_loads(cut, _beyond_tips(cut))
+    return [load for load, piece in zip(loads, pieces(robot)) if piece.number == 1]
+
+
+def first_pieces(robot: Robot) -> list[Link]:
+    """The first piece of each link, as a link."""
+    return [link for link, piece in zip(in_pieces(robot).links, pieces(robot)) if piece.number == 1]
 
 
 def _tip_loads(robot: Robot, found: list[Inertia]) -> list[TipLoad | None]:
@@ -172,7 +185,7 @@ def shapes_that_change(robot: Robot, path: str) -> list[str]:
     symbol = ca.SX.sym("p")
     view = RobotView(robot, {path: symbol})
     changed = []
-    for link, nominal, beyond in zip(view.links, robot.links, _beyond_tips(view)):
+    for link, nominal, piece, beyond in zip(view.links, view.description.links, view.pieces, _beyond_tips(view)):
         if nominal.shapes is None:
             continue
         ratios = _shear_ratios(link, nominal)
@@ -188,8 +201,8 @@ def shapes_that_change(robot: Robot, path: str) -> list[str]:
             ratios += [mass / per_length, J / per_length / b.length**2, D / per_length / b.length]
             if nominal.shapes.torsion:
                 ratios.append(J / (b.polar_inertia * b.length))
-        if any(ca.depends_on(ca.SX(ratio), symbol) for ratio in ratios):
-            changed.append(nominal.name)
+        if any(ca.depends_on(ca.SX(ratio), symbol) for ratio in ratios) and piece.owner not in changed:
+            changed.append(piece.owner)
     return changed
 
 
@@ -278,6 +291,7 @@ def _rigid_inertia_before(link: Any, beyond: Inertia, beside: Inertia, q: Any = 
 def _chain_link(
     link: Any,
     nominal: Any,
+    piece: Piece,
     shapes: LinkShapes | None,
     payloads: Sequence[Any],
     order: _Coordinates,
@@ -289,11 +303,13 @@ def _chain_link(
         load = load.added(_moments(payload))
     body, hub, carried = _body(link, nominal, shapes, load, rotation, stiffening)
     shafts = tuple(_shaft(nominal.name, freedom, order) for freedom in link.joint.freedoms)
-    own = [] if shapes is None else [f"{nominal.name}.{name}" for name in shapes.names]
+    own = [] if shapes is None else [f"{piece.label}.{name}" for name in shapes.names]
     moving, stands = order.of(nominal.joint.coordinates(nominal.name), nominal.joint.speeds(nominal.name))
     bending, bent = order.of(own, own)
+    if piece.count > 1:
+        body = _undamped(body)
     made = ChainLink(
-        name=nominal.name,
+        name=piece.label,
         joint=_joint(link, nominal),
         body=body,
         hub=None if hub is None or _is_empty(hub) else hub,
@@ -303,6 +319,7 @@ def _chain_link(
         joint_places=stands,
         body_places=bent,
         shafts=shafts,
+        piece=piece,
     )
     return sliding_link(made) if isinstance(body, SlidingBeam) else made
 
@@ -311,7 +328,8 @@ def _base(base: Any, nominal: Link, order: _Coordinates) -> ChainLink:
     """The body of a free base."""
     joint, name = JointMap("free", (), Identity(), ca.SX.zeros(3)), nominal.name
     moving, stands = order.of(nominal.joint.coordinates(name), nominal.joint.speeds(name))
-    return ChainLink(name, joint, RigidMap(_moments(base), ca.SX.zeros(3)), None, None, moving, (), stands, ())
+    body = RigidMap(_moments(base), ca.SX.zeros(3))
+    return ChainLink(name, joint, body, None, None, moving, (), stands, (), piece=Piece(name))
 
 
 def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
@@ -458,6 +476,34 @@ def _damped(body: Body, nominal: Any, beyond: Inertia) -> Body:
         return replace(body, inner=replace(body.inner, damped=C))
     assert isinstance(body, LinearBeam)
     return replace(body, damped=C)
+
+
+def _undamped(body: Body) -> Body:
+    """A piece without the damping that acts across all pieces of its link: that of the ratio and that of the mass."""
+    if isinstance(body, StiffenedBeam):
+        return replace(body, inner=_undamped(body.inner))
+    if not isinstance(body, LinearBeam):
+        return body
+    return replace(body, data=replace(body.data, damping=0.0, rayleigh=(0.0, body.data.rayleigh[1])))
+
+
+def _dampers(chain: Chain, view: Any, beyond: list[Inertia]) -> Iterator[Damper]:
+    """Damping by a ratio, and by the mass, of links in pieces: of all pieces as one."""
+    symbols, values = ([pair[k] for pair in view.nominal] for k in range(2))
+    for i, (link, piece) in enumerate(zip(view.links, view.pieces)):
+        if piece.number > 1 or piece.count == 1 or link.shapes is None:
+            continue
+        zeta, alpha = link.shapes.damping, link.shapes.rayleigh[0]
+        if is_zero(zeta) and is_zero(alpha):
+            continue
+        last = i + piece.count - 1
+        alone = held(chain, range(chain.first + i, chain.first + last + 1))
+        D = alpha * vibrations(alone)[1]
+        if not is_zero(zeta):
+            numbers = ca.Function("link", symbols, vibrations(alone, beyond[last])[:2]).call(values)
+            D = D + 2 * zeta * ca.sparsify(ca.DM(shared_damping(*(np.array(x) for x in numbers))))
+        own = [index for k in range(i, last + 1) for index in chain.links[chain.first + k].body_indices]
+        yield Damper(tuple(own), D)
 
 
 def _sliding_beam(

@@ -25,6 +25,7 @@ from pliant.dynamics.joints import JointMap
 from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName
+from pliant.robot import Piece
 
 T = TypeVar("T")
 
@@ -77,8 +78,8 @@ class ChainLink:
     whose length is a coordinate of the body.
 
     It hangs at place `port` of link number `parent`: 0 is the tip, others are `places` of that link; the base has no
-    number. `root` is the frame behind the joint, with the axes of the description. `hub` is fixed to the link frame,
-    `load` to the distal frame.
+    number. It is a `piece` of a link of the robot, most often the whole. `root` is the frame behind the joint, with the
+    axes of the description. `hub` is fixed to the link frame, `load` to the distal frame.
     """
 
     name: str
@@ -95,6 +96,7 @@ class ChainLink:
     port: int = 0
     places: tuple[Place, ...] = ()
     root: Place = field(default_factory=lambda: Place(None))
+    piece: Piece = field(default_factory=lambda: Piece(""))
 
     @property
     def flexible(self) -> bool:
@@ -147,6 +149,14 @@ class FrameMap:
 
 
 @dataclass(frozen=True)
+class Damper:
+    """Damping across the pieces of a link: forces `matrix` times the speeds of its amplitudes, against them."""
+
+    indices: tuple[int, ...]
+    matrix: SX
+
+
+@dataclass(frozen=True)
 class Chain:
     """The arm as maps: what every formulation receives. `first` is the number of the first link: 1 where the base is
     free, and so the body before it."""
@@ -160,6 +170,7 @@ class Chain:
     frames: Mapping[str, FrameMap] = field(default_factory=dict)
     first: int = 0
     base: BaseMotion = field(default_factory=BaseMotion)
+    dampers: tuple[Damper, ...] = ()
 
     @cached_property
     def shafts(self) -> tuple[Shaft, ...]:

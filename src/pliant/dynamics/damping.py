@@ -39,10 +39,11 @@ def modal_damping(body: Body, beyond: Inertia, *rests: Array) -> Array:
     turn = ca.vertcat(tip.W, tip.J)
     M = body.moments(c, still).gram + ca.mtimes([turn.T, beyond.matrix, turn])
     link = ca.Function("link", [c], [ca.densify(ca.hessian(body.strain_energy(c), c)[0]), ca.densify(M)])
-    return np.stack([_shared(*(np.array(x)[-k:, -k:] for x in link(rest))) for rest in rests])
+    return np.stack([shared_damping(*(np.array(x)[-k:, -k:] for x in link(rest))) for rest in rests])
 
 
-def _shared(K: Array, M: Array) -> Array:
+def shared_damping(K: Array, M: Array) -> Array:
+    """C of amplitudes with stiffness K and mass M."""
     values, Phi = eigenpairs(K, M)
     half = M @ (Phi * values**0.25)
     return canonical_products(half @ half.T)
@@ -85,4 +86,4 @@ def length_damping(body: SlidingBeam, beyond: Inertia) -> LengthDamping:
     return LengthDamping(canonical(series, size[:, None] * size), p, span)
 
 
-__all__ = ["LengthDamping", "length_damping", "modal_damping"]
+__all__ = ["LengthDamping", "length_damping", "modal_damping", "shared_damping"]

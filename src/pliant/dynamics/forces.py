@@ -43,6 +43,9 @@ def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
                 torque = shaft.drive.damping * (qd[shaft.actuated] - rate)
                 out[shaft.actuated] += torque
                 out[shaft.index] -= torque
+    for damper in chain.dampers:
+        own = list(damper.indices)
+        out[own] += ca.mtimes(damper.matrix, qd[own])
     return out
 
 

@@ -17,7 +17,8 @@ from pliant.errors import ModelError
 
 def frame_names(chain: Chain) -> list[str]:
     """All frames that have a name."""
-    own = [f"{link.name}.{place}" for link in chain.links[chain.first :] for place in ("root", "tip")]
+    owners = dict.fromkeys(link.piece.owner for link in chain.links[chain.first :])
+    own = [f"{owner}.{place}" for owner in owners for place in ("root", "tip")]
     return ["tip", "base", *chain.frames, *own]
 
 
@@ -30,10 +31,11 @@ def frame_of(chain: Chain, name: str) -> FrameMap:
     if name == "base" and chain.first:
         return FrameMap(0, None)
     link, _, place = name.rpartition(".")
-    names = [known.name for known in chain.links]
-    if link in names and place in ("tip", "root"):
-        number = names.index(link)
-        return FrameMap(number, None if place == "tip" else chain.links[number].root)
+    numbers = [number for number, known in enumerate(chain.links) if link in (known.piece.owner, known.name)]
+    if numbers and place == "tip":
+        return FrameMap(numbers[-1], None)
+    if numbers and place == "root":
+        return FrameMap(numbers[0], chain.links[numbers[0]].root)
     raise ModelError(f"frame: got {name!r}, expected one of {', '.join(frame_names(chain))}")
 
 

@@ -10,25 +10,60 @@ import numpy as np
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import ROTATIONS
 from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.kinematics import placements
 from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.robot import at_fraction
 from pliant.shapes import gauss_rule
 from pliant.shapes.quadrature import Rule, gauss
 
 NAMED = {"tip": 1.0, "middle": 0.5}
 
 
-def place_of(chain: Chain, link: str | int) -> int:
-    """Number of a link from its name or number."""
-    names = [known.name for known in chain.links]
+def places_of(chain: Chain, link: str | int) -> list[int]:
+    """Numbers of the pieces of a link, most often one, from its name or number; of one piece, by its name."""
+    found: dict[str, list[int]] = {}
+    for place, known in enumerate(chain.links):
+        found.setdefault(known.piece.owner, []).append(place)
     if isinstance(link, str):
-        if link not in names:
-            raise ModelError(f"link: got {link!r}, expected one of {', '.join(names)}")
-        return names.index(link)
-    numbers = range(chain.first, len(names))
+        own = [place for place, known in enumerate(chain.links) if known.name == link]
+        if link not in found and not own:
+            raise ModelError(f"link: got {link!r}, expected one of {', '.join(found)}")
+        return found.get(link, own)
+    numbers = list(found.values())[chain.first :]
     if not -len(numbers) <= link < len(numbers):
-        raise ModelError(f"link: got {link}, expected a number below {len(numbers)}, or one of {', '.join(names)}")
+        raise ModelError(f"link: got {link}, expected a number below {len(numbers)}, or one of {', '.join(found)}")
     return numbers[link]
+
+
+def place_of(chain: Chain, link: str | int) -> int:
+    """Number of a link, of its first piece, from its name or number."""
+    return places_of(chain, link)[0]
+
+
+def locate(
+    chain: Chain, link: str | int, x: float | str, length: float | None = None, material: bool = False
+) -> tuple[int, float]:
+    """Number of the piece on which a station of a link is, and the part of its length there.
+
+    Stations are metres or a name; `length` is that of the whole link where it is a parameter of known value. What is
+    fixed to the `material` of a sliding beam has no such station but its tip.
+    """
+    places = places_of(chain, link)
+    first = chain.links[places[0]]
+    if material and first.slides and x != "tip":
+        raise UnsupportedModel(f"link {first.name!r} slides: its material passes every station but the tip; use 'tip'")
+    if len(places) == 1:
+        return places[0], fraction(first, x, length)
+    part = fraction(first, x, whole_length(first) if length is None and not isinstance(x, str) and x else length)
+    own = [chain.links[place].piece for place in places]
+    piece = at_fraction(own, part)
+    return places[own.index(piece)], min(max((part - piece.low) / (piece.high - piece.low), 0.0), 1.0)
+
+
+def whole_length(link: ChainLink) -> float:
+    """Length of the whole link of which this one is a piece; refuses one that is a parameter of the model."""
+    return fixed_length(link) / (link.piece.high - link.piece.low)
 
 
 def link_length(link: ChainLink) -> SX:
@@ -41,7 +76,7 @@ def fixed_length(link: ChainLink) -> float:
     length = ca.SX(link_length(link))
     if not length.is_constant():
         raise ModelError(
-            f"link {link.name!r}: its length is a parameter of the model, so that a station in metres is not a fixed "
+            f"link {link.piece.owner!r}: its length is a parameter of the model, so that a station in metres is not a fixed "
             "part of it; use 'tip' or 'middle'"
         )
     return float(length)
@@ -59,15 +94,8 @@ def fraction(link: ChainLink, x: float | str, length: float | None = None) -> fl
         return 0.0
     length = fixed_length(link) if length is None else length
     if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
-        raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.name!r}")
+        raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.piece.owner!r}")
     return min(float(x) / length, 1.0)
-
-
-def material_fraction(link: ChainLink, x: float | str) -> float:
-    """Likewise, for what is fixed to the material: a sliding beam has no such station but its tip."""
-    if link.slides and x != "tip":
-        raise UnsupportedModel(f"link {link.name!r} slides: its material passes every station but the tip; use 'tip'")
-    return fraction(link, x)
 
 
 def section_map(link: ChainLink, c: SX, eta: float | None) -> tuple[SX, SX, SX]:
@@ -76,6 +104,14 @@ def section_map(link: ChainLink, c: SX, eta: float | None) -> tuple[SX, SX, SX]:
     still = ca.SX.zeros(c.shape)
     place = link.body.tip(c, still) if eta == 1.0 else place_map(link.body, Place(eta), c, still)
     return place.p, place.W, place.J
+
+
+def section_pose(chain: Chain, q: SX, place: int, eta: float) -> tuple[SX, SX]:
+    """Rotation (3, 3) and position of a section itself in the base."""
+    carrier = placements(chain, q)[place]
+    c = chain.body(carrier.link, q)
+    r, _ = carrier.link.body.point(c, eta)
+    return ca.mtimes(carrier.R, section_axes(carrier.link, c, eta)), carrier.p + ca.mtimes(carrier.R, r)
 
 
 def section_axes(link: ChainLink, c: SX, eta: float) -> SX:

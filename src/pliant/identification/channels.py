@@ -8,7 +8,7 @@ import casadi as ca
 
 from pliant.dynamics.kinematics import tip_pose
 from pliant.dynamics.section_forces import InternalForces, section_data
-from pliant.dynamics.stations import fraction, place_of
+from pliant.dynamics.stations import locate
 from pliant.errors import ModelError
 from pliant.identification.recording import Recording, Strain
 from pliant.model import Model
@@ -68,8 +68,8 @@ def _scalar(channel: str, value: Any) -> Any:
 def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
     """Strain of the fibre under a gauge, from the forces of its section."""
     chain = composed.model.chain
-    place = place_of(chain, gauge.link)
+    place, eta = locate(chain, gauge.link, gauge.x)
     section_data(chain.links[place])
     forces = InternalForces(chain, recording.loads, recording.base)
-    value = forces.stretches(place, fraction(chain.links[place], gauge.x)).strain(*gauge.at)
+    value = forces.stretches(place, eta).strain(*gauge.at)
     return forces.at(value, composed.t, composed.q, composed.qd, composed.qdd)

@@ -14,7 +14,7 @@ from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.frames import seat
-from pliant.dynamics.stations import fixed_length, link_length, material_fraction, place_of, station_rule
+from pliant.dynamics.stations import link_length, locate, places_of, station_rule, whole_length
 from pliant.errors import ModelError
 from pliant.loads.point_wrenches import PointWrench, Stretch, Vector, from_axes, generalised_forces, vector
 from pliant.options import AxesName, Station, WrenchAxesName
@@ -129,8 +129,7 @@ class Wrench:
     def _place(self, chain: Chain, q: SX) -> tuple[int, float | None, SX, SX | None]:
         """Link, section, rotation of the given axes into link axes, and the way from the section to the load there."""
         if self.frame is None:
-            place = place_of(chain, self.link)
-            eta = material_fraction(chain.links[place], self.x)
+            place, eta = locate(chain, self.link, self.x, material=True)
             return place, eta, from_axes(chain, place, eta, self.axes, q), None
         here = seat(chain, q, self.frame)
         R = here.R if self.axes == "frame" else from_axes(chain, here.link, here.eta, self.axes, q)
@@ -224,11 +223,21 @@ class Distributed:
         >>> len(pliant.loads.Distributed(force=[0.0, -20.0, 0.0]).points(model.chain, t, q, qd)) > 1
         True
         """
-        place = place_of(chain, self.link)
-        link = chain.links[place]
-        low, high = material_fraction(link, self.start), material_fraction(link, self.end)
-        if low >= high:
+        start, end = (locate(chain, self.link, x, material=True) for x in (self.start, self.end))
+        if start >= end:
             raise ModelError(f"start, end: got {self.start!r}, {self.end!r}; expected the start nearer to the root")
+        found = []
+        for place in places_of(chain, self.link):
+            if start[0] <= place <= end[0]:
+                low, high = start[1] if place == start[0] else 0.0, end[1] if place == end[0] else 1.0
+                found += self._on_piece(chain, place, low, high, (t, q, qd), within)
+        return found
+
+    def _on_piece(
+        self, chain: Chain, place: int, low: float, high: float, state: tuple[SX, SX, SX], within: Stretch | None
+    ) -> list[PointWrench]:
+        """Gauss points between two parts of the length of a piece."""
+        link, (t, q, qd) = chain.links[place], state
         if within is not None:
             only, inner, outer = within
             low, high = max(low, inner), high if outer is None else min(high, outer)
@@ -248,7 +257,9 @@ class Distributed:
     def _factor(self, link: ChainLink, eta: np.ndarray) -> np.ndarray:
         if self.profile is None:
             return np.ones_like(eta)
-        values = np.asarray(self.profile(eta * fixed_length(link)), dtype=float)
+        low, high = link.piece.low, link.piece.high
+        part = eta if link.piece.count == 1 else low + (high - low) * eta
+        values = np.asarray(self.profile(part * whole_length(link)), dtype=float)
         if values.shape != eta.shape or not np.isfinite(values).all():
             raise ModelError(f"profile: shape {values.shape} for {eta.shape} stations; expected one finite number each")
         return values

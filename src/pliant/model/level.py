@@ -16,7 +16,17 @@ import numpy as np
 from pliant.dynamics import FORMULATIONS, Formulation
 from pliant.dynamics.equations import MOST_DENSE
 from pliant.options import FieldName, RotationName, StiffeningChoice, StiffeningName
-from pliant.robot import Freedom, Link, Robot, beam_properties, beyond, link_mass, origin_transform, parents
+from pliant.robot import (
+    Freedom,
+    Link,
+    Robot,
+    beam_properties,
+    beyond,
+    in_pieces,
+    link_mass,
+    origin_transform,
+    parents,
+)
 from pliant.shapes.integrals import FIELDS
 
 NOTICED = 1e-3
@@ -85,6 +95,7 @@ def choose(
     or something else of the model forbids it."""
     if stiffening != "auto":
         return Level(stiffening)
+    robot = in_pieces(robot)
     by = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
     if not any(link.bends for link in robot.links):
         return Level(False, RIGID)

@@ -44,7 +44,7 @@ from pliant.options import (
     StiffeningChoice,
     StiffeningName,
 )
-from pliant.robot import Robot
+from pliant.robot import Link, Robot, in_pieces
 from pliant.shapes import LinkShapes
 from pliant.signatures import checked, require_loads
 
@@ -228,9 +228,14 @@ class Model:
 
     @property
     def link_shapes(self) -> tuple[LinkShapes | None, ...]:
-        """Shape functions of each link, None where it is rigid."""
-        links = self.chain.links[self.chain.first :]
+        """Shape functions of each link, None where it is rigid; of its first piece where it has several."""
+        links = (link for link in self.chain.links[self.chain.first :] if link.piece.number == 1)
         return tuple(cast("LinkShapes | None", link.body.shapes) for link in links)
+
+    @property
+    def bodies(self) -> tuple[Link, ...]:
+        """What the equations are made of, as links: the base where it is free, then every piece of every link."""
+        return self.derived("bodies", (), lambda: in_pieces(self.robot).bodies)
 
     @checked
     def index(self, coordinate: str) -> int:

@@ -134,7 +134,7 @@ def steep(model: Model, q: ArrayLike) -> Findings:
 def _slopes(model: Model) -> list[tuple[str, list[int], list[Array]]]:
     """Per flexible link its amplitudes and, for each plane, slopes (stations, amplitudes) per amplitude."""
     found = []
-    for chain_link, link in zip(model.chain.links, model.robot.bodies):
+    for chain_link, link in zip(model.chain.links, model.bodies):
         shapes = chain_link.body.shapes
         if shapes is None or link.beam is None or not len(shapes.names):
             continue

@@ -22,6 +22,7 @@ from pliant.robot.link import BeamStation, Link
 from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
 from pliant.robot.named_frames import Frame
+from pliant.robot.pieces import Piece, at_fraction, in_pieces, pieces
 from pliant.robot.robot import Robot, schema
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
@@ -52,6 +53,7 @@ __all__ = [
     "Material",
     "Origin",
     "Payload",
+    "Piece",
     "Profile",
     "RigidBody",
     "Robot",
@@ -62,11 +64,13 @@ __all__ = [
     "View",
     "area_moments",
     "arms",
+    "at_fraction",
     "beam_mass",
     "beam_properties",
     "beyond",
     "falls",
     "hangs_on",
+    "in_pieces",
     "inertia_matrix",
     "link_mass",
     "load",
@@ -74,6 +78,7 @@ __all__ = [
     "parents",
     "parse",
     "payload_mass",
+    "pieces",
     "robot_mass",
     "rotation_rpy",
     "save",

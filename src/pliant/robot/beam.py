@@ -12,10 +12,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pliant.errors import ModelError
 from pliant.robot.angles import is_symbol
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Description, NonNegative, Positive, non_negative, sequence
+from pliant.robot.fields import Description, NonNegative, Positive, non_negative, number, sequence
 from pliant.robot.materials import MaterialOrName
 from pliant.robot.section_formulas import AreaMoments
-from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
+from pliant.robot.sections import Section, Stations, area_moments, shear_coefficients, tapered_moments
 
 STIFFNESSES = ("EI_y", "EI_z", "GJ", "EA", "GA_y", "GA_z")
 STUBBY = 2e-3
@@ -37,6 +37,37 @@ def _rotary(value: Any) -> Any:
 _ROTARY = {
     "anyOf": [{"const": "section"}, {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}]
 }
+MOST_PIECES = 200
+TURN_PER_PIECE = 0.1
+"""rad, of a curved beam whose `pieces` are not given."""
+
+
+def _pieces(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_PIECES:
+        raise fault(f"a whole number from 1 to {MOST_PIECES}")
+    return value
+
+
+def _column(value: Any) -> float | tuple[float, ...]:
+    """One number, or a column of a table over x."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(number(entry) for entry in sequence(value, "a number or a list of numbers"))
+    return number(value)
+
+
+def _curvature(value: Any) -> tuple[Any, Any]:
+    pair = sequence(value, "two entries [kappa_y, kappa_z], each a number or a column over x")
+    if len(pair) != 2:
+        raise fault("two entries [kappa_y, kappa_z], each a number or a column over x")
+    return _column(pair[0]), _column(pair[1])
+
+
+_PIECES = {"type": "integer", "minimum": 1, "maximum": MOST_PIECES}
+_COLUMN = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 2}]}
+_CURVATURE = {"type": "array", "items": _COLUMN, "minItems": 2, "maxItems": 2}
+Pieces = Annotated[int, BeforeValidator(_pieces), WithJsonSchema(_PIECES)]
+Column = Annotated[float | tuple[float, ...], BeforeValidator(_column), WithJsonSchema(_COLUMN)]
+Curvature = Annotated[tuple[Column, Column], BeforeValidator(_curvature), WithJsonSchema(_CURVATURE)]
 Rotary = Annotated[tuple[float, float] | Literal["section"], BeforeValidator(_rotary), WithJsonSchema(_ROTARY)]
 
 
@@ -49,6 +80,13 @@ class Beam(Description):
     lowers the first frequency by 0.2 % or more: shorter than 34 radii of gyration). `GA_y` and `GA_z`, the shear factor
     times G A, let it shear along y and z; with a section `shear: true` does, by its own factors. A beam that `slides`
     comes out of its hub by the joint's position; `length` is then the free length at which its frequencies are quoted.
+
+    With `pieces` the beam may bend as far as it likes: it is followed in so many parts of equal length, each of which
+    bends a little and turns with the end of the one before; `shapes` are those of each piece. A beam that is curved or
+    twisted when nothing acts on it has `curvature` [kappa_y, kappa_z] and `twist`, 1/m: its section's axes R turn along
+    it by R' = R [twist, kappa_y, kappa_z]x, so that kappa_z > 0 bends towards +y and kappa_y > 0 towards -z. Each is a
+    number, or a column over `x` (m from 0 to the length, or fractions from 0 to 1). Its tip frame stands at its end,
+    along it.
 
     Examples
     --------
@@ -72,6 +110,12 @@ class Beam(Description):
     material: MaterialOrName | None = Field(None, description="moduli and density, or a name such as steel")
     section: Section | None = Field(None, description="its cross-section")
     shear: bool = Field(False, strict=True, description="GA_y and GA_z from material and section")
+    pieces: Pieces | None = Field(
+        None, description="parts in which it is followed, 1 by default; for large deflections"
+    )
+    curvature: Curvature | None = Field(None, description="1/m, [kappa_y, kappa_z] of the unloaded beam")
+    twist: Column | None = Field(None, description="1/m, of the unloaded beam")
+    x: Stations | None = Field(None, description="m or fractions, of columns of curvature and twist")
     slides: bool = Field(False, strict=True, description="out of its hub, with the joint's position")
     total_length: Positive | None = Field(None, description="m, of a beam that slides")
 
@@ -102,7 +146,18 @@ class Beam(Description):
             raise clash("`shear: true` needs `material` and `section`; give `GA_y` and `GA_z`")
         self._check_sliding()
         self._check_table()
+        self._check_curves()
         return self
+
+    @property
+    def curved(self) -> bool:
+        """Whether it is curved or twisted when nothing acts on it."""
+        return any(np.any(np.asarray(entry)) for entry in self.bends_by)
+
+    @property
+    def bends_by(self) -> tuple[Any, Any, Any]:
+        """Twist, kappa_y and kappa_z of the unloaded beam, numbers or columns over `x`."""
+        return (0.0 if self.twist is None else self.twist, *(self.curvature or (0.0, 0.0)))
 
     @property
     def shearing(self) -> tuple[str, ...]:
@@ -121,19 +176,34 @@ class Beam(Description):
         if self.slides and self.shearing:
             raise clash("a beam that slides does not shear; remove `shear`, `GA_y` and `GA_z`")
 
+    def _check_curves(self) -> None:
+        if self.slides and (self.curved or (self.pieces or 1) > 1):
+            what = "is straight; remove `curvature` and `twist`" if self.curved else "is one piece; remove `pieces`"
+            raise clash(f"a beam that slides {what}")
+        columns = [entry for entry in self.bends_by if isinstance(entry, tuple)]
+        if bool(columns) != (self.x is not None):
+            raise clash("`x` and the columns of `curvature` and `twist` over it go together")
+        if any(len(column) != len(self.x or ()) for column in columns):
+            raise clash("`x`, and columns of `curvature` and `twist`, need equally many numbers")
+        if self.curved and self.pieces == 1:
+            raise clash("a beam that is curved needs 2 `pieces` or more; leave `pieces` out for one per 0.1 rad")
+        if self.x is not None:
+            self.__dict__["x"] = self._fractions(self.x, "x")
+
     def _check_table(self) -> None:
         if self.section is None or self.section.x is None:
             return
         if self.slides:
             raise clash("a beam that slides must be uniform; give the section without `x`")
-        if not any(abs(self.section.x[-1] - end) <= 1e-9 * end for end in (self.length, 1.0)):
-            raise clash(
-                f"`section.x` ends at {self.section.x[-1]:g}; it must end at the `length` {self.length:g}, "
-                "or at 1 for fractions"
-            )
         # Kept as fractions of the length, so that the length may change; the beam is not yet frozen here.
-        fractions = tuple(x / self.section.x[-1] for x in self.section.x)
+        fractions = self._fractions(self.section.x, "section.x")
         self.__dict__["section"] = self.section.model_copy(update={"x": fractions})
+
+    def _fractions(self, stations: tuple[float, ...], name: str) -> tuple[float, ...]:
+        end = stations[-1]
+        if not any(abs(end - wanted) <= 1e-9 * wanted for wanted in (self.length, 1.0)):
+            raise clash(f"`{name}` ends at {end:g}; it must end at the `length` {self.length:g}, or at 1 for fractions")
+        return tuple(x / end for x in stations)
 
 
 @dataclass(frozen=True)
@@ -268,12 +338,12 @@ def _given(value: Any, otherwise: Any) -> Any:
 
 
 def _rotary_of(beam: Any, j_y: Any, j_z: Any) -> tuple[Any, Any]:
-    if _turns(beam):
+    if rotary_counts(beam):
         return j_y, j_z
     return (0.0, 0.0) if beam.rotary is None else (beam.rotary[0], beam.rotary[1])
 
 
-def _turns(beam: Any) -> bool:
+def rotary_counts(beam: Any) -> bool:
     """Whether the rotary inertia of the section counts, from nominal numbers: asked for, or by default."""
     own = getattr(beam, "description", beam)
     if own.rotary is not None or own.section is None or own.slides:
@@ -300,7 +370,7 @@ def _tapered(beam: Any) -> BeamProperties:
         G=1.0 if is_symbol(m.G) else m.G,
         density=1.0 if is_symbol(m.density) else m.density,
         own_polar=beam.polar_inertia is not None,
-        own_rotary=not _turns(beam),
+        own_rotary=not rotary_counts(beam),
         shear=factors,
     )
     return BeamProperties(

@@ -181,6 +181,10 @@ class Link(Description):
             raise clash("`shapes` on a rigid link; remove them, or give a `beam`")
         self._check_row()
         if self.beam is not None:
+            if self.beam.curved and self.joint.dh is not None and self.joint.dh.convention == "standard":
+                raise clash(
+                    "a curved beam on a standard DH row; give an `origin`, or a row with `convention: modified`"
+                )
             self._check_sliding(self.beam)
             self._check_shapes(self.beam)
         return self
@@ -227,6 +231,15 @@ class Link(Description):
             self._check_shearing(beam, self.shapes)
         if self.shapes.boundary == "pinned":
             self._check_pinned(self.shapes)
+        if (beam.pieces or 1) > 1 or beam.curved:
+            self._check_pieces(self.shapes)
+
+    @staticmethod
+    def _check_pieces(shapes: Shapes) -> None:
+        if shapes.boundary == "pinned":
+            raise clash("pinned shapes are those of a whole beam; without `pieces` and curvature, or `clamped-free`")
+        if shapes.tip_load not in (None, "auto"):
+            raise clash("`tip_load` of a beam in `pieces` is what lies beyond each of them; use `auto`")
 
     @staticmethod
     def _check_shearing(beam: Beam, shapes: Shapes) -> None:

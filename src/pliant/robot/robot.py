@@ -358,16 +358,22 @@ class Robot(Document):
 
 
 YOUNGER: dict[str, Any] = {
+    "GA_y": None, "GA_z": None, "shear": False, "pieces": None, "curvature": None, "twist": None, "beam.x": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
 }  # fmt: skip
-"""Entries that are younger than digests, and their defaults: those of a robot that does not use them stay."""
+"""Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:
+digests of robots that do not use them stay."""
 
 
-def _settled(tree: Any) -> Any:
-    """Without younger entries that have their default."""
+def _settled(tree: Any, part: str = "") -> Any:
+    """Without younger entries that have their default; `part` is the name of the mapping."""
     if isinstance(tree, dict):
-        return {name: _settled(entry) for name, entry in tree.items() if YOUNGER.get(name, ...) != entry}
+        return {
+            name: _settled(entry, name)
+            for name, entry in tree.items()
+            if all(YOUNGER.get(key, ...) != entry for key in (name, f"{part}.{name}"))
+        }
     return [_settled(entry) for entry in tree] if isinstance(tree, list) else tree
 
 

@@ -208,7 +208,7 @@ class Section(Description):
         if self.is_drawn:
             return np.tile(np.abs(self.outline()).max(axis=0), (len(eta), 1)), False
         names = {"rod": ("diameter",) * 2, "tube": ("outer_diameter",) * 2}.get(self.shape, ("width", "height"))
-        return np.column_stack([_interpolated(self, name, eta) / 2 for name in names]), names[0] == names[1]
+        return np.column_stack([interpolated(self, name, eta) / 2 for name in names]), names[0] == names[1]
 
     def loops(self) -> Loops:
         """Outline of a section that is drawn and its holes, about the centroid, in the axes of the drawing.
@@ -273,7 +273,7 @@ class Section(Description):
         y, z = half[0].tolist()
         if is_round:
             return float(tapered_moments(self, eta).J / y)
-        t = 0.0 if self.thickness is None else float(_interpolated(self, "thickness", eta))
+        t = 0.0 if self.thickness is None else float(interpolated(self, "thickness", eta))
         sizes = [(y, z), (y - t, z - t)][: 2 if t else 1]
         drawn = tuple(((-b, -h), (b, -h), (b, h), (-b, h))[:: 1 - 2 * k] for k, (b, h) in enumerate(sizes))
         return saint_venant(drawn).modulus
@@ -293,10 +293,10 @@ def area_moments(section: Any) -> AreaMoments:
 def tapered_moments(section: Any, eta: Any) -> AreaMoments:
     """Area moments at fractions `eta` of the length, dimensions interpolated linearly."""
     names, formula = FORMULAS[section.shape]
-    return formula(*(_interpolated(section, name, eta) for name in names))
+    return formula(*(interpolated(section, name, eta) for name in names))
 
 
-def _interpolated(section: Any, name: str, eta: Any) -> Any:
+def interpolated(section: Any, name: str, eta: Any) -> Any:
     stations = np.asarray(section.x or (0.0, 1.0)) / (section.x or (1.0,))[-1]
     column = np.broadcast_to(np.asarray(getattr(section, name), dtype=float), stations.shape)
     return np.interp(eta, stations, column)

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from pliant.errors import ModelError
 from pliant.robot.paths import canonical, join, key_of, unknown
+from pliant.robot.pieces import Piece, in_pieces, pieces, spread
 from pliant.robot.robot import Robot
 
 
@@ -53,17 +54,22 @@ class View:
 
 
 class RobotView(View):
-    """A robot in which the numbers at some paths are symbols; everything else reads as in the robot itself.
+    """A robot in pieces in which the numbers at some paths are symbols; everything else reads as in that robot itself.
 
     Parameters
     ----------
     robot : Robot
-        The robot; `view.description` gives it back.
+        The robot; `view.description` is that of its pieces, the same one where each link is one piece, and
+        `view.pieces` says which they are.
     symbols : mapping
-        Path to symbol, such as `{"links.upper.beam.EI_z": SX.sym("EI")}`.
+        Path to symbol, such as `{"links.upper.beam.EI_z": SX.sym("EI")}`; `view.nominal` has the numbers that they
+        stand for.
     """
 
-    __slots__ = ()
+    __slots__ = ("nominal", "pieces")
+
+    nominal: list[tuple[Any, float]]
+    pieces: tuple[Piece, ...]
 
     def __init__(self, robot: Robot, symbols: Mapping[str, Any] | None = None) -> None:
         names = [link.name for link in robot.links]
@@ -73,7 +79,9 @@ class RobotView(View):
             if path not in known:
                 raise unknown(path, known)
             _refuse_structure(robot, path)
-        super().__init__(robot, "", chosen)
+        super().__init__(in_pieces(robot), "", spread(robot, chosen))
+        self.pieces = pieces(robot)
+        self.nominal = [(symbol, known[path]) for path, symbol in chosen.items()]
 
 
 def _refuse_structure(robot: Robot, path: str) -> None:
@@ -83,6 +91,8 @@ def _refuse_structure(robot: Robot, path: str) -> None:
         raise ModelError(f"`{path}` cannot be a symbol: it says where something sits; vary the robot itself")
     if parts[2:4] in (["joint", "axis"], ["joint", "axes"]) and "axis" in parts:
         raise ModelError(f"`{path}` cannot be a symbol: an axis has unit length; turn the joint by origin.rpy instead")
+    if parts[2:3] == ["beam"] and parts[3] in ("curvature", "twist", "x"):
+        raise ModelError(f"`{path}` cannot be a symbol: it says how pieces of the beam stand; vary the robot itself")
     if parts[2:4] == ["beam", "section"]:
         section = robot.link(parts[1]).beam.section  # type: ignore[union-attr]
         if parts[4] == "rotation" or (section.is_drawn and parts[4] != "offset"):  # type: ignore[union-attr]

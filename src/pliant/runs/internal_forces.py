@@ -15,7 +15,7 @@ from pliant.arrays import Array
 from pliant.derived import Same
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.section_forces import InternalForces, section_data, twisting
-from pliant.dynamics.stations import fraction, link_length, place_of
+from pliant.dynamics.stations import link_length, locate, place_of
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
@@ -136,7 +136,7 @@ class RunHistory:
 
     def _section(self, place: int, otherwise: str) -> Section:
         """The section of a link's beam; where it has none, a message that says what to do."""
-        link = self.model.robot.bodies[place]
+        link = self.model.bodies[place]
         if link.beam is None or link.beam.section is None:
             raise ModelError(f"link {link.name!r} has no section; {otherwise}")
         return link.beam.section
@@ -167,7 +167,7 @@ class RunHistory:
         self, link: str | int, x: float | str, at: tuple[float, float] | None = None, modulus: float | None = None
     ) -> Array:
         """(N,) stress along x in Pa: `strain` times Young's modulus, that of the link's material by default."""
-        beam = self.model.robot.bodies[place_of(self.model.chain, link)].beam
+        beam = self.model.bodies[place_of(self.model.chain, link)].beam
         if modulus is None:
             if beam is None or beam.material is None:
                 raise ModelError(f"link {link!r} has no material; give modulus= in Pa")
@@ -175,10 +175,10 @@ class RunHistory:
         return self.strain(link, x, at) * modulus
 
     def station(self, link: str | int, x: float | str) -> tuple[int, float]:
-        """Number of a flexible link that does not slide, and the station as a part of its length."""
-        place = place_of(self.model.chain, link)
+        """Number of a flexible piece of a link that does not slide, and the station as a part of its length."""
+        place, eta = station(self.model, link, x, self.parameters)
         section_data(self.model.chain.links[place])
-        return place, station(self.model, place, x, self.parameters)
+        return place, eta
 
     def _over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
         """Values (N, size) of expressions, over the run; their kernel is kept with the model."""
@@ -214,13 +214,13 @@ def interpolated_states(chain: Chain, t: Array, rows: Array, q: Array) -> Array:
     return found
 
 
-def station(model: Model, place: int, x: float | str, parameters: Array) -> float:
-    """A station as a part of the length that a link has with these parameters."""
-    link = model.chain.links[place]
-    if isinstance(x, str) or link.slides:
-        return fraction(link, x)
-    length = ca.Function("length", [model.parameter_symbols], [ca.SX(link_length(link))])
-    return fraction(link, x, float(length(parameters)))
+def station(model: Model, link: str | int, x: float | str, parameters: Array) -> tuple[int, float]:
+    """Number of the piece of a link on which a station is with these parameters, and the part of its length."""
+    first = model.chain.links[place_of(model.chain, link)]
+    if isinstance(x, str) or first.slides:
+        return locate(model.chain, link, x)
+    length = ca.Function("length", [model.parameter_symbols], [ca.SX(link_length(first))])(parameters)
+    return locate(model.chain, link, x, float(length) / (first.piece.high - first.piece.low))
 
 
 __all__ = ["Reaction", "RunHistory", "SectionForces"]

@@ -12,7 +12,7 @@ from pliant.errors import UnsupportedModel
 from pliant.model import Model
 from pliant.model.level import RootLoads, effects, worst
 from pliant.model.validity import Findings
-from pliant.robot import Link
+from pliant.robot import Link, in_pieces
 from pliant.runs.internal_forces import RunHistory
 from pliant.runs.results import Result
 
@@ -25,7 +25,7 @@ def judge_run(result: Result) -> Findings:
     loads = [load for load in result.history.loads if hasattr(load, "points")]  # others do not say where they act
     history = replace(result.history, loads=loads)
     try:
-        found = [effects(link, _root_loads(history, link)) for link in model.robot.links if link.bends]
+        found = [effects(link, _root_loads(history, link)) for link in model.bodies if link.bends]
     except UnsupportedModel:
         return {}  # forces inside beams whose modes follow the arm are not known
     return model.level.doubt(max(chain.from_iterable(found), key=lambda effect: effect.size))
@@ -37,7 +37,7 @@ def judge_speeds(model: Model, qd: Array) -> Findings:
         return {}
     largest = np.nan_to_num(np.abs(qd)).max(axis=tuple(range(qd.ndim - 1)))  # arms that ended early have no more rates
     speeds = {shaft.name: largest[shaft.index] for shaft in model.chain.shafts if shaft.turns}
-    return model.level.doubt(worst(model.robot, speeds))
+    return model.level.doubt(worst(in_pieces(model.robot), speeds))
 
 
 def _root_loads(history: RunHistory, link: Link) -> RootLoads:

@@ -15,7 +15,9 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.dynamics.stations import place_of
+from pliant.algebra.quaternions import rotation_vectors
+from pliant.dynamics.held import held
+from pliant.dynamics.stations import places_of, section_pose
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
@@ -328,11 +330,10 @@ class Result:
         return self._station(link, x)[1]
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
-        place = place_of(self.model.chain, link)
-        eta = station(self.model, place, x, self.parameters)
+        place, eta = station(self.model, link, x, self.parameters)
         kernel = self.model.derived("stations", (place, eta), lambda: _station_kernel(self.model, place, eta))
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
-        return shift, turn
+        return shift, turn if turn.shape[1] == 3 else rotation_vectors(turn.reshape(-1, 3, 3))
 
     # ----------------------------------------------------------------------------------- internal forces
 
@@ -711,9 +712,18 @@ class Result:
 
 
 def _station_kernel(model: Model, place: int, eta: float) -> Kernel:
-    """(q, p) -> displacement and rotation of a station of a link, in its own root frame."""
+    """(q, p) -> displacement and rotation vector of a station of a link, in its own root frame; of one in pieces the
+    rotation matrix, by rows."""
     link = model.chain.links[place]
     q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
+    if link.piece.count > 1:
+        alone = held(model.chain, places_of(model.chain, link.piece.owner))
+        c = ca.SX.sym("c", alone.n_q)
+        R, r = section_pose(alone, c, link.piece.number - 1, eta)
+        R0, r0 = ca.substitute([R, r], [c], [ca.SX.zeros(alone.n_q)])
+        amplitudes = ca.vertcat(*(q[model.index(name)] for name in alone.coordinates))
+        turned = ca.substitute([r - r0, ca.vec(ca.mtimes(R, R0.T).T)], [c], [amplitudes])
+        return Kernel(ca.Function("station", [q, p], [ca.densify(x) for x in turned]), "vm")
     c = model.chain.body(link, q)
     r, theta = link.body.point(c, eta)
     straight, _ = link.body.point(link.straight(c), eta)

@@ -20,7 +20,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.robot import Link, payload_mass
+from pliant.robot import Link, in_pieces, payload_mass
 from pliant.robot.lumps import inertia_matrix
 from pliant.runs.internal_forces import RunHistory, interpolated_states
 from pliant.runs.results import Result
@@ -315,7 +315,7 @@ def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
 def _link(
     model: Model, place: int, part: _Deformed, q: Array, reach: float, history: RunHistory | None, payload: float
 ) -> SceneLink:
-    chain_link, link = model.chain.links[place], model.robot.bodies[place]
+    chain_link, link = model.chain.links[place], model.bodies[place]
     joint = q[:, list(chain_link.joint_places)]
     drives = {shaft.place: shaft.drive.place for shaft in chain_link.shafts if shaft.drive is not None}
     motor = q[:, [drives.get(k, k) for k in chain_link.joint_places]]
@@ -334,7 +334,7 @@ def _link(
         behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
         straight, shift, turn, strain, half = behind
     kind, flies = chain_link.joint.kind, place < model.chain.first
-    carried = () if flies else model.robot.carried(place - model.chain.first)
+    carried = () if flies else in_pieces(model.robot).carried(place - model.chain.first)
     return SceneLink(
         link.name, kind, -1 if chain_link.parent is None else chain_link.parent, chain_link.port,
         np.asarray(chain_link.joint.axes, dtype=float).reshape(-1, 3), len(chain_link.joint.slides), part.origin,

@@ -1,0 +1,227 @@
+"""A beam in pieces is several links of another robot: each piece a link on a fixed joint, straight and of its own
+length.
+
+What computes sees that robot, `in_pieces(robot)`; users see theirs. A curved beam is a polygon of pieces that run along
+its tangent at equal distances: the first and the last are half as long as the others, so that root and tip have the
+axes of the beam there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.robot.beam import TURN_PER_PIECE, Beam, rotary_counts
+from pliant.robot.joint import DH, Joint, Origin
+from pliant.robot.link import BeamStation, Link
+from pliant.robot.lumps import Lump
+from pliant.robot.robot import Robot
+from pliant.robot.sections import Section, interpolated
+
+FINE = 64
+"""Steps per piece in which the axes of a curved beam are followed."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Piece `number`, from 1, of the `count` pieces of the link `owner`, between parts `low` and `high` of its
+    length."""
+
+    owner: str
+    number: int = 1
+    count: int = 1
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """What its amplitudes are called after."""
+        return self.owner if self.count == 1 else f"{self.owner}.{self.number}"
+
+    @property
+    def link(self) -> str:
+        """Name of its link: that of the first piece, which has the joint, is the one that the user gave."""
+        return self.owner if self.number == 1 else f"{self.owner}.{self.number}"
+
+
+def piece_count(link: Link) -> int:
+    """In how many pieces a link is followed: as many as its beam says, but one where it neither bends nor is
+    curved."""
+    beam = link.beam
+    if beam is None or not (link.bends or beam.curved):
+        return 1
+    return (curve_pieces(beam) if beam.curved else 1) if beam.pieces is None else beam.pieces
+
+
+def curve_pieces(beam: Beam) -> int:
+    """Pieces of a curved beam that does not say how many."""
+    x, kappa = _curve(beam)
+    size = np.linalg.norm(kappa, axis=1)
+    turn = float(np.sum(np.diff(x) * (size[:-1] + size[1:]) / 2)) * beam.length
+    return max(4, 1 + ceil(round(turn / TURN_PER_PIECE, 9)))
+
+
+def pieces(robot: Robot) -> tuple[Piece, ...]:
+    """The pieces of all links, in order."""
+    return tuple(piece for link in robot.links for piece in _pieces(link))
+
+
+def _pieces(link: Link) -> list[Piece]:
+    count = piece_count(link)
+    if count == 1:
+        return [Piece(link.name)]
+    assert link.beam is not None
+    bounds = [k / count for k in range(count + 1)]
+    if link.beam.curved:
+        bounds = [0.0, *((k + 0.5) / (count - 1) for k in range(count - 1)), 1.0]
+    return [Piece(link.name, k + 1, count, *ends) for k, ends in enumerate(pairwise(bounds))]
+
+
+def in_pieces(robot: Robot) -> Robot:
+    """The robot whose links are the pieces; the robot itself where each link is one.
+
+    It is made of checked parts and not checked again: names of its links are those of pieces.
+    """
+    cut = [_pieces(link) for link in robot.links]
+    if all(len(found) == 1 for found in cut):
+        return robot
+    by_name = {link.name: found for link, found in zip(robot.links, cut)}
+    lengths = {link.name: link.beam.length for link in robot.links if link.beam is not None}
+    links = []
+    for link, found in zip(robot.links, cut):
+        placed = _placed(link, "parent", by_name, lengths)
+        links += [placed] if len(found) == 1 else [_piece_link(placed, piece) for piece in found]
+    payloads = tuple(
+        payload if payload.link is None else payload.model_copy(update={"link": by_name[payload.link][-1].link})
+        for payload in robot.payloads
+    )
+    one = not isinstance(robot.payload, tuple)
+    frames = tuple(_placed(frame, "link", by_name, lengths) for frame in robot.frames)
+    update = {"links": tuple(links), "payload": payloads[0] if one else payloads, "frames": frames}
+    return robot.model_copy(update=update)
+
+
+def _placed(part: Any, key: str, by_name: Mapping[str, list[Piece]], lengths: Mapping[str, float]) -> Any:
+    """A link or frame that names, under `key`, the piece that it sits on, and its place there."""
+    found = by_name.get(getattr(part, key) or "", [])
+    if len(found) < 2 or part.at == "root":
+        return part
+    if part.at == "tip":
+        return part.model_copy(update={key: found[-1].link})
+    length = lengths[found[0].owner]
+    piece = at_fraction(found, part.at.x / length)
+    x = min(max(part.at.x - piece.low * length, 0.0), (piece.high - piece.low) * length)
+    return part.model_copy(update={key: piece.link, "at": BeamStation(x=x)})
+
+
+def at_fraction(found: list[Piece], part: float) -> Piece:
+    """The piece on which a part of the length lies; the inner one of two that meet there."""
+    return next((piece for piece in found if part <= piece.high * (1 + 1e-12)), found[-1])
+
+
+def _piece_link(link: Link, piece: Piece) -> Link:
+    """One piece as a link: the first has the joint, the last what sits at the tip."""
+    first, last = piece.number == 1, piece.number == piece.count
+    dh = link.joint.dh
+    row = dh if dh is not None and dh.convention == "standard" else None  # Rz Tz before the joint, Rx at the tip
+    update: dict[str, Any] = {"beam": _piece_beam(link, piece), "name": piece.link}
+    if not last:
+        update["tip"] = Lump()
+    if first:
+        update["joint"] = link.joint.model_copy(update={"dh": DH(d=row.d, theta=row.theta)} if row is not None else {})
+        return link.model_copy(update=update)
+    joint = Joint(type="fixed")
+    if link.beam is not None and link.beam.curved:
+        joint = Joint(type="fixed", origin=Origin(rpy=_turn_to(link, piece)))
+    elif last and row is not None:
+        joint = Joint(type="fixed", dh=DH(alpha=row.alpha, convention="standard"))
+    return link.model_copy(update={**update, "joint": joint, "parent": None, "at": "tip"})
+
+
+def _piece_beam(link: Link, piece: Piece) -> Beam:
+    beam = link.beam
+    assert beam is not None
+    part = piece.high - piece.low
+    update: dict[str, Any] = {
+        "length": beam.length * part, "pieces": None, "curvature": None, "twist": None, "x": None
+    }  # fmt: skip
+    if beam.section is not None:
+        update["section"] = _piece_section(beam.section, piece)
+        if beam.rotary is None:  # by default, which looks at the whole beam
+            update["rotary"] = "section" if rotary_counts(beam) else (0.0, 0.0)
+    return beam.model_copy(update=update)
+
+
+def _piece_section(section: Section, piece: Piece) -> Section:
+    """The stretch of a table, and the offset at the root of the beam alone: each piece starts where the axis is."""
+    update: dict[str, Any] = {} if piece.number == 1 else {"offset": None}
+    if section.x is not None:
+        low, high = piece.low, piece.high
+        x = [low, *(eta for eta in section.x if low < eta < high), high]
+        update["x"] = tuple((eta - low) / (high - low) for eta in x)
+        columns = (name for name in Section.model_fields if isinstance(getattr(section, name), tuple))
+        for name in columns:
+            if name not in ("x", "offset"):
+                update[name] = tuple(interpolated(section, name, x).tolist())
+    return section.model_copy(update=update)
+
+
+def _curve(beam: Beam) -> tuple[Array, Array]:
+    """Parts of the length and (S, 3) twist and curvatures there."""
+    x = np.array((0.0, 1.0) if beam.x is None else beam.x)
+    return x, np.column_stack([np.broadcast_to(np.asarray(column, dtype=float), x.shape) for column in beam.bends_by])
+
+
+def _turn_to(link: Link, piece: Piece) -> tuple[float, float, float]:
+    """Roll, pitch and yaw from the piece before to this one."""
+    assert link.beam is not None
+    x, kappa = _curve(link.beam)
+    step = 1.0 / (piece.count - 1)
+    ends = np.linspace((piece.number - 2) * step, (piece.number - 1) * step, FINE + 1)
+    h = link.beam.length * step / FINE
+    R = np.eye(3)
+    for a, b in pairwise(ends.tolist()):
+        mid, half = (a + b) / 2, (b - a) / (2 * np.sqrt(3.0))
+        k1, k2 = (np.array([np.interp(eta, x, column) for column in kappa.T]) for eta in (mid - half, mid + half))
+        R = R @ _exponential(h * (k1 + k2) / 2 + h * h * np.sqrt(3.0) / 12 * np.cross(k1, k2))
+    pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
+    return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))
+
+
+def _exponential(theta: Array) -> Array:
+    angle = float(np.linalg.norm(theta))
+    x, y, z = theta.tolist()
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sinc(angle / np.pi) * K + np.sinc(angle / (2 * np.pi)) ** 2 / 2 * (K @ K)
+
+
+def spread(robot: Robot, symbols: Mapping[str, Any]) -> dict[str, Any]:
+    """Symbols by the paths of a robot, by those of the robot of its pieces."""
+    cut = {link.name: _pieces(link) for link in robot.links}
+    found: dict[str, Any] = {}
+    for path, symbol in symbols.items():
+        part, _, rest = path.partition(".")
+        owner, _, rest = rest.partition(".")
+        own = cut[owner] if part == "links" else []
+        if len(own) < 2:
+            found[path] = symbol
+            continue
+        found.update((f"links.{piece.link}.{rest}", value) for piece, value in _spread(own, rest, symbol))
+    return found
+
+
+def _spread(own: list[Piece], rest: str, symbol: Any) -> Iterator[tuple[Piece, Any]]:
+    for piece in own:
+        if rest == "beam.length":
+            yield piece, symbol * (piece.high - piece.low)
+        elif rest.startswith("tip.") or rest == "joint.dh.alpha":
+            if piece.number == piece.count:
+                yield piece, symbol
+        elif not rest.startswith(("joint.", "beam.section.offset")) or piece.number == 1:
+            yield piece, symbol
