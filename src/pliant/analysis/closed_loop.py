@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.algebra.rotations import SX
 from pliant.arrays import Array, Complex
 from pliant.control import Controller, Trajectory
 from pliant.control.trajectories import numbers

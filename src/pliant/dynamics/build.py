@@ -34,9 +34,9 @@ from pliant.dynamics.turning_sections import TurningSections
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
+    BeamPiece,
     Freedom,
     Link,
-    Piece,
     Robot,
     RobotView,
     TipLoad,
@@ -84,7 +84,7 @@ def build_chain(
 class _Coordinates:
     """Order of coordinates and speeds: the base where it is free, joints, motors, then each link's amplitudes."""
 
-    def __init__(self, robot: Robot, pieces: Sequence[Piece], shapes: list[LinkShapes | None]) -> None:
+    def __init__(self, robot: Robot, pieces: Sequence[BeamPiece], shapes: list[LinkShapes | None]) -> None:
         coordinates = [name for body in robot.bodies for name in body.joint.coordinates(body.name)]
         speeds = [name for body in robot.bodies for name in body.joint.speeds(body.name)]
         motors = [f"{name}.motor" for name, freedom in robot.freedoms.items() if freedom.elastic]
@@ -291,7 +291,7 @@ def _rigid_inertia_before(link: Any, beyond: Inertia, beside: Inertia, q: Any = 
 def _chain_link(
     link: Any,
     nominal: Any,
-    piece: Piece,
+    piece: BeamPiece,
     shapes: LinkShapes | None,
     payloads: Sequence[Any],
     order: _Coordinates,
@@ -329,7 +329,7 @@ def _base(base: Any, nominal: Link, order: _Coordinates) -> ChainLink:
     joint, name = JointMap("free", (), Identity(), ca.SX.zeros(3)), nominal.name
     moving, stands = order.of(nominal.joint.coordinates(name), nominal.joint.speeds(name))
     body = RigidMap(_moments(base), ca.SX.zeros(3))
-    return ChainLink(name, joint, body, None, None, moving, (), stands, (), piece=Piece(name))
+    return ChainLink(name, joint, body, None, None, moving, (), stands, (), piece=BeamPiece(name))
 
 
 def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
@@ -480,11 +480,11 @@ def _damped(body: Body, nominal: Any, beyond: Inertia) -> Body:
 
 def _undamped(body: Body) -> Body:
     """A piece without the damping that acts across all pieces of its link: that of the ratio and that of the mass."""
-    if isinstance(body, StiffenedBeam):
-        return replace(body, inner=_undamped(body.inner))
-    if not isinstance(body, LinearBeam):
+    inner = body.inner if isinstance(body, StiffenedBeam) else body
+    if not isinstance(inner, LinearBeam):
         return body
-    return replace(body, data=replace(body.data, damping=0.0, rayleigh=(0.0, body.data.rayleigh[1])))
+    inner = replace(inner, data=replace(inner.data, damping=0.0, rayleigh=(0.0, inner.data.rayleigh[1])))
+    return replace(body, inner=inner) if isinstance(body, StiffenedBeam) else inner
 
 
 def _dampers(chain: Chain, view: Any, beyond: list[Inertia]) -> Iterator[Damper]:

@@ -25,7 +25,7 @@ from pliant.dynamics.joints import JointMap
 from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName
-from pliant.robot import Piece
+from pliant.robot import BeamPiece
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class ChainLink:
     port: int = 0
     places: tuple[Place, ...] = ()
     root: Place = field(default_factory=lambda: Place(None))
-    piece: Piece = field(default_factory=lambda: Piece(""))
+    piece: BeamPiece = field(default_factory=lambda: BeamPiece(""))
 
     @property
     def flexible(self) -> bool:

@@ -76,8 +76,8 @@ def fixed_length(link: ChainLink) -> float:
     length = ca.SX(link_length(link))
     if not length.is_constant():
         raise ModelError(
-            f"link {link.piece.owner!r}: its length is a parameter of the model, so that a station in metres is not a fixed "
-            "part of it; use 'tip' or 'middle'"
+            f"link {link.piece.owner!r}: its length is a parameter of the model, so that a station in metres is not a "
+            "fixed part of it; use 'tip' or 'middle'"
         )
     return float(length)
 

@@ -22,7 +22,7 @@ from pliant.robot.link import BeamStation, Link
 from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
 from pliant.robot.named_frames import Frame
-from pliant.robot.pieces import Piece, at_fraction, in_pieces, pieces
+from pliant.robot.pieces import BeamPiece, at_fraction, in_pieces, pieces
 from pliant.robot.robot import Robot, schema
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
@@ -39,6 +39,7 @@ __all__ = [
     "AreaMoments",
     "BaseBody",
     "Beam",
+    "BeamPiece",
     "BeamProperties",
     "BeamStation",
     "Drive",
@@ -53,7 +54,6 @@ __all__ = [
     "Material",
     "Origin",
     "Payload",
-    "Piece",
     "Profile",
     "RigidBody",
     "Robot",

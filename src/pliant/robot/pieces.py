@@ -29,8 +29,8 @@ FINE = 64
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Piece `number`, from 1, of the `count` pieces of the link `owner`, between parts `low` and `high` of its
+class BeamPiece:
+    """BeamPiece `number`, from 1, of the `count` pieces of the link `owner`, between parts `low` and `high` of its
     length."""
 
     owner: str
@@ -67,20 +67,20 @@ def curve_pieces(beam: Beam) -> int:
     return max(4, 1 + ceil(round(turn / TURN_PER_PIECE, 9)))
 
 
-def pieces(robot: Robot) -> tuple[Piece, ...]:
+def pieces(robot: Robot) -> tuple[BeamPiece, ...]:
     """The pieces of all links, in order."""
     return tuple(piece for link in robot.links for piece in _pieces(link))
 
 
-def _pieces(link: Link) -> list[Piece]:
+def _pieces(link: Link) -> list[BeamPiece]:
     count = piece_count(link)
     if count == 1:
-        return [Piece(link.name)]
+        return [BeamPiece(link.name)]
     assert link.beam is not None
     bounds = [k / count for k in range(count + 1)]
     if link.beam.curved:
         bounds = [0.0, *((k + 0.5) / (count - 1) for k in range(count - 1)), 1.0]
-    return [Piece(link.name, k + 1, count, *ends) for k, ends in enumerate(pairwise(bounds))]
+    return [BeamPiece(link.name, k + 1, count, *ends) for k, ends in enumerate(pairwise(bounds))]
 
 
 def in_pieces(robot: Robot) -> Robot:
@@ -107,7 +107,7 @@ def in_pieces(robot: Robot) -> Robot:
     return robot.model_copy(update=update)
 
 
-def _placed(part: Any, key: str, by_name: Mapping[str, list[Piece]], lengths: Mapping[str, float]) -> Any:
+def _placed(part: Any, key: str, by_name: Mapping[str, list[BeamPiece]], lengths: Mapping[str, float]) -> Any:
     """A link or frame that names, under `key`, the piece that it sits on, and its place there."""
     found = by_name.get(getattr(part, key) or "", [])
     if len(found) < 2 or part.at == "root":
@@ -120,12 +120,12 @@ def _placed(part: Any, key: str, by_name: Mapping[str, list[Piece]], lengths: Ma
     return part.model_copy(update={key: piece.link, "at": BeamStation(x=x)})
 
 
-def at_fraction(found: list[Piece], part: float) -> Piece:
+def at_fraction(found: list[BeamPiece], part: float) -> BeamPiece:
     """The piece on which a part of the length lies; the inner one of two that meet there."""
     return next((piece for piece in found if part <= piece.high * (1 + 1e-12)), found[-1])
 
 
-def _piece_link(link: Link, piece: Piece) -> Link:
+def _piece_link(link: Link, piece: BeamPiece) -> Link:
     """One piece as a link: the first has the joint, the last what sits at the tip."""
     first, last = piece.number == 1, piece.number == piece.count
     dh = link.joint.dh
@@ -144,7 +144,7 @@ def _piece_link(link: Link, piece: Piece) -> Link:
     return link.model_copy(update={**update, "joint": joint, "parent": None, "at": "tip"})
 
 
-def _piece_beam(link: Link, piece: Piece) -> Beam:
+def _piece_beam(link: Link, piece: BeamPiece) -> Beam:
     beam = link.beam
     assert beam is not None
     part = piece.high - piece.low
@@ -158,7 +158,7 @@ def _piece_beam(link: Link, piece: Piece) -> Beam:
     return beam.model_copy(update=update)
 
 
-def _piece_section(section: Section, piece: Piece) -> Section:
+def _piece_section(section: Section, piece: BeamPiece) -> Section:
     """The stretch of a table, and the offset at the root of the beam alone: each piece starts where the axis is."""
     update: dict[str, Any] = {} if piece.number == 1 else {"offset": None}
     if section.x is not None:
@@ -178,7 +178,7 @@ def _curve(beam: Beam) -> tuple[Array, Array]:
     return x, np.column_stack([np.broadcast_to(np.asarray(column, dtype=float), x.shape) for column in beam.bends_by])
 
 
-def _turn_to(link: Link, piece: Piece) -> tuple[float, float, float]:
+def _turn_to(link: Link, piece: BeamPiece) -> tuple[float, float, float]:
     """Roll, pitch and yaw from the piece before to this one."""
     assert link.beam is not None
     x, kappa = _curve(link.beam)
@@ -198,7 +198,7 @@ def _exponential(theta: Array) -> Array:
     angle = float(np.linalg.norm(theta))
     x, y, z = theta.tolist()
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sinc(angle / np.pi) * K + np.sinc(angle / (2 * np.pi)) ** 2 / 2 * (K @ K)
+    return np.asarray(np.eye(3) + np.sinc(angle / np.pi) * K + np.sinc(angle / (2 * np.pi)) ** 2 / 2 * (K @ K))
 
 
 def spread(robot: Robot, symbols: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def spread(robot: Robot, symbols: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _spread(own: list[Piece], rest: str, symbol: Any) -> Iterator[tuple[Piece, Any]]:
+def _spread(own: list[BeamPiece], rest: str, symbol: Any) -> Iterator[tuple[BeamPiece, Any]]:
     for piece in own:
         if rest == "beam.length":
             yield piece, symbol * (piece.high - piece.low)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from pliant.errors import ModelError
 from pliant.robot.paths import canonical, join, key_of, unknown
-from pliant.robot.pieces import Piece, in_pieces, pieces, spread
+from pliant.robot.pieces import BeamPiece, in_pieces, pieces, spread
 from pliant.robot.robot import Robot
 
 
@@ -69,7 +69,7 @@ class RobotView(View):
     __slots__ = ("nominal", "pieces")
 
     nominal: list[tuple[Any, float]]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BeamPiece, ...]
 
     def __init__(self, robot: Robot, symbols: Mapping[str, Any] | None = None) -> None:
         names = [link.name for link in robot.links]

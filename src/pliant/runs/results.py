@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
 from pliant.algebra.quaternions import rotation_vectors
+from pliant.arrays import Array
 from pliant.dynamics.held import held
 from pliant.dynamics.stations import places_of, section_pose
 from pliant.errors import ModelError
