@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.angles import is_symbol
 from pliant.robot.faults import clash, fault
@@ -160,6 +162,24 @@ class Beam(Description):
         return (0.0 if self.twist is None else self.twist, *(self.curvature or (0.0, 0.0)))
 
     @property
+    def curve(self) -> tuple[Array, Array]:
+        """(S,) parts of the length, and (S, 3) twist and curvatures of the unloaded beam there, 1/m."""
+        x = np.array((0.0, 1.0) if self.x is None else self.x)
+        columns = [np.broadcast_to(np.asarray(column, dtype=float), x.shape) for column in self.bends_by]
+        return x, np.column_stack(columns)
+
+    @property
+    def parts(self) -> int:
+        """In how many pieces it is followed: as many as it says; one, or of a curved beam one per 0.1 rad of its turn
+        and one more."""
+        if self.pieces is not None or not self.curved:
+            return self.pieces or 1
+        x, kappa = self.curve
+        size = np.linalg.norm(kappa, axis=1)
+        turn = self.length * float(np.sum(np.diff(x) * (size[:-1] + size[1:]) / 2))
+        return max(4, 1 + ceil(round(turn / TURN_PER_PIECE, 9)))
+
+    @property
     def shearing(self) -> tuple[str, ...]:
         """Planes of bending in which it shears."""
         given = {"bending_y": self.GA_y, "bending_z": self.GA_z}
@@ -177,7 +197,7 @@ class Beam(Description):
             raise clash("a beam that slides does not shear; remove `shear`, `GA_y` and `GA_z`")
 
     def _check_curves(self) -> None:
-        if self.slides and (self.curved or (self.pieces or 1) > 1):
+        if self.slides and self.parts > 1:
             what = "is straight; remove `curvature` and `twist`" if self.curved else "is one piece; remove `pieces`"
             raise clash(f"a beam that slides {what}")
         columns = [entry for entry in self.bends_by if isinstance(entry, tuple)]

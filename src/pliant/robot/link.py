@@ -231,7 +231,7 @@ class Link(Description):
             self._check_shearing(beam, self.shapes)
         if self.shapes.boundary == "pinned":
             self._check_pinned(self.shapes)
-        if (beam.pieces or 1) > 1 or beam.curved:
+        if beam.parts > 1:
             self._check_pieces(self.shapes)
 
     @staticmethod
@@ -257,8 +257,15 @@ class Link(Description):
 
     @property
     def amplitudes(self) -> int:
-        """How many amplitudes the link has."""
-        return 0 if self.shapes is None or self.beam is None else amplitudes(self.shapes, self.beam.shearing)
+        """How many amplitudes the link has, in all its pieces."""
+        if self.shapes is None or self.beam is None:
+            return 0
+        return self.pieces * amplitudes(self.shapes, self.beam.shearing)
+
+    @property
+    def pieces(self) -> int:
+        """In how many pieces it is followed: those of its beam, where that bends or is curved."""
+        return self.beam.parts if self.beam is not None and (self.bends or self.beam.curved) else 1
 
     @property
     def bends(self) -> bool:

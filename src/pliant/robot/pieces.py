@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
 from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.robot.beam import TURN_PER_PIECE, Beam, rotary_counts
+from pliant.robot.beam import Beam, rotary_counts
 from pliant.robot.joint import DH, Joint, Origin
 from pliant.robot.link import BeamStation, Link
 from pliant.robot.lumps import Lump
@@ -50,30 +49,13 @@ class BeamPiece:
         return self.owner if self.number == 1 else f"{self.owner}.{self.number}"
 
 
-def piece_count(link: Link) -> int:
-    """In how many pieces a link is followed: as many as its beam says, but one where it neither bends nor is
-    curved."""
-    beam = link.beam
-    if beam is None or not (link.bends or beam.curved):
-        return 1
-    return (curve_pieces(beam) if beam.curved else 1) if beam.pieces is None else beam.pieces
-
-
-def curve_pieces(beam: Beam) -> int:
-    """Pieces of a curved beam that does not say how many."""
-    x, kappa = _curve(beam)
-    size = np.linalg.norm(kappa, axis=1)
-    turn = float(np.sum(np.diff(x) * (size[:-1] + size[1:]) / 2)) * beam.length
-    return max(4, 1 + ceil(round(turn / TURN_PER_PIECE, 9)))
-
-
 def pieces(robot: Robot) -> tuple[BeamPiece, ...]:
     """The pieces of all links, in order."""
     return tuple(piece for link in robot.links for piece in _pieces(link))
 
 
 def _pieces(link: Link) -> list[BeamPiece]:
-    count = piece_count(link)
+    count = link.pieces
     if count == 1:
         return [BeamPiece(link.name)]
     assert link.beam is not None
@@ -172,16 +154,10 @@ def _piece_section(section: Section, piece: BeamPiece) -> Section:
     return section.model_copy(update=update)
 
 
-def _curve(beam: Beam) -> tuple[Array, Array]:
-    """Parts of the length and (S, 3) twist and curvatures there."""
-    x = np.array((0.0, 1.0) if beam.x is None else beam.x)
-    return x, np.column_stack([np.broadcast_to(np.asarray(column, dtype=float), x.shape) for column in beam.bends_by])
-
-
 def _turn_to(link: Link, piece: BeamPiece) -> tuple[float, float, float]:
     """Roll, pitch and yaw from the piece before to this one."""
     assert link.beam is not None
-    x, kappa = _curve(link.beam)
+    x, kappa = link.beam.curve
     step = 1.0 / (piece.count - 1)
     ends = np.linspace((piece.number - 2) * step, (piece.number - 1) * step, FINE + 1)
     h = link.beam.length * step / FINE

@@ -89,7 +89,7 @@ def _row(link: Link) -> tuple[str, ...]:
         _body(link),
         f"{_length(link):.4g} m",
         f"{link_mass(link):.4g} kg",
-        _shapes(link.shapes),
+        _shapes(link.shapes) + (f", in {link.pieces} pieces" if link.pieces > 1 and link.bends else ""),
     )
 
 
@@ -103,7 +103,7 @@ def _joint(link: Link) -> str:
 def _body(link: Link) -> str:
     if link.beam is None:
         return "rigid"
-    kind = "sliding beam" if link.beam.slides else "beam"
+    kind = "sliding beam" if link.beam.slides else "curved beam" if link.beam.curved else "beam"
     return kind if link.bends else f"rigid {kind}"
 
 

@@ -274,7 +274,7 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
         q, moving, fixed = ca.SX.sym("q", model.n_q), [], []
         for link in model.chain.links:
             c = model.chain.body(link, q)
-            stations = np.linspace(0.0, 1.0, STATIONS if link.flexible else 2)
+            stations = np.linspace(0.0, 1.0, max(3, STATIONS // link.piece.count) if link.flexible else 2)
             bent = [link.body.point(c, float(eta)) for eta in stations]
             axis, turn = ca.vertcat(*(b[0] for b in bent)), ca.vertcat(*(ca.SX(b[1]) for b in bent))
             rest = link.straight(c)
