@@ -8,21 +8,21 @@ angle error over 1e-4 rad and its deflection error over 3e-5 m: at most 1 is all
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from pliant.bench import equal_frequencies, lumped_chain, two_link
+from pliant.bench.equal_accuracy import OURS, PAIRS, Motion, Setting
 from pliant.bench.figure import undercut
-from pliant.bench.findings import Comparison, Point, Report, Side
+from pliant.bench.findings import Point, Report
 from pliant.bench.peers import PeerRun
-from pliant.timing import Effort, Timings
+from pliant.timing import Effort
 
 PART = "flexible"
-OURS, EXUDYN, MUJOCO, PINOCCHIO = "pliant", "Exudyn", "MuJoCo lumped chain", "Pinocchio lumped chain"
+EXUDYN, MUJOCO, PINOCCHIO = "Exudyn", "MuJoCo lumped chain", "Pinocchio lumped chain"
 ASKED = {EXUDYN: 20.0}
-ROUNDS, PAIRS = 3, 7
+ROUNDS = 3
 SHAPES = ((1, 1), (3, 2), (3, 3), (4, 4), (5, 5), (5, 6), (6, 5), (6, 6), (7, 6), (8, 7))
 ELEMENTS = ((2, 2e-3), (3, 1e-3), (4, 5e-4), (6, 2.5e-4), (8, 1.25e-4), (12, 6.25e-5), (16, 5e-5))
 SEGMENTS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -30,15 +30,6 @@ SLOW_SEGMENTS = (2, 3, 4, 6, 8)  # under a loop in Python
 QUICK_END = 0.02
 MARGIN = 0.95  # of the largest stable step of RK4, for every engine that steps by it
 REFERENCE = "larger of angles over 1e-4 rad and deflections over 3e-5 m, against 21 coordinates, full stiffening"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """An engine with its discretisation and its step."""
-
-    engine: str
-    label: str
-    run: Callable[[], PeerRun]
 
 
 def measure(report: Report, effort: Effort) -> None:
@@ -57,10 +48,12 @@ def measure(report: Report, effort: Effort) -> None:
     report.tell(f"{PART}: reference ...")
     fine = (3, 3) if effort.quick else (10, 9)
     exact = two_link.pliant_run(*fine, method="dop853", t_end=t_end, stiffening=True, rtol=1e-8, atol=1e-11)
-    points = _curve(report, settings, exact, t_end, 1 if effort.quick else ROUNDS)
+    motion = Motion(PART, "two-link", "released from rest", t_end, exact, REFERENCE, _error)
+    points = motion.curve(report, settings, 1 if effort.quick else ROUNDS)
     report.points += points.values()
     for rival in dict.fromkeys(setting.engine for setting in points if setting.engine != OURS):
-        _compare(report, points, rival, t_end, effort)
+        asked = None if effort.quick else ASKED.get(rival)
+        motion.compare(report, points, rival, 1 if effort.quick else PAIRS, asked)
     if not effort.quick:
         _judge(report, list(points.values()))
     equal_frequencies.measure(report, effort)
@@ -97,60 +90,8 @@ def _lumped(engine: str, run: Callable[..., PeerRun], counts: tuple[int, ...], t
     return found
 
 
-def _curve(report: Report, settings: list[Setting], exact: PeerRun, t_end: float, rounds: int) -> dict[Setting, Point]:
-    """All settings in turns; one that fails becomes a line."""
-    walls: dict[Setting, list[float]] = {}
-    errors: dict[Setting, tuple[float, float]] = {}
-    built: dict[str, float] = {}
-    for turn in range(rounds):
-        for setting in settings if turn == 0 else list(walls):
-            report.tell(f"{PART}: {setting.engine}, {setting.label} ...")
-            try:
-                run = setting.run()
-            except Exception as error:  # a peer may break down at any setting, and the table says so
-                reason = (str(error).splitlines() or [""])[0]
-                report.failures.append(f"{PART}: {setting.engine}, {setting.label} FAILED, {reason}")
-                walls.pop(setting, None)
-                continue
-            walls.setdefault(setting, []).append(run.wall_simulation / t_end)
-            errors[setting] = run.against(exact)
-            built[setting.engine] = max(built.get(setting.engine, 0.0), run.wall_setup)
-    for engine, seconds in built.items():
-        report.note(f"{engine}: up to {seconds:.2g} s to build and compile the two-link arm, not counted in the curve")
-    return {setting: _point(setting, errors[setting], values) for setting, values in walls.items()}
-
-
-def _point(setting: Setting, errors: tuple[float, float], walls: list[float]) -> Point:
-    worst = max(errors[0] / two_link.ANGLE, errors[1] / two_link.DEFLECTION)
-    return Point(setting.engine, setting.label, *errors, Timings(tuple(walls)), worst)
-
-
-def _compare(report: Report, points: dict[Setting, Point], rival: str, t_end: float, effort: Effort) -> None:
-    """The rival's cheapest setting within the allowed error against our cheapest that is no less accurate, in turns."""
-    theirs = _cheapest({s: p for s, p in points.items() if s.engine == rival}, 1.0)
-    ours = _cheapest({s: p for s, p in points.items() if s.engine == OURS}, min(1.0, points[theirs].error))
-    walls: dict[Setting, list[float]] = {ours: [], theirs: []}
-    for _ in range(1 if effort.quick else PAIRS):
-        for setting in (ours, theirs):
-            report.tell(f"{PART}: {setting.engine}, {setting.label} ...")
-            walls[setting].append(setting.run().wall_simulation / t_end)
-    our_side, their_side = (
-        Side(f"{s.engine}, {s.label}", Timings(tuple(walls[s])), points[s].error) for s in (ours, theirs)
-    )
-    asked = None if effort.quick else ASKED.get(rival)
-    task = f"released from rest, {t_end:g} s, equal or better accuracy"
-    report.comparisons.append(
-        Comparison(
-            PART, "two-link", task, "simulated second", our_side, their_side, REFERENCE, asked,
-            None if asked is None else 1.0,
-        )
-    )  # fmt: skip
-
-
-def _cheapest(points: dict[Setting, Point], allowed: float) -> Setting:
-    """The fastest setting within an error; the most accurate one where none is."""
-    within = {s: p.seconds.median for s, p in points.items() if p.error <= allowed}
-    return min(within, key=lambda s: within[s]) if within else min(points, key=lambda s: points[s].error)
+def _error(angle: float, deflection: float) -> float:
+    return max(angle / two_link.ANGLE, deflection / two_link.DEFLECTION)
 
 
 def _judge(report: Report, points: list[Point]) -> None:

@@ -24,6 +24,7 @@ PARTS = {
     "puma": "PUMA: mass matrix and accelerations; Robotics Toolbox, SymPy mechanics",
     "loops": "two-link arm: runs; SciPy's loops on the same kernel",
     "flexible": "two-link flexible arm: runs and the work-precision plot; Exudyn, lumped chains",
+    "large": "spin-up beam and a soft two-link arm, bent by a third: runs; geometrically exact beams of Exudyn",
     "start": "fresh processes: start-up, compiling, memory; all engines",
 }
 TABLE, DATA, FIGURE = "bench.md", "bench.json", "work_precision.png"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PART]...", help="rigid, puma, loops, flexible, start; all by default."),
+        typer.Argument(metavar="[PART]...", help="rigid, puma, loops, flexible, large, start; all by default."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for bench.md, bench.json and the plot.", metavar="DIR")] = Path(
         "out/bench"
