@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from pliant.bench import flexible
+from pliant.bench.equal_accuracy import OURS, PAIRS, Motion, Setting
 from pliant.bench.findings import Report
-from pliant.bench.flexible import ASKED, EXUDYN, OURS, Setting
+from pliant.bench.flexible import ASKED, EXUDYN
 from pliant.bench.lumped_chain import segments
 from pliant.bench.peers import PeerRun, PlanarArm, PlanarLink
 from pliant.shapes import clamped_mass_roots
-from pliant.timing import Effort
 
 T = np.linspace(0.0, 2.0, 21)
 EXACT = PeerRun("exact", T, np.zeros((21, 2)), np.zeros((21, 2)), 0.0, 0.0)
-EFFORT = Effort()
+MOTION = Motion("flexible", "two-link", "released", 2.0, EXACT, "none", flexible._error)
 
 
 def setting(engine: str, label: str, angle: float, deflection: float, wall: float) -> Setting:
@@ -27,7 +27,7 @@ def setting(engine: str, label: str, angle: float, deflection: float, wall: floa
 
 def measured(settings: list[Setting]) -> tuple[Report, dict[Setting, flexible.Point]]:
     report = Report()
-    return report, flexible._curve(report, settings, EXACT, 2.0, rounds=3)
+    return report, MOTION.curve(report, settings, rounds=3)
 
 
 def test_error_is_the_worse_of_angle_and_deflection_and_time_that_of_a_simulated_second() -> None:
@@ -63,12 +63,12 @@ def test_limit_is_judged_at_equal_or_better_accuracy(our_wall: float, our_deflec
         setting(EXUDYN, "fine", 1e-6, 1e-6, 60.0),
     ]
     report, points = measured(settings)
-    flexible._compare(report, points, EXUDYN, 2.0, EFFORT)
+    MOTION.compare(report, points, EXUDYN, PAIRS, ASKED[EXUDYN])
     (found,) = report.comparisons
     assert found.asked == ASKED[EXUDYN] == 20.0
     assert found.peer.engine == "Exudyn, cheapest within"
     assert found.ours.engine == "pliant, fine"
-    assert len(found.ratio.values) == flexible.PAIRS
+    assert len(found.ratio.values) == PAIRS
     assert found.ratio.median == pytest.approx(2.2 / our_wall)
     assert found.met is met
 

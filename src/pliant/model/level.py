@@ -164,16 +164,8 @@ def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link
     for k, link in enumerate(robot.links):
         speed = sum(speeds[freedom.name(link.name)] for freedom in link.joint.freedoms)
         spins[[m for m, carried in enumerate(branches) if k in carried or m in branches[k]]] += speed  # of its branch
-    starts: list[float] = []
-    ends: list[float] = []
-    lumps: list[tuple[int, float, float]] = []  # link, mass, distance from the base
-    for k, (link, parent) in enumerate(zip(robot.links, parents(robot.links))):
-        root = 0.0 if parent is None else ends[parent]
-        starts.append(root + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
-        ends.append(starts[-1] + _length(link))
-        lumps.append((k, link_mass(link), ends[-1]))
-        lumps += [(k, load.mass, ends[-1] + float(np.linalg.norm(load.com))) for load in robot.carried(k)]
-    owners, masses, far = (np.array(column) for column in zip(*lumps))
+    starts, ends, lumps = reaches(robot)
+    owners, masses, far, _ = (np.array(column) for column in zip(*lumps))
     forces = masses * (weight + spins[owners] ** 2 * far)
     found = []
     for k, link in enumerate(robot.links):
@@ -183,6 +175,29 @@ def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link
             moment, torque = forces[carried] @ (far[carried] - starts[k]), forces[others] @ (far[others] - ends[k])
             found.append((link, RootLoads(float(sum(forces[carried])), float(moment), float(torque), _length(link))))
     return found
+
+
+class Carried(NamedTuple):
+    """A mass on a link, the link's `own` or a payload: number of the link, kg, and distance from the base, m."""
+
+    link: int
+    mass: float
+    far: float
+    own: bool
+
+
+def reaches(robot: Robot) -> tuple[list[float], list[float], list[Carried]]:
+    """How far from the base each link starts and ends, m, and all masses, when every branch is stretched out."""
+    starts: list[float] = []
+    ends: list[float] = []
+    lumps: list[Carried] = []
+    for k, (link, parent) in enumerate(zip(robot.links, parents(robot.links))):
+        root = 0.0 if parent is None else ends[parent]
+        starts.append(root + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
+        ends.append(starts[-1] + _length(link))
+        lumps.append(Carried(k, link_mass(link), ends[-1], True))
+        lumps += [Carried(k, load.mass, ends[-1] + float(np.linalg.norm(load.com)), False) for load in robot.carried(k)]
+    return starts, ends, lumps
 
 
 def _travel(link: Link) -> float:

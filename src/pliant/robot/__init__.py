@@ -23,7 +23,7 @@ from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
 from pliant.robot.named_frames import Frame
 from pliant.robot.pieces import BeamPiece, at_fraction, in_pieces, pieces
-from pliant.robot.robot import Robot, schema
+from pliant.robot.robot import Expected, Robot, schema
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
 from pliant.robot.symbols import RobotView, View
@@ -43,6 +43,7 @@ __all__ = [
     "BeamProperties",
     "BeamStation",
     "Drive",
+    "Expected",
     "Frame",
     "Freedom",
     "Friction",

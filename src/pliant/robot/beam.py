@@ -44,9 +44,11 @@ TURN_PER_PIECE = 0.1
 """rad, of a curved beam whose `pieces` are not given."""
 
 
-def _pieces(value: Any) -> int:
+def _pieces(value: Any) -> Any:
+    if value == "auto" and isinstance(value, str):
+        return value
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_PIECES:
-        raise fault(f"a whole number from 1 to {MOST_PIECES}")
+        raise fault(f"a whole number from 1 to {MOST_PIECES}, or auto")
     return value
 
 
@@ -64,10 +66,10 @@ def _curvature(value: Any) -> tuple[Any, Any]:
     return _column(pair[0]), _column(pair[1])
 
 
-_PIECES = {"type": "integer", "minimum": 1, "maximum": MOST_PIECES}
+_PIECES = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_PIECES}, {"const": "auto"}]}
 _COLUMN = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 2}]}
 _CURVATURE = {"type": "array", "items": _COLUMN, "minItems": 2, "maxItems": 2}
-Pieces = Annotated[int, BeforeValidator(_pieces), WithJsonSchema(_PIECES)]
+Pieces = Annotated[int | Literal["auto"], BeforeValidator(_pieces), WithJsonSchema(_PIECES)]
 Column = Annotated[float | tuple[float, ...], BeforeValidator(_column), WithJsonSchema(_COLUMN)]
 Curvature = Annotated[tuple[Column, Column], BeforeValidator(_curvature), WithJsonSchema(_CURVATURE)]
 Rotary = Annotated[tuple[float, float] | Literal["section"], BeforeValidator(_rotary), WithJsonSchema(_ROTARY)]
@@ -88,7 +90,8 @@ class Beam(Description):
     twisted when nothing acts on it has `curvature` [kappa_y, kappa_z] and `twist`, 1/m: its section's axes R turn along
     it by R' = R [twist, kappa_y, kappa_z]x, so that kappa_z > 0 bends towards +y and kappa_y > 0 towards -z. Each is a
     number, or a column over `x` (m from 0 to the length, or fractions from 0 to 1). Its tip frame stands at its end,
-    along it.
+    along it. `pieces: auto` lets the model choose, by the weight of the arm in the worst pose and what the robot's
+    `expected` says.
 
     Examples
     --------
@@ -112,9 +115,7 @@ class Beam(Description):
     material: MaterialOrName | None = Field(None, description="moduli and density, or a name such as steel")
     section: Section | None = Field(None, description="its cross-section")
     shear: bool = Field(False, strict=True, description="GA_y and GA_z from material and section")
-    pieces: Pieces | None = Field(
-        None, description="parts in which it is followed, 1 by default; for large deflections"
-    )
+    pieces: Pieces | None = Field(None, description="parts in which it is followed, or auto; for large deflections")
     curvature: Curvature | None = Field(None, description="1/m, [kappa_y, kappa_z] of the unloaded beam")
     twist: Column | None = Field(None, description="1/m, of the unloaded beam")
     x: Stations | None = Field(None, description="m or fractions, of columns of curvature and twist")
@@ -172,8 +173,8 @@ class Beam(Description):
     def parts(self) -> int:
         """In how many pieces it is followed: as many as it says; one, or of a curved beam one per 0.1 rad of its turn
         and one more."""
-        if self.pieces is not None or not self.curved:
-            return self.pieces or 1
+        if isinstance(self.pieces, int) or not self.curved:
+            return self.pieces if isinstance(self.pieces, int) else 1
         x, kappa = self.curve
         size = np.linalg.norm(kappa, axis=1)
         turn = self.length * float(np.sum(np.diff(x) * (size[:-1] + size[1:]) / 2))
@@ -197,7 +198,7 @@ class Beam(Description):
             raise clash("a beam that slides does not shear; remove `shear`, `GA_y` and `GA_z`")
 
     def _check_curves(self) -> None:
-        if self.slides and self.parts > 1:
+        if self.slides and (self.parts > 1 or self.pieces == "auto"):
             what = "is straight; remove `curvature` and `twist`" if self.curved else "is one piece; remove `pieces`"
             raise clash(f"a beam that slides {what}")
         columns = [entry for entry in self.bends_by if isinstance(entry, tuple)]

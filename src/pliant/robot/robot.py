@@ -14,7 +14,7 @@ from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.base_body import BaseBody
 from pliant.robot.faults import clash, fault, suggestion
-from pliant.robot.fields import FORMAT, Document, Vector, sequence
+from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, sequence
 from pliant.robot.joint import Freedom, Joint
 from pliant.robot.link import Link
 from pliant.robot.lumps import Lump, Payload, RigidBody
@@ -55,6 +55,20 @@ def _how_many(value: Any) -> str:
     return "<many>" if isinstance(value, (list, tuple)) else "<one>"
 
 
+class Expected(Description):
+    """What an arm goes through besides its own weight: what `pieces: auto` reckons with.
+
+    Examples
+    --------
+    >>> pliant.robot.Expected(speed=2.0, force=30.0).acceleration
+    0.0
+    """
+
+    speed: NonNegative = Field(0.0, description="rad/s, largest angular velocity of a link")
+    acceleration: NonNegative = Field(0.0, description="rad/s^2, largest angular acceleration of a link")
+    force: NonNegative = Field(0.0, description="N, at the end of the arm, in any direction")
+
+
 OnePayload = Annotated[Payload, BeforeValidator(_payload)]
 Payloads = Annotated[
     Annotated[OnePayload, Tag("<one>")] | Annotated[tuple[OnePayload, ...], Tag("<many>")], Discriminator(_how_many)
@@ -81,6 +95,7 @@ class Robot(Document):
     base: BaseBody = Field(BaseBody(), description="what the arm stands on: fixed, or free with a mass")
     payload: Payloads = Field(Payload(), description="on the tip frame of a link; one, or a list")
     frames: tuple[Frame, ...] = Field((), description="named places")
+    expected: Expected | None = Field(None, description="speed, acceleration, force: for `pieces: auto`")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -359,6 +374,7 @@ class Robot(Document):
 
 YOUNGER: dict[str, Any] = {
     "GA_y": None, "GA_z": None, "shear": False, "pieces": None, "curvature": None, "twist": None, "beam.x": None,
+    "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
 }  # fmt: skip

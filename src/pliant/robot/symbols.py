@@ -87,6 +87,8 @@ class RobotView(View):
 def _refuse_structure(robot: Robot, path: str) -> None:
     """Some numbers say how the robot is built and cannot be symbols."""
     parts = path.split(".")
+    if parts[0] == "expected":
+        raise ModelError(f"`{path}` cannot be a symbol: it helps to choose the pieces of beams; vary the robot itself")
     if parts[0] == "frames" or parts[2:4] == ["at", "x"]:
         raise ModelError(f"`{path}` cannot be a symbol: it says where something sits; vary the robot itself")
     if parts[2:4] in (["joint", "axis"], ["joint", "axes"]) and "axis" in parts:
