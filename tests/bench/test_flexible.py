@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.bench import flexible
-from pliant.bench.equal_accuracy import OURS, PAIRS, Motion, Setting
+from pliant.bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
 from pliant.bench.findings import Report
 from pliant.bench.flexible import ASKED, EXUDYN
 from pliant.bench.lumped_chain import segments
@@ -15,7 +15,7 @@ from pliant.shapes import clamped_mass_roots
 
 T = np.linspace(0.0, 2.0, 21)
 EXACT = PeerRun("exact", T, np.zeros((21, 2)), np.zeros((21, 2)), 0.0, 0.0)
-MOTION = Motion("flexible", "two-link", "released", 2.0, EXACT, "none", flexible._error)
+MOTION = CommonMotion("flexible", "two-link", "released", 2.0, EXACT, "none", flexible._error)
 
 
 def setting(engine: str, label: str, angle: float, deflection: float, wall: float) -> Setting:

@@ -26,7 +26,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Motion:
+class CommonMotion:
     """A motion that all engines run: `error` weighs a run's angle and deflection errors, at most 1 is allowed."""
 
     part: str

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from pliant.bench import equal_frequencies, lumped_chain, two_link
-from pliant.bench.equal_accuracy import OURS, PAIRS, Motion, Setting
+from pliant.bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
 from pliant.bench.figure import undercut
 from pliant.bench.findings import Point, Report
 from pliant.bench.peers import PeerRun
@@ -48,7 +48,7 @@ def measure(report: Report, effort: Effort) -> None:
     report.tell(f"{PART}: reference ...")
     fine = (3, 3) if effort.quick else (10, 9)
     exact = two_link.pliant_run(*fine, method="dop853", t_end=t_end, stiffening=True, rtol=1e-8, atol=1e-11)
-    motion = Motion(PART, "two-link", "released from rest", t_end, exact, REFERENCE, _error)
+    motion = CommonMotion(PART, "two-link", "released from rest", t_end, exact, REFERENCE, _error)
     points = motion.curve(report, settings, 1 if effort.quick else ROUNDS)
     report.points += points.values()
     for rival in dict.fromkeys(setting.engine for setting in points if setting.engine != OURS):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pliant.bench import spin_up
-from pliant.bench.equal_accuracy import OURS, PAIRS, Motion, Setting
+from pliant.bench.equal_accuracy import OURS, PAIRS, CommonMotion, Setting
 from pliant.bench.exudyn_beams import Discretisation
 from pliant.bench.exudyn_beams import simulate as exudyn_simulate
 from pliant.bench.findings import Report
@@ -136,7 +136,7 @@ def _error(length: float, allowed: float) -> Callable[[float, float], float]:
     return lambda angle, deflection: max(angle, deflection / length) / allowed
 
 
-def _spinning(quick: bool) -> tuple[Motion, list[Setting], list[Setting]]:
+def _spinning(quick: bool) -> tuple[CommonMotion, list[Setting], list[Setting]]:
     """The spin-up beam."""
     t_end, robot = (QUICK_END if quick else RISE + 1.0), load("spin-up")
     turned = spin_up.angle(SPEED, RISE)  # one object: models keep what they composed with it
@@ -144,7 +144,7 @@ def _spinning(quick: bool) -> tuple[Motion, list[Setting], list[Setting]]:
     robots = {count: _cubics(robot, count) for count in (2 if quick else FINE, *COUNTS)}
     exact = run(robots[2 if quick else FINE], tolerance=1e-7)
     length = robot.links[0].beam.length  # type: ignore[union-attr]
-    motion = Motion(
+    motion = CommonMotion(
         PART, "spin-up", f"brought to {SPEED:g} rad/s", t_end, exact,
         f"tip over a thousandth of the length, against {FINE} pieces at 1e-7", _error(length, 1e-3),
     )  # fmt: skip
@@ -153,13 +153,13 @@ def _spinning(quick: bool) -> tuple[Motion, list[Setting], list[Setting]]:
     return motion, ours, _exudyn(robot, SPIN_CUTS, t_end, **given)
 
 
-def _falling(quick: bool) -> tuple[Motion, list[Setting], list[Setting]]:
+def _falling(quick: bool) -> tuple[CommonMotion, list[Setting], list[Setting]]:
     """The soft two-link arm."""
     t_end, robot = (QUICK_END if quick else FALL), load("two-link")
     run = partial(pliant_run, t_end=t_end, output_step=OUTPUT_STEP, q0=START)
     robots = {count: _cubics(robot, count, **SOFT) for count in (2 if quick else FINE, *COUNTS)}
     exact = run(robots[2 if quick else FINE], tolerance=1e-7)
-    motion = Motion(
+    motion = CommonMotion(
         PART, "soft-two-link", "released from rest", t_end, exact,
         f"tips over 5 mm and angles over 5e-3 rad, against {FINE} pieces at 1e-7", _error(1.0, 5e-3),
     )  # fmt: skip

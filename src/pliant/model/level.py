@@ -177,7 +177,7 @@ def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link
     return found
 
 
-class Carried(NamedTuple):
+class LumpedMass(NamedTuple):
     """A mass on a link, the link's `own` or a payload: number of the link, kg, and distance from the base, m."""
 
     link: int
@@ -186,17 +186,19 @@ class Carried(NamedTuple):
     own: bool
 
 
-def reaches(robot: Robot) -> tuple[list[float], list[float], list[Carried]]:
+def reaches(robot: Robot) -> tuple[list[float], list[float], list[LumpedMass]]:
     """How far from the base each link starts and ends, m, and all masses, when every branch is stretched out."""
     starts: list[float] = []
     ends: list[float] = []
-    lumps: list[Carried] = []
+    lumps: list[LumpedMass] = []
     for k, (link, parent) in enumerate(zip(robot.links, parents(robot.links))):
         root = 0.0 if parent is None else ends[parent]
         starts.append(root + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
         ends.append(starts[-1] + _length(link))
-        lumps.append(Carried(k, link_mass(link), ends[-1], True))
-        lumps += [Carried(k, load.mass, ends[-1] + float(np.linalg.norm(load.com)), False) for load in robot.carried(k)]
+        lumps.append(LumpedMass(k, link_mass(link), ends[-1], True))
+        lumps += [
+            LumpedMass(k, load.mass, ends[-1] + float(np.linalg.norm(load.com)), False) for load in robot.carried(k)
+        ]
     return starts, ends, lumps
 
 
