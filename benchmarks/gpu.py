@@ -45,6 +45,14 @@ def chain(links: int, y: int, z: int, spatial: bool) -> Any:
     return Robot(name=f"chain {links} x {y + z}", gravity=(0.0, -9.81, 0.0), links=made)
 
 
+def in_pieces(count: int) -> Any:
+    """The spin-up beam in pieces, a cubic in each."""
+    import pliant
+
+    shapes = pliant.Shapes(method="elements", count=1, bending_y=True)
+    return pliant.load("spin-up").replace({"links.arm.beam.pieces": count, "links.arm.shapes": shapes})
+
+
 def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
     """Models by name, and what drives them."""
     from tests_arms import random_robot
@@ -59,6 +67,7 @@ def cases() -> dict[str, tuple[Any, dict[str, Any]]]:
         "flexible 6 x 3": (chain(6, 2, 1, True).model(stiffening=False), {}),
         "flexible 9 x 3": (chain(9, 2, 1, True).model(stiffening=False), {}),
         "long tape": (chain(12, 3, 2, True).model(stiffening=False), {}),
+        "spin-up in 8 pieces": (in_pieces(8).model(stiffening="second-order"), {}),
         "free-flying, rigid": (small().model(), {}),
         "free-flying tree": (satellite().model(stiffening=False), {}),
     }
