@@ -118,8 +118,9 @@ class CarriedSections(TurningSections):
 
     @staticmethod
     def least(data: BeamData, wave: float) -> int:
-        """Three hold the squares of the slopes of cubic elements."""
-        return 4 if wave == 0 and data.profile is UNIFORM else 5
+        """Four hold the inertia of the sections of a cubic element to first order in their turn; six that of modes at rest
+        to 1e-9."""
+        return 4 if wave == 0 and data.profile is UNIFORM else 6
 
     def added(self, body: Moments, section: Section, c: SX, cd: SX) -> Moments:
         D, P, X_beta, gram, b_beta = body.D, body.P, body.X_beta, body.gram, body.b_beta
