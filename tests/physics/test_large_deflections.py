@@ -210,12 +210,14 @@ def test_history_of_simo_and_vu_quoc() -> None:
     assert np.abs(own - history.column("lag")[rising]).max() < 1e-3 * np.abs(history.column("lag")).max()
 
 
-# ---------------------------------------------------------------- histories of beams with shear, which pieces leave out
+# ---------------------------------------------------------------- histories of beams with shear and rotary inertia
 
 
 def own_beam(beam: ExactBeam) -> dict[str, Any]:
-    """Stretch and rotary inertia as given; no shear."""
-    stiffness = {"EI_y": beam.EI, "EI_z": beam.EI, "EA": beam.EA, **({} if beam.GJ is None else {"GJ": beam.GJ})}
+    """Stretch, rotary inertia and, in a plane, shear as given. That of the beam in space, 3 EI/(GA L^2) = 3e-5, changes
+    its history by 1e-4 of the peak and costs two coordinates more per piece."""
+    stiffness = {"EI_y": beam.EI, "EI_z": beam.EI, "EA": beam.EA}
+    stiffness |= {"GA_y": beam.GA, "GA_z": beam.GA} if beam.GJ is None else {"GJ": beam.GJ}
     inertia = {"rotary": (beam.rotary, beam.rotary), "polar_inertia": 2 * beam.rotary}
     return {"length": beam.length, "mass_per_length": beam.mass_per_length, **stiffness, **inertia}
 
@@ -223,9 +225,9 @@ def own_beam(beam: ExactBeam) -> dict[str, Any]:
 STRETCHED = Shapes(method="elements", count=1, bending_y=True, axial=True)
 
 
-@pytest.mark.parametrize(("count", "worst"), [(4, 0.0017), (8, 0.002)])
+@pytest.mark.parametrize(("count", "worst"), [(4, 0.0035), (8, 0.0017), (16, 0.001)])
 def test_robot_arm(count: int, worst: float) -> None:
-    """What is left is shear. The root's rate jumps behind t = 0: a rate that a run starts with is no jump."""
+    """The root's rate jumps behind t = 0: a rate that a run starts with is no jump."""
     history, late = robot_arm(), 1e-6
     model = pieces(own_beam(history.beam), count, STRETCHED, Joint()).model(stiffening="second-order")
 
@@ -238,11 +240,11 @@ def test_robot_arm(count: int, worst: float) -> None:
     assert 0.5 * worst < history.error(run.t, run.tip[:, :2] - [10.0, 0.0]) < worst
 
 
-@pytest.mark.parametrize(("count", "worst"), [(8, 0.018), (16, 0.0017)])
+@pytest.mark.parametrize(("count", "worst"), [(8, 0.017), (16, 0.0038)])
 def test_flying_spaghetti(count: int, worst: float) -> None:
-    """On a planar joint without inertia; the pulse acts on the free end."""
+    """On a free joint without inertia; the pulse acts on the free end."""
     history = flying_spaghetti()
-    root = Joint(type="planar", origin=Origin(rpy=(0.0, 0.0, -float(np.arctan2(8, 6)))))
+    root = Joint(type="free", origin=Origin(rpy=(0.0, 0.0, -float(np.arctan2(8, 6)))))
     model = pieces(own_beam(history.beam), count, STRETCHED, root).model(stiffening="second-order")
 
     def pulse(t: Any) -> Any:
@@ -253,11 +255,13 @@ def test_flying_spaghetti(count: int, worst: float) -> None:
     assert 0.5 * worst < history.error(run.t, run.tip[:, :2] - [6.0, -8.0]) < worst
 
 
-def test_elbow_frame() -> None:
-    """Four pieces per beam, in space: 3 % of the peak at the tip, 4 % at the elbow."""
+@pytest.mark.parametrize(("count", "worst"), [(4, (0.016, 0.023)), (8, (0.0055, 0.0075))])
+def test_elbow_frame(count: int, worst: tuple[float, float]) -> None:
+    """In space, with sections that carry their rotary inertia; else 3 and 4 % at tip and elbow with four pieces per
+    beam, 1.1 and 1.4 % with eight."""
     tip, elbow = elbow_frame(), elbow_frame("elbow")
     bent = Joint(type="fixed", origin=Origin(rpy=(0.0, 0.0, np.pi / 2)))
-    (first,), (second,) = (pieces(own_beam(tip.beam), 4, SPACE, *joint).links for joint in ((), (bent, "fore")))
+    (first,), (second,) = (pieces(own_beam(tip.beam), count, SPACE, *joint).links for joint in ((), (bent, "fore")))
     links = [first, second]
     model = Robot(name="frame", gravity=(0, 0, 0), links=links).model(stiffening="second-order")
 
@@ -266,5 +270,6 @@ def test_elbow_frame() -> None:
 
     pushed = Wrench(force=pulse, link="boom")
     run = pliant.simulate(model, 30.0, loads=[pushed], breaks=[1.0, 2.0], method="dop853", rtol=1e-6, output_step=0.02)
-    assert 0.02 < tip.error(run.t, run.tip - [10.0, 10.0, 0.0]) < 0.03
-    assert 0.02 < elbow.error(run.t, run.pose("boom.tip")[:, 2:3, 3]) < 0.04
+    errors = tip.error(run.t, run.tip - [10.0, 10.0, 0.0]), elbow.error(run.t, run.pose("boom.tip")[:, 2:3, 3])
+    assert 0.5 * worst[0] < errors[0] < worst[0]
+    assert 0.5 * worst[1] < errors[1] < worst[1]

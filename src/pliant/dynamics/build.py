@@ -30,7 +30,7 @@ from pliant.dynamics.sliding_shapes import FixedShapes
 from pliant.dynamics.sliding_stiffening import StiffenedSlidingBeam
 from pliant.dynamics.stiffening import FLAT, StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
-from pliant.dynamics.turning_sections import TurningSections
+from pliant.dynamics.turning_sections import SLENDER, CarriedSections, TurningSections
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
@@ -458,9 +458,20 @@ def _beam(
     flat = FLAT * (known.EI_y + known.EI_z) > known.GJ
     lifted, integrals, axis, forms = lift(shapes, integrals, section_profile(properties), stiffening, flat)
     sections = None
-    if flat and nominal.shapes.torsion and stiffening != "first-order":
-        sections, integrals = TurningSections.of(data, shapes, rotation), integrals.without_spin()
+    if stiffening != "first-order":
+        if flat and nominal.shapes.torsion:
+            sections = TurningSections.of(data, shapes, rotation)
+        elif rotation == "exact" and _carries_sections(known, shapes):
+            sections = CarriedSections.of(data, shapes, rotation)
     return StiffenedBeam(LinearBeam(data, lifted, integrals, rotation, end), shapes, axis, forms, sections)
+
+
+def _carries_sections(beam: Any, shapes: LinkShapes) -> bool:
+    """Whether sections turn with their rotary inertia: where it is given, does not vanish beside the link's own, and
+    the sections turn in space."""
+    largest = max(beam.polar_inertia, *beam.rotary)
+    turning = shapes.integrals.turn.any(axis=0).sum()
+    return any(beam.rotary) and turning > 1 and largest > SLENDER * beam.mass_per_length * beam.length**2
 
 
 def _damped(body: Body, nominal: Any, beyond: Inertia) -> Body:

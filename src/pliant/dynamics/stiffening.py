@@ -259,13 +259,19 @@ class StiffenedBeam:
         values, slope, bias = self._along(self.axis.turned(eta), c, cd)
         return ca.mtimes(linear, c) + values, linear + slope, bias
 
+    @cached_property
+    def _without_sections(self) -> LinearBeam:
+        """The beam less the rotary inertia that its sections carry."""
+        inner = self.inner
+        return inner if self.sections is None else replace(inner, integrals=inner.integrals.without_spin())
+
     def lifted_rate(self, c: SX, cd: SX) -> SX:
         """dg/dt."""
         return self._rates(c, cd)[2]
 
     def moments(self, c: SX, cd: SX) -> Moments:
         g, G, gd, bias = self._rates(c, cd)
-        out = seen_through(self.inner.moments(g, gd), G, bias)
+        out = seen_through(self._without_sections.moments(g, gd), G, bias)
         return out if self.sections is None else self.sections.added(out, self.section, c, cd)
 
     def tip(self, c: SX, cd: SX) -> TipMap:
