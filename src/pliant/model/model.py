@@ -28,6 +28,7 @@ from pliant.dynamics.sliding_roots import check_roots
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import statics
+from pliant.model.choices import resolved
 from pliant.model.level import choose
 from pliant.model.recipes import MATRICES, recipe
 from pliant.model.states import read_state
@@ -120,6 +121,8 @@ class Model:
         shapes: ShapesName = "exact",
         roots: RootsName = "solved",
     ) -> None:
+        with SYMBOLS:
+            robot, self.choices = resolved(robot)
         self.robot = robot
         name = formulation if isinstance(formulation, str) else formulation.name
         self.level = choose(robot, formulation, rotation, stiffening)

@@ -359,6 +359,7 @@ class Robot(Document):
 
 YOUNGER: dict[str, Any] = {
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
+    "accuracy": None, "band": None,
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
 }  # fmt: skip
 """Entries that are younger than digests, and their defaults: those of a robot that does not use them stay."""

@@ -55,6 +55,10 @@ def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_loa
     """Shapes of a link with its own flexible fields, beam and boundary, each field as `request` has it."""
     if link.beam is None or link.shapes is None:
         return None
+    if link.shapes.is_auto:
+        raise ModelError(
+            f"link {link.name}: shapes auto, expected numbers; let the model choose: robot.model().robot has them"
+        )
     beam = beam_properties(link.beam)
     profile = section_profile(beam)
     tip = _boundary_load(link, tip_load)
