@@ -74,6 +74,8 @@ class Model:
     Parameters
     ----------
     robot : Robot
+        Numbers are chosen for what it leaves to the model (`shapes: auto`): `choices` says which and why, `robot` of
+        the model has them.
     formulation : str or Formulation
         One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...; or one of your own. A saved run keeps its
         name only, so that only those of `pliant.FORMULATIONS` are rebuilt from a file.
@@ -301,7 +303,7 @@ class Model:
         return f"Model({self.robot.name!r}, n={self.n}, {switches})"
 
     def __str__(self) -> str:
-        return f"{self!r}\nstiffening: {self.level}"
+        return "\n".join([repr(self), f"stiffening: {self.level}", *self.choices])
 
     def _repr_html_(self) -> str:
         from pliant.view.notebook import model_html
@@ -312,7 +314,8 @@ class Model:
         o = self.options
         by = self._equations.formulation
         asked = "auto" if self.level.auto else o.stiffening
-        return type(self), (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
+        given = (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
+        return type(self), given, {"choices": self.choices}
 
     # --------------------------------------------------------------------------------------- dynamics
 

@@ -238,7 +238,9 @@ class Link(Description):
 
     def _check_auto(self, beam: Beam) -> None:
         if beam.slides:
-            raise clash("`shapes: auto` on a beam that slides, whose length it cannot judge; give `{bending_y: 2}`, say")
+            raise clash(
+                "`shapes: auto` on a beam that slides, which it cannot judge; give numbers, `bending_y: 2`, say"
+            )
         if not self.fields:
             raise clash("`shapes: auto` on a beam without stiffness; give it `EI_z`, say, or `material` and `section`")
 
