@@ -38,6 +38,8 @@ SPARE = {True: 5, False: 3}
 """Modes beyond the half waves that a beam has in the band."""
 MOST = 16
 """Modes of a field."""
+NEAR = 1.25
+"""Times the best that modes can do, where that is not enough."""
 BEYOND = 1.15
 """Frequencies up to so many times the band are looked at: at other poses they may be in it."""
 ELEMENTS = 12
@@ -123,7 +125,7 @@ def _sentence(link: Link, shapes: Shapes, band: float, error: float, aim: Aim) -
     if error <= aim.accuracy:
         return f"{head}, so that {where} are right to {aim.accuracy:.2g}; those looked at err by {error:.2g}"
     return (
-        f"{head}, but {where} err by {error:.2g}, expected {aim.accuracy:.2g}, and more modes would not help; lower "
+        f"{head}, but {where} err by {error:.2g}, expected {aim.accuracy:.2g}, and more modes would help little; lower "
         "`band`, or where links hang along a beam cut it there, into two on a fixed joint"
     )
 
@@ -155,15 +157,17 @@ class _Judge:
 
     def choose(self) -> Numbers:
         """As few modes as the accuracy takes: those that vibrate in the band by themselves, then one after the other
-        where the worst arm misses most, less those that turn out to be idle."""
-        numbers = self._in_band()
-        while (worst := self._worst(numbers))[0] > self.limit:
+        where the worst arm misses most, less those that turn out to be idle. Where it cannot be met, as few as come
+        near the best."""
+        numbers, limit = self._in_band(), self.limit
+        while (worst := self._worst(numbers))[0] > limit:
             field = self._missing(numbers, worst[1])
             if field is None:
-                return numbers
-            numbers[field] += 1
+                limit = NEAR * worst[0]
+            else:
+                numbers[field] += 1
         for field in reversed(numbers):
-            while numbers[field] and self._would_do(numbers | {field: numbers[field] - 1}):
+            while numbers[field] and self._would_do(numbers | {field: numbers[field] - 1}, limit):
                 numbers[field] -= 1
         return numbers
 
@@ -181,8 +185,8 @@ class _Judge:
                 numbers[field] = max(numbers[field], int(low.sum(axis=1).max()))
         return numbers
 
-    def _would_do(self, numbers: Numbers) -> bool:
-        return all(self._errors(k, numbers).max() <= self.limit for k in range(len(self.cases)))
+    def _would_do(self, numbers: Numbers, limit: float) -> bool:
+        return all(self._errors(k, numbers).max() <= limit for k in range(len(self.cases)))
 
     def _worst(self, numbers: Numbers) -> tuple[float, int]:
         """Largest error, and the case that has it."""
@@ -211,7 +215,7 @@ class _Judge:
         squares, shapes = looked.modes(kept, len(self.truth[case]))
         squares, shapes = squares[high:], shapes[:, high:]
         meets = squares * (looked.A[:, kept] @ shapes)
-        gains = meets**2 / np.abs(1 - squares / own[:, None]) / squares
+        gains = meets**2 / np.maximum(np.abs(1 - squares / own[:, None]), 1e-6) / squares
         found = {}
         for field, places in self.places[case].items():
             if numbers[field] < self.most[field]:
