@@ -159,6 +159,7 @@ def test_a_load_along_a_beam_is_judged_by_what_the_beam_does() -> None:
     robot = Robot(name="side", links=[Link(name="beam", beam=beam, shapes="auto"), side])
     made, (text,) = resolved(robot)
     assert "cut it there" in text
+    assert numbers(made)["beam"] == (3, 0, 3, 0)  # more of them, up to (8, 0, 4, 0), were looked at
     said = float(text.split("err by ")[1].split(",")[0])
     assert 0.02 < said < 0.06
     fine = Shapes(method="elements", count=100, bending_y=True, torsion=True)
@@ -301,6 +302,20 @@ def test_the_word_and_its_long_form() -> None:
     assert robot.digest() != long.digest()
     schema = pliant.robot.schema()["$defs"]["Link"]["properties"]["shapes"]["anyOf"]
     assert {"const": "auto"} in schema
+
+
+def test_digests_of_older_robots_stay() -> None:
+    """Computed before the word was known."""
+    digest = "7a5325a581e585751e07a92fa48784abc206dcea2d5884791047ea6c7cfd9cc9"
+    assert pliant.load("two-link").digest() == digest
+
+
+def test_torsion_needs_mass() -> None:
+    """A beam by stiffnesses has no polar inertia unless it is given."""
+    light = Beam(length=1.0, mass_per_length=2.0, EI_z=30.0, GJ=5.0)
+    assert Link(name="bar", beam=light, shapes="auto").fields == ("bending_y",)
+    heavy = light.model_copy(update={"polar_inertia": 0.01})
+    assert Link(name="bar", beam=heavy, shapes="auto").fields == ("bending_y", "torsion")
 
 
 def test_a_file_keeps_the_word(tmp_path: Path) -> None:

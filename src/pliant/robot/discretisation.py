@@ -134,7 +134,7 @@ class Shapes(Description):
     >>> beam = pliant.Beam(length=1.2, material="aluminium", section=tube)
     >>> arm = pliant.Robot(name="arm", links=[pliant.Link(name="boom", beam=beam, shapes="auto")])
     >>> arm.model().coordinates
-    ()
+    ('boom', 'boom.bending_y.1', 'boom.bending_y.2', 'boom.bending_z.1', 'boom.bending_z.2')
     """
 
     method: ShapeMethod = Field("modes", description="modes, finite elements, or auto: the model chooses")
@@ -248,6 +248,13 @@ class Shapes(Description):
         -------
         str or None
             None where the entries have to be written.
+
+        Examples
+        --------
+        >>> pliant.Shapes(method="auto").short_form()
+        'auto'
+        >>> pliant.Shapes(bending_y=2).short_form() is None
+        True
         """
         return AUTO if self == Shapes(method=AUTO) else None
 
