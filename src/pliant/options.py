@@ -29,7 +29,7 @@ BaseType = Literal["fixed", "free"]
 DHConvention = Literal["modified", "standard"]
 SectionShape = Literal["rod", "tube", "rectangle", "box", "i", "channel", "tee", "angle", "polygon"]
 FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]
-ShapeMethod = Literal["modes", "elements"]
+ShapeMethod = Literal["modes", "elements", "auto"]
 BoundaryName = Literal["clamped-free", "clamped-mass", "pinned"]
 Normalisation = Literal["unit", "tip"]
 

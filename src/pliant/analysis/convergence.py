@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.model.choices import resolved
 from pliant.robot import Robot
 from pliant.signatures import checked
 
@@ -78,6 +79,7 @@ def with_shapes(robot: Robot, count: int, links: Sequence[str] | None = None) ->
     """
     if count < 1:
         raise ModelError(f"count: got {count!r}, expected at least 1")
+    robot = resolved(robot)[0]
     data: dict[str, Any] = robot.to_dict()
     chosen = [link.name for link in robot.links if link.shapes is not None] if links is None else list(links)
     unknown = [name for name in chosen if name not in {link.name for link in robot.links if link.shapes is not None}]

@@ -32,7 +32,7 @@ def command(
     q = state_at(model, at)
     if rest:
         q = model.equilibrium(q[model.chain.shaft_places()])
-    links = link_tables(robot)
+    links = link_tables(model.robot)
     arm = model.frequencies(q, joints)
     if json:
         print_json(
@@ -50,7 +50,7 @@ def command(
         )
         return
     for name, rows in links.items():
-        _show_link(robot, name, rows)
+        _show_link(model.robot, name, rows)
     _show_arm(arm.tolist(), joints, at, model.speeds[:6] if robot.base.is_free else ())
 
 

@@ -59,6 +59,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "links": [],
         "coordinates": None,
         "stiffening": None,
+        "choices": [],
         "frequencies_hz": None,
         "damping_ratios": None,
         "note": None,
@@ -68,7 +69,8 @@ def describe(robot: Robot) -> dict[str, Any]:
         warnings.simplefilter("always")
         try:
             model = robot.model()
-            tell(model, doubts(robot), stacklevel=1)
+            tell(model, doubts(model.robot), stacklevel=1)
+            facts["choices"] = list(model.choices)
             names, facts["stiffening"] = model.coordinates, str(model.level)
             facts["coordinates"] = list(names)
             rest = state_at(model, None)
@@ -96,6 +98,8 @@ def _show(robot: Robot, facts: dict[str, Any]) -> None:
     if names is not None:
         typer.echo(f"{len(names)} coordinates: {_short(names)}")
         typer.echo(f"stiffening: {facts['stiffening']}")
+    for text in facts["choices"]:
+        typer.echo(text)
     rigid = 6 if robot.base.is_free else 0
     if rigid and facts["frequencies_hz"]:
         typer.echo("6 rigid motions of the free base, at 0 Hz")

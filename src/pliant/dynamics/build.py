@@ -6,7 +6,7 @@ expressions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,12 +59,13 @@ def build_chain(
     rotation: RotationName = "exact",
     stiffening: bool | StiffeningName = False,
     symbols: Mapping[str, SX] | None = None,
+    functions: Callable[[Link, TipLoad | None], LinkShapes | None] = link_shapes,
 ) -> Chain:
-    """The chain of a robot; numbers at the paths of `symbols` become those symbols."""
+    """The chain of a robot; numbers at the paths of `symbols` become those symbols, `functions` are those of a link."""
     view = RobotView(robot, symbols or {})
     robot = view.description  # from here on that of the pieces
     beyond = _beyond_tips(robot)
-    shapes = [link_shapes(link, load) for link, load in zip(robot.links, _tip_loads(robot, beyond))]
+    shapes = [functions(link, load) for link, load in zip(robot.links, _tip_loads(robot, beyond))]
     order = _Coordinates(robot, view.pieces, shapes)
     hanging = _Hanging(view, stiffening)
     links = [_base(view.base, robot.bodies[0], order)] if robot.base.is_free else []
@@ -210,11 +211,11 @@ def _shear_ratios(link: Any, nominal: Any) -> list[Any]:
     """What shapes the functions of a beam that shears; modes of one also know the rotary inertia of its sections, whose
     radius follows from the section unless it is given."""
     own = beam_properties(nominal.beam)
-    names = [name for name in FIELDS if getattr(nominal.shapes, name) and shear_ratio(name, own)]
+    names = [name for name in FIELDS if name in nominal.fields and shear_ratio(name, own)]
     if not names:
         return []
     beam = beam_properties(link.beam)
-    given = nominal.shapes.method == "modes" and isinstance(nominal.beam.rotary, tuple)
+    given = nominal.shapes.method != "elements" and isinstance(nominal.beam.rotary, tuple)
     turned = [j / (beam.mass_per_length * beam.length**2) for j in beam.rotary] if given else []
     return [shear_ratio(name, beam) for name in names] + turned
 
@@ -222,7 +223,7 @@ def _shear_ratios(link: Any, nominal: Any) -> list[Any]:
 def _is_auto(link: Any) -> bool:
     """Whether the load beyond shapes the functions: asked for, or by default of modes on a beam of fixed length."""
     if link.shapes is None or link.shapes.boundary is None:
-        return link.shapes is not None and link.shapes.method == "modes" and not link.beam.slides
+        return link.shapes is not None and link.shapes.method != "elements" and not link.beam.slides
     return link.shapes.tip_load in ("auto", "track")
 
 

@@ -28,6 +28,7 @@ from pliant.dynamics.sliding_roots import check_roots
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import statics
+from pliant.model.choices import resolved
 from pliant.model.level import choose
 from pliant.model.recipes import MATRICES, recipe
 from pliant.model.states import read_state
@@ -73,6 +74,8 @@ class Model:
     Parameters
     ----------
     robot : Robot
+        Numbers are chosen for what it leaves to the model (`shapes: auto`): `choices` says which and why, `robot` of
+        the model has them.
     formulation : str or Formulation
         One of `pliant.FORMULATIONS`: "denoc" (the default), "lagrange", ...; or one of your own. A saved run keeps its
         name only, so that only those of `pliant.FORMULATIONS` are rebuilt from a file.
@@ -120,6 +123,8 @@ class Model:
         shapes: ShapesName = "exact",
         roots: RootsName = "solved",
     ) -> None:
+        with SYMBOLS:
+            robot, self.choices = resolved(robot)
         self.robot = robot
         name = formulation if isinstance(formulation, str) else formulation.name
         self.level = choose(robot, formulation, rotation, stiffening)
@@ -303,7 +308,7 @@ class Model:
         return f"Model({self.robot.name!r}, n={self.n}, {switches})"
 
     def __str__(self) -> str:
-        return f"{self!r}\nstiffening: {self.level}"
+        return "\n".join([repr(self), f"stiffening: {self.level}", *self.choices])
 
     def _repr_html_(self) -> str:
         from pliant.view.notebook import model_html
@@ -314,7 +319,8 @@ class Model:
         o = self.options
         by = self._equations.formulation
         asked = "auto" if self.level.auto else o.stiffening
-        return type(self), (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
+        given = (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
+        return type(self), given, {"choices": self.choices}
 
     # --------------------------------------------------------------------------------------- dynamics
 

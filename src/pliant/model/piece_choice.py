@@ -1,4 +1,4 @@
-"""How many pieces `pieces: auto` takes: so many that no piece of the beam bends by more than `SLOPE`.
+"""How many pieces `pieces: auto` takes, and `shapes: auto` where nobody says how many: so many that no piece of the beam bends by more than `SLOPE`.
 
 Each beam is a cantilever, all that it carries stretched out beyond it, and across it act its weight and that of the
 rest, what `expected` says of speed and acceleration, and a force at the far end: the worst pose, and more. Slopes are
@@ -29,15 +29,23 @@ def chosen_pieces(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
     """The robot with numbers in place of `pieces: auto`, and a sentence for each."""
     links, told = [], []
     for k, link in enumerate(robot.links):
-        if link.beam is not None and link.beam.pieces == "auto":
+        if link.beam is not None and _asks(link):
             slopes = _slopes(robot, k) if link.bends else np.zeros(POINTS)
             count = _count(slopes)
             if link.beam.curved:
                 count = max(count, link.beam.model_copy(update={"pieces": None}).parts)
-            told.append(_sentence(robot, link, slopes, count))
-            link = link.model_copy(update={"beam": link.beam.model_copy(update={"pieces": count})})
+            if count > 1 or link.beam.pieces == "auto":
+                told.append(_sentence(robot, link, slopes, count))
+                link = link.model_copy(update={"beam": link.beam.model_copy(update={"pieces": count})})
         links.append(link)
     return (robot.model_copy(update={"links": tuple(links)}), tuple(told)) if told else (robot, ())
+
+
+def _asks(link: Link) -> bool:
+    """Whether the model chooses the pieces of a beam: it says so, or leaves its shapes to the model and says nothing."""
+    assert link.beam is not None
+    silent = link.beam.pieces is None and link.shapes is not None and link.shapes.is_auto
+    return link.beam.pieces == "auto" or silent
 
 
 def _count(slopes: Array) -> int:
@@ -54,7 +62,6 @@ def _slopes(robot: Robot, place: int) -> Array:
     """(POINTS,) slope along a beam under all that may act across it."""
     link, expected = robot.links[place], robot.expected or Expected()
     assert link.beam is not None
-    assert link.shapes is not None
     starts, ends, lumps = reaches(robot)
     weight = float(np.linalg.norm(robot.gravity))
 
@@ -73,7 +80,7 @@ def _slopes(robot: Robot, place: int) -> Array:
     moment += expected.force * (far_end - ends[place])
     shear = force + _from_the_tip(load, x)
     bent = moment + _from_the_tip(shear, x)
-    planes = [name for name, has in (("EI_z", link.shapes.bending_y), ("EI_y", link.shapes.bending_z)) if has]
+    planes = [stiffness for field, stiffness in (("bending_y", "EI_z"), ("bending_z", "EI_y")) if field in link.fields]
     curvature = bent / np.min([_along(p, name) for name in planes], axis=0) if planes else np.zeros(POINTS)
     slope = np.concatenate([[0.0], np.cumsum((curvature[1:] + curvature[:-1]) / 2 * np.diff(x))])
     return np.asarray(slope * min(1.0, FULL / max(slope[-1], 1e-300)))

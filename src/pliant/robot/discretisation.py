@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 
 from pliant.options import BoundaryName, FieldName, Normalisation, ShapeMethod
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Angle, Description, NonNegative, Number, non_negative, sequence
+from pliant.robot.fields import Angle, Description, NonNegative, Number, Positive, non_negative, positive, sequence
 
 FIELDS = get_args(FieldName)
 MOST_MODES = 50
@@ -17,6 +17,9 @@ MOST_ELEMENTS = 500
 MOST_UNREDUCED = 200
 """Elements whose coordinates may all stay. The rounding of their matrices grows with the fourth power of their number:
 it moves the first frequency by 1e-7 at 200, by 1e-5 at 350 and by 0.7 % at 500, where 20 elements are right to 1e-7."""
+AUTO = "auto"
+LEAST_ACCURACY, MOST_ACCURACY = 1e-3, 0.2
+"""Of frequencies: what the elements that judge can tell, and what still deserves the name."""
 
 
 def _count(value: Any) -> int | bool:
@@ -24,7 +27,7 @@ def _count(value: Any) -> int | bool:
         return value
     if isinstance(value, int) and 0 <= value <= MOST_MODES:
         return value
-    raise fault(f"a whole number from 0 to {MOST_MODES} (modes), or true or false (elements)")
+    raise fault(f"a whole number from 0 to {MOST_MODES} (modes), or true or false (elements, auto)")
 
 
 def _whole(value: Any) -> int:
@@ -49,6 +52,13 @@ def _pair(value: Any) -> list[Any]:
     return entries
 
 
+def _part(value: Any) -> float:
+    part = positive(value)
+    if not LEAST_ACCURACY <= part <= MOST_ACCURACY:
+        raise fault(f"a part from {LEAST_ACCURACY:g} to {MOST_ACCURACY:g}, such as 0.01 for 1 %")
+    return part
+
+
 def _positions(value: Any) -> list[Any]:
     return sequence(value, "a list of joint positions, one for each moving joint")
 
@@ -60,6 +70,8 @@ Count = Annotated[int | bool, BeforeValidator(_count), WithJsonSchema(_COUNT)]
 Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema(_WHOLE)]
 Pair = Annotated[tuple[NonNegative, NonNegative], BeforeValidator(_pair)]
 Positions = Annotated[tuple[Angle, ...], BeforeValidator(_positions)]
+_PART = {"type": "number", "minimum": LEAST_ACCURACY, "maximum": MOST_ACCURACY}
+Part = Annotated[float, BeforeValidator(_part), WithJsonSchema(_PART)]
 TipInertia = Annotated[float | tuple[float, float, float], BeforeValidator(_inertia), WithJsonSchema(_INERTIA)]
 
 
@@ -108,15 +120,24 @@ class Shapes(Description):
     mass and beta times its stiffness; `kelvin_voigt` is the time of a material with stress E (strain + time strain
     rate), which works like beta.
 
+    With `method: auto`, or the word `auto` in place of all of this, a model chooses the numbers of modes: frequencies
+    of the arm, joints locked and free, up to `band` are right to `accuracy`. The fields are those that are `true`, or
+    all that the beam has a stiffness for. `model.choices` says what was chosen, `model.robot` has the numbers.
+
     Examples
     --------
     >>> pliant.Shapes(bending_y=2, bending_z=2, torsion=1, damping=0.01).number
     5
     >>> pliant.Shapes(method="elements", count=4, bending_y=True).number
     8
+    >>> tube = pliant.Section(shape="tube", outer_diameter=0.05, inner_diameter=0.04)
+    >>> beam = pliant.Beam(length=1.2, material="aluminium", section=tube)
+    >>> arm = pliant.Robot(name="arm", links=[pliant.Link(name="boom", beam=beam, shapes="auto")])
+    >>> arm.model().coordinates
+    ('boom', 'boom.bending_y.1', 'boom.bending_y.2', 'boom.bending_z.1', 'boom.bending_z.2')
     """
 
-    method: ShapeMethod = Field("modes", description="modes, or finite elements")
+    method: ShapeMethod = Field("modes", description="modes, finite elements, or auto: the model chooses")
     boundary: BoundaryName | None = Field(
         None, description="of the modes, at root and tip; default: clamped, loaded by what lies beyond this link"
     )
@@ -136,15 +157,23 @@ class Shapes(Description):
         None, description="positions of all moving joints, rad or m, at which auto looks; all zero by default"
     )
     normalise: Normalisation = Field("unit", description="unit mean square, or one at the tip")
+    accuracy: Part | None = Field(None, description="of auto: part by which frequencies may err; 0.01 by default")
+    band: Positive | None = Field(
+        None, description="of auto: Hz, up to which frequencies count; by default the first of the arm"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _switches(cls, data: Any) -> Any:
-        """Of elements 0 and 1 are the switches false and true; of modes false is none."""
+        """Of elements and auto 0 and 1 are the switches false and true; of modes false is none."""
+        if isinstance(data, str):
+            if data != AUTO:
+                raise fault("a mapping of keys to values, or the word auto")
+            data = {"method": AUTO}
         if not isinstance(data, dict):
             return data
         data = dict(data)
-        elements = data.get("method") == "elements"
+        elements = data.get("method") in ("elements", AUTO)
         for name in FIELDS:
             value = data.get(name)
             if elements and isinstance(value, int) and value in (0, 1):
@@ -159,10 +188,10 @@ class Shapes(Description):
     def _check(self) -> Self:
         if self.damping > 1.0:
             raise clash(f"`damping` {self.damping:g} is a ratio: from 0 to 1, such as 0.01")
-        if self.method == "modes":
-            self._check_modes()
-        else:
-            self._check_elements()
+        {"modes": self._check_modes, "elements": self._check_elements, AUTO: self._check_auto}[self.method]()
+        given = [name for name in ("accuracy", "band") if getattr(self, name) is not None]
+        if given and self.method != AUTO:
+            raise clash(f"`{given[0]}` belongs to `method: auto`; remove it, or let the model choose")
         if (self.boundary == "clamped-mass") != (self.tip_load is not None):
             raise clash("`boundary: clamped-mass` and `tip_load` (auto, or mass, inertia, first_moment) go together")
         if self.reference is not None and self.tip_load != "auto":
@@ -174,7 +203,7 @@ class Shapes(Description):
     def _check_modes(self) -> None:
         for name in FIELDS:
             if getattr(self, name) is True:
-                raise clash(f"`{name}: true` is a switch for elements; for modes give their number")
+                raise clash(f"`{name}: true` is a switch for elements and auto; for modes give their number")
         if self.count is not None or self.reduce is not None:
             raise clash("`count` and `reduce` belong to `method: elements`")
 
@@ -192,14 +221,50 @@ class Shapes(Description):
         if self.normalise != "unit":
             raise clash("`normalise` belongs to `method: modes`")
 
+    def _check_auto(self) -> None:
+        for name in FIELDS:
+            if not isinstance(getattr(self, name), bool):
+                raise clash(f"`{name}` is true or false for auto, which finds the number")
+        for name in ("boundary", "count", "reduce", "tip_load", "reference"):
+            if getattr(self, name) is not None:
+                raise clash(f"`{name}` with `method: auto`, which chooses it; remove one of them")
+        if self.normalise != "unit":
+            raise clash("`normalise` belongs to `method: modes`")
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether a model chooses the numbers."""
+        return self.method == AUTO
+
     @property
     def number(self) -> int:
-        """How many amplitudes a link has whose beam does not shear."""
+        """How many amplitudes a link has whose beam does not shear; 0 where the model will choose."""
         return amplitudes(self)
+
+    def short_form(self) -> str | None:
+        """The word `auto` where it says everything, for files.
+
+        Returns
+        -------
+        str or None
+            None where the entries have to be written.
+
+        Examples
+        --------
+        >>> pliant.Shapes(method="auto").short_form()
+        'auto'
+        >>> pliant.Shapes(bending_y=2).short_form() is None
+        True
+        """
+        return AUTO if self == Shapes(method=AUTO) else None
 
 
 def amplitudes(shapes: Shapes, shearing: Collection[str] = ()) -> int:
-    """How many amplitudes a link has; `shearing` are the planes of bending in which its beam shears."""
+    """How many amplitudes a link has; `shearing` are the planes of bending in which its beam shears.
+
+    0 where the model will choose."""
+    if shapes.method == AUTO:
+        return 0
     if shapes.method == "modes":
         return sum(int(getattr(shapes, name)) for name in FIELDS)
     count = shapes.count or 0

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.options import PlaceName
 from pliant.robot.beam import Beam, beam_properties
-from pliant.robot.discretisation import Shapes, amplitudes
+from pliant.robot.discretisation import AUTO, Shapes, amplitudes
 from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, NonNegative, non_negative
 from pliant.robot.joint import Joint, Origin
@@ -57,6 +57,10 @@ _PLACE = {
 At = Annotated[PlaceName | BeamStation, BeforeValidator(_place), WithJsonSchema(_PLACE)]
 
 
+def _with_auto(schema: Any) -> None:
+    schema["anyOf"] = [{"const": AUTO}, *schema["anyOf"]]
+
+
 class Link(Description):
     """One link; it hangs on the tip frame of the link before it, or `at` a place of its `parent`.
 
@@ -74,7 +78,9 @@ class Link(Description):
     joint: Joint = Field(Joint(), description="at its root")
     beam: Beam | None = Field(None, description="a body that may bend")
     rigid: RigidBody | None = Field(None, description="a body that does not")
-    shapes: Shapes | None = Field(None, description="how the beam deforms")
+    shapes: Shapes | None = Field(
+        None, description="how the beam deforms; auto: the model chooses", json_schema_extra=_with_auto
+    )
     tip: Lump = Field(Lump(), description="lumped at the far end")
     parent: LinkName | None = Field(None, description="link that it hangs on, or base; the link before by default")
     at: At = Field("tip", description="where it hangs on its parent: tip, root, or {x: 0.4}, a station of its beam")
@@ -227,6 +233,8 @@ class Link(Description):
                 raise clash(f"missing key `{stiffness}` in beam: `shapes.{field}` needs it")
         if self.shapes.torsion and beam.polar_inertia == 0.0:
             raise clash("`beam.polar_inertia` must be above 0 for torsion shapes: without it they have no mass")
+        if self.shapes.is_auto:
+            self._check_auto(beam)
         if self.shapes.method == "elements":
             self._check_shearing(beam, self.shapes)
         if self.shapes.boundary == "pinned":
@@ -240,6 +248,14 @@ class Link(Description):
             raise clash("pinned shapes are those of a whole beam; without `pieces` and curvature, or `clamped-free`")
         if shapes.tip_load not in (None, "auto"):
             raise clash("`tip_load` of a beam in `pieces` is what lies beyond each of them; use `auto`")
+
+    def _check_auto(self, beam: Beam) -> None:
+        if beam.slides:
+            raise clash(
+                "`shapes: auto` on a beam that slides, which it cannot judge; give numbers, `bending_y: 2`, say"
+            )
+        if not self.fields:
+            raise clash("`shapes: auto` on a beam without stiffness; give it `EI_z`, say, or `material` and `section`")
 
     @staticmethod
     def _check_shearing(beam: Beam, shapes: Shapes) -> None:
@@ -256,8 +272,20 @@ class Link(Description):
             raise clash(f"pinned shapes live in the plane the joint turns: only `{plane}` may be given here")
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields in which the beam may deform: those asked for, or for auto all that it has stiffness and mass for."""
+        if self.shapes is None or self.beam is None:
+            return ()
+        asked = tuple(field for field in _STIFFNESS_OF if getattr(self.shapes, field))
+        if asked or not self.shapes.is_auto:
+            return asked
+        drawn = self.beam.section is not None
+        stiff = (field for field, name in _STIFFNESS_OF.items() if drawn or getattr(self.beam, name) is not None)
+        return tuple(field for field in stiff if field != "torsion" or self.beam.polar_inertia != 0.0)
+
+    @property
     def amplitudes(self) -> int:
-        """How many amplitudes the link has, in all its pieces."""
+        """How many amplitudes the link has, in all its pieces; 0 where the model will choose."""
         if self.shapes is None or self.beam is None:
             return 0
         return self.pieces * amplitudes(self.shapes, self.beam.shearing)
@@ -269,5 +297,5 @@ class Link(Description):
 
     @property
     def bends(self) -> bool:
-        """Whether the link has amplitudes."""
-        return self.shapes is not None and self.shapes.number > 0
+        """Whether the link has amplitudes, or the model will choose them."""
+        return self.shapes is not None and (self.shapes.is_auto or self.shapes.number > 0)

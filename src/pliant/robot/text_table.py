@@ -114,6 +114,8 @@ def _length(link: Link) -> float:
 
 
 def _shapes(shapes: Shapes | None) -> str:
+    if shapes is not None and shapes.is_auto:
+        return "auto"
     if shapes is None or not shapes.number:
         return "-"
     if shapes.method == "elements":

@@ -14,25 +14,27 @@ from pliant.errors import ModelError
 from pliant.options import FieldName, Normalisation
 from pliant.robot import beam_properties
 from pliant.shapes.elements import Elements, ReducedShapes, mass_matrix, reduce_elements, stiffness_matrix
-from pliant.shapes.integrals import FIELDS, Field, SectionProfile, modal_integrals
+from pliant.shapes.integrals import FIELDS, UNIFORM, Field, SectionProfile, modal_integrals
 from pliant.shapes.link_shapes import LinkShapes, section_profile, shear_ratio
 from pliant.shapes.load import FREE, LoadRatios
 from pliant.shapes.modes import bending_modes
 from pliant.shapes.pinned import pinned_shapes
 from pliant.shapes.quadrature import ShapeSet, Weight, gauss_rule
 from pliant.shapes.rods import rod_modes
+from pliant.shapes.series import StrainSeries, series_of_modes, series_of_tip
 from pliant.shapes.shearing_modes import shearing_modes
 
 
 @dataclass(frozen=True)
 class Request:
-    """Which shapes a field shall get: a number of modes, or elements, perhaps reduced."""
+    """Which shapes a field shall get: a number of modes, elements, perhaps reduced, or a series: `series_shapes`."""
 
     method: str
     number: int = 0
     count: int = 0
     reduce: int | None = None
     normalise: Normalisation = "unit"
+    stations: tuple[float, ...] = ()
 
 
 def link_shapes(link: Any, tip_load: Any = None) -> LinkShapes | None:
@@ -58,13 +60,44 @@ def requested_shapes(link: Any, request: Callable[[FieldName], Request], tip_loa
     beam = beam_properties(link.beam)
     profile = section_profile(beam)
     tip = _boundary_load(link, tip_load)
-    names: list[FieldName] = [name for name in FIELDS if getattr(link.shapes, name)]
+    names: list[FieldName] = [name for name in FIELDS if name in link.fields]
     parts = tuple(_field(link, name, request(name), _ratios(name, beam, tip), profile) for name in names)
     return LinkShapes(parts, modal_integrals(parts, profile, beam.shear_centre), profile) if parts else None
 
 
+def series_shapes(
+    link: Any, number: Callable[[FieldName], int], tip_load: Any = None, stations: tuple[float, ...] = ()
+) -> LinkShapes | None:
+    """All that a link can do, `number` shapes of each field between `stations` of its length, at which something sits.
+
+    The first shapes of a field are modes as `Shapes` has them, and of a tapered beam those of reduced elements.
+    """
+    return requested_shapes(link, lambda name: Request("series", number(name), stations=stations), tip_load)
+
+
+def _series(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> ShapeSet:
+    if shear_ratio(name, beam_properties(link.beam)):
+        return _shearing_modes(link, name, request, load, profile)
+    edges = tuple(sorted({0.0, 1.0, *request.stations}))
+    number = request.number if len(edges) == 2 else request.number // 2 + 3
+    base = StrainSeries(number, 2 if name.startswith("bending") else 1, edges)
+    if tapers(link):
+        rigidity, density = profile.weights.get(FIELDS[name].rigidity), profile.weights.get(_density(name))
+        return series_of_tip(base, rigidity, density, profile.breaks)
+    return series_of_modes(base, load)
+
+
+def tapers(link: Any) -> bool:
+    """Whether its beam varies along its length, so that modes of a uniform beam serve it badly."""
+    return section_profile(beam_properties(link.beam)) is not UNIFORM
+
+
 def _own_request(link: Any, name: FieldName) -> Request:
     wanted = link.shapes
+    if wanted.is_auto:
+        raise ModelError(
+            f"link {link.name}: shapes auto, expected numbers; let a model choose, robot.model().robot has them"
+        )
     return Request(wanted.method, int(getattr(wanted, name)), wanted.count or 0, wanted.reduce, wanted.normalise)
 
 
@@ -98,7 +131,10 @@ def _ratios(name: FieldName, beam: Any, tip: Any) -> LoadRatios:
 
 
 def _field(link: Any, name: FieldName, request: Request, load: LoadRatios, profile: SectionProfile) -> Field:
-    if request.method == "elements":
+    shapes: ShapeSet
+    if request.method == "series":
+        shapes = _series(link, name, request, load, profile)
+    elif request.method == "elements":
         shapes = _elements(link, name, request, load, profile)
     elif shear_ratio(name, beam_properties(link.beam)):
         shapes = _shearing_modes(link, name, request, load, profile)

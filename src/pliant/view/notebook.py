@@ -18,7 +18,6 @@ from pliant.view.scene import Scene, make_scene, scene_of
 from pliant.view.video_drawing import FrameDrawing
 
 FRAMES = 60
-FIELDS = ("bending_y", "bending_z", "torsion", "axial")
 
 
 def robot_html(robot: Robot) -> str:
@@ -26,7 +25,7 @@ def robot_html(robot: Robot) -> str:
     rows = []
     for link in robot.bodies:
         body = "rigid" if link.beam is None else f"beam, {link.beam.length:g} m"
-        bends = ", ".join(name for name in FIELDS if link.shapes and getattr(link.shapes, name))
+        bends = ", ".join(link.fields) + (" (auto)" if link.shapes is not None and link.shapes.is_auto else "")
         rows.append(
             (link.name, f"{link.joint.type}{', elastic drive' if link.joint.flexible else ''}", body, bends or "–")
         )
@@ -42,7 +41,7 @@ def model_html(model: Model) -> str:
     rows = [
         ("formulation", o.formulation), ("rotation", o.rotation), ("stiffening", str(model.level)),
         ("coordinates", ", ".join(model.coordinates)), ("inputs", ", ".join(model.parameters) or "none"),
-        ("frequencies, joints locked (Hz)", frequencies),
+        ("frequencies, joints locked (Hz)", frequencies), *(("chosen", text) for text in model.choices),
     ]  # fmt: skip
     return _block(f"model of {model.robot.name}", None, rows)
 

@@ -9,6 +9,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.dynamics.build import robot_shapes
 from pliant.errors import ModelError
+from pliant.model.choices import resolved
 from pliant.options import FieldName
 from pliant.robot import BeamProperties, Robot, beam_properties
 from pliant.shapes import LinkShapes
@@ -50,7 +51,7 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     >>> len(pliant.view.mode_shapes(pliant.load("two-link"), "upper", path="modes.png").axes)
     1
     """
-    place = robot.index(link)
+    robot, place = resolved(robot)[0], robot.index(link)
     chosen = robot.links[place]
     shapes = robot_shapes(robot)[place]
     if shapes is None or chosen.beam is None:

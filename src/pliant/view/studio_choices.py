@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.errors import ModelError
+from pliant.model.choices import resolved
 from pliant.options import StiffeningChoice
 from pliant.robot import Link, Robot, link_mass, payload_mass
 from pliant.robot.joint import Freedom
@@ -104,17 +105,18 @@ def check(choices: Choices) -> None:
 
 
 def structure(choices: Choices) -> Robot:
-    """The robot with the chosen number of modes, which changes its coordinates."""
+    """The robot with the chosen number of modes, which changes its coordinates; numbers in place of `auto`."""
+    robot = resolved(choices.robot)[0]
     if not choices.modes:
-        return choices.robot
+        return robot
     links = []
-    for link in choices.robot.links:
+    for link in robot.links:
         shapes = link.shapes
         if shapes is not None and shapes.method == "modes":
             wanted = {name: choices.modes for name in ("bending_y", "bending_z") if getattr(shapes, name)}
             link = link.model_copy(update={"shapes": shapes.model_copy(update=wanted)})
         links.append(link)
-    return Robot.model_validate({**choices.robot.to_dict(), "links": [_plain(link) for link in links]})
+    return Robot.model_validate({**robot.to_dict(), "links": [_plain(link) for link in links]})
 
 
 def _plain(link: Any) -> Any:

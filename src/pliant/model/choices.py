@@ -1,0 +1,347 @@
+"""What a description leaves to the model: numbers in place of every `auto`, and a sentence that says why.
+
+`shapes: auto` takes modes of a clamped beam with all that lies beyond lumped at its tip, as many of each field as the
+frequencies of the arm need: small vibrations about the straight arm at a few poses, joints locked and free, are
+compared with those of beams that may bend as polynomials do, which know no boundary. Modes are combinations of these,
+so that one assembly serves all numbers of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from math import ceil, floor, inf, log10, pi, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.dynamics import build_chain
+from pliant.model.piece_choice import chosen_pieces
+from pliant.model.straight_arm import StraightArm, Vibration
+from pliant.robot import Link, Robot, Shapes, beam_properties, in_pieces, parents
+from pliant.shapes import LinkShapes, link_shapes
+from pliant.shapes.builder import series_shapes, tapers
+from pliant.shapes.integrals import FIELDS
+
+ACCURACY = 0.01
+"""Of the frequencies, where the description gives none."""
+FEWEST = 3
+"""Frequencies of the arm that count without a band, or as many as its beams have planes of bending and its joints
+elastic drives."""
+SAFETY = 0.5
+"""Part of the accuracy that is used up at the poses that are looked at; the rest is for all others."""
+POSES = 8
+"""Besides the one that the description shows."""
+WAVES = {True: 3, False: 1}
+"""Half waves, in bending and otherwise, of a beam whose band is not yet known."""
+SPARE = {True: 5, False: 3}
+"""Modes beyond the half waves that a beam has in the band."""
+MOST = 16
+"""Modes of a field."""
+NEAR = 1.25
+"""Times the best that modes can do, where that is not enough."""
+BEYOND = 1.15
+"""Frequencies up to so many times the band are looked at: at other poses they may be in it."""
+ELEMENTS = 12
+"""Of a tapered beam, at least."""
+LITTLE = 0.02
+"""Of what the accuracy allows: further modes that would gain less are not worth taking."""
+GOLDEN = (sqrt(5) - 1) / 2
+DIGITS = 3
+"""That count where sizes are compared, so that rounding decides nothing."""
+STATIONS = np.linspace(0.0, 1.0, 9)
+
+Numbers = dict[tuple[str, str], int]
+"""Modes by link and field."""
+
+
+class Aim(NamedTuple):
+    """Frequencies up to `band`, Hz, to `accuracy`; those up to the first few of the arm where the band is None."""
+
+    accuracy: float
+    band: float | None
+
+
+def resolved(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
+    """The robot with numbers in place of every `auto`, and a sentence for each; the same object where there is none."""
+    robot, pieces = chosen_pieces(robot)
+    robot, shapes = _chosen(robot) if _asking(robot) else (robot, ())
+    return robot, (*pieces, *shapes)
+
+
+def _asking(robot: Robot) -> list[Link]:
+    return [link for link in robot.links if link.shapes is not None and link.shapes.is_auto]
+
+
+@lru_cache(maxsize=32)
+def _chosen(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
+    asking = _asking(robot)
+    aim = _aim(asking)
+    judge = _Judge(robot, aim)
+    numbers = judge.choose()
+    made, error = _with(robot, lambda link: _described(link, numbers)), judge.error(numbers)
+    chosen = ((link, made.link(link.name).shapes) for link in asking)
+    return made, tuple(_sentence(link, shapes, judge.band, error, aim) for link, shapes in chosen if shapes is not None)
+
+
+def _aim(asking: list[Link]) -> Aim:
+    """The strictest of what the links ask for: frequencies are those of the arm."""
+    given = [link.shapes for link in asking if link.shapes is not None]
+    bands = [shapes.band for shapes in given if shapes.band is not None]
+    return Aim(min(shapes.accuracy or ACCURACY for shapes in given), max(bands, default=None))
+
+
+def _with(robot: Robot, change: Callable[[Link], Link]) -> Robot:
+    asking = {link.name for link in _asking(robot)}
+    return robot.model_copy(
+        update={"links": tuple(change(link) if link.name in asking else link for link in robot.links)}
+    )
+
+
+def _described(link: Link, numbers: Numbers) -> Link:
+    """The link with numbers; those of a tapered beam are shapes that are kept of elements, as many of each field."""
+    own: dict[str, Any] = {field: numbers[link.name, field] for field in link.fields}
+    if not tapers(link) or not any(own.values()):
+        return _shaped(link, **own)
+    most, fields = max(own.values()), {field: bool(number) for field, number in own.items()}
+    return _shaped(link, method="elements", count=max(ELEMENTS, 2 * most), reduce=max(most, 2), **fields)
+
+
+def _shaped(link: Link, **shapes: Any) -> Link:
+    """The link with these shapes, and the damping that was asked for."""
+    kept = {name: getattr(link.shapes, name) for name in ("damping", "rayleigh", "kelvin_voigt")}
+    return link.model_copy(update={"shapes": Shapes(**shapes, **kept)})
+
+
+def _sentence(link: Link, shapes: Shapes, band: float, error: float, aim: Aim) -> str:
+    fields = [field for field in link.fields if getattr(shapes, field)]
+    if not fields:
+        took = "none, it is too stiff to matter"
+    elif shapes.method == "elements":
+        took = f"{shapes.reduce} each of {', '.join(fields)}, from {shapes.count} elements since it tapers"
+    else:
+        numbers = ", ".join(f"{getattr(shapes, field)} {field}" for field in fields)
+        took = f"{numbers}, clamped with all beyond at its tip"
+    head = f"links.{link.name}.shapes: auto took {took}"
+    where = f"frequencies of the arm up to {band:.3g} Hz"
+    if error <= aim.accuracy:
+        return f"{head}, so that {where} are right to {aim.accuracy:.2g}; those looked at err by {error:.2g}"
+    return (
+        f"{head}, but {where} err by {error:.2g}, expected {aim.accuracy:.2g}, and more modes would help little; lower "
+        "`band`, or where links hang along a beam cut it there, into two on a fixed joint"
+    )
+
+
+class _Judge:
+    """Compares numbers of modes with all that the beams can do, at a few poses with joints locked and free."""
+
+    def __init__(self, robot: Robot, aim: Aim) -> None:
+        plain = _plain(robot)
+        fields = [(link, field) for link in _asking(plain) for field in link.fields]
+        self.limit = SAFETY * aim.accuracy
+        self.most = {(link.name, field): _most(link, field, aim.band) for link, field in fields}
+        self.cases = _cases(plain, self.most)
+        self.band = aim.band or self._first(_how_many(plain))
+        needed = {(link.name, field): _most(link, field, self.band) for link, field in fields}
+        if any(number > self.most[field] for field, number in needed.items()):
+            self.most = needed
+            self.cases = _cases(plain, needed)
+        self.truth = [self._counted(_hertz(case)) for case in self.cases]
+        self.places = [_places(case.names, self.most) for case in self.cases]
+
+    def _first(self, count: int) -> float:
+        """The largest frequency, joints locked, that is one of the first few at some pose."""
+        return _above(max(float(_hertz(case)[:count].max()) for case in self.cases[::2]))
+
+    def _counted(self, hertz: Array) -> Array:
+        """Frequencies that are in the band, or may come into it at another pose; at least the first."""
+        return hertz[: max(1, int(np.sum(hertz <= BEYOND * self.band)))]
+
+    def choose(self) -> Numbers:
+        """As few modes as the accuracy takes: those that vibrate in the band by themselves, then one after the other
+        where the worst arm misses most, less those that turn out to be idle. Where it cannot be met, as few as come
+        near the best."""
+        numbers, limit = self._in_band(), self.limit
+        while (worst := self._worst(numbers))[0] > limit:
+            field = self._missing(numbers, worst[1])
+            if field is None:
+                limit = NEAR * worst[0]
+            else:
+                numbers[field] += 1
+        for field in reversed(numbers):
+            while numbers[field] and self._would_do(numbers | {field: numbers[field] - 1}, limit):
+                numbers[field] -= 1
+        return numbers
+
+    def error(self, numbers: Numbers) -> float:
+        """Part by which the worst frequency is too high."""
+        return self._worst(numbers)[0]
+
+    def _in_band(self) -> Numbers:
+        end = (2 * pi * self.band) ** 2
+        numbers = dict.fromkeys(self.most, 0)
+        for case, places in zip(self.cases[::2], self.places[::2]):
+            squares = 1 / np.diag(case.A)
+            for field, own in places.items():
+                low = squares[own[:, : self.most[field]]] <= end
+                numbers[field] = max(numbers[field], int(low.sum(axis=1).max()))
+        return numbers
+
+    def _would_do(self, numbers: Numbers, limit: float) -> bool:
+        return all(self._errors(k, numbers).max() <= limit for k in range(len(self.cases)))
+
+    def _worst(self, numbers: Numbers) -> tuple[float, int]:
+        """Largest error, and the case that has it."""
+        errors = [float(self._errors(k, numbers).max()) for k in range(len(self.cases))]
+        case = max(range(len(errors)), key=lambda k: _rounded(errors[k]))
+        return errors[case], case
+
+    def _errors(self, case: int, numbers: Numbers) -> Array:
+        """Part by which each frequency in the band is too high; infinity where there is none in its place."""
+        return _too_high(self.cases[case].squares(self._kept(case, numbers)), self.truth[case])
+
+    def _kept(self, case: int, numbers: Numbers) -> Array:
+        kept = np.ones(len(self.cases[case].names), dtype=bool)
+        for field, places in self.places[case].items():
+            kept[places[:, numbers[field] :]] = False
+        return kept
+
+    def _missing(self, numbers: Numbers, case: int) -> tuple[str, str] | None:
+        """The field whose further modes would lower one of the frequencies most, from the first that is too high.
+
+        A mode below it by itself takes its place, those above lower it to second order in what they meet. None where
+        all of them together would not do much."""
+        looked, kept = self.cases[case], self._kept(case, numbers)
+        own = 1 / np.diag(looked.A)
+        high = np.flatnonzero(self._errors(case, numbers) > self.limit)[0]
+        squares, shapes = looked.modes(kept, len(self.truth[case]))
+        squares, shapes = squares[high:], shapes[:, high:]
+        meets = squares * (looked.A[:, kept] @ shapes)
+        gains = meets**2 / np.maximum(np.abs(1 - squares / own[:, None]), 1e-6) / squares
+        found = {}
+        for field, places in self.places[case].items():
+            if numbers[field] < self.most[field]:
+                rest = places[:, numbers[field] : self.most[field]].ravel()
+                top = squares.max() if len(squares) + high >= len(self.truth[case]) else own.max()
+                below = 1 - own[rest].min() / top
+                found[field] = _rounded(max(float(below), float(gains[rest].sum(axis=0).max(initial=0.0))))
+        best = max(found, key=lambda field: found[field], default=None)
+        return best if best is not None and found[best] > LITTLE * self.limit else None
+
+
+def _too_high(squares: Array, true: Array) -> Array:
+    """Part by which the first frequencies are above the true ones, Hz; infinity where there are too few."""
+    found = np.full(len(true), inf)
+    found[: len(squares)] = np.sqrt(squares[: len(true)]) / (2 * pi)
+    return np.maximum(found / true - 1, 0.0)
+
+
+def _cases(robot: Robot, most: Numbers) -> list[Vibration]:
+    """At every pose with the joints locked, and with them free; polynomials for half as many modes again."""
+
+    def functions(link: Link, load: Any) -> LinkShapes | None:
+        if link.shapes is None or not link.shapes.is_auto:
+            return link_shapes(link, load)
+        name = link.name.partition(".")[0]
+        return series_shapes(link, lambda field: 3 * most[name, field] // 2, load, _stations(cut, link))
+
+    cut = in_pieces(robot)
+    chain = build_chain(robot, functions=functions)
+    arm = StraightArm(chain)
+    return [case for q in poses(robot, chain) for case in arm.vibrations(q)]
+
+
+def poses(robot: Robot, chain: Any) -> list[Array]:
+    """The arm as it is described, and a few other poses within its limits; what slides without limits stays."""
+    freedoms = robot.freedoms
+    found = [chain.rest()]
+    for k in range(1, POSES + 1):
+        q = chain.rest()
+        for j, shaft in enumerate(chain.shafts):
+            freedom = freedoms[shaft.name]
+            if shaft.place is None or shaft.place in chain.travels():
+                continue
+            low, high = (-pi, pi) if freedom.turns else (0.0, 0.0)
+            if freedom.limits is not None:
+                low = low if freedom.limits.lower is None else freedom.limits.lower
+                high = high if freedom.limits.upper is None else freedom.limits.upper
+            q[shaft.place] = low + (high - low) * ((0.5 + k * (j + 1) * GOLDEN) % 1.0)
+        found.append(chain.followed(q))
+    return found
+
+
+def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
+    """Parts of the length of a link at which others hang."""
+    places = [other.at for other, parent in zip(robot.links, parents(robot.links)) if parent is not None
+              and robot.links[parent].name == link.name]  # fmt: skip
+    found = {round(at.x / link.beam.length, 9) for at in places if not isinstance(at, str) and link.beam is not None}
+    return tuple(sorted(part for part in found if 0.02 < part < 0.98))
+
+
+def _plain(robot: Robot) -> Robot:
+    """Without damping, and without shapes that follow the arm: neither moves a frequency of the straight arm."""
+    links = []
+    for link in robot.links:
+        if link.shapes is not None:
+            shapes = link.shapes.model_copy(update={"damping": 0.0})
+            if shapes.tip_load == "track":
+                shapes = shapes.model_copy(update={"tip_load": "auto"})
+            link = link.model_copy(update={"shapes": shapes})
+        links.append(link)
+    return robot.model_copy(update={"links": tuple(links)})
+
+
+def _most(link: Link, field: str, band: float | None) -> int:
+    """Modes of a field beyond which none is looked at: so many half waves as the beam has in the band, and some."""
+    bends = field.startswith("bending")
+    waves = WAVES[bends] if band is None else _waves(link, field, band)
+    return min(MOST, waves + SPARE[bends])
+
+
+def _waves(link: Link, field: str, band: float) -> int:
+    """Half waves that a beam has at the end of the band, rounded up."""
+    p, kind, omega = beam_properties(link.beam), FIELDS[field], 2 * pi * band  # type: ignore[index]
+    density = "polar_inertia" if field == "torsion" else "mass_per_length"
+    mass, stiff = (float(np.mean(_along(p, name))) for name in (density, kind.rigidity))
+    k = (mass * omega**2 / stiff) ** 0.25 if field.startswith("bending") else omega * sqrt(mass / stiff)
+    return ceil(round(min(k * float(p.length) / pi, MOST), 6))
+
+
+def _along(properties: Any, name: str) -> Array:
+    scale, profile = float(getattr(properties, name)), properties.profile
+    return scale * (np.ones(1) if profile is None else np.asarray(getattr(profile, name)(STATIONS)))
+
+
+def _how_many(robot: Robot) -> int:
+    """How many frequencies count where nobody gives a band."""
+    planes = sum(field.startswith("bending") for link in robot.links for field in link.fields)
+    return max(FEWEST, planes + sum(freedom.elastic for freedom in robot.freedoms.values()))
+
+
+def _hertz(case: Vibration) -> Array:
+    return np.asarray(np.sqrt(case.squares()) / (2 * pi))
+
+
+def _places(names: tuple[str, ...], fields: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Array]:
+    """Where the amplitudes of each field stand, a row for each body of the link; their names begin with its name."""
+    rows: dict[tuple[str, str], dict[str, list[int]]] = {field: {} for field in fields}
+    for place, name in enumerate(names):
+        body, _, field = name.rpartition(".")[0].rpartition(".")
+        own = rows.get((body.partition(".")[0], field))
+        if own is not None:
+            own.setdefault(body, []).append(place)
+    return {field: np.array(list(own.values())) for field, own in rows.items()}
+
+
+def _rounded(value: float) -> float:
+    """To a few digits, so that what is equal but for rounding is equal."""
+    if not value or not np.isfinite(value):
+        return value
+    return round(value, DIGITS - 1 - floor(log10(abs(value))))
+
+
+def _above(value: float) -> float:
+    """The next number of few digits."""
+    unit = 10.0 ** (floor(log10(value)) - DIGITS + 1)
+    return ceil(value / unit * (1 - 1e-9)) * unit
