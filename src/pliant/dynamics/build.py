@@ -461,9 +461,9 @@ def _beam(
     sections = None
     if stiffening != "first-order":
         if flat and nominal.shapes.torsion:
-            sections = TurningSections.of(data, shapes, rotation)
-        elif rotation == "exact" and _carries_sections(known, shapes):
-            sections = CarriedSections.of(data, shapes, rotation)
+            sections = TurningSections.of(data, shapes)
+        elif _carries_sections(known, shapes):
+            sections = CarriedSections.of(data, shapes)
     return StiffenedBeam(LinearBeam(data, lifted, integrals, rotation, end), shapes, axis, forms, sections)
 
 

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple, Self
 import casadi as ca
 import numpy as np
 
-from pliant.algebra.rotations import SX, axial, exponential_bias, skew
-from pliant.dynamics.bodies import ROTATIONS, BeamData, Moments
-from pliant.options import RotationName
+from pliant.algebra.rotations import SX, axial, exponential, exponential_bias, skew
+from pliant.dynamics.bodies import BeamData, Moments
 from pliant.shapes import UNIFORM, LinkShapes
 from pliant.shapes.quadrature import Rule, gauss
 
@@ -42,17 +41,16 @@ class TurningSections:
 
     data: BeamData
     rule: Rule
-    rotation: RotationName
 
     @classmethod
-    def of(cls, data: BeamData, shapes: LinkShapes, rotation: RotationName) -> Self:
+    def of(cls, data: BeamData, shapes: LinkShapes) -> Self:
         """With a rule that holds the squares of the shapes' rotations to some 1e-9."""
         edges = np.unique(np.concatenate([data.profile.breaks, [0.0, 1.0], *(p.shapes.breaks for p in shapes.parts)]))
         wave = max(part.shapes.wavenumber for part in shapes.parts)
         least = cls.least(data, wave)
         pieces = [(low, high - low, gauss(least + ceil(wave * (high - low) / 2))) for low, high in pairwise(edges)]
         eta = np.concatenate([low + h * x for low, h, (x, _) in pieces])
-        return cls(data, Rule(eta, np.concatenate([h * w for _, h, (_, w) in pieces])), rotation)
+        return cls(data, Rule(eta, np.concatenate([h * w for _, h, (_, w) in pieces])))
 
     @staticmethod
     def least(data: BeamData, wave: float) -> int:
@@ -69,10 +67,11 @@ class TurningSections:
         return j
 
     def turned(self, section: tuple[SX, SX, SX], cd: SX) -> tuple[SX, SX, SX]:
-        """Rotation matrix, angular velocity (3, k) per rate, and the angular acceleration of the rates alone."""
+        """Rotation matrix, angular velocity (3, k) per rate, and the angular acceleration of the rates alone; exact
+        whatever the tip has, since a section that is not rigid has no such velocity."""
         theta, slope, bias = section
-        R, A = ROTATIONS[self.rotation](theta)
-        beta = exponential_bias(theta, ca.mtimes(slope, cd)) if self.rotation == "exact" else ca.SX.zeros(3)
+        R, A = exponential(theta)
+        beta = exponential_bias(theta, ca.mtimes(slope, cd))
         return R.matrix, ca.mtimes(A, slope), beta + ca.mtimes(A, bias)
 
     def added(self, body: Moments, section: Section, c: SX, cd: SX) -> Moments:
@@ -110,16 +109,16 @@ class TurningSections:
 
 
 class CarriedSections(TurningSections):
-    """The same in half the operations: moments as matrices, with Y = tr(J)/2 1 - J of the inertia J = R diag(j) R^T of
-    a section in link axes, and its angular velocity per rate W.
+    """The same in two thirds of the operations: moments as matrices, with Y = tr(J)/2 1 - J of the inertia
+    J = R diag(j) R^T of a section in link axes, and its angular velocity per rate W.
 
     Flat sections keep the points, and so files without rotary inertia the tape that they had.
     """
 
     @staticmethod
     def least(data: BeamData, wave: float) -> int:
-        """Four hold the inertia of the sections of a cubic element to first order in their turn; six that of modes at rest
-        to 1e-9."""
+        """Four hold the inertia of the sections of a cubic element to first order in their turn; six that of modes at
+        rest to 1e-9."""
         return 4 if wave == 0 and data.profile is UNIFORM else 6
 
     def added(self, body: Moments, section: Section, c: SX, cd: SX) -> Moments:
