@@ -107,6 +107,11 @@ load = st.just("auto") | st.builds(
 @st.composite
 def shapes(draw: st.DrawFn) -> Shapes:
     common = {"damping": draw(st.floats(0, 1))}
+    if draw(st.integers(0, 3)) == 0:
+        accuracy = draw(st.none() | st.floats(1e-3, 0.2))
+        return Shapes(
+            method="auto", accuracy=accuracy, band=draw(st.none() | small), torsion=draw(st.booleans()), **common
+        )
     if draw(st.booleans()):
         common |= {"boundary": "clamped-mass", "tip_load": draw(load)}
     names = ("bending_y", "bending_z", "torsion", "axial")

@@ -126,11 +126,15 @@ def _sentence(link: Link, shapes: Shapes, band: float, error: float, aim: Aim) -
     head = f"links.{link.name}.shapes: auto took {took}"
     where = f"frequencies of the arm up to {band:.3g} Hz"
     if error <= aim.accuracy:
-        return f"{head}, so that {where} are right to {aim.accuracy:.2g}; those looked at err by {error:.2g}"
+        return f"{head}, so that {where} are right to {_percent(aim.accuracy)}; those looked at: {_percent(error)}"
     return (
-        f"{head}, but {where} err by {error:.2g}, expected {aim.accuracy:.2g}, and more modes would help little; lower "
-        "`band`, or where links hang along a beam cut it there, into two on a fixed joint"
+        f"{head}, but {where} err by {_percent(error)}, expected {_percent(aim.accuracy)}, and more modes would help "
+        "little; lower `band`, or where links hang along a beam cut it there, into two on a fixed joint"
     )
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2g} %"
 
 
 class _Judge:

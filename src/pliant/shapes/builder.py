@@ -88,8 +88,9 @@ def _series(link: Any, name: FieldName, request: Request, load: LoadRatios, prof
 
 
 def tapers(link: Any) -> bool:
-    """Whether its beam varies along its length, so that modes of a uniform beam serve it badly."""
-    return section_profile(beam_properties(link.beam)) is not UNIFORM
+    """Whether its beam varies along its length, so that modes of a uniform beam serve it badly; and elements do not."""
+    beam = beam_properties(link.beam)
+    return section_profile(beam) is not UNIFORM and not (link.beam.shearing and 0.0 in beam.rotary)
 
 
 def _own_request(link: Any, name: FieldName) -> Request:
