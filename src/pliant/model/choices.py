@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.dynamics import build_chain
+from pliant.dynamics import Chain, build_chain
 from pliant.model.piece_choice import chosen_pieces
 from pliant.model.straight_arm import StraightArm, Vibration
 from pliant.robot import Link, Robot, Shapes, beam_properties, in_pieces, parents
@@ -109,9 +109,13 @@ def _with_elements(robot: Robot, cut: list[Link], band: float, aim: Aim) -> tupl
 
 def _looked_at(robot: Robot) -> list[Array]:
     """Frequencies, Hz, at all poses, with the joints locked and free."""
-    chain = build_chain(_plain(robot))
+    return [_hertz(case) for case in _vibrations(robot, build_chain(_plain(robot)))]
+
+
+def _vibrations(robot: Robot, chain: Chain) -> list[Vibration]:
+    """At every pose with the joints locked, and with them free."""
     arm = StraightArm(chain)
-    return [_hertz(case) for q in poses(robot, chain) for case in arm.vibrations(q)]
+    return [case for q in poses(robot, chain) for case in arm.vibrations(q)]
 
 
 def _most_elements(link: Link, band: float) -> int:
@@ -294,12 +298,10 @@ def _cases(robot: Robot, most: Numbers) -> list[Vibration]:
         return series_shapes(link, lambda field: 3 * most[name, field] // 2, load, _stations(cut, link))
 
     cut = in_pieces(robot)
-    chain = build_chain(robot, functions=functions)
-    arm = StraightArm(chain)
-    return [case for q in poses(robot, chain) for case in arm.vibrations(q)]
+    return _vibrations(robot, build_chain(robot, functions=functions))
 
 
-def poses(robot: Robot, chain: Any) -> list[Array]:
+def poses(robot: Robot, chain: Chain) -> list[Array]:
     """The arm as it is described, and a few other poses within its limits; what slides without limits stays."""
     freedoms = robot.freedoms
     found = [chain.rest()]
