@@ -1,0 +1,300 @@
+"""What a run says of its own beams: how far their sections turned, and what small deflections and few shapes lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.pencil import natural_modes
+from pliant.algebra.rotations import SX
+from pliant.arrays import Array
+from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.kinematics import Placement, placements
+from pliant.dynamics.section_forces import InternalForces
+from pliant.dynamics.stations import section_axes
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.model import Model
+from pliant.model.validity import MOST_PIECES, SLOPE, BentBeam, bent_beams
+from pliant.runs.exact_shape import GAUSS, KnownShape
+from pliant.runs.internal_forces import RunHistory
+
+if TYPE_CHECKING:
+    from pliant.runs.results import Result
+
+STRAINS = {"GJ": "torsion", "EI_y": "bending_z", "EI_z": "bending_y", "EA": "axial", "GA_y": "bending_y", "GA_z": "bending_z"}
+"""Stiffnesses in the order of the strains (kappa, nu) that they resist, and the fields whose shapes allow these."""
+FREE = ("free", "planar")
+"""Joints that hold nothing: what a beam on one of them would lose by turning is not known from its root."""
+CELLS = 4
+"""Least number of cells of a beam: its tip is then found to 1e-5 of its length at deflections of 0.4."""
+INSTANTS = 12
+"""Rows of a run that are looked at, spread over its time, besides those with the largest slope and bend."""
+SAFETY = 1.5
+"""Estimates are multiplied by it, so that they lie above what was lost: see `tests/physics/test_validity_estimate.py`."""
+TOLERANCE = 1e-3
+"""Of the length: what the number of pieces that would do may lose at the tip."""
+ORDER = 3
+"""Power of the number of pieces with which that falls."""
+
+
+@dataclass(frozen=True)
+class Validity:
+    """How far a run kept to what its model of a link holds for.
+
+    Attributes
+    ----------
+    link : str
+        Name of the link.
+    pieces : int
+        Pieces that it has.
+    slope : float
+        Largest rotation of a section against the root of its piece by bending, rad.
+    time : float
+        When that was, s.
+    error : float or None
+        Estimate of the largest error of the link's tip against its root, at equal loads, over the link's length; None
+        where it is not judged. What adds up over time, as the phase of a vibration that goes on, is not in it.
+    source : str
+        What the error comes from: "deflection", "shapes", or "not judged: ..." with the reason.
+    enough : int
+        Pieces that would do.
+    """
+
+    link: str
+    pieces: int
+    slope: float
+    time: float
+    error: float | None
+    source: str
+    enough: int
+
+    def __str__(self) -> str:
+        lost = self.source if self.error is None else f"tip within {self.error:.2g} of its length ({self.source})"
+        cut = "" if self.enough <= self.pieces else f"; {self.enough} pieces would do"
+        return f"{self.link}: slope up to {self.slope:.3g} rad at {self.time:.4g} s, {lost}{cut}"
+
+
+def judge(result: Result) -> tuple[Validity, ...]:
+    """Of each link of a run that bends."""
+    rows = np.isfinite(result.q).all(axis=1)
+    return tuple(_judged(result, beam, np.flatnonzero(rows)) for beam in bent_beams(result.model)) if rows.any() else ()
+
+
+def _judged(result: Result, beam: BentBeam, rows: Array) -> Validity:
+    slope, bend = beam.turns(result.q[rows])
+    at, most = int(np.argmax(slope)), float(np.max(bend))
+    error, source = None, "not judged: it slides"
+    if not beam.slides:
+        spread = np.linspace(0, len(rows) - 1, INSTANTS).astype(int)
+        seen = rows[np.unique([*spread, at, int(np.argmax(bend))])]
+        error, source = _lost(result, beam, seen)
+    few = 1.0 if error is None else (error / TOLERANCE) ** (1 / ORDER)
+    enough = max(beam.enough(most), int(np.ceil(min(few, MOST_PIECES) * len(beam.pieces))))
+    return Validity(
+        beam.name, len(beam.pieces), float(slope[at]), float(result.t[rows[at]]), error, source, min(enough, MOST_PIECES)
+    )  # fmt: skip
+
+
+def _lost(result: Result, beam: BentBeam, rows: Array) -> tuple[float | None, str]:
+    """The larger estimate, and which it is."""
+    if any(result.model.chain.links[piece.number].body.follows for piece in beam.pieces):
+        return None, "not judged: its shapes follow the arm"
+    try:
+        history = result.history
+        shapes = known_shapes(history.rows(rows), beam)
+    except (ModelError, UnsupportedModel) as reason:
+        return None, f"not judged: {str(reason).split(';')[0]}"
+    length = float(sum(shapes[0].size))
+    tips = [(shape.tip(), shape.place[-1]) for shape in shapes]
+    bent = [float(np.linalg.norm(exact - tip)) / length for exact, tip in tips if exact is not None]
+    if not bent:
+        return None, "not judged: no rest under the forces of the run"
+    few = few_shapes(history, beam) / length
+    return SAFETY * max(*bent, few), "deflection" if max(bent) >= few else "shapes"
+
+
+# ------------------------------------------------------------------------------------- by exact kinematics, equal loads
+
+
+def known_shapes(history: RunHistory, beam: BentBeam) -> list[KnownShape]:
+    """The beam in each state of a history, with the forces that its sections carry."""
+    chain, numbers = history.model.chain, [piece.number for piece in beam.pieces]
+    cells = [_cells(chain.links[k], len(numbers)) for k in numbers]
+    found = history.over_time(("shape", *numbers), partial(_carried, numbers=numbers, cells=cells))
+    free = chain.links[numbers[0]].joint.kind in FREE
+    allowed = [_allowed(chain.links[k], edges) for k, edges in zip(numbers, cells)]
+    return [
+        _known_shape([x[row] for x in found], cells, np.concatenate(allowed), free) for row in range(len(history.t))
+    ]
+
+
+def _cells(link: ChainLink, pieces: int) -> Array:
+    """Edges of the cells of a piece, as parts of its length."""
+    assert link.body.shapes is not None
+    assert link.body.data is not None
+    most = max(link.body.shapes.fields.count(field) for field in link.body.shapes.fields)
+    count = max(-(-CELLS // pieces), -(-most // 2))
+    return np.unique([*np.linspace(0.0, 1.0, count + 1), *link.body.data.profile.breaks])
+
+
+def _points(edges: Array) -> list[float]:
+    """Gauss points of cells."""
+    found = edges[:-1, None] + np.diff(edges)[:, None] * GAUSS
+    return [float(x) for x in found.ravel()]
+
+
+def _allowed(link: ChainLink, edges: Array) -> Array:
+    """(points, 6, 6) directions of strain, by columns, that the shapes of a link allow."""
+    assert link.body.shapes is not None
+    assert link.body.data is not None
+    columns = np.diag([float(field in link.body.shapes.fields) for field in STRAINS.values()])
+    e_y, e_z = link.body.data.shear_centre
+    columns[4:, 0] = columns[0, 0] * np.array([e_z, -e_y])  # twist is about the shear centre
+    return np.tile(columns, (2 * len(edges) - 2, 1, 1))
+
+
+def _carried(forces: InternalForces, numbers: list[int], cells: list[Array]) -> list[SX]:
+    """Of the points of a beam, in axes of its root: what `_known_shape` reads, in its order."""
+    chain, frames = forces.chain, placements(forces.chain, forces.q)
+    root = frames[numbers[0]]
+
+    def seen(frame: Placement, r: SX, R: SX | None = None) -> SX:
+        """(3,) place, and (3, 3) attitude behind it, as a column."""
+        turn = ca.mtimes(root.R.T, frame.R)
+        return ca.vertcat(
+            ca.mtimes(root.R.T, frame.p - root.p) + ca.mtimes(turn, r), ca.vec((ca.mtimes(turn, R)).T)
+        )
+
+    poses, wrenches, sections, ends, lengths = [], [], [], [], []
+    for k, edges in zip(numbers, cells):
+        link, frame = chain.links[k], frames[k]
+        data, c = link.body.data, chain.body(link, forces.q)
+        assert data is not None
+        etas = _points(edges)
+        carried = forces.sections(k, etas, 2)
+        if k == numbers[-1]:
+            etas, carried = [*etas, 1.0], [*carried, forces.section(k, 1.0)]
+        for eta, (f, n) in zip(etas, carried):
+            poses.append(seen(frame, link.body.point(c, eta)[0], section_axes(link, c, eta)))
+            turn = ca.mtimes(ca.mtimes(root.R.T, frame.R), section_axes(link, c, eta))
+            wrenches.append(ca.vertcat(ca.mtimes(turn, n), ca.mtimes(turn, f)))
+            sections.append(ca.vertcat(*(data.at(name, eta) for name in (*STRAINS, "mass_per_length"))))
+        start = link.body.point(ca.SX.zeros(c.shape), 0.0)[0]
+        ends.append(seen(frame, start, ca.SX.eye(3)))
+        ends.append(seen(frame, link.body.point(c, 1.0)[0], section_axes(link, c, 1.0)))
+        lengths.append(data.length)
+    mass, first = _hanging(chain, forces.q, frames, numbers[-1])
+    lever = ca.mtimes(root.R.T, first - mass * frames[numbers[-1]].p_tip)
+    turning = forces.carried[numbers[0]].motion.omega
+    return [
+        ca.horzcat(*poses).T, ca.horzcat(*wrenches).T, ca.horzcat(*sections).T, ca.horzcat(*ends).T,
+        ca.vertcat(*lengths), ca.vertcat(turning, mass, lever),
+    ]  # fmt: skip
+
+
+def _hanging(chain: Chain, q: SX, frames: list[Placement], last: int) -> tuple[SX, SX]:
+    """Mass of all that the tip of a link carries, and its first moment in base axes."""
+    outer = {k for k, link in enumerate(chain.links) if link.parent == last and link.port == 0}
+    for k, link in enumerate(chain.links):
+        outer |= {k} if link.parent in outer else set()
+    mass, first = ca.SX(0), ca.SX.zeros(3)
+    for k in (last, *sorted(outer)):
+        link, frame = chain.links[k], frames[k]
+        c = chain.body(link, q)
+        own = [] if k == last else [(link.body.moments(c, ca.SX.zeros(c.shape)), frame.R, frame.p), (link.hub, frame.R, frame.p)]
+        for part, R, p in (*own, (link.load, frame.R_tip, frame.p_tip)):
+            if part is not None:
+                mass, first = mass + part.m, first + ca.mtimes(R, part.s) + part.m * p
+    return mass, first
+
+
+def _known_shape(found: list[Array], cells: list[Array], allowed: Array, free: bool) -> KnownShape:
+    """From a row of what `_carried` gives."""
+    poses, ends = (found[k].reshape(-1, 12) for k in (0, 3))
+    wrenches, sections, lengths = found[1].reshape(-1, 6), found[2].reshape(-1, 7), found[4]
+    omega, mass, moment = found[5][:3], found[5][3], found[5][4:]
+    place, attitude = poses[:, :3], poses[:, 3:].reshape(-1, 3, 3)
+    size = np.concatenate([np.diff(edges) * length for edges, length in zip(cells, lengths)])
+    gap, turn = np.zeros((len(size), 3)), np.tile(np.eye(3), (len(size), 1, 1))
+    r, R = np.zeros(3), np.eye(3)
+    for first, start, end in zip(np.cumsum([0, *(len(edges) - 1 for edges in cells)]), ends[::2], ends[1::2]):
+        gap[first], turn[first] = R.T @ (start[:3] - r), R.T @ start[3:].reshape(3, 3)
+        r, R = end[:3], end[3:].reshape(3, 3)
+    stiff = sections[:-1, :6]
+    soft = np.where(stiff > 0, 1 / np.where(stiff > 0, stiff, 1.0), 0.0)
+    masses = np.append(sections[:-1, 6] * np.repeat(size / 2, 2), mass)
+    outward = np.zeros((3, 3)) if free else (omega @ omega) * np.eye(3) - np.outer(omega, omega)
+    return KnownShape(
+        size=size, gap=gap, turn=turn, compliance=np.einsum("nij,nj,nkj->nik", allowed, soft, allowed),
+        place=place, attitude=attitude, force=wrenches[:, 3:], moment=wrenches[:, :3],
+        drift=masses[:, None, None] * outward, lever=attitude[-1].T @ moment / mass if mass > 0 else np.zeros(3),
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------- by too few shapes
+
+
+def few_shapes(history: RunHistory, beam: BentBeam) -> float:
+    """Estimate of what shapes beyond the last one would move the tip by, m.
+
+    A force at the tip of a beam bends it by shapes in proportion to their strain energies, which fall like the fourth
+    power of their roots: the share of the last natural shape, times what the series holds beyond it, of the deflection.
+    """
+    model = history.model
+    places, indices = (
+        np.concatenate([getattr(model.chain.links[piece.number], name) for piece in beam.pieces]).astype(int)
+        for name in ("body_places", "body_indices")
+    )
+    c = history.q[np.isfinite(history.q).all(axis=1)][:, places]
+    K, M = _stiffness(model, beam, history.parameters), model.mass_matrix(model.chain.rest(), history.parameters)
+    energy = float(np.max(np.einsum("ti,ij,tj->t", c, K, c) / 2, initial=0.0))
+    fields, ends = (np.concatenate(x) for x in zip(*_ends(model, beam)))
+    lost = 0.0
+    for field in ("bending_y", "bending_z"):
+        own = np.flatnonzero(fields == field)
+        if not len(own) or energy == 0.0:
+            continue
+        m = M[np.ix_(indices[own], indices[own])]
+        squares, X = natural_modes(K[np.ix_(own, own)], m)
+        last = squares[-1] * (c[:, own] @ m @ X[:, -1]) ** 2 / 2
+        lost += beyond_shape(len(own)) * float(np.max(last)) / energy * float(np.max(np.abs(c[:, own] @ ends[own])))
+    return lost
+
+
+def beyond_shape(count: int) -> float:
+    """Sum of the shapes beyond the last of some over the last one, at the tip of a clamped beam with a force there."""
+    roots = np.append(1.8751, (np.arange(2, 1000) - 0.5) * np.pi)
+    return float(np.sum((roots[count - 1] / roots[count:]) ** 4))
+
+
+def _stiffness(model: Model, beam: BentBeam, p: Array) -> Array:
+    """Stiffness matrix of the amplitudes of all pieces."""
+
+    def make() -> ca.Function:
+        blocks = []
+        for piece in beam.pieces:
+            c = ca.SX.sym("c", len(piece.places))
+            blocks.append(ca.hessian(model.chain.links[piece.number].body.strain_energy(c), c)[0])
+        return ca.Function("stiffness", [model.parameter_symbols], [ca.densify(ca.diagcat(*blocks))])
+
+    return np.array(model.derived("stiffness of a beam", beam.name, make)(p), dtype=float)
+
+
+def _ends(model: Model, beam: BentBeam) -> list[tuple[list[str], Array]]:
+    """For each piece the fields of its amplitudes, and how far each moves the tip of the whole beam across."""
+    found, beyond = [], 0.0
+    for piece in reversed(beam.pieces):
+        shapes = model.chain.links[piece.number].body.shapes
+        assert shapes is not None
+        value, slope = (
+            shapes.evaluate(np.ones(1), order)[0] * piece.length ** (np.array(shapes.powers, dtype=float) - order)
+            for order in (0, 1)
+        )
+        found.append((list(shapes.fields), value + beyond * slope))
+        beyond += piece.length
+    return found[::-1]
