@@ -126,7 +126,7 @@ def steep(model: Model, q: ArrayLike) -> Findings:
             continue  # however the amplitudes add up
         slope, bend = (float(np.max(np.nan_to_num(x), initial=0.0)) for x in beam.turns(states))
         if slope > SLOPE:
-            many = beam.enough(bend)
+            many = beam.enough(slope, bend)
             found[f"slope of {beam.name}"] = (
                 f"links.{beam.name}: got a slope of {slope:.3g} rad, expected below {SLOPE:g} rad, to which small "
                 "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads"
@@ -148,7 +148,7 @@ class BentPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class BentBeam:
-    """A beam as the user sees it: one link that bends, or several on fixed joints, each at the tip of the one before."""
+    """A beam as the user sees it: a link that bends, or several on fixed joints, each at the tip of the one before."""
 
     name: str
     pieces: tuple[BentPiece, ...]
@@ -157,16 +157,16 @@ class BentBeam:
     def turns(self, q: Array) -> tuple[Array, Array]:
         """(...,) in states (..., n): the largest slope of a section against the root of its piece, and the largest
         curvature times the length of its piece."""
-        c = [q[..., piece.places] for piece in self.pieces]
         slopes, bends = (
-            np.max([np.linalg.norm(np.tensordot(a, table, (-1, 2)), axis=-2) for a, table in zip(c, tables)], axis=(0, -1))
-            for tables in ([piece.slopes for piece in self.pieces], [piece.bends for piece in self.pieces])
+            [np.linalg.norm(np.tensordot(q[..., piece.places], table, (-1, 2)), axis=-2) for piece, table in tables]
+            for tables in zip(*(((piece, piece.slopes), (piece, piece.bends)) for piece in self.pieces))
         )
-        return slopes, bends
+        return np.max(slopes, axis=(0, -1)), np.max(bends, axis=(0, -1))
 
-    def enough(self, bend: float) -> int:
-        """Pieces whose sections turn by less than the limit, where a section of today's could turn by `bend`."""
-        return max(len(self.pieces), int(np.ceil(min(len(self.pieces) * bend / SLOPE, 1e6))))
+    def enough(self, slope: float, bend: float) -> int:
+        """Pieces whose sections turn by less than the limit: as many as there are, where these do."""
+        count = len(self.pieces)
+        return count if slope <= SLOPE else int(np.ceil(min(count * bend / SLOPE, 1e6)))
 
 
 def bent_beams(model: Model) -> list[BentBeam]:

@@ -30,8 +30,11 @@ class KnownShape:
     compliance : (N, 6, 6) strains (kappa, nu) per wrench (moment, force) of a section, in its axes
     place, attitude : (N + 1, 3), (N + 1, 3, 3)
     force, moment : (N + 1, 3) of the outer part on the inner part; the last ones act on the tip
-    drift : (N + 1, 3, 3) force per displacement of each point, of its mass in a frame that turns
-    lever : (3,) from the tip to what its force acts on, in axes of the end section
+    mass : (N + 1,) that goes with the points
+    outward : (3, 3) force per mass and displacement, in a frame that turns
+    lever : (3,) from the tip to the mass that goes with it, in axes of the end section
+    pull : (3,) of that mass: its weight and inertia
+    free : whether nothing holds the root: then all accelerates so that its wrench stays as it is
     """
 
     size: Array
@@ -42,40 +45,65 @@ class KnownShape:
     attitude: Array
     force: Array
     moment: Array
-    drift: Array
+    mass: Array
+    outward: Array
     lever: Array
+    pull: Array
+    free: bool
 
     def tip(self) -> Array | None:
         """(3,) where the tip comes to rest under the same forces, by Newton's method; None if no rest is found."""
         strains = self._strains(self.attitude[None, :-1], self.moment[None, :-1], self.force[None, :-1])[0].ravel()
         active = np.flatnonzero(self.compliance.any(axis=2).ravel())
         lever = np.repeat(self.size / 2, 12)[active]
-        for _ in range(MOST_STEPS):
-            lanes = np.tile(strains, (len(active) + 1, 1))
-            lanes[np.arange(1, len(active) + 1), active] += SMALL / lever
-            missed = self._missed(lanes)[0][:, active]
-            slopes = ((missed[1:] - missed[0]) / (SMALL / lever)[:, None]).T
-            if not np.isfinite(slopes).all():
-                return None
-            change = np.linalg.solve(slopes, missed[0])
-            largest = float(np.abs(change * lever).max(initial=0.0))
-            strains[active] -= change * min(1.0, LARGE / max(largest, LARGE))
-            if largest < CONVERGED:
-                return np.asarray(self._missed(strains[None])[1][0])
+        with np.errstate(all="ignore"):
+            for _ in range(MOST_STEPS):
+                lanes = np.tile(strains, (len(active) + 1, 1))
+                lanes[np.arange(1, len(active) + 1), active] += SMALL / lever
+                try:
+                    missed = self._missed(lanes)[0][:, active]
+                    change = np.linalg.solve(((missed[1:] - missed[0]) / (SMALL / lever)[:, None]).T, missed[0])
+                except np.linalg.LinAlgError:
+                    return None
+                largest = float(np.abs(change * lever).max(initial=0.0))
+                if not np.isfinite(largest):
+                    return None
+                strains[active] -= change * min(1.0, LARGE / max(largest, LARGE))
+                if largest < CONVERGED:
+                    return np.asarray(self._missed(strains[None])[1][0])
         return None
 
     def _missed(self, strains: Array) -> tuple[Array, Array]:
         """(B, 6 N) strains less those that the sections carry, and (B, 3) tips."""
         xi = strains.reshape(len(strains), -1, 6)
         R, r = self._points(xi)
-        moved = np.einsum("nij,bnj->bni", self.drift, r - self.place)
-        force = self.force + np.cumsum(moved[:, ::-1], axis=1)[:, ::-1]
+        drift = self.mass[:, None] * ((r - self.place) @ self.outward)
+        force, moment = self._wrenches(R, r, drift)
+        if self.free:
+            drift += self._set_free(r, force, moment)
+            force, moment = self._wrenches(R, r, drift)
+        return (xi - self._strains(R[:, :-1], moment[:, :-1], force[:, :-1])).reshape(len(xi), -1), r[:, -1]
+
+    def _wrenches(self, R: Array, r: Array, drift: Array) -> tuple[Array, Array]:
+        """(B, N + 1, 3) forces and moments of the points, with forces that drift adds to each."""
+        force = self.force + np.cumsum(drift[:, ::-1], axis=1)[:, ::-1]
         mean = (self.force[1:] + self.force[:-1]) / 2
         couple = self.moment[:-1] - self.moment[1:] - np.cross(np.diff(self.place, axis=0), mean)
         added = np.cross(np.diff(r, axis=1), (force[:, 1:] + force[:, :-1]) / 2) + couple
-        at_tip = self.moment[-1] + np.cross((R[:, -1] - self.attitude[-1]) @ self.lever, force[:, -1])
-        moment = at_tip[:, None] + np.cumsum(added[:, ::-1], axis=1)[:, ::-1]
-        return (xi - self._strains(R[:, :-1], moment, force[:, :-1])).reshape(len(xi), -1), r[:, -1]
+        tip = self.moment[-1] + np.cross((R[:, -1] - self.attitude[-1]) @ self.lever, self.pull)
+        steps = np.concatenate([added, tip[:, None]], axis=1)
+        return force, np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
+
+    def _set_free(self, r: Array, force: Array, moment: Array) -> Array:
+        """(B, N + 1, 3) forces -m (a + alpha x r) that take back what the wrench of the first point has gained."""
+        gained = np.concatenate([moment[:, 0] - self.moment[0], force[:, 0] - self.force[0]], axis=1)
+        arm = r - r[:, :1]
+        turning = np.cross(np.eye(3), arm[:, :, None])  # (B, N + 1, axis, 3)
+        moves = np.concatenate([turning, np.broadcast_to(np.eye(3), turning.shape)], axis=2)
+        pulls = self.mass[:, None, None] * moves
+        balance = np.concatenate([np.cross(arm[:, :, None], pulls).sum(axis=1), pulls.sum(axis=1)], axis=2)
+        asked = (np.linalg.pinv(balance.transpose(0, 2, 1), 1e-9) @ gained[..., None])[..., 0]
+        return np.asarray(-np.einsum("bnak,ba->bnk", pulls, asked))
 
     def _strains(self, R: Array, moment: Array, force: Array) -> Array:
         """(B, N, 6) what moments and forces (B, N, 3) ask of sections with attitudes R."""

@@ -86,7 +86,7 @@ class RunHistory:
         qd, qdd = (interpolated(t, self.t, values) for values in (self.qd, self.qdd))
         return replace(self, t=t, q=q, qd=qd, qdd=qdd)
 
-    def rows(self, rows: Array) -> RunHistory:
+    def rows(self, rows: Any) -> RunHistory:
         """At some of its rows."""
         return replace(self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], qdd=self.qdd[rows])
 

@@ -1,0 +1,194 @@
+"""What a run says that its model lost, against the same run with 32 pieces, on ten cases: between 1 and 3 times.
+
+The error is the largest distance of a link's tip, seen from its root, from that of 32 pieces over the run, in lengths
+of the link. Runs are short: where a vibration goes on, its phase drifts, which no estimate at equal loads can know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import pliant
+from pliant import Beam, Joint, Link, Lump, Model, Result, Robot, Shapes
+from pliant.loads import Wrench
+from pliant.robot import Origin
+from pliant.runs.judgement import Validity
+
+pytestmark = pytest.mark.filterwarnings("ignore:links:UserWarning")  # slopes above 0.2 rad are meant
+
+EXACT = 32
+QUICK = ("spin-up",)
+Vector = tuple[float, float, float]
+PLANE = Shapes(method="elements", count=1, bending_y=True)
+PLANES = Shapes(method="elements", count=1, bending_y=True, bending_z=True)
+SPACE = Shapes(method="elements", count=1, bending_y=True, bending_z=True, torsion=True)
+ROD = Beam(length=1.3, mass_per_length=0.7, EI_y=2.3, EI_z=4.1, GJ=1.7, polar_inertia=1e-3)
+TURNED = Origin(rpy=(0.4, 0.0, 0.0))  # so that weight bends both planes
+
+
+def in_pieces(link: Link, count: int) -> list[Link]:
+    """A link cut into pieces of equal length, its tip on the last."""
+    assert link.beam is not None
+    part = link.beam.model_copy(update={"length": link.beam.length / count})
+    first = link.model_copy(update={"beam": part, "tip": link.tip if count == 1 else Lump()})
+    fixed = {"joint": Joint(type="fixed"), "tip": Lump()}
+    others = [first.model_copy(update={"name": f"{link.name}_{k}", **fixed}) for k in range(2, count + 1)]
+    return [first, *others[:-1], *(other.model_copy(update={"tip": link.tip}) for other in others[-1:])]
+
+
+def seen_tip(root: np.ndarray, tip: np.ndarray) -> np.ndarray:
+    """(..., 3) place of the pose `tip` in the axes of the pose `root`."""
+    return np.asarray(np.einsum("...ji,...j->...i", root[..., :3, :3], tip[..., :3, 3] - root[..., :3, 3]))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run by the number of pieces, and where the tip of a link is then in the axes of its root, (N, 3)."""
+
+    run: Callable[[int], Result]
+    pieces: int
+    exact: Callable[[], np.ndarray] | None = None
+
+    def tips(self, count: int) -> tuple[np.ndarray, Result]:
+        run = self.run(count)
+        return seen_tip(run.pose("boom.root"), run.pose("boom.tip" if count == 1 else f"boom_{count}.tip")), run
+
+
+def boom(count: int, gravity: Vector) -> Model:
+    links = in_pieces(Link(name="boom", joint=Joint(type="fixed", origin=TURNED), beam=ROD, shapes=SPACE), count)
+    return Robot(name="rest", gravity=gravity, links=links).model(stiffening="second-order")
+
+
+def at_rest(pieces: int, *loads: Wrench, gravity: Vector = (0.0, 0.0, 0.0)) -> Case:
+    """The boom under a load or its weight: a run that only looks at it."""
+
+    def run(count: int) -> Result:
+        still: dict[str, Any] = {"equilibrium": True, "method": "rk4", "step": 1e-9, "output_step": 1e-9}
+        return pliant.simulate(boom(count, gravity), 1e-9, loads=loads, **still)
+
+    def exact() -> np.ndarray:
+        model = boom(EXACT, gravity)
+        q = model.equilibrium([], loads)
+        return seen_tip(model.pose(q, frame="boom.root"), model.pose(q, frame=f"boom_{EXACT}.tip"))
+
+    return Case(run, pieces, exact=exact)
+
+
+def smooth(t: Any, low: float, high: float) -> Any:
+    """0 to 1 with rates and accelerations that start and end at 0."""
+    x = ca.fmax(ca.fmin((t - low) / (high - low), 1.0), 0.0)
+    return x**4 * (35 - 84 * x + 70 * x**2 - 20 * x**3)
+
+
+STEPS: dict[str, Any] = {"method": "rodas5p", "rtol": 1e-6, "atol": 1e-9}
+
+
+def spin_up(speed: float) -> Callable[[int], Result]:
+    """A blade of 8 m brought to speed within 5 s."""
+    blade = Link(name="boom", beam=Beam(length=8.0, mass_per_length=1.2, EI_y=1.6e4, EI_z=1.4e4), shapes=PLANE)
+
+    def angle(t: Any) -> Any:
+        rise = 5.0  # the run ends before
+        return speed / rise * (t * t / 2 + (rise / 2 / np.pi) ** 2 * (ca.cos(2 * np.pi * t / rise) - 1))
+
+    def run(count: int) -> Result:
+        model = Robot(name="spin-up", gravity=(0, 0, 0), links=in_pieces(blade, count)).model(stiffening="second-order")
+        return pliant.simulate(model, 4.0, motion={"boom": angle}, output_step=0.02, **STEPS)
+
+    return run
+
+
+class Follow:
+    """Torque of a controller that follows a turn by 2.4 rad within 2.4 s."""
+
+    def expression(self, t: Any, q: Any, qd: Any) -> Any:
+        return 250.0 * (2.4 * smooth(t, 0.0, 2.4) - q[0]) - 40.0 * qd[0]
+
+
+def slew(count: int) -> Result:
+    """A controller turns a rod with a load beside its end."""
+    rod = ROD.model_copy(update={"EI_z": 11.0})
+    link = Link(name="boom", joint=Joint(), beam=rod, shapes=PLANE, tip=Lump(mass=0.15, com=(0.05, 0.02, 0.0)))
+    model = Robot(name="slew", gravity=(0, 0, 0), links=in_pieces(link, count)).model(stiffening="second-order")
+    return pliant.simulate(model, 2.4, controller=Follow(), output_step=0.02, **STEPS)
+
+
+def slew_in_weight(count: int) -> Result:
+    """A rod that sags in both planes is turned about the upright axis."""
+    joint = Joint()
+    link = Link(name="boom", joint=joint, beam=ROD.model_copy(update={"EI_y": 12.0}), shapes=PLANES)
+    model = Robot(name="slew", links=in_pieces(link, count)).model(stiffening="second-order")
+    motion = {"boom": lambda t: 0.8 * smooth(t, 0.0, 1.6)}
+    return pliant.simulate(model, 1.6, motion=motion, equilibrium=True, output_step=0.02, **STEPS)
+
+
+def tumbling(force: float) -> Callable[[int], Result]:
+    """A free rod thrown by forces at both ends that swell and fade, one of them larger: it bends, flies and turns."""
+    link = Link(name="boom", joint=Joint(type="planar"), beam=ROD, shapes=PLANE)
+
+    def run(count: int) -> Result:
+        model = Robot(name="tumbling", gravity=(0, 0, 0), links=in_pieces(link, count)).model(stiffening="second-order")
+
+        def thrown(share: float) -> Callable[[Any], Any]:
+            return lambda t: ca.vertcat(0, share * force * smooth(t, 0.0, 0.5) * smooth(t, 1.0, 0.5), 0)
+
+        loads = [Wrench(force=thrown(1.0)), Wrench(force=thrown(0.8), link="boom", x=0.0)]
+        return pliant.simulate(model, 1.0, loads=loads, output_step=0.01, **STEPS)
+
+    return run
+
+
+def two_links(count: int) -> Result:
+    """Both links bend, weight across; the elbow folds."""
+    upper = Link(name="boom", joint=Joint(), beam=ROD.model_copy(update={"EI_z": 9.0}), shapes=PLANE)
+    part = Beam(length=0.9, mass_per_length=0.3, EI_y=1.0, EI_z=1.7)
+    fore = Link(name="fore", joint=Joint(), beam=part, shapes=PLANE, tip=Lump(mass=0.15))
+    links = [*in_pieces(upper, count), *in_pieces(fore, count)]
+    model = Robot(name="two", gravity=(0, -2.0, 0), links=links).model(stiffening="second-order")
+    motion = {"boom": lambda t: 0.5 * smooth(t, 0.0, 1.8), "fore": lambda t: 0.3 - 1.1 * smooth(t, 0.2, 1.8)}
+    return pliant.simulate(model, 1.8, q0={"fore": 0.3}, motion=motion, equilibrium=True, output_step=0.02, **STEPS)
+
+
+CASES = {
+    "sag in both planes": at_rest(1, gravity=(0, 0, -9.81)),
+    "force in space": at_rest(2, Wrench(force=(0.2, 1.5, 1.9))),
+    "pressed and bent": at_rest(4, Wrench(force=(-2.0, 0.6, 0.5))),
+    "rolled by a moment": at_rest(8, Wrench(force=(0.0, 0.8, 0.0), moment=(0.3, -1.0, 4.0))),
+    "spin-up": Case(spin_up(6.0), 1),
+    "fast spin-up": Case(spin_up(10.0), 4),
+    "slew by a controller": Case(slew, 2),
+    "slew under weight": Case(slew_in_weight, 1),
+    "tumbling": Case(tumbling(10.0), 4),
+    "arm of two links": Case(two_links, 2),
+}
+
+
+@cache
+def compared(name: str) -> tuple[float, Validity]:
+    """Largest error of the tip over the length of the link against 32 pieces, and what the run says of it."""
+    case = CASES[name]
+    exact = case.tips(EXACT)[0] if case.exact is None else case.exact()
+    found, run = case.tips(case.pieces)
+    beam = run.robot.links[0].beam
+    assert beam is not None
+    length = case.pieces * beam.length
+    return float(np.linalg.norm(found - exact, axis=-1).max() / length), run.validity[0]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.full) for name in CASES]
+)
+def test_between_one_and_three_times_the_error(name: str) -> None:
+    error, said = compared(name)
+    assert said.link == "boom"
+    assert said.pieces == CASES[name].pieces
+    assert said.source == "forces"
+    assert said.error is not None
+    assert error < said.error < 3 * error
