@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import scipy.linalg
 import scipy.optimize
 
 import pliant
-from pliant import Beam, Link, Lump, Material, Robot, Section, Shapes
+from pliant import Beam, Joint, Link, Lump, Material, Robot, Section, Shapes
 from pliant.cli.info import describe
-from pliant.model.validity import doubts, shear_part, slow, steep
+from pliant.loads import Wrench
+from pliant.model.validity import bent_beams, doubts, shear_part, slow, steep
 from pliant.robot import MATERIALS, area_moments, shear_coefficients
+from pliant.runs.judgement import SAFETY
 
 TUBE = Section(shape="tube", outer_diameter=0.04, inner_diameter=0.036)
 
@@ -172,6 +175,80 @@ def test_slopes_of_a_run() -> None:
     texts = told(lambda: pliant.simulate_batch(many, 0.01, q0=np.stack([calm, wild]), step=1e-4))
     assert len(texts) == 1
     assert "links.arm: got a slope of 0.2" in texts[0]
+
+
+def test_what_a_run_says() -> None:
+    """Slope, time and error per link that bends, in `validity`, in the text of the result and after reading a file."""
+    robot = arm("steel", 1.5, Section(shape="rectangle", width=0.002, height=0.02), gravity=(0, 0, 0))
+    model = robot.model(stiffening=False)
+    bent = np.zeros(model.n)
+    bent[1] = 0.21 / (model.chain.links[0].body.shapes.evaluate(1.0, 1)[0, 0] / 1.5)
+    held: dict[str, Any] = {"motion": {"arm": lambda t: 0 * t}, "method": "rk4", "step": 1e-4}
+    with pytest.warns(UserWarning, match="slope of 0.21 rad"):
+        result = pliant.simulate(model, 0.02, bent, **held)
+    (said,) = result.validity
+    assert (said.link, said.pieces, said.time, said.enough) == ("arm", 1, 0.0, 3)
+    assert said.slope == pytest.approx(0.21, rel=1e-6)
+    assert said.error is not None
+    deflection = 0.21 / 1.3765  # over the length, of the first mode; it shortens the beam, which this model leaves out
+    assert said.error == pytest.approx(SAFETY * 0.581 * deflection**2, rel=0.02)
+    assert str(result) == f"{result!r}\n  {said}"
+    assert str(said).startswith("arm: slope up to 0.21 rad at 0 s, tip within 0.02")
+    assert str(said).endswith("of its length (forces); 3 pieces would do")
+    calm = pliant.simulate(model, 0.02, 0.1 * bent, **held).validity[0]
+    assert calm.enough == 1
+    assert calm.error is not None
+    assert calm.error == pytest.approx(0.01 * said.error, rel=0.02)
+    assert pliant.simulate(pliant.load("puma").model(), 0.01).validity == ()
+
+
+def test_what_is_not_judged(tmp_path: Path) -> None:
+    """Loads of which nobody says where they act, and those that a file does not keep."""
+    robot = arm("steel", 1.5)
+    model = robot.model(stiffening=False)
+    load = Wrench(force=[0.0, 1.0, 0.0])
+
+    class Unplaced:
+        def expression(self, *given: Any) -> Any:
+            return load.expression(*given)
+
+    run = pliant.simulate(model, 0.01, loads=[load], method="rk4", step=1e-4)
+    assert run.validity[0].error is not None
+    again = pliant.Result.load(run.save(tmp_path / "run.nc"))
+    assert again.validity[0].error is None
+    assert again.validity[0].source == "not judged: this run had Wrench, which a file does not keep"
+    assert again.acting([load]).validity[0].error == pytest.approx(run.validity[0].error)
+    unplaced = pliant.simulate(model, 0.01, loads=[Unplaced()], method="rk4", step=1e-4).validity[0]
+    assert unplaced.source == "not judged: loads: Unplaced does not say where it acts"
+    assert unplaced.slope > 0
+
+
+@pytest.mark.full
+def test_a_sliding_beam_is_not_judged() -> None:
+    boom, slide = pliant.simulate(pliant.load("rrp").model(), 0.01).validity
+    assert boom.error is not None
+    assert (slide.link, slide.error, slide.source) == ("slide", None, "not judged: it slides")
+
+
+def test_links_on_fixed_joints_are_one_beam() -> None:
+    """At the tip of another one; on a joint that moves, or at another place, a beam is its own."""
+    beam, shapes = Beam(length=0.5, mass_per_length=1.0, EI_y=9.0, EI_z=7.0), Shapes(bending_y=1)
+
+    def link(name: str, kind: str, **given: Any) -> Link:
+        return Link(name=name, joint=Joint(type=kind), beam=beam, shapes=shapes, **given)
+
+    links = [
+        link("a", "revolute"),
+        link("b", "fixed"),
+        link("c", "revolute"),
+        link("d", "fixed", parent="c", at={"x": 0.2}),
+    ]
+    found = bent_beams(Robot(name="four", links=links).model(stiffening=False))
+    assert [(beam.name, [piece.number for piece in beam.pieces]) for beam in found] == [
+        ("a", [0, 1]),
+        ("c", [2]),
+        ("d", [3]),
+    ]
 
 
 def test_bundled_arms() -> None:

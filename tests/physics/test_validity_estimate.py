@@ -1,7 +1,8 @@
 """What a run says that its model lost, against the same run with 32 pieces, on ten cases: between 1 and 3 times.
 
 The error is the largest distance of a link's tip, seen from its root, from that of 32 pieces over the run, in lengths
-of the link. Runs are short: where a vibration goes on, its phase drifts, which no estimate at equal loads can know.
+of the link. Measured: 1.70, 1.70, 1.67, 1.79 at rest, 1.58 and 1.37 spun up, SLEW and 1.22 slewed, 1.21 tumbling, 1.78
+with two links. Runs are short: where a vibration goes on, its phase drifts, which no estimate at equal loads can know.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ import numpy as np
 import pytest
 
 import pliant
+from exact_rods import Rod, TipLoad, bent_rod
 from pliant import Beam, Joint, Link, Lump, Model, Result, Robot, Shapes
 from pliant.loads import Wrench
+from pliant.model.validity import SLOPE
 from pliant.robot import Origin
-from pliant.runs.judgement import Validity
+from pliant.runs.judgement import SAFETY, Validity, beyond_shape
 
 pytestmark = pytest.mark.filterwarnings("ignore:links:UserWarning")  # slopes above 0.2 rad are meant
 
 EXACT = 32
-QUICK = ("spin-up",)
 Vector = tuple[float, float, float]
 PLANE = Shapes(method="elements", count=1, bending_y=True)
 PLANES = Shapes(method="elements", count=1, bending_y=True, bending_z=True)
+ELEMENTS = Shapes(method="elements", count=8, bending_y=True)
 SPACE = Shapes(method="elements", count=1, bending_y=True, bending_z=True, torsion=True)
 ROD = Beam(length=1.3, mass_per_length=0.7, EI_y=2.3, EI_z=4.1, GJ=1.7, polar_inertia=1e-3)
 TURNED = Origin(rpy=(0.4, 0.0, 0.0))  # so that weight bends both planes
@@ -106,10 +109,10 @@ def spin_up(speed: float) -> Callable[[int], Result]:
 
 
 class Follow:
-    """Torque of a controller that follows a turn by 2.4 rad within 2.4 s."""
+    """Torque of a controller that follows a turn by 3 rad within 3 s."""
 
     def expression(self, t: Any, q: Any, qd: Any) -> Any:
-        return 250.0 * (2.4 * smooth(t, 0.0, 2.4) - q[0]) - 40.0 * qd[0]
+        return 250.0 * (3.0 * smooth(t, 0.0, 3.0) - q[0]) - 40.0 * qd[0]
 
 
 def slew(count: int) -> Result:
@@ -117,7 +120,7 @@ def slew(count: int) -> Result:
     rod = ROD.model_copy(update={"EI_z": 11.0})
     link = Link(name="boom", joint=Joint(), beam=rod, shapes=PLANE, tip=Lump(mass=0.15, com=(0.05, 0.02, 0.0)))
     model = Robot(name="slew", gravity=(0, 0, 0), links=in_pieces(link, count)).model(stiffening="second-order")
-    return pliant.simulate(model, 2.4, controller=Follow(), output_step=0.02, **STEPS)
+    return pliant.simulate(model, 3.0, controller=Follow(), output_step=0.02, **STEPS)
 
 
 def slew_in_weight(count: int) -> Result:
@@ -182,9 +185,8 @@ def compared(name: str) -> tuple[float, Validity]:
     return float(np.linalg.norm(found - exact, axis=-1).max() / length), run.validity[0]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.full) for name in CASES]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("name", CASES)
 def test_between_one_and_three_times_the_error(name: str) -> None:
     error, said = compared(name)
     assert said.link == "boom"
@@ -192,3 +194,46 @@ def test_between_one_and_three_times_the_error(name: str) -> None:
     assert said.source == "forces"
     assert said.error is not None
     assert error < said.error < 3 * error
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_at_rest_the_error_itself_is_found(pieces: int) -> None:
+    """Against the rod of Kirchhoff, by shooting; what an exact beam shows is multiplied by a factor of safety."""
+    force = (0.2, 1.5, 1.9)
+    found, run = at_rest(pieces, Wrench(force=force)).tips(pieces)
+    across = run.pose("boom.root")[0, :3, :3].T @ force
+    exact = bent_rod(Rod(ROD.length, ROD.EI_y, ROD.EI_z, ROD.GJ), TipLoad(tuple(across))).tip
+    (said,) = run.validity
+    assert said.error == pytest.approx(SAFETY * np.linalg.norm(found[0] - exact) / ROD.length, rel=0.01)
+    assert said.slope > SLOPE
+
+
+# --------------------------------------------------------------------------------------------------------- few shapes
+
+
+def struck(width: float, shapes: Shapes) -> Result:
+    """A clamped strip under a pulse at its tip."""
+    strip = Beam(length=1.3, mass_per_length=0.7, EI_y=2.3, EI_z=41.0)
+    link = Link(name="boom", joint=Joint(type="fixed"), beam=strip, shapes=shapes)
+    model = Robot(name="struck", gravity=(0, 0, 0), links=[link]).model(stiffening=False)
+    pulse = Wrench(force=lambda t: ca.vertcat(0, ca.if_else(t < width, ca.sin(np.pi * t / width) ** 2, 0.0), 0))
+    return pliant.simulate(model, 2 * width, loads=[pulse], output_step=width / 100, breaks=[width], **STEPS)
+
+
+@pytest.mark.parametrize(("count", "width"), [(2, 0.03), (3, 0.03)])
+def test_too_few_shapes(count: int, width: float) -> None:
+    """The last mode rings, so that the next one would: told by its share of the strain energy."""
+    run, exact = struck(width, Shapes(bending_y=count)), struck(width, ELEMENTS)
+    error = np.linalg.norm(run.deflection("boom") - exact.deflection("boom"), axis=1).max() / 1.3
+    (said,) = run.validity
+    assert said.source == "shapes"
+    assert said.error is not None
+    assert error < said.error < 3 * error
+
+
+def test_the_series_of_shapes() -> None:
+    """1/3 is four times the sum of beta^-4: what is left of it behind each mode, over that of the mode."""
+    roots = np.array([1.8751041, 4.6940911, 7.8547574])
+    for count in (1, 2, 3):
+        left = 1 / 12 - np.sum(roots[:count] ** -4.0)
+        assert beyond_shape(count) == pytest.approx(left * roots[count - 1] ** 4, rel=0.03)

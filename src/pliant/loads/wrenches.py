@@ -116,6 +116,8 @@ class Wrench:
         >>> point.place, point.eta
         (1, 1.0)
         """
+        if within is not None and self.frame is None and place_of(chain, self.link) != within[0]:
+            return []  # without the axes of the load, which take the whole arm
         place, eta, R, offset = self._place(chain, q)
         if within is not None:
             only, low, high = within

@@ -181,7 +181,7 @@ def _bent_beams(model: Model) -> list[BentBeam]:
         if described.beam is None or link.body.shapes is None or not len(link.body.shapes.names):
             continue
         inner = [pieces for pieces in found if pieces[-1].number == link.parent]
-        if not (inner and link.port == 0 and link.joint.kind == "fixed"):
+        if not (inner and link.port == 0 and link.joint.kind == "fixed" and not link.slides):
             inner = [[]]
             found += inner
         inner[0].append(_piece(k, link, described.beam.length))

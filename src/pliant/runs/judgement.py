@@ -42,7 +42,8 @@ CELLS = 6
 INSTANTS = 12
 """Rows of a run that are looked at, spread over its time, besides those with the largest slope and bend."""
 SAFETY = 1.7
-"""Estimates are multiplied by it, so that they lie above what was lost: tests/physics/test_validity_estimate.py."""
+"""What an exact beam under the forces of a run shows is multiplied by it, so that the estimate lies above what was lost
+where loads vary with time: see tests/physics/test_validity_estimate.py."""
 TOLERANCE = 5e-3
 """Of the length: what the number of pieces that would do may lose at the tip. Slopes of 0.2 rad lose about as much."""
 ORDER = 3
@@ -123,8 +124,8 @@ def _lost(result: Result, beam: BentBeam, rows: Any) -> tuple[float | None, str]
     bent = [float(np.linalg.norm(exact - tip)) / length for exact, tip in tips if exact is not None]
     if not bent:
         return None, "not judged: no rest under the forces of the run"
-    few = few_shapes(history, beam) / length
-    return SAFETY * max(*bent, few), "forces" if max(bent) >= few else "shapes"
+    lost, few = SAFETY * max(bent), few_shapes(history, beam) / length
+    return (lost, "forces") if lost >= few else (few, "shapes")
 
 
 # ------------------------------------------------------------------------------------- by exact kinematics, equal loads
