@@ -28,6 +28,7 @@ class KnownShape:
     size : (N/2,) lengths of the cells
     gap, turn : (N/2, 3), (N/2, 3, 3) displacement and rotation from the end of the cell before, or the root, to each
     compliance : (N, 6, 6) strains (kappa, nu) per wrench (moment, force) of a section, in its axes
+    damped : (N, 6) strains that would carry as much of the wrench as damping does
     place, attitude : (N + 1, 3), (N + 1, 3, 3)
     force, moment : (N + 1, 3) of the outer part on the inner part; the last ones act on the tip
     mass : (N + 1,) that goes with the points
@@ -41,6 +42,7 @@ class KnownShape:
     gap: Array
     turn: Array
     compliance: Array
+    damped: Array
     place: Array
     attitude: Array
     force: Array
@@ -108,7 +110,7 @@ class KnownShape:
     def _strains(self, R: Array, moment: Array, force: Array) -> Array:
         """(B, N, 6) what moments and forces (B, N, 3) ask of sections with attitudes R."""
         wrench = np.concatenate([np.einsum("bnji,bnj->bni", R, x) for x in (moment, force)], axis=-1)
-        return np.asarray(np.einsum("nij,bnj->bni", self.compliance, wrench))
+        return np.asarray(np.einsum("nij,bnj->bni", self.compliance, wrench) - self.damped)
 
     def _points(self, xi: Array) -> tuple[Array, Array]:
         """(B, N + 1, 3, 3) attitudes and (B, N + 1, 3) places of the points."""

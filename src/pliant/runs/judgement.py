@@ -135,12 +135,36 @@ def known_shapes(history: RunHistory, beam: BentBeam) -> list[KnownShape]:
     """The beam in each state of a history, with the forces that its sections carry."""
     chain, numbers = history.model.chain, [piece.number for piece in beam.pieces]
     cells = [_cells(chain.links[k], len(numbers)) for k in numbers]
-    found = history.over_time(("shape", *numbers), partial(_carried, numbers=numbers, cells=cells))
+    *found, damping = history.over_time(("shape", *numbers), partial(_carried, numbers=numbers, cells=cells))
+    still = np.linalg.solve(_stiffness(history.model, beam, history.parameters), damping.T).T
+    bends = _side_by_side(
+        [_bends(chain.links[k], piece.length, edges) for k, piece, edges in zip(numbers, beam.pieces, cells)]
+    )
+    damped = np.einsum("nij,tj->tni", bends, still)
     free = chain.links[numbers[0]].joint.kind in FREE
-    allowed = [_allowed(chain.links[k], edges) for k, edges in zip(numbers, cells)]
+    allowed = np.concatenate([_allowed(chain.links[k], edges) for k, edges in zip(numbers, cells)])
     return [
-        _known_shape([x[row] for x in found], cells, np.concatenate(allowed), free) for row in range(len(history.t))
-    ]
+        _known_shape([x[row] for x in found], cells, allowed, damped[row], free) for row in range(len(history.t))
+    ]  # fmt: skip
+
+
+def _bends(link: ChainLink, length: float, edges: Array) -> Array:
+    """(points, 6, amplitudes) twist and curvatures per amplitude of a link."""
+    shapes = link.body.shapes
+    assert shapes is not None
+    powers, names = np.array(shapes.powers, dtype=float), np.array(shapes.fields)
+    first, second = (shapes.evaluate(np.array(_points(edges)), k) * length ** (powers - k) for k in (1, 2))
+    rows = [first * (names == "torsion"), -second * (names == "bending_z"), second * (names == "bending_y")]
+    return np.stack([*rows, *[np.zeros_like(first)] * 3], axis=1)
+
+
+def _side_by_side(blocks: list[Array]) -> Array:
+    """(sum of rows, 6, sum of columns) with each piece in its own rows and columns."""
+    rows, columns = (np.cumsum([0, *(block.shape[axis] for block in blocks)]) for axis in (0, 2))
+    whole = np.zeros((rows[-1], 6, columns[-1]))
+    for block, row, column in zip(blocks, rows, columns):
+        whole[row : row + len(block), :, column : column + block.shape[2]] = block
+    return whole
 
 
 def _cells(link: ChainLink, pieces: int) -> Array:
@@ -172,7 +196,7 @@ def _carried(forces: InternalForces, numbers: list[int], cells: list[Array]) -> 
     """Of the points of a beam, in axes of its root: what `_known_shape` reads, in its order."""
     chain, frames = forces.chain, placements(forces.chain, forces.q)
     root, last = frames[numbers[0]], forces.carried[numbers[-1]].motion
-    points, ends, lengths = [], [], []
+    points, ends, lengths, damping = [], [], [], []
     for k, edges in zip(numbers, cells):
         link, frame = chain.links[k], frames[k]
         data, c = link.body.data, chain.body(link, forces.q)
@@ -189,6 +213,7 @@ def _carried(forces: InternalForces, numbers: list[int], cells: list[Array]) -> 
         for r, R in ((start, ca.SX.eye(3)), (end, section_axes(link, c, 1.0))):
             ends.append(ca.vertcat(shift + ca.mtimes(turn, r), ca.vec(ca.mtimes(turn, R).T)))
         lengths.append(data.length)
+        damping.append(link.body.dissipation(c, chain.body_rate(link, forces.qd)))
     mass, first = _hanging(chain, forces.q, frames, numbers[-1])
     omega, alpha, a = last.at(0)
     tip_turn = ca.mtimes(root.R.T, frames[numbers[-1]].R_tip)
@@ -197,7 +222,8 @@ def _carried(forces: InternalForces, numbers: list[int], cells: list[Array]) -> 
     pull -= ca.mtimes([tip_turn, euler_matrix(omega, alpha), tip_turn.T, moment])
     turning = forces.carried[numbers[0]].motion.omega
     return [
-        ca.horzcat(*points).T, ca.horzcat(*ends).T, ca.vertcat(*lengths), ca.vertcat(turning, mass, moment, pull)
+        ca.horzcat(*points).T, ca.horzcat(*ends).T, ca.vertcat(*lengths), ca.vertcat(turning, mass, moment, pull),
+        ca.vertcat(*damping),
     ]  # fmt: skip
 
 
@@ -218,7 +244,9 @@ def _hanging(chain: Chain, q: SX, frames: list[Placement], last: int) -> tuple[S
     return mass, first
 
 
-def _known_shape(found: list[Array], cells: list[Array], allowed: Array, free: bool) -> KnownShape:
+def _known_shape(
+    found: list[Array], cells: list[Array], allowed: Array, damped: Array, free: bool
+) -> KnownShape:  # fmt: skip
     """From a row of what `_carried` gives."""
     points, ends = found[0].reshape(-1, 25), found[1].reshape(-1, 12)
     place, axes, moment, force, stiff, mass = np.split(points, [3, 12, 15, 18, 24], axis=1)
@@ -233,7 +261,7 @@ def _known_shape(found: list[Array], cells: list[Array], allowed: Array, free: b
     soft = np.divide(1.0, stiff[:-1], out=np.zeros_like(stiff[:-1]), where=stiff[:-1] > 0)
     return KnownShape(
         size=size, gap=gap, turn=turn, compliance=np.einsum("nij,nj,nkj->nik", allowed, soft, allowed),
-        place=place, attitude=attitude, force=force, moment=moment,
+        damped=damped, place=place, attitude=attitude, force=force, moment=moment,
         mass=np.append(mass[:-1, 0] * np.repeat(size / 2, 2), beyond),
         outward=(omega @ omega) * np.eye(3) - np.outer(omega, omega),
         lever=attitude[-1].T @ lever / beyond if beyond > 0 else np.zeros(3), pull=pull, free=free,
