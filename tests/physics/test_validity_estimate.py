@@ -238,6 +238,29 @@ def test_loads_that_move_with_the_beam(joint: dict[str, Any], spin: float, gravi
     assert np.linalg.norm(judged - cut) < 0.02 * np.linalg.norm(small - cut)
 
 
+def test_damping_does_not_count() -> None:
+    """A damped strip that swings through its middle: what damping carries of the moment is no curvature."""
+    swings = []
+    for time in (0.0, 0.05):
+        shapes = Shapes(bending_y=1, kelvin_voigt=time)
+        link = Link(name="boom", joint=Joint(type="fixed"), beam=ROD, shapes=shapes)
+        model = Robot(name="damped", gravity=(0, 0, 0), links=[link]).model(stiffening=False)
+        run = pliant.simulate(model, 0.2, q0=[0.05], output_step=0.02, **STEPS)
+        swings.append(run.validity[0].error)
+    assert swings[1] == pytest.approx(swings[0], rel=0.1)
+
+
+def test_pieces_at_an_angle() -> None:
+    """Two straight pieces with a bend of 0.3 rad between them: without load, nothing is lost."""
+    bent = Joint(type="fixed", origin=Origin(rpy=(0.2, 0.1, 0.3)))
+    links = in_pieces(Link(name="boom", joint=Joint(type="fixed"), beam=ROD, shapes=SPACE), 2)
+    links[1] = links[1].model_copy(update={"joint": bent})
+    model = Robot(name="bent", gravity=(0, 0, 0), links=links).model(stiffening="second-order")
+    rest = np.zeros((1, model.n))
+    (shape,) = known_shapes(RunHistory(model, np.zeros(1), rest, rest, rest, np.zeros(0)), bent_beams(model)[0])
+    assert shape.tip() == pytest.approx(model.pose(rest[0])[:3, 3], abs=1e-12)
+
+
 # --------------------------------------------------------------------------------------------------------- few shapes
 
 

@@ -46,6 +46,8 @@ SAFETY = 1.7
 where loads vary with time: see tests/physics/test_validity_estimate.py."""
 TOLERANCE = 5e-3
 """Of the length: what the number of pieces that would do may lose at the tip. Slopes of 0.2 rad lose about as much."""
+LOOSE = 1e-6
+"""Slope of shapes at the root, over their largest, that is rounding."""
 ORDER = 3
 """Power of the number of pieces with which that falls."""
 
@@ -114,6 +116,8 @@ def _lost(result: Result, beam: BentBeam, rows: Any) -> tuple[float | None, str]
     """The larger estimate, and which it is."""
     if any(result.model.chain.links[piece.number].body.follows for piece in beam.pieces):
         return None, "not judged: its shapes follow the arm"
+    if any(np.abs(piece.slopes[:, 0]).max() > LOOSE * np.abs(piece.slopes).max() for piece in beam.pieces):
+        return None, "not judged: its shapes turn at the root"
     try:
         history = result.history
         shapes = known_shapes(history.rows(rows), beam)
@@ -136,7 +140,7 @@ def known_shapes(history: RunHistory, beam: BentBeam) -> list[KnownShape]:
     chain, numbers = history.model.chain, [piece.number for piece in beam.pieces]
     cells = [_cells(chain.links[k], len(numbers)) for k in numbers]
     *found, damping = history.over_time(("shape", *numbers), partial(_carried, numbers=numbers, cells=cells))
-    still = np.linalg.solve(_stiffness(history.model, beam, history.parameters), damping.T).T
+    still = np.linalg.lstsq(_stiffness(history.model, beam, history.parameters), damping.T, rcond=None)[0].T
     bends = _side_by_side(
         [_bends(chain.links[k], piece.length, edges) for k, piece, edges in zip(numbers, beam.pieces, cells)]
     )
