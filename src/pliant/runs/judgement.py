@@ -46,8 +46,6 @@ SAFETY = 1.7
 where loads vary with time: see tests/physics/test_validity_estimate.py."""
 TOLERANCE = 5e-3
 """Of the length: what the number of pieces that would do may lose at the tip. Slopes of 0.2 rad lose about as much."""
-LOOSE = 1e-6
-"""Slope of shapes at the root, over their largest, that is rounding."""
 ORDER = 3
 """Power of the number of pieces with which that falls."""
 
@@ -116,8 +114,6 @@ def _lost(result: Result, beam: BentBeam, rows: Any) -> tuple[float | None, str]
     """The larger estimate, and which it is."""
     if any(result.model.chain.links[piece.number].body.follows for piece in beam.pieces):
         return None, "not judged: its shapes follow the arm"
-    if any(np.abs(piece.slopes[:, 0]).max() > LOOSE * np.abs(piece.slopes).max() for piece in beam.pieces):
-        return None, "not judged: its shapes turn at the root"
     try:
         history = result.history
         shapes = known_shapes(history.rows(rows), beam)
