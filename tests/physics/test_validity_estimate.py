@@ -128,9 +128,9 @@ def slew(count: int) -> Result:
 def slew_in_weight(count: int) -> Result:
     """A rod that sags in both planes is turned about the upright axis."""
     joint = Joint()
-    link = Link(name="boom", joint=joint, beam=ROD.model_copy(update={"EI_y": 12.0}), shapes=PLANES)
+    link = Link(name="boom", joint=joint, beam=ROD.model_copy(update={"EI_y": 12.0, "EI_z": 16.0}), shapes=PLANES)
     model = Robot(name="slew", links=in_pieces(link, count)).model(stiffening="second-order")
-    motion = {"boom": lambda t: 0.8 * smooth(t, 0.0, 1.6)}
+    motion = {"boom": lambda t: 1.6 * smooth(t, 0.0, 1.6)}
     return pliant.simulate(model, 1.6, motion=motion, equilibrium=True, output_step=0.02, **STEPS)
 
 
