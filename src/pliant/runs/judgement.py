@@ -37,8 +37,8 @@ STRAINS = {
 """Stiffnesses in the order of the strains (kappa, nu) that they resist, and the fields whose shapes allow these."""
 FREE = ("free", "planar")
 """Joints that hold nothing."""
-CELLS = 4
-"""Least number of cells of a beam: its tip is then found to 1e-5 of its length at deflections of 0.4."""
+CELLS = 6
+"""Least number of cells of a beam: its tip is then found to 1e-6 of its length at deflections of 0.4."""
 INSTANTS = 12
 """Rows of a run that are looked at, spread over its time, besides those with the largest slope and bend."""
 SAFETY = 1.7
