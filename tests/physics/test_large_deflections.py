@@ -44,7 +44,7 @@ from pliant.robot import Origin
 pytestmark = [
     pytest.mark.full,
     pytest.mark.filterwarnings("ignore:links:UserWarning"),
-]  # slopes above 0.3 rad are meant
+]  # slopes above 0.2 rad are meant
 
 PLANE = Shapes(method="elements", count=1, bending_y=True)
 SPACE = Shapes(method="elements", count=1, bending_y=True, bending_z=True, torsion=True)

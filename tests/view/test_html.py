@@ -147,6 +147,9 @@ def test_facts_say_how_the_run_went(swing: pliant.Result) -> None:
     tables = dict(facts(swing))
     assert dict(tables["Run"])["status"].startswith("finished")
     assert dict(tables["Model"])["formulation"] == "denoc"
+    links = dict(tables["Links within what the model holds for"])
+    assert links == {said.link: str(said).split(": ", 1)[1] for said in swing.validity}
+    assert all(text.startswith("slope up to ") for text in links.values())
 
 
 def test_folder_that_cannot_be_written(swing: pliant.Result, tmp_path: Path) -> None:

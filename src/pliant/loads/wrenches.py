@@ -116,6 +116,8 @@ class Wrench:
         >>> point.place, point.eta
         (1, 1.0)
         """
+        if within is not None and self.frame is None and within[0] not in places_of(chain, self.link):
+            return []  # without the axes of the load, which take the whole arm
         place, eta, R, offset = self._place(chain, q)
         if within is not None:
             only, low, high = within

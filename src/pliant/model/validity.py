@@ -6,13 +6,15 @@ Nothing is refused: each finding is a warning, told once per model, with the num
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.dynamics.chain import ChainLink
 from pliant.robot import Robot, area_moments, beyond, link_mass, shear_coefficients, tapered_moments
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ MATERIALS = {
 """Least and largest number, its unit, what has it, and the units in which it may have been typed."""
 SHEAR = 0.02
 """Part of a link's first frequency that shear may take before it is told."""
-SLOPE = 0.3
-"""Slope of a section, rad, up to which deflections are small: a force at the tip moves it 4 % less than they say."""
+SLOPE = 0.2
+"""Slope of a section, rad, up to which deflections are small: a force at the tip moves it 2 % less than they say."""
+SENSIBLE_PIECES = 64
+"""Where more would be needed, it is the numbers that are wrong."""
 SLOWEST = 2e-3
 """Hz; the largest arms in space, with their heaviest payloads, vibrate at 1e-2."""
 STATIONS = np.linspace(0.0, 1.0, 9)
@@ -116,29 +120,73 @@ def slow(frequencies: ArrayLike) -> Findings:
 def steep(model: Model, q: ArrayLike) -> Findings:
     """Links whose sections turn beyond small slopes in the states `q` (..., n)."""
     states, found = np.asarray(q, dtype=float), {}
-    for name, indices, planes in model.derived("slopes", (), partial(_slopes, model)):
-        c = states[..., indices]
-        largest = np.abs(c).reshape(-1, len(indices)).max(axis=0, initial=0.0)
-        if largest @ sum(np.abs(plane).max(axis=0) for plane in planes) <= SLOPE:
+    largest = np.abs(states).reshape(-1, model.n_q).max(axis=0, initial=0.0)
+    for beam in bent_beams(model):
+        if all(np.abs(piece.slopes).sum(axis=0).max(axis=0) @ largest[piece.places] <= SLOPE for piece in beam.pieces):
             continue  # however the amplitudes add up
-        worst = float(np.max(np.nan_to_num(np.hypot(*(c @ plane.T for plane in planes)))))
-        if worst > SLOPE:
-            found[f"slope of {name}"] = (
-                f"links.{name}: got a slope of {worst:.3g} rad, expected below {SLOPE:g} rad, to which small "
-                "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads, or cut the link "
-                "into shorter ones on fixed joints"
+        slope, bend = (float(np.max(np.nan_to_num(x), initial=0.0)) for x in beam.turns(states))
+        if slope > SLOPE:
+            many = beam.enough(slope, bend)
+            found[f"slope of {beam.name}"] = (
+                f"links.{beam.name}: got a slope of {slope:.3g} rad, expected below {SLOPE:g} rad, to which small "
+                "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads"
+                + ("" if beam.slides or many > SENSIBLE_PIECES else f", or write `pieces: {many}` in its beam")
             )
     return found
 
 
-def _slopes(model: Model) -> list[tuple[str, list[int], list[Array]]]:
-    """Per flexible link its amplitudes and, for each plane, slopes (stations, amplitudes) per amplitude."""
-    found = []
-    for chain_link, link in zip(model.chain.links, model.bodies):
-        shapes = chain_link.body.shapes
-        if shapes is None or link.beam is None or not len(shapes.names):
-            continue
-        slopes = shapes.evaluate(STATIONS, 1) * link.beam.length ** (np.array(shapes.powers) - 1.0)
-        planes = [slopes * [field == plane for field in shapes.fields] for plane in ("bending_y", "bending_z")]
-        found.append((link.name, list(chain_link.body_places[-len(shapes.names) :]), planes))
-    return found
+class BentPiece(NamedTuple):
+    """Number and length of a link, places of its amplitudes in q, and for both planes (2, stations, amplitudes) slopes
+    per amplitude, and curvatures times the length."""
+
+    number: int
+    length: float
+    places: list[int]
+    slopes: Array
+    bends: Array
+
+
+@dataclass(frozen=True)
+class BentBeam:
+    """A beam as the user sees it: a link that bends, in one piece or several."""
+
+    name: str
+    pieces: tuple[BentPiece, ...]
+    slides: bool
+
+    def turns(self, q: Array) -> tuple[Array, Array]:
+        """(...,) in states (..., n): the largest slope of a section against the root of its piece, and the largest
+        curvature times the length of its piece."""
+        slopes, bends = (
+            [np.linalg.norm(np.tensordot(q[..., piece.places], table, (-1, 2)), axis=-2) for piece, table in tables]
+            for tables in zip(*(((piece, piece.slopes), (piece, piece.bends)) for piece in self.pieces))
+        )
+        return np.max(slopes, axis=(0, -1)), np.max(bends, axis=(0, -1))
+
+    def enough(self, slope: float, bend: float) -> int:
+        """Pieces whose sections turn by less than the limit: as many as there are, where these do."""
+        count = len(self.pieces)
+        return count if slope <= SLOPE else int(np.ceil(min(count * bend / SLOPE, 1e6)))
+
+
+def bent_beams(model: Model) -> list[BentBeam]:
+    """The beams of an arm that bend, slide or not."""
+    return model.derived("slopes", (), partial(_bent_beams, model))
+
+
+def _bent_beams(model: Model) -> list[BentBeam]:
+    links = model.chain.links
+    found: dict[str, list[BentPiece]] = {}
+    for k, (link, described) in enumerate(zip(links, model.bodies)):
+        if described.beam is not None and link.body.shapes is not None and len(link.body.shapes.names):
+            found.setdefault(link.piece.owner, []).append(_piece(k, link, described.beam.length))
+    return [BentBeam(name, tuple(pieces), links[pieces[0].number].slides) for name, pieces in found.items()]
+
+
+def _piece(number: int, link: ChainLink, length: float) -> BentPiece:
+    shapes = link.body.shapes
+    assert shapes is not None
+    planes = np.array([[field == plane for field in shapes.fields] for plane in ("bending_y", "bending_z")])
+    scale = planes[:, None, :] * length ** (np.array(shapes.powers) - 1.0)
+    slopes, bends = (shapes.evaluate(STATIONS, order) * scale for order in (1, 2))
+    return BentPiece(number, length, list(link.body_places[-len(shapes.names) :]), slopes, bends)

@@ -86,6 +86,10 @@ class RunHistory:
         qd, qdd = (interpolated(t, self.t, values) for values in (self.qd, self.qdd))
         return replace(self, t=t, q=q, qd=qd, qdd=qdd)
 
+    def rows(self, rows: Any) -> RunHistory:
+        """At some of its rows."""
+        return replace(self, t=self.t[rows], q=self.q[rows], qd=self.qd[rows], qdd=self.qdd[rows])
+
     def reaction(self, joint: str | int, axes: str = "link") -> Reaction:
         """What the link receives through its joint, drive and friction included; in link or base axes. The base
         receives what all links on it exert."""
@@ -101,17 +105,17 @@ class RunHistory:
             R = forces.rotation(place) if turned else ca.SX.eye(3)
             return [ca.mtimes(R, f), ca.mtimes(R, n)]
 
-        return Reaction(*self._over_time(("reaction", place, axes, on_base), wrench))
+        return Reaction(*self.over_time(("reaction", place, axes, on_base), wrench))
 
     def internal(self, link: str | int, x: float | str) -> SectionForces:
         """Section forces at station `x` (metres, "tip" or "middle")."""
         place, eta = self.station(link, x)
-        return SectionForces(*self._over_time(("section", place, eta), lambda forces: forces.section(place, eta)))
+        return SectionForces(*self.over_time(("section", place, eta), lambda forces: forces.section(place, eta)))
 
     def curvature(self, link: str | int, x: float | str) -> Array:
         """(N, 3) twist phi', and curvatures theta_y' = -w'' and theta_z' = v'', 1/m: moments over stiffnesses."""
         place, eta = self.station(link, x)
-        return self._over_time(
+        return self.over_time(
             ("curvature", place, eta), lambda forces: [forces.stretches(place, eta).curvature]
         )[0]  # fmt: skip
 
@@ -131,7 +135,7 @@ class RunHistory:
             found = forces.stretches(place, eta)
             return [ca.vertcat(*(found.strain(*fibre) for fibre in fibres))]
 
-        found = self._over_time(("strain", place, eta, fibres), strains)[0]
+        found = self.over_time(("strain", place, eta, fibres), strains)[0]
         return np.asarray(found[:, 0] if at is not None else np.abs(found).max(axis=1))
 
     def _section(self, place: int, otherwise: str) -> Section:
@@ -146,7 +150,7 @@ class RunHistory:
         place, eta = self.station(link, x)
         modulus = self._section(place, "divide internal(...).torque by its torsion modulus").torsion_modulus(eta)
         data = section_data(self.model.chain.links[place])
-        torque = self._over_time(("torque", place, eta), lambda forces: [twisting(data, *forces.section(place, eta))])
+        torque = self.over_time(("torque", place, eta), lambda forces: [twisting(data, *forces.section(place, eta))])
         return np.asarray(np.abs(torque[0][:, 0]) / modulus)
 
     def largest_strains(
@@ -158,7 +162,7 @@ class RunHistory:
             found = forces.all_stretches(place, etas, points)
             return [ca.horzcat(*(ca.vertcat(one.extension, one.curvature[1:]) for one in found)).T]
 
-        found = self._over_time(("stretches", place, tuple(etas), points), stretches)[0]
+        found = self.over_time(("stretches", place, tuple(etas), points), stretches)[0]
         along, y, z = np.moveaxis(np.abs(found.reshape(len(self.t), -1, 3)), 2, 0)
         bent = half[:, 0] * np.hypot(y, z) if is_round else half[:, 0] * z + half[:, 1] * y
         return np.asarray(along + bent)
@@ -180,7 +184,7 @@ class RunHistory:
         section_data(self.model.chain.links[place])
         return place, eta
 
-    def _over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
+    def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
         """Values (N, size) of expressions, over the run; their kernel is kept with the model."""
 
         def make() -> Kernel:

@@ -25,6 +25,7 @@ from pliant.robot import Robot
 from pliant.runs import saved
 from pliant.runs.digest import csv_comment
 from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces, station
+from pliant.runs.judgement import Validity, judge
 from pliant.signatures import checked
 from pliant.writing import atomic_write
 
@@ -245,6 +246,9 @@ class Result:
         end = f"{len(self)} rows to t = {self.t[-1]:g} s" if len(self) else "empty"
         return f"Result({self.robot.name!r}, {end}, {self.stats.method}, {self.stats.status})"
 
+    def __str__(self) -> str:
+        return "\n  ".join([repr(self), *map(str, self.validity)])
+
     # ----------------------------------------------------------------------------------- what follows
 
     @cached_property
@@ -334,6 +338,16 @@ class Result:
         kernel = self.model.derived("stations", (place, eta), lambda: _station_kernel(self.model, place, eta))
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
         return shift, turn if turn.shape[1] == 3 else rotation_vectors(turn.reshape(-1, 3, 3))
+
+    @cached_property
+    def validity(self) -> tuple[Validity, ...]:
+        """Of each link that bends: how far its sections turned, and what small deflections and few shapes lost.
+
+        The estimate takes some rows of the run, each with the forces that it carries, and asks where an exact beam
+        under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
+        counts. Computed when first asked for.
+        """
+        return judge(self)
 
     # ----------------------------------------------------------------------------------- internal forces
 

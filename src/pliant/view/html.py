@@ -199,11 +199,11 @@ def _scaled(values: Array) -> dict[str, Any]:
     return {"scale": scale, "data": base64.b64encode(np.round(values / scale).astype("<i2").tobytes()).decode()}
 
 
-def facts(result: Result) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Titled tables: how the run went, the model, every number of the robot that is not zero, versions."""
-    s, o = result.stats, result.options
+def run_facts(result: Result) -> list[tuple[str, str]]:
+    """How the run went."""
+    s = result.stats
     balance = float(np.abs(result.energy_balance).max(initial=0.0))
-    run = [
+    return [
         ("status", f"{s.status}{': ' + s.message if s.message else ''}"),
         ("duration", f"{result.t[-1]:g} s, {len(result)} rows"),
         ("method", f"{s.method}{f' ({s.reason})' if s.reason else ''}"),
@@ -213,12 +213,19 @@ def facts(result: Result) -> list[tuple[str, list[tuple[str, str]]]]:
         ("energy balance", f"within {balance:.2g} J"),
         *((f"event at {t:.6g} s", name) for t, name in s.events),
     ]
+
+
+def facts(result: Result) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Titled tables: how the run went, how far links bent, the model, every number of the robot that is not zero."""
+    o = result.options
     model = [(name, str(o[name])) for name in ("formulation", "rotation", "stiffening")]
     model.append(("coordinates", ", ".join(result.coordinates)))
     model += [(name, f"{value:.6g}") for name, value in zip(o["parameters"], result.parameters)]
     robot = [(path, f"{value:.6g}") for path, value in result.robot.paths().items() if value]
+    links = [(one.link, str(one).removeprefix(f"{one.link}: ")) for one in result.validity]
     return [
-        ("Run", run),
+        ("Run", run_facts(result)),
+        *([("Links within what the model holds for", links)] if links else []),
         ("Model", model),
         ("Robot, SI units (what is not listed is zero)", robot),
         ("Versions", list(result.versions.items())),

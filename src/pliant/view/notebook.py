@@ -13,7 +13,7 @@ from pliant.model import Model
 from pliant.quoting import quoted
 from pliant.robot import Robot
 from pliant.runs.results import Result
-from pliant.view.html import facts
+from pliant.view.html import run_facts
 from pliant.view.scene import Scene, make_scene, scene_of
 from pliant.view.video_drawing import FrameDrawing
 
@@ -49,7 +49,7 @@ def model_html(model: Model) -> str:
 def result_html(result: Result) -> str:
     """How the run went, with the arm at a few times over each other."""
     wanted = ("status", "duration", "method", "steps", "wall time", "energy balance")
-    rows = [row for row in facts(result)[0][1] if row[0] in wanted]
+    rows = [row for row in run_facts(result) if row[0] in wanted]
     rows.append(("look further", "result.plot(), result.to_html('run.html'), result.to_video('run.mp4')"))
     scene = scene_of(result, FRAMES)
     return _block(f"run of {result.robot.name}", None, rows, picture(scene, len(scene) - 1))
