@@ -14,10 +14,11 @@ from arms import random_robot
 from evaluation import evaluate, relative
 from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
 from pliant.dynamics import build_chain
+from pliant.dynamics.build import robot_shapes
 from pliant.errors import ModelError
 from pliant.kernels import Tape
 from pliant.loads import Distributed, Wrench
-from pliant.robot import DH, Drive, Frame, Friction, Origin, Payload, RigidBody, in_pieces
+from pliant.robot import DH, Drive, Frame, Friction, Origin, Payload, RigidBody, beam_properties, in_pieces
 from trees import random_tree, tree_state
 
 FORMULATIONS = ("lagrange", "denoc", "gibbs-appell", "recursive-lagrange")
@@ -25,6 +26,7 @@ STIFF = {"EI_y": 31.0, "EI_z": 17.0, "GJ": 9.0, "EA": 4e4}
 LONG = {"length": 1.7, "mass_per_length": 0.9, **STIFF, "polar_inertia": 2e-3, "rotary": (6e-4, 9e-4)}
 ALL = Shapes(method="elements", count=1, bending_y=True, bending_z=True, torsion=True, axial=True)
 PLANE = Shapes(method="elements", count=1, bending_y=True)
+THREE = Shapes(method="elements", count=3, bending_y=True)
 JOINT = Joint(
     axis=(0.2, -0.9, 0.4), origin=Origin(xyz=(0.1, -0.2, 0.3), rpy=(0.3, -0.5, 0.2)), friction=Friction(viscous=0.2),
     hub=Lump(mass=0.6, com=(0.02, 0.01, -0.03), inertia=(0.01, 0.02, 0.015)),
@@ -206,6 +208,16 @@ def test_damping_is_that_of_the_whole_link() -> None:
     assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-9)
     own = [pliant.analysis.link_frequencies(model, "boom", load=0.3) for model in (one, other)]
     assert own[0] == pytest.approx(own[1], rel=1e-9)
+
+
+def test_a_link_by_itself_is_whole() -> None:
+    """Its table of frequencies and its mode shapes: three pieces are three elements."""
+    made = [Link(name="boom", beam=Beam(**LONG, pieces=n), shapes=s) for n, s in ((3, PLANE), (None, THREE))]
+    one, other = (robot_shapes(Robot(name="r", links=[link]))[0] for link in made)
+    assert one is not None
+    assert other is not None
+    beam = beam_properties(made[0].beam)
+    assert one.frequencies(beam) == pytest.approx(other.frequencies(beam), rel=1e-12)
 
 
 def test_parameters_speak_of_the_link(rng: np.random.Generator) -> None:

@@ -12,7 +12,7 @@ from pliant.cli.options import At, Flexible, Floating, Json, RobotFile, Tip, rob
 from pliant.cli.output import number, print_json, table
 from pliant.dynamics.build import tip_loads
 from pliant.options import JointsName
-from pliant.robot import Robot
+from pliant.robot import Robot, in_one_piece
 from pliant.shapes.frequencies import FrequencyRow, frequency_table
 
 
@@ -56,7 +56,8 @@ def command(
 
 def link_tables(robot: Robot) -> dict[str, tuple[FrequencyRow, ...]]:
     """Rows of every flexible link, with the load beyond its tip where the link asks for that."""
-    found = {link.name: frequency_table(link, load) for link, load in zip(robot.links, tip_loads(robot))}
+    links = zip(in_one_piece(robot).links, tip_loads(robot))
+    found = {link.name: frequency_table(link, load) for link, load in links}
     return {name: rows for name, rows in found.items() if rows}
 
 
@@ -74,6 +75,7 @@ def _row(row: FrequencyRow) -> dict[str, Any]:
 def _show_link(robot: Robot, name: str, rows: tuple[FrequencyRow, ...]) -> None:
     shapes = robot.link(name).shapes
     boundary = "" if shapes is None else f", {shapes.boundary or 'clamped'}, described by {shapes.method}"
+    boundary += f" in {robot.link(name).pieces} pieces" if robot.link(name).pieces > 1 else ""
     head = ("field", "number", "modes Hz", "rad/s", "elements Hz", "rad/s", "difference")
     cells = []
     for row in rows:

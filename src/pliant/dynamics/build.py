@@ -41,11 +41,10 @@ from pliant.robot import (
     RobotView,
     TipLoad,
     beam_properties,
-    in_pieces,
+    in_one_piece,
     inertia_matrix,
     origin_transform,
     parents,
-    pieces,
     rotation_rpy,
     tip_rotation,
 )
@@ -158,22 +157,16 @@ def station(link: Any, at: Any) -> float | None:
 
 
 def robot_shapes(robot: Robot) -> list[LinkShapes | None]:
-    """Shape functions of every link, of its first piece, with the boundary load of `tip_load: auto` taken from what
-    lies beyond at its reference, q = 0 by default."""
-    return [link_shapes(link, load) for link, load in zip(first_pieces(robot), tip_loads(robot))]
+    """Shape functions of every link in one piece, with the boundary load of `tip_load: auto` taken from what lies
+    beyond at its reference, q = 0 by default."""
+    return [link_shapes(link, load) for link, load in zip(in_one_piece(robot).links, tip_loads(robot))]
 
 
 def tip_loads(robot: Robot) -> list[TipLoad | None]:
-    """What shapes the functions of each link, of its first piece: the numbers that `tip_load: auto` stands for, None
-    where it is not asked."""
-    cut = in_pieces(robot)
-    loads = _tip_loads(cut, _beyond_tips(cut))
-    return [load for load, piece in zip(loads, pieces(robot)) if piece.number == 1]
-
-
-def first_pieces(robot: Robot) -> list[Link]:
-    """The first piece of each link, as a link."""
-    return [link for link, piece in zip(in_pieces(robot).links, pieces(robot)) if piece.number == 1]
+    """What shapes the functions of each link in one piece: the numbers that `tip_load: auto` stands for, None where it
+    is not asked."""
+    whole = in_one_piece(robot)
+    return _tip_loads(whole, _beyond_tips(whole))
 
 
 def _tip_loads(robot: Robot, found: list[Inertia]) -> list[TipLoad | None]:

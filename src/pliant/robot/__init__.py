@@ -22,7 +22,7 @@ from pliant.robot.link import BeamStation, Link
 from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
 from pliant.robot.named_frames import Frame
-from pliant.robot.pieces import BeamPiece, at_fraction, in_pieces, pieces
+from pliant.robot.pieces import BeamPiece, at_fraction, in_one_piece, in_pieces, pieces
 from pliant.robot.robot import Expected, Robot, schema
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
@@ -71,6 +71,7 @@ __all__ = [
     "beyond",
     "falls",
     "hangs_on",
+    "in_one_piece",
     "in_pieces",
     "inertia_matrix",
     "link_mass",

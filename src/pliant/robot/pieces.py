@@ -17,12 +17,15 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.robot.beam import Beam, rotary_counts
+from pliant.robot.discretisation import FIELDS, MOST_UNREDUCED, Shapes
 from pliant.robot.joint import DH, Joint, Origin
 from pliant.robot.link import BeamStation, Link
 from pliant.robot.lumps import Lump
 from pliant.robot.robot import Robot
 from pliant.robot.sections import Section, interpolated
 
+STRAIGHT = {"pieces": None, "curvature": None, "twist": None, "x": None}
+"""What a beam says that is one straight piece."""
 FINE = 64
 """Steps per piece in which the axes of a curved beam are followed."""
 
@@ -89,6 +92,25 @@ def in_pieces(robot: Robot) -> Robot:
     return robot.model_copy(update=update)
 
 
+def in_one_piece(robot: Robot) -> Robot:
+    """The robot whose links are one straight piece each, with elements where they had several: what each vibrates like
+    by itself."""
+    return robot.model_copy(update={"links": tuple(_whole(link) for link in robot.links)})
+
+
+def _whole(link: Link) -> Link:
+    if link.beam is None or link.pieces == 1:
+        return link
+    update: dict[str, Any] = {
+        "beam": link.beam.model_copy(update={"pieces": None, "curvature": None, "twist": None, "x": None})
+    }
+    if link.shapes is not None:
+        count = link.pieces * (link.shapes.count or 2)
+        fields: dict[str, Any] = {field: bool(getattr(link.shapes, field)) for field in FIELDS}
+        update["shapes"] = Shapes(method="elements", count=min(count, MOST_UNREDUCED), **fields)
+    return link.model_copy(update=update)
+
+
 def _placed(part: Any, key: str, by_name: Mapping[str, list[BeamPiece]], lengths: Mapping[str, float]) -> Any:
     """A link or frame that names, under `key`, the piece that it sits on, and its place there."""
     found = by_name.get(getattr(part, key) or "", [])
@@ -130,9 +152,7 @@ def _piece_beam(link: Link, piece: BeamPiece) -> Beam:
     beam = link.beam
     assert beam is not None
     part = piece.high - piece.low
-    update: dict[str, Any] = {
-        "length": beam.length * part, "pieces": None, "curvature": None, "twist": None, "x": None
-    }  # fmt: skip
+    update: dict[str, Any] = {"length": beam.length * part, **STRAIGHT}
     if beam.section is not None:
         update["section"] = _piece_section(beam.section, piece)
         if beam.rotary is None:  # by default, which looks at the whole beam

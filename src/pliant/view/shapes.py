@@ -29,7 +29,7 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     """The first shape functions of a link over its length, one axes per field, with their frequencies.
 
     Frequencies are those of the link by itself under its own boundary load. Of finite elements the natural modes are
-    drawn, which they stand for.
+    drawn, which they stand for; of a link in pieces those of the whole, straight.
 
     Parameters
     ----------
