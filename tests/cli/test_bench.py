@@ -48,7 +48,7 @@ def test_json_is_what_the_file_holds(run: Run) -> None:
 def test_unknown_part_and_file_in_the_way(run: Run) -> None:
     result = run("bench", "rigd")
     assert result.exit_code == 2
-    assert "part: got 'rigd', expected some of rigid, puma, loops, flexible, start" in result.stderr
+    assert "part: got 'rigd', expected some of rigid, puma, loops, flexible, large, start" in result.stderr
     assert not Path("out").exists()
     Path("taken").write_text("mine")
     result = run("bench", "puma", "--out", "taken")
@@ -91,7 +91,7 @@ def test_smoke_run_of_everything_that_is_installed(run: Run, parts: tuple[str, .
     result = run("bench", *parts, "--quick")
     assert result.exit_code == 0, result.stderr
     data = json.loads(Path("out/bench/bench.json").read_text())
-    assert data["parts"] == list(parts or ("rigid", "puma", "loops", "flexible", "start"))
+    assert data["parts"] == list(parts or ("rigid", "puma", "loops", "flexible", "large", "start"))
     assert data["failures"] == []
     assert Path("out/bench/work_precision.png").stat().st_size > 10_000
     for c in data["comparisons"]:

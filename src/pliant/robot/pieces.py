@@ -101,9 +101,7 @@ def in_one_piece(robot: Robot) -> Robot:
 def _whole(link: Link) -> Link:
     if link.beam is None or link.pieces == 1:
         return link
-    update: dict[str, Any] = {
-        "beam": link.beam.model_copy(update={"pieces": None, "curvature": None, "twist": None, "x": None})
-    }
+    update: dict[str, Any] = {"beam": link.beam.model_copy(update=STRAIGHT)}
     if link.shapes is not None:
         count = link.pieces * (link.shapes.count or 2)
         fields: dict[str, Any] = {field: bool(getattr(link.shapes, field)) for field in FIELDS}
