@@ -87,6 +87,16 @@ def test_pieces_are_links_on_fixed_joints(count: int, rng: np.random.Generator) 
     assert one.frames == ("tip", "base", "eye", *own)
 
 
+@pytest.mark.parametrize("at", ["root", {"x": 0.4}, {"x": 1.1}])
+def test_who_names_no_parent_hangs_on_the_link_before(at: Any) -> None:
+    boom, _, finger = arm(3).links
+    named = Link.from_dict({**finger.model_dump(exclude_none=True), "at": at})
+    silent = named.model_copy(update={"parent": None})
+    one, other = (Robot(name="r", links=[boom, link]).model(stiffening=False) for link in (named, silent))
+    q = np.linspace(0.01, 0.02, one.n)
+    assert other.pose(q, frame="finger.tip") == pytest.approx(one.pose(q, frame="finger.tip"), abs=1e-15)
+
+
 @pytest.mark.parametrize("seed", [0, 5])
 def test_formulations_agree(seed: int) -> None:
     _agree(seed, small=True)

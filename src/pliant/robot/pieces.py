@@ -32,7 +32,7 @@ FINE = 64
 
 @dataclass(frozen=True)
 class BeamPiece:
-    """BeamPiece `number`, from 1, of the `count` pieces of the link `owner`, between parts `low` and `high` of its
+    """Piece `number`, from 1, of the `count` pieces of the link `owner`, between parts `low` and `high` of its
     length."""
 
     owner: str
@@ -79,7 +79,9 @@ def in_pieces(robot: Robot) -> Robot:
     by_name = {link.name: found for link, found in zip(robot.links, cut)}
     lengths = {link.name: link.beam.length for link in robot.links if link.beam is not None}
     links = []
-    for link, found in zip(robot.links, cut):
+    for k, (link, found) in enumerate(zip(robot.links, cut)):
+        if link.parent is None and link.at != "tip" and k:  # what stands before it in the cut robot is the last piece
+            link = link.model_copy(update={"parent": robot.links[k - 1].name})
         placed = _placed(link, "parent", by_name, lengths)
         links += [placed] if len(found) == 1 else [_piece_link(placed, piece) for piece in found]
     payloads = tuple(
