@@ -15,10 +15,14 @@ from evaluation import evaluate, relative
 from pliant import Beam, Joint, Link, Lump, Robot, Section, Shapes
 from pliant.dynamics import build_chain
 from pliant.dynamics.build import robot_shapes
+from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
+from pliant.export.fmu_variables import outputs
 from pliant.kernels import Tape
 from pliant.loads import Distributed, Wrench
 from pliant.robot import DH, Drive, Frame, Friction, Origin, Payload, RigidBody, beam_properties, in_pieces
+from pliant.sweeps.metrics import Histories, peak_deflection
+from pliant.view.run_panels import attitudes
 from trees import random_tree, tree_state
 
 FORMULATIONS = ("lagrange", "denoc", "gibbs-appell", "recursive-lagrange")
@@ -218,6 +222,27 @@ def test_damping_is_that_of_the_whole_link() -> None:
     assert one.frequencies() == pytest.approx(other.frequencies(), rel=1e-9)
     own = [pliant.analysis.link_frequencies(model, "boom", load=0.3) for model in (one, other)]
     assert own[0] == pytest.approx(own[1], rel=1e-9)
+
+
+def test_a_thrown_link_goes_by_its_name() -> None:
+    """A free joint: poses and attitudes are those of the link, in runs, scenarios and plots; so are the deflection that
+    sweeps know and the strains of an FMU."""
+    link = Link(name="boom", joint=Joint(type="free"), beam=Beam(**LONG, pieces=2), shapes=PLANE)
+    model = Robot(name="thrown", links=[link]).model()
+    run = pliant.simulate(model, 0.02, q0={"boom": {"position": [1, 2, 3], "rpy": [0.1, 0.2, 0.3]}}, output_step=0.01)
+    assert run.q[0, :3].tolist() == [1.0, 2.0, 3.0]
+    assert attitudes(run)["boom"][0] == pytest.approx([0.1, 0.2, 0.3])
+    given = {"robot": run.robot, "duration": 0.01, "initial": {"q": {"boom": {"rpy": [0, 0, 1]}}}}
+    assert pliant.scenario.Scenario(**given).robot == run.robot
+    strains = [output.name for output in outputs(model, InternalForces(model.chain))]
+    assert strains[3:] == ["strain.boom.bending_y"]
+    q = model.chain.rest()
+    q[model.index("boom.1.bending_y.2")] = 0.1
+    bent = pliant.simulate(model, 1e-6, q0=q, output_step=1e-6)
+    largest = np.linalg.norm(bent.deflection("boom"), axis=1).max()
+    assert largest > 0.08  # the second piece is turned by it
+    histories = Histories(model, bent.t, bent.q[None], bent.qd[None], bent.tau[None], np.zeros((1, 0)))
+    assert peak_deflection(histories) == pytest.approx([largest])
 
 
 def test_a_link_by_itself_is_whole() -> None:

@@ -271,8 +271,8 @@ class Chain:
         for link in self.links:
             if link.joint.is_ball:
                 raise UnsupportedModel(
-                    f"{what} takes arms whose speeds are the rates of their coordinates, and {link.name!r} has a "
-                    "quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
+                    f"{what} takes arms whose speeds are the rates of their coordinates, and {link.piece.owner!r} has "
+                    "a quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
                 )
 
     def rest(self) -> np.ndarray:

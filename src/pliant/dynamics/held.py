@@ -14,6 +14,7 @@ from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.forces import strain_energy
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.kinematics import jacobian, kinetic_energy, placements
+from pliant.dynamics.stations import section_pose
 
 
 def held(chain: Chain, places: Sequence[int]) -> Chain:
@@ -33,6 +34,17 @@ def held(chain: Chain, places: Sequence[int]) -> Chain:
         count += len(own)
     names = tuple(chain.coordinates[index] for place in places for index in chain.links[place].body_places)
     return Chain(tuple(links), ca.SX.zeros(3), names, names, chain.rotation, chain.stiffening)
+
+
+def section_shift(chain: Chain, q: SX, place: int, eta: float) -> tuple[SX, SX]:
+    """Displacement (3,) and rotation (3, 3) of a section of a piece of a link, in the frame at the link's root."""
+    alone = held(chain, [k for k, link in enumerate(chain.links) if link.piece.owner == chain.links[place].piece.owner])
+    c, number = ca.SX.sym("c", alone.n_q), chain.links[place].piece.number - 1
+    R, r = section_pose(alone, c, number, eta)
+    R0, r0 = ca.substitute([R, r], [c], [ca.SX.zeros(alone.n_q)])
+    own = ca.vertcat(*(q[chain.coordinates.index(name)] for name in alone.coordinates))
+    shift, turn = ca.substitute([r - r0, ca.mtimes(R, R0.T)], [c], [own])
+    return shift, turn
 
 
 def vibrations(chain: Chain, beyond: Inertia | None = None) -> tuple[SX, SX, SX]:

@@ -96,13 +96,13 @@ def outputs(model: Model, forces: InternalForces) -> list[Output]:
     ]
     for link in model.chain.links:
         shapes = link.body.shapes
-        if shapes is None or link.slides:
+        if shapes is None or link.slides or link.piece.number > 1:
             continue
         root = forces.stretches(model.chain.links.index(link), 0.0)
         by_field = root.by_field()
         for field in dict.fromkeys(shapes.fields):
-            text = f"{_STRAIN[field]} at the root of {link.name}"
-            found.append(Output(f"strain.{structured(link.name)}.{field}", _STRAIN_UNITS[field], text, by_field[field]))
+            name, text = link.piece.owner, f"{_STRAIN[field]} at the root of {link.piece.owner}"
+            found.append(Output(f"strain.{structured(name)}.{field}", _STRAIN_UNITS[field], text, by_field[field]))
     return found
 
 

@@ -63,7 +63,7 @@ def normalised(model: Model, q: Array, name: str = "q") -> Array:
     for link in model.chain.links:
         if link.joint.is_ball and (np.linalg.norm(q[..., list(link.joint_places[-4:])], axis=-1) < SHORTEST).any():
             raise ModelError(
-                f"{name}: got a quaternion of zero length for {link.name!r}, expected (w, x, y, z) of length one"
+                f"{name}: got a quaternion of zero length for {link.piece.owner!r}, expected (w, x, y, z) of length one"
             )
     return normalise(q, model.chain.quaternions)
 
@@ -101,7 +101,7 @@ def displaced(model: Model, q: Array, step: Array) -> Array:
 
 def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> dict[int, Array]:
     """Numbers by place, with poses and velocities of joints that have quaternions taken apart."""
-    balls = {link.name: link for link in model.chain.links if link.joint.is_ball}
+    balls = {link.piece.owner: link for link in model.chain.links if link.joint.is_ball}
     found: dict[int, Array] = {}
     for key, value in given.items():
         if key in balls:

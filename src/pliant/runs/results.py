@@ -16,8 +16,7 @@ import numpy as np
 
 from pliant.algebra.quaternions import rotation_vectors
 from pliant.arrays import Array
-from pliant.dynamics.held import held
-from pliant.dynamics.stations import places_of, section_pose
+from pliant.dynamics.held import section_shift
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Energy, Model
@@ -731,13 +730,8 @@ def _station_kernel(model: Model, place: int, eta: float) -> Kernel:
     link = model.chain.links[place]
     q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
     if link.piece.count > 1:
-        alone = held(model.chain, places_of(model.chain, link.piece.owner))
-        c = ca.SX.sym("c", alone.n_q)
-        R, r = section_pose(alone, c, link.piece.number - 1, eta)
-        R0, r0 = ca.substitute([R, r], [c], [ca.SX.zeros(alone.n_q)])
-        amplitudes = ca.vertcat(*(q[model.index(name)] for name in alone.coordinates))
-        turned = ca.substitute([r - r0, ca.vec(ca.mtimes(R, R0.T).T)], [c], [amplitudes])
-        return Kernel(ca.Function("station", [q, p], [ca.densify(x) for x in turned]), "vm")
+        shift, turn = section_shift(model.chain, q, place, eta)
+        return Kernel(ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))]), "vm")
     c = model.chain.body(link, q)
     r, theta = link.body.point(c, eta)
     straight, _ = link.body.point(link.straight(c), eta)

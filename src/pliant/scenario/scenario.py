@@ -136,7 +136,7 @@ class Scenario(Document):
     def _troubles(self, built: Model) -> Iterator[Trouble]:
         joints, names, m = built.joints, built.coordinates, built.n_joints
         for key, known in (("q", names), ("qd", built.speeds)):
-            known = (*known, *(link.name for link in built.chain.links if link.joint.is_ball))
+            known = (*known, *(link.piece.owner for link in built.chain.links if link.joint.is_ball))
             for place, error, given in unknown_names(getattr(self.initial, key), known, "coordinate", (m, len(known))):
                 yield ("initial", key, *place), error, given
         torque = self.torque.values if isinstance(self.torque, TorqueSamples) else self.torque

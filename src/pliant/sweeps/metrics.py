@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.dynamics.held import section_shift
 from pliant.dynamics.kinematics import tip_pose
 from pliant.kernels import Kernel
 from pliant.model import Model
@@ -87,8 +88,11 @@ def _reader(model: Model) -> Kernel:
     """(q, p) -> what the metrics read, in one pass."""
     q = ca.SX.sym("q", model.n_q)
     bends = [ca.SX(0, 1)]
-    for link in model.chain.links:
-        if link.flexible:
+    for place, link in enumerate(model.chain.links):
+        if link.flexible and link.piece.count > 1:
+            if link.piece.number == link.piece.count:
+                bends.append(ca.SX(ca.sumsqr(section_shift(model.chain, q, place, 1.0)[0])))
+        elif link.flexible:
             c = model.chain.body(link, q)
             bends.append(ca.sumsqr(link.body.point(c, 1.0)[0] - link.body.point(link.straight(c), 1.0)[0]))
     outputs = ca.cse([ca.densify(tip_pose(model.chain, q)[:3, 3]), ca.densify(ca.vertcat(*bends))])

@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.algebra.quaternions import angles
 from pliant.arrays import Array
+from pliant.dynamics.chain import ChainLink
 from pliant.runs.results import Result
 from pliant.view.figure_data import Curve, Panel, Quantity, Span, energy_unit, length_unit, position_unit
 
@@ -67,15 +68,20 @@ def _of_joints(
 
 def attitudes(result: Result) -> dict[str, Array]:
     """Roll, pitch and yaw (N, 3) by the link: of a free base, and of spherical and free joints."""
-    links = [link for link in result.model.chain.links if link.joint.is_ball]
-    return {link.name: angles(result.q[:, list(link.joint_places[-4:])]) for link in links}
+    found = _balls(result).items()
+    return {name: angles(result.q[:, list(link.joint_places[-4:])]) for name, link in found}
+
+
+def _balls(result: Result) -> dict[str, ChainLink]:
+    """What has a quaternion, by the name of the link."""
+    return {link.piece.owner: link for link in result.model.chain.links if link.joint.is_ball}
 
 
 def attitude(result: Result) -> list[Panel]:
     """Of what has a quaternion: its angles Rz Ry Rx against the frame that it hangs on, its place there, its speeds."""
     found = []
     for name, turned in attitudes(result).items():
-        link = next(one for one in result.model.chain.links if one.name == name)
+        link = _balls(result)[name]
         speeds = result.qd[:, list(link.joint_indices)]
         shown: dict[str, tuple[Quantity, Array, tuple[str, ...]]] = {
             "attitude": (Quantity("angle", "deg"), np.degrees(turned), ("roll", "pitch", "yaw"))
