@@ -94,8 +94,8 @@ def equations_text(model: Model, digits: int = 6, limit: int = LARGEST) -> Equat
     for link in model.chain.links:
         if link.joint.is_ball:
             raise UnsupportedModel(
-                f"latex: {link.piece.owner} has a quaternion, so that speeds are not rates of q, in which these equations "
-                "are written; export C or Python"
+                f"latex: {link.piece.owner} has a quaternion, so that speeds are not rates of q, in which these "
+                "equations are written; export C or Python"
             )
     q, qd = ca.SX.sym("q", n), ca.SX.sym("qd", n)
     terms = dict(zip("MhcKd", general(model.equations, q, qd)))
