@@ -51,7 +51,7 @@ def test_formulations_agree_on_an_arm_unequal_in_everything() -> None:
     compare(unequal_arm(), 3)
 
 
-@pytest.mark.parametrize("stiffening", [False, "second-order"])
+@pytest.mark.parametrize("stiffening", [False, pytest.param("second-order", marks=pytest.mark.full)])
 def test_formulations_agree_on_beams_that_shear(stiffening: bool | str) -> None:
     """Modes of one beam, elements of the other."""
     shear: dict[str, object] = {"links.boom.beam.GA_y": 3e3, "links.boom.beam.GA_z": 2e3, "links.fore.beam.shear": True}

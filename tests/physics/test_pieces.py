@@ -30,6 +30,8 @@ STIFF = {"EI_y": 31.0, "EI_z": 17.0, "GJ": 9.0, "EA": 4e4}
 LONG = {"length": 1.7, "mass_per_length": 0.9, **STIFF, "polar_inertia": 2e-3, "rotary": (6e-4, 9e-4)}
 ALL = Shapes(method="elements", count=1, bending_y=True, bending_z=True, torsion=True, axial=True)
 PLANE = Shapes(method="elements", count=1, bending_y=True)
+ACROSS = Shapes(method="elements", count=1, bending_z=True)
+BOTH = Shapes(method="elements", count=1, bending_y=True, torsion=True)
 THREE = Shapes(method="elements", count=3, bending_y=True)
 JOINT = Joint(
     axis=(0.2, -0.9, 0.4), origin=Origin(xyz=(0.1, -0.2, 0.3), rpy=(0.3, -0.5, 0.2)), friction=Friction(viscous=0.2),
@@ -76,7 +78,7 @@ def state(model: pliant.Model, rng: np.random.Generator) -> tuple[np.ndarray, np
     return q, qd, rng.normal(size=model.n_joints)
 
 
-@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.full)])
 def test_pieces_are_links_on_fixed_joints(count: int, rng: np.random.Generator) -> None:
     one, other = (robot.model("denoc", stiffening="second-order") for robot in (arm(count), by_hand(count)))
     assert one.coordinates[:4] == ("boom", "fore", "finger", "boom.motor")
@@ -101,7 +103,7 @@ def test_who_names_no_parent_hangs_on_the_link_before(at: Any) -> None:
     assert other.pose(q, frame="finger.tip") == pytest.approx(one.pose(q, frame="finger.tip"), abs=1e-15)
 
 
-@pytest.mark.parametrize("seed", [0, 5])
+@pytest.mark.parametrize("seed", [0])
 def test_formulations_agree(seed: int) -> None:
     _agree(seed, small=True)
 
@@ -149,7 +151,7 @@ def _cut(link: Link, chosen: np.random.Generator, small: bool) -> Link:
 
 @pytest.fixture(scope="module")
 def run() -> pliant.Result:
-    model = arm(3).model(stiffening="second-order")
+    model = arm(3, BOTH).model(stiffening="second-order")
     push = Wrench(force=(3.0, -2.0, 4.0), link="boom", x=1.2)
     return pliant.simulate(model, 0.06, q0={"boom": 0.4, "fore": -0.3}, loads=[push], output_step=0.01)
 
@@ -185,9 +187,9 @@ def test_section_forces_are_continuous_where_pieces_meet(run: pliant.Result) -> 
 
 def test_loads_along_the_link() -> None:
     """A load per length over the whole link is its weight; over a part and with a profile, its moment is known."""
-    robot = arm(4, links=[Link(name="boom", joint=Joint(axis=(0, 1, 0)), beam=Beam(**LONG, pieces=4), shapes=ALL)],
+    robot = arm(4, links=[Link(name="boom", joint=Joint(axis=(0, 1, 0)), beam=Beam(**LONG, pieces=4), shapes=ACROSS)],
                 payload={"mass": 0.0}, frames=[], gravity=(0, 0, 0))  # fmt: skip
-    model, rest = robot.model(stiffening="second-order"), np.zeros(25)
+    model, rest = robot.model(stiffening="second-order"), np.zeros(9)
     heavy = robot.replace({"gravity": (0.0, 0.0, -9.0)}).model(stiffening="second-order")
     weight = Distributed(force=(0, 0, -9.0 * 0.9), link="boom")
     assert model.equilibrium([0.2], [weight]) == pytest.approx(heavy.equilibrium([0.2]), abs=1e-10)
@@ -262,15 +264,15 @@ def test_parameters_speak_of_the_link(rng: np.random.Generator) -> None:
         "links.boom.shapes.damping": 0.02, "links.boom.tip.mass": 0.5, "links.boom.joint.hub.mass": 0.8,
         "payload.0.mass": 0.9,
     }  # fmt: skip
-    damped = ALL.model_copy(update={"damping": 0.01, "rayleigh": (0.3, 1e-5)})
+    damped = BOTH.model_copy(update={"damping": 0.01, "rayleigh": (0.3, 1e-5)})
     robot = arm(3, damped, frames=[], payload=[Payload(mass=0.7)], links=[arm(3, damped).links[0], FORE])
-    model = robot.model(parameters=list(wanted), stiffening="second-order")
+    model = robot.model(parameters=list(wanted), stiffening=False)
     q, qd, tau = state(model, rng)
     fitted = {**wanted, "links.boom.shapes.damping": 0.0}  # dampers are fitted once, to the nominal arm
     p = np.array(list(fitted.values()))
-    changed = robot.replace(fitted).model(stiffening="second-order")
+    changed = robot.replace(fitted).model(stiffening=False)
     assert model.forward_dynamics(q, qd, tau, p) == pytest.approx(changed.forward_dynamics(q, qd, tau), rel=1e-10)
-    nominal = robot.model(stiffening="second-order").forward_dynamics(q, qd, tau)
+    nominal = robot.model(stiffening=False).forward_dynamics(q, qd, tau)
     assert model.forward_dynamics(q, qd, tau) == pytest.approx(nominal, rel=1e-12)
     with pytest.raises(ModelError, match="says how pieces of the beam stand"):
         curved(twist=0.3).model(parameters=["links.boom.beam.twist"])
@@ -315,7 +317,7 @@ def test_tapered_and_stubby_beams_keep_their_sections() -> None:
 
 def test_standard_rows_keep_their_ends(rng: np.random.Generator) -> None:
     row = Joint(dh=DH(a=1.7, alpha=0.7, d=0.2, theta=0.3, convention="standard"))
-    made = [Link(name="boom", joint=row, beam=Beam(**LONG, pieces=n), shapes=ALL) for n in (None, 4)]
+    made = [Link(name="boom", joint=row, beam=Beam(**LONG, pieces=n), shapes=PLANE) for n in (None, 4)]
     whole, cut = (Robot(name="row", links=[link, FORE]).model() for link in made)
     assert cut.tip_pose(np.zeros(cut.n)) == pytest.approx(whole.tip_pose(np.zeros(whole.n)), abs=1e-14)
 
@@ -347,7 +349,7 @@ def test_what_cannot_be_is_refused(beam: dict[str, Any], shapes: dict[str, Any],
 
 
 def curved(count: int | None = None, **given: Any) -> Robot:
-    link = Link(name="boom", joint=Joint(type="fixed"), beam=Beam(**LONG, pieces=count, **given), shapes=ALL)
+    link = Link(name="boom", joint=Joint(type="fixed"), beam=Beam(**LONG, pieces=count, **given), shapes=PLANE)
     return Robot(name="curved", links=[link], gravity=(0, 0, 0))
 
 

@@ -198,7 +198,7 @@ def test_between_one_and_three_times_the_error(name: str) -> None:
     assert error < said.error < 3 * error
 
 
-@pytest.mark.parametrize("pieces", [1, 2])
+@pytest.mark.parametrize("pieces", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_at_rest_the_error_itself_is_found(pieces: int) -> None:
     """Against the rod of Kirchhoff, by shooting; what an exact beam shows is multiplied by a factor of safety."""
     force = (0.2, 1.5, 1.9)
