@@ -141,7 +141,7 @@ def errors(robot: Robot, poses: int = 5) -> np.ndarray:
     return np.concatenate(found)
 
 
-@pytest.mark.parametrize("seed", sampled(range(20), 0, 4, 8))
+@pytest.mark.parametrize("seed", sampled(range(20), 0, 8))
 def test_a_drawn_arm_keeps_the_promise(seed: int) -> None:
     made = resolved(random_drawn(seed))[0]
     assert Robot.from_dict(made.to_dict()) == made

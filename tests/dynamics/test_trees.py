@@ -65,7 +65,7 @@ def test_formulations_agree_on_flying_trees(seed: int) -> None:
     agree(seed, False, flying=True)
 
 
-@pytest.mark.parametrize(("seed", "flying"), [(40, False), (43, True)])
+@pytest.mark.parametrize(("seed", "flying"), [(40, False), pytest.param(43, True, marks=pytest.mark.full)])
 def test_formulations_agree_on_stiffened_trees(seed: int, flying: bool) -> None:
     """Likewise with beams that are followed to second order."""
     agree(seed, "second-order", flying)

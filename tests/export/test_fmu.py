@@ -213,7 +213,8 @@ def root_strains(m: pliant.Model, q: Any, qd: Any, tau: Any) -> dict[str, float]
     return found
 
 
-@pytest.mark.parametrize("stiffening", [pytest.param(True, marks=pytest.mark.full), "second-order"])
+@pytest.mark.full
+@pytest.mark.parametrize("stiffening", [True, "second-order"])
 def test_strain_of_a_stiffened_arm(stiffening, tmp_path: Path) -> None:
     """On an arm with no two numbers alike: the strains of the run itself."""
     m = UNEQUAL_LINK.model(stiffening=stiffening)

@@ -151,7 +151,9 @@ def skew_arm(section: Section, rotation: float | None = None, offset: tuple[floa
     return Robot(name="skew", gravity=(1.0, -3.0, -9.0), links=[first, second], payload=payload)
 
 
-@pytest.mark.parametrize(("section", "stiffening"), [(CHANNEL, False), (ANGLE, "second-order")])
+@pytest.mark.parametrize(
+    ("section", "stiffening"), [(CHANNEL, False), pytest.param(ANGLE, "second-order", marks=pytest.mark.full)]
+)
 def test_formulations_agree(section: Section, stiffening: bool) -> None:
     chain = build_chain(skew_arm(section, 0.3, OFFSET), stiffening=stiffening)
     rng = np.random.default_rng(5)

@@ -213,7 +213,9 @@ def test_at_rest_the_error_itself_is_found(pieces: int) -> None:
 @pytest.mark.parametrize(
     ("joint", "spin", "gravity", "tip"),
     [
-        ({"type": "fixed"}, 0.0, (0.0, -3.0, 0.0), Lump(mass=0.5, com=(0.4, 0.2, 0.0))),
+        pytest.param(
+            {"type": "fixed"}, 0.0, (0.0, -3.0, 0.0), Lump(mass=0.5, com=(0.4, 0.2, 0.0)), marks=pytest.mark.full
+        ),
         ({"origin": Origin(rpy=(0.0, 0.0, 0.5))}, 5.0, (0.0, 0.0, 0.0), Lump(mass=0.2, com=(0.1, 0.0, 0.0))),
     ],
 )
