@@ -37,7 +37,7 @@ SOFT = {"upper": 3.2, "fore": 5.5}  # N m^2
 STIFF = 2e6  # N, EA of the soft arm in Exudyn: its weight stretches it by 5e-5
 QUICK_END = 0.05
 COUNTS = (2, 3, 4, 6, 8)
-TOLERANCES = (1e-3, 1e-4, 1e-5)
+TOLERANCES = (3e-3, 1e-3, 1e-4, 1e-5)
 FINE = 16
 SPIN_CUTS = (
     ("ancf", 4, 0.02, 1e-3), ("ancf", 4, 0.01, 1e-5), ("ancf", 8, 0.01, 1e-5), ("ancf", 16, 5e-3, 1e-5),
@@ -93,7 +93,7 @@ def _cubics(robot: Robot, count: int, **stiff: float) -> Robot:
 
 
 def pliant_run(robot: Robot, t_end: float, output_step: float, tolerance: float, **given: Any) -> PeerRun:
-    """pliant by `rodas5p`; `given` goes to `pliant.simulate`."""
+    """pliant by `rodas5p`; `given` goes to `pliant.simulate`. Its time is that of the stepping loop, as Exudyn's is."""
     from pliant.runs.simulation import simulate
 
     start = time.perf_counter()
@@ -102,11 +102,10 @@ def pliant_run(robot: Robot, t_end: float, output_step: float, tolerance: float,
     simulate(model, output_step, **options)  # traces and compiles
     ready = time.perf_counter()
     result = simulate(model, t_end, **options)
-    done = time.perf_counter()
     links = [link.name for link in robot.links]
     return PeerRun(
         "pliant", result.t, np.column_stack([result[name] for name in links]),
-        np.column_stack([result.deflection(name)[:, 1] for name in links]), done - ready, ready - start,
+        np.column_stack([result.deflection(name)[:, 1] for name in links]), result.stats.wall, ready - start,
         {"coordinates": model.n, "steps": result.stats.steps},
     )  # fmt: skip
 
