@@ -127,8 +127,8 @@ def slew_in_weight(count: int) -> Result:
     """A rod that sags is turned about the upright axis, by 2 rad within 2 s."""
     rod = ROD.model_copy(update={"EI_y": 12.0, "EI_z": 16.0})
     shapes = PLANES.model_copy(update={"kelvin_voigt": 0.02})
-    links = in_pieces(Link(name="boom", joint=Joint(), beam=rod, shapes=shapes), count)
-    model = Robot(name="slew", links=links).model(stiffening="second-order")
+    link = in_pieces(Link(name="boom", joint=Joint(), beam=rod, shapes=shapes), count)
+    model = Robot(name="slew", links=[link]).model(stiffening="second-order")
     motion = {"boom": lambda t: 2.0 * smooth(t, 0.0, 2.0)}
     return pliant.simulate(model, 2.0, motion=motion, equilibrium=True, output_step=0.02, **STEPS)
 
