@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arrays import Array
+from pliant.algebra.quaternions import exponential, to_matrix
 from pliant.robot.beam import Beam, rotary_counts
 from pliant.robot.discretisation import FIELDS, MOST_UNREDUCED, Shapes
 from pliant.robot.joint import DH, Joint, Origin
@@ -185,16 +185,10 @@ def _turn_to(link: Link, piece: BeamPiece) -> tuple[float, float, float]:
     for a, b in pairwise(ends.tolist()):
         mid, half = (a + b) / 2, (b - a) / (2 * np.sqrt(3.0))
         k1, k2 = (np.array([np.interp(eta, x, column) for column in kappa.T]) for eta in (mid - half, mid + half))
-        R = R @ _exponential(h * (k1 + k2) / 2 + h * h * np.sqrt(3.0) / 12 * np.cross(k1, k2))
+        turn = h * (k1 + k2) / 2 + h * h * np.sqrt(3.0) / 12 * np.cross(k1, k2)
+        R = R @ to_matrix(exponential(turn))
     pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
     return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))
-
-
-def _exponential(theta: Array) -> Array:
-    angle = float(np.linalg.norm(theta))
-    x, y, z = theta.tolist()
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + np.sinc(angle / np.pi) * K + np.sinc(angle / (2 * np.pi)) ** 2 / 2 * (K @ K))
 
 
 def spread(robot: Robot, symbols: Mapping[str, Any]) -> dict[str, Any]:
