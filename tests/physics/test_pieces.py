@@ -78,7 +78,7 @@ def state(model: pliant.Model, rng: np.random.Generator) -> tuple[np.ndarray, np
     return q, qd, rng.normal(size=model.n_joints)
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [3, pytest.param(5, marks=pytest.mark.full)])
 def test_pieces_are_links_on_fixed_joints(count: int, rng: np.random.Generator) -> None:
     one, other = (robot.model("denoc", stiffening="second-order") for robot in (arm(count), by_hand(count)))
     assert one.coordinates[:4] == ("boom", "fore", "finger", "boom.motor")
