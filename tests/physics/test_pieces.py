@@ -93,7 +93,7 @@ def test_pieces_are_links_on_fixed_joints(count: int, rng: np.random.Generator) 
     assert one.frames == ("tip", "base", "eye", *own)
 
 
-@pytest.mark.parametrize("at", ["root", {"x": 0.4}, {"x": 1.1}])
+@pytest.mark.parametrize("at", ["tip", "root", {"x": 0.4}, {"x": 1.1}])
 def test_who_names_no_parent_hangs_on_the_link_before(at: Any) -> None:
     boom, _, finger = arm(3).links
     named = Link.from_dict({**finger.model_dump(exclude_none=True), "at": at})
