@@ -27,7 +27,7 @@ from pliant.kernels import Kernel
 from pliant.kernels.rows import Shape, describe
 from pliant.kernels.xla import HANDLER, api_version, compile_handler
 from pliant.model import Model
-from pliant.products import GIVES, OPERANDS, Products, products
+from pliant.products import GIVES, OPERANDS, TRANSPOSES, Products, products, rk4_step
 from pliant.signatures import checked
 
 try:
@@ -186,20 +186,11 @@ def step(model: Model, h: float) -> Function:
     >>> step = pliant.jax.step(pliant.load("two-link").model(), 1e-3)  # doctest: +SKIP
     >>> q, qd = jax.jit(step)(q, qd, tau)  # doctest: +SKIP
     """
-    accelerations, rates, normalised = _function(model, "forward_dynamics"), _rates(model), _normalised(model)
-
-    def one(q: Any, qd: Any, tau: Any, p: Any = None) -> tuple[Any, Any]:
-        def slopes(q: Any, qd: Any) -> tuple[Any, Any]:
-            return rates(q, qd), accelerations(q, qd, tau, p)
-
-        q, qd = jnp.asarray(q), jnp.asarray(qd)
-        a, b = slopes(q, qd)
-        c, d = slopes(q + h / 2 * a, qd + h / 2 * b)
-        e, f = slopes(q + h / 2 * c, qd + h / 2 * d)
-        g, k = slopes(q + h * e, qd + h * f)
-        return normalised(q + h / 6 * (a + 2 * (c + e) + g)), qd + h / 6 * (b + 2 * (d + f) + k)
-
-    return one
+    plain = model.chain.plain
+    rates = (lambda q, qd: qd) if plain else _function(model, "rates")
+    unit = (lambda q: q) if plain else _function(model, "normalised")
+    one = rk4_step(_function(model, "forward_dynamics"), rates, unit, h)
+    return lambda q, qd, tau, p=None: one(jnp.asarray(q), jnp.asarray(qd), tau, p)
 
 
 def interface() -> Literal["ffi", "callback"]:
@@ -223,34 +214,17 @@ def interface() -> Literal["ffi", "callback"]:
 
 def _function(model: Model, name: str) -> Function:
     found = products(model, name)
-    nominal = model.nominal_parameters if "p" in found.signature.in_names else None
+    nominal = model.nominal_parameters
 
     def function(*arrays: Any, p: Any = None) -> Any:
         _require_double()
-        most = len(found.inputs)
-        if nominal is not None and len(arrays) == most - 1:
-            arrays = (*arrays, nominal if p is None else p)
-        elif nominal is None and len(arrays) == most + 1 and arrays[-1] is None:
-            arrays = arrays[:-1]
-        elif nominal is not None and len(arrays) == most and arrays[-1] is None:
-            arrays = (*arrays[:-1], nominal)
-        given = [_array(*item) for item in zip(found.signature.in_names, found.inputs, arrays)]
-        if len(arrays) != most:
-            raise ModelError(
-                f"{name}: got {len(arrays)} arrays, expected {most}: {', '.join(found.signature.in_names)}"
-            )
+        interface()  # tried before the first trace of it ends
+        complete = found.completed(arrays, p, nominal)
+        given = [_array(*item) for item in zip(found.signature.in_names, found.inputs, complete)]
         return _bind(found, "value", _aligned(given, found.inputs))[0]
 
     function.__name__ = function.__qualname__ = name.replace(" ", "_")
     return function
-
-
-def _rates(model: Model) -> Function:
-    return (lambda q, qd: qd) if model.chain.plain else _function(model, "rates")
-
-
-def _normalised(model: Model) -> Function:
-    return (lambda q: q) if model.chain.plain else _function(model, "normalised")
 
 
 def _require_double() -> None:
@@ -317,32 +291,6 @@ def _batched(arrays: Sequence[Any], axes: Sequence[Any], *, found: Products, pro
     return results, [0] * len(results)
 
 
-def _groups(found: Products, product: str, arrays: Sequence[Any]) -> list[list[Any]]:
-    """Operands sorted: x, then each group behind it."""
-    sizes = [len(found.inputs)] + [len(found.inputs if g == "u" else found.outputs) for g in OPERANDS[product]]
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [list(arrays[start:end]) for start, end in zip(ends, ends[1:])]
-
-
-#: The change of a product with its groups of operands: the product that gives it, and the groups that this one takes;
-#: "d" stands for the change of the group. Third derivatives are None.
-_CHANGES: dict[str, list[tuple[str, str] | None]] = {
-    "value": [("jvp", "0d")],
-    "jvp": [("second", "01d"), ("jvp", "0d")],
-    "vjp": [("hvp", "01d"), ("vjp", "0d")],
-    "second": [None, ("second", "0d2"), ("second", "01d")],
-    "hvp": [None, ("hvp", "0d2"), ("hvp", "01d")],
-}
-#: Transposes likewise: "c" stands for what is given back.
-_TRANSPOSES: dict[str, list[tuple[str, str] | None]] = {
-    "value": [None],
-    "jvp": [None, ("vjp", "0c")],
-    "vjp": [None, ("jvp", "0c")],
-    "second": [None, ("hvp", "0c2"), ("hvp", "0c1")],
-    "hvp": [None, ("second", "02c"), ("hvp", "01c")],
-}
-
-
 def _zeros(group: str, found: Products, axes: int) -> list[Any]:
     shapes = found.inputs if group == "u" else found.outputs
     return [jnp.zeros((1,) * axes + shape) for shape in shapes]
@@ -357,15 +305,12 @@ def _filled(values: Sequence[Any], group: str, found: Products, axes: int) -> li
 def _change(arrays: Sequence[Any], changes: Sequence[Any], *, found: Products, product: str) -> tuple[Any, Any]:
     results = _bind(found, product, arrays)
     axes = arrays[0].ndim - len(found.inputs[0])
-    groups, moved = _groups(found, product, arrays), _groups(found, product, changes)
+    groups, moved = found.groups(product, arrays), found.groups(product, changes)
     total: list[Any] | None = None
-    for group, change, rule in zip("u" + OPERANDS[product], moved, _CHANGES[product]):
+    for k, (group, change) in enumerate(zip("u" + OPERANDS[product], moved)):
         if all(isinstance(x, ad.Zero) for x in change):
             continue
-        if rule is None:
-            raise UnsupportedModel(
-                f"{found.signature.name}: third derivatives were asked for; pliant has first and second ones"
-            )
+        rule = found.change(product, k)
         source = {**{str(k): g for k, g in enumerate(groups)}, "d": _filled(change, group, found, axes)}
         part = _bind(found, rule[0], [x for key in rule[1] for x in source[key]])
         total = part if total is None else [a + b for a, b in zip(total, part)]
@@ -375,12 +320,12 @@ def _change(arrays: Sequence[Any], changes: Sequence[Any], *, found: Products, p
 
 
 def _transposed(cotangents: Sequence[Any], *arrays: Any, found: Products, product: str) -> list[Any]:
-    groups = _groups(found, product, arrays)
+    groups = found.groups(product, arrays)
     axes = len(_axes_of(arrays[0])) - len(found.inputs[0])
     back: list[Any] = []
     for k, group in enumerate(groups):
         wanted = [ad.is_undefined_primal(x) for x in group]
-        rule = _TRANSPOSES[product][k]
+        rule = TRANSPOSES[product][k]
         if not any(wanted) or all(isinstance(ct, ad.Zero) for ct in cotangents):
             back += [ad.Zero(x.aval) if want else None for x, want in zip(group, wanted)]
             continue
@@ -478,7 +423,7 @@ def _answers(version: tuple[int, int]) -> bool:
     name = _registered(ca.Function("probe", [x, y], [x[0] - 2 * x[1] * y, ca.vertcat(y[2], x)]), version)
     given = np.arange(1.0, 11.0).reshape(5, 2), np.array([[0.5, -1.0, 3.0]])
     shapes = [jax.ShapeDtypeStruct((5, 3), np.float64)] * 2
-    with jax.default_device(jax.devices("cpu")[0]):
+    with jax.ensure_compile_time_eval(), jax.default_device(jax.devices("cpu")[0]):
         first, second = jax.jit(lambda x, y: jax.ffi.ffi_call(name, shapes)(x, y))(*given)
     expected = given[0][:, :1] - 2 * given[0][:, 1:] * given[1], np.c_[np.full(5, 3.0), given[0]]
     return all(np.array_equal(a, b) for a, b in zip((first, second), expected))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 import casadi as ca
@@ -25,6 +26,7 @@ from pliant.derived import SYMBOLS
 from pliant.dynamics.energies import energies
 from pliant.dynamics.frames import frame_pose
 from pliant.dynamics.kinematics import tip_pose
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
 from pliant.kernels.rows import Shape, Signature
 from pliant.model import Model
@@ -35,6 +37,31 @@ ProductName = Literal["value", "jvp", "vjp", "second", "hvp"]
 OPERANDS: dict[str, str] = {"value": "", "jvp": "u", "vjp": "w", "second": "uu", "hvp": "wu"}
 #: Whether it gives arrays like y (w) or like x (u).
 GIVES: dict[str, str] = {"value": "w", "jvp": "w", "vjp": "u", "second": "w", "hvp": "u"}
+
+#: The change of a product with its groups of operands: the product that gives it, and the groups that this one takes;
+#: "d" stands for the change of the group. Third derivatives are None.
+CHANGES: dict[str, list[tuple[str, str] | None]] = {
+    "value": [("jvp", "0d")],
+    "jvp": [("second", "01d"), ("jvp", "0d")],
+    "vjp": [("hvp", "01d"), ("vjp", "0d")],
+    "second": [None, ("second", "0d2"), ("second", "01d")],
+    "hvp": [None, ("hvp", "0d2"), ("hvp", "01d")],
+}
+#: Transposes likewise: "c" stands for what is given back.
+TRANSPOSES: dict[str, list[tuple[str, str] | None]] = {
+    "value": [None],
+    "jvp": [None, ("vjp", "0c")],
+    "vjp": [None, ("jvp", "0c")],
+    "second": [None, ("hvp", "0c2"), ("hvp", "0c1")],
+    "hvp": [None, ("second", "02c"), ("hvp", "01c")],
+}
+#: Gradients by a group of operands: transposes, and by x itself the change along x transposed.
+GRADIENTS: dict[str, list[tuple[str, str] | None]] = {
+    **TRANSPOSES,
+    "value": [("vjp", "0c")],
+    "jvp": [("hvp", "0c1"), ("vjp", "0c")],
+    "vjp": [("hvp", "01c"), ("jvp", "0c")],
+}
 
 
 class Products:
@@ -76,6 +103,38 @@ class Products:
         """Shapes of what a product gives."""
         return self.inputs if GIVES[product] == "u" else self.outputs
 
+    def groups(self, product: str, operands: Sequence[Any]) -> list[list[Any]]:
+        """What a product takes, sorted: x, then each group behind it."""
+        sizes = [len(self.inputs)] + [len(self.inputs if g == "u" else self.outputs) for g in OPERANDS[product]]
+        ends = [0, *accumulate(sizes)]
+        return [list(operands[start:end]) for start, end in pairwise(ends)]
+
+    def completed(self, arrays: Sequence[Any], p: Any, nominal: Any) -> tuple[Any, ...]:
+        """The arrays of one value: parameters that were left out, or are None, are nominal."""
+        names, given = self.signature.in_names, tuple(arrays)
+        if given and given[-1] is None:
+            given = given[:-1]
+        if names[-1] == "p" and len(given) == len(names) - 1:
+            given = (*given, nominal if p is None else p)
+        if len(given) != len(names):
+            raise ModelError(f"{self.signature.name}: got {len(given)} arrays, expected {len(names)}: {', '.join(names)}")
+        return given
+
+    def change(self, product: str, group: int) -> tuple[str, str]:
+        """The product that is the change of this one with a group of operands ("d"), and the groups that it takes."""
+        return self._rule(CHANGES[product][group])
+
+    def gradient(self, product: str, group: int) -> tuple[str, str]:
+        """Likewise the gradient, by a group of operands, of the sum of all that a product gives, weighted by "c"."""
+        return self._rule(GRADIENTS[product][group])
+
+    def _rule(self, rule: tuple[str, str] | None) -> tuple[str, str]:
+        if rule is None:
+            raise UnsupportedModel(
+                f"{self.signature.name}: third derivatives were asked for; pliant has first and second ones"
+            )
+        return rule
+
     def kernel(self, product: str) -> Kernel:
         """The compiled function of a product."""
         found = self._kernels.get(product)
@@ -87,7 +146,11 @@ class Products:
 
     def __call__(self, product: str, *arrays: Any) -> tuple[Any, ...]:
         """A product of NumPy arrays, always as a tuple."""
-        result = self.kernel(product)(*arrays)
+        kernel = self.kernel(product)
+        alone = all(x.ndim == len(shape) for x, shape in zip(arrays, kernel.signature.in_shapes))
+        result = kernel.fast(*arrays) if alone else None
+        if result is None:
+            result = kernel(*arrays)
         return result if isinstance(result, tuple) else (result,)
 
     @cached_property
@@ -180,3 +243,19 @@ _EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "rates": lambda model, _, q, qd: model.chain.rates(q, qd),
     "normalised": lambda model, _, q: q,
 }
+
+
+def rk4_step(accelerations: Callable[..., Any], rates: Callable[..., Any], unit: Callable[..., Any], h: float) -> Any:
+    """(q, qd, tau, p) to (q, qd) a step later by the classical Runge-Kutta method, for arrays of any library."""
+
+    def step(q: Any, qd: Any, tau: Any, p: Any = None) -> tuple[Any, Any]:
+        def slopes(q: Any, qd: Any) -> tuple[Any, Any]:
+            return rates(q, qd), accelerations(q, qd, tau, p)
+
+        a, b = slopes(q, qd)
+        c, d = slopes(q + h / 2 * a, qd + h / 2 * b)
+        e, f = slopes(q + h / 2 * c, qd + h / 2 * d)
+        g, k = slopes(q + h * e, qd + h * f)
+        return unit(q + h / 6 * (a + 2 * (c + e) + g)), qd + h / 6 * (b + 2 * (d + f) + k)
+
+    return step
