@@ -23,9 +23,8 @@ import casadi as ca
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, UnsupportedModel
-from pliant.kernels import Kernel
 from pliant.kernels.rows import Shape, describe
-from pliant.kernels.xla import HANDLER, api_version, compile_handler
+from pliant.kernels.xla import api_version, compile_handler
 from pliant.model import Model
 from pliant.products import GIVES, OPERANDS, TRANSPOSES, Products, products, rk4_step
 from pliant.signatures import checked
@@ -238,7 +237,9 @@ def _require_double() -> None:
 def _array(name: str, shape: Shape, given: Any) -> Any:
     array = jnp.asarray(given)
     if array.dtype.kind not in "fiu":
-        raise ModelError(f"{name}: got an array of type {array.dtype}, expected real numbers of shape {describe(shape)}")
+        raise ModelError(
+            f"{name}: got an array of type {array.dtype}, expected real numbers of shape {describe(shape)}"
+        )
     if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
         raise ModelError(f"{name}: got an array of shape {array.shape}, expected {describe(shape)}")
     return array.astype(np.float64)
@@ -282,11 +283,10 @@ def _abstract(*arrays: Any, found: Products, product: str) -> list[Any]:
     return [jax.core.ShapedArray(lead + shape, np.dtype(np.float64)) for shape in found.results(product)]
 
 
-def _batched(arrays: Sequence[Any], axes: Sequence[Any], *, found: Products, product: str) -> tuple[list[Any], list[int]]:
-    moved = [
-        jnp.expand_dims(x, 0) if axis is None else jnp.moveaxis(x, axis, 0)
-        for x, axis in zip(arrays, axes)
-    ]
+def _batched(
+    arrays: Sequence[Any], axes: Sequence[Any], *, found: Products, product: str
+) -> tuple[list[Any], list[int]]:
+    moved = [jnp.expand_dims(x, 0) if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(arrays, axes)]
     results = _bind(found, product, moved)
     return results, [0] * len(results)
 
@@ -350,9 +350,9 @@ def _summed(x: Any, shape: Shape) -> Any:
 # ------------------------------------------------------------------------------------ how it is run
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _compiled(found: Products, product: str) -> Function:
-    return jax.jit(lambda *arrays: _bind(found, product, arrays))
+    return jax.jit(lambda *arrays: _bind(found, product, arrays))  # type: ignore[no-any-return]
 
 
 def _now(*arrays: Any, found: Products, product: str) -> list[Any]:
@@ -399,7 +399,7 @@ def _registered(function: ca.Function, version: tuple[int, int]) -> str:
     return name
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _version() -> tuple[int, int] | None:
     """Version of the interface that handlers are written for, once a first call gave the right numbers."""
     try:

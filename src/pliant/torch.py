@@ -26,6 +26,14 @@ try:
 except ImportError as error:
     raise UnsupportedModel(f"pliant.torch needs torch ({error}); run: pip install 'pliant[torch]'") from None
 
+try:  # whether a transform of `torch.func` is at work; where PyTorch does not tell, it is taken to be
+    from torch._C import _are_functorch_transforms_active as transformed
+except ImportError:
+
+    def transformed() -> bool:
+        return True
+
+
 __all__ = ["energy", "forward_dynamics", "inverse_dynamics", "pose", "step", "tip_pose"]
 
 Function = Callable[..., Any]
@@ -189,7 +197,7 @@ def _function(model: Model, name: str) -> Function:
     shapes = tuple(map(torch.Size, found.inputs))
 
     def function(*tensors: Any, p: Any = None) -> Any:
-        given = tensors if len(tensors) == len(shapes) else found.completed(tensors, p, nominal)
+        given: Sequence[Any] = tensors if len(tensors) == len(shapes) else found.completed(tensors, p, nominal)
         for k, shape in enumerate(shapes):
             x = given[k]
             if type(x) is not torch.Tensor or x.dtype is not torch.float64 or not x.is_cpu or x.shape != shape:
@@ -231,14 +239,10 @@ def _aligned(tensors: Sequence[Any], shapes: Sequence[Shape]) -> Sequence[Any]:
 # ----------------------------------------------------------------------------------- what autograd sees
 
 
-#: Whether a transform of `torch.func` is at work; where PyTorch does not tell, it is taken to be.
-_transformed: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-
-
 def _run(found: Products, product: str, tensors: Sequence[Any]) -> Any:
     """A tensor, or a tuple of them. What nobody differentiates goes to the kernel without further ado; the rule that
     `torch.func` needs costs 35 us a call more than the plain one."""
-    if _transformed():
+    if transformed():
         return _TransformedProduct.apply(found, product, *tensors)
     if (torch.is_grad_enabled() and any(x.requires_grad for x in tensors)) or _forward_mode():
         return _Product.apply(found, product, *tensors)
@@ -256,14 +260,15 @@ def _numbers(found: Products, product: str, tensors: Sequence[Any]) -> Any:
     return tuple(map(torch.from_numpy, results))
 
 
-class _Product(torch.autograd.Function):
+class _Product(torch.autograd.Function):  # type: ignore[misc]
     """A product of a function; each operand has the same number of axes before those of one state."""
 
     @staticmethod
     def forward(ctx: Any, found: Products, product: str, *tensors: Any) -> Any:
         ctx.found, ctx.product = found, product
         ctx.save_for_backward(*tensors)
-        ctx.save_for_forward(*tensors)
+        if _forward_mode():
+            ctx.save_for_forward(*tensors)
         return _numbers(found, product, [x.detach() for x in tensors])
 
     @staticmethod
@@ -303,7 +308,9 @@ class _TransformedProduct(_Product):
     """The same for `torch.func`."""
 
     @staticmethod
-    def forward(found: Products, product: str, *tensors: Any) -> Any:
+    def forward(  # type: ignore[override]
+        found: Products, product: str, *tensors: Any
+    ) -> Any:
         return _numbers(found, product, [x.detach() for x in tensors])
 
     @staticmethod

@@ -31,7 +31,7 @@ TRIPLES = {
 CODE = {"x86_64": {"ELF": 62, "COFF": 0x8664, "Mach-O": 0x01000007},
         "aarch64": {"ELF": 183, "COFF": 0xAA64, "Mach-O": 0x0100000C}}  # fmt: skip
 """Numbers of the architectures in the three formats."""
-LIBRARY = {PREFIX + name for name in (*LIBRARY_UNARY, *LIBRARY_BINARY)}
+LIBRARY = {PREFIX + name for name in (*LIBRARY_UNARY, *LIBRARY_BINARY, *llvm.MEMORY)}
 WINDOWS = {llvm.STACK_PROBE, "_fltused"}
 """The second is a mark that says "here are floating-point numbers", to which no code refers."""
 
