@@ -134,7 +134,9 @@ def test_offsets_are_those_of_the_structs() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 33])
-def test_numbers_are_those_of_the_kernel(function: ca.Function, code: Any, rng: np.random.Generator, count: int) -> None:
+def test_numbers_are_those_of_the_kernel(
+    function: ca.Function, code: Any, rng: np.random.Generator, count: int
+) -> None:
     arrays, outputs = given(rng, count)
     pool = Pool()
     assert call(code, arrays, outputs, pool) is None

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 from arms import unequal_arm, unequal_two_link
 from flyers import small, states
 
@@ -210,7 +211,9 @@ def test_a_callback_where_the_interface_is_another(
         f = own.forward_dynamics(fresh)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert np.array_equal(jax.jit(jax.vmap(f, (0, None, 0)))(q, qd[1], tau), model.forward_dynamics(q, qd[1], tau))
+            assert np.array_equal(
+                jax.jit(jax.vmap(f, (0, None, 0)))(q, qd[1], tau), model.forward_dynamics(q, qd[1], tau)
+            )
             close(jax.jacrev(f)(q[0], qd[0], tau[0]), model.forward_dynamics_derivatives(q[0], qd[0], tau[0])[1])
     finally:
         own._version.cache_clear()

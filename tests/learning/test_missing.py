@@ -27,5 +27,7 @@ except pliant.UnsupportedModel as error:
 @pytest.mark.parametrize("library", ["jax", "torch"])
 def test_it_is_imported_on_use_only(library: str) -> None:
     """Where it is installed as well."""
-    code = f"import sys, pliant; pliant.simulate(pliant.load('two-link').model(), 0.01); print({library!r} in sys.modules)"
+    code = (
+        f"import sys, pliant; pliant.simulate(pliant.load('two-link').model(), 0.01); print({library!r} in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

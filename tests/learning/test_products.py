@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from arms import unequal_arm, unequal_two_link
 from flyers import small, states
-
 from pliant import Model, ModelError, UnsupportedModel
 from pliant.products import CHANGES, GRADIENTS, Products, products
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from arms import unequal_arm, unequal_two_link
 from flyers import small, states
 
@@ -112,7 +113,9 @@ def test_a_step_is_that_of_simulate(model: pliant.Model, rng: np.random.Generato
     (gradient,) = torch.autograd.grad(x[0][1], tau)
     e = np.array([1e-2, 0.0])
     ends = [
-        pliant.simulate(model, count * h, q.numpy(), qd.numpy(), torque=tau.detach().numpy() + s * e, method="rk4", step=h)
+        pliant.simulate(
+            model, count * h, q.numpy(), qd.numpy(), torque=tau.detach().numpy() + s * e, method="rk4", step=h
+        )
         for s in (1, -1)
     ]
     assert gradient[0].item() == pytest.approx((ends[0].q[-1, 1] - ends[1].q[-1, 1]) / 2e-2, rel=1e-6)
