@@ -23,6 +23,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.errors import ModelError, PliantError, UnsupportedModel
+from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.kernels.xla import api_version, compile_handler
 from pliant.model import Model
@@ -356,8 +357,20 @@ def _compiled(found: Products, product: str) -> Function:
 
 
 def _now(*arrays: Any, found: Products, product: str) -> list[Any]:
+    if any(device.platform in ("gpu", "cuda") for x in arrays if isinstance(x, jax.Array) for device in x.devices()):
+        return _on_device(found, product, arrays)
     result: list[Any] = _compiled(found, product)(*arrays)
     return result
+
+
+def _on_device(found: Products, product: str, arrays: Sequence[Any]) -> list[Any]:
+    """CUDA arrays outside of `jit`: handed to CuPy and back by DLPack, where they are."""
+    cp = cupy()
+    place = next(x for x in arrays if isinstance(x, jax.Array)).devices().pop()
+    given = [cp.from_dlpack(jax.device_put(x, place)) for x in arrays]
+    made = found.on_device(product, given)
+    cp.cuda.get_current_stream().synchronize()
+    return [jax.dlpack.from_dlpack(y) for y in made]
 
 
 def _lowered(*arrays: Any, found: Products, product: str) -> list[Any]:
@@ -429,11 +442,11 @@ def _answers(version: tuple[int, int]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip((first, second), expected))
 
 
-def _refused(platform: str) -> Function:
-    def rule(*arrays: Any, **parameters: Any) -> Any:
-        raise UnsupportedModel(f"pliant.jax: there are no kernels for {platform} yet; put the arrays on the CPU")
-
-    return rule
+def _refused(*arrays: Any, **parameters: Any) -> Any:
+    raise UnsupportedModel(
+        "pliant.jax: under jit there are kernels for the CPU only; leave jit out where arrays are on a CUDA device, or "
+        "put them on the CPU"
+    )
 
 
 _product.def_impl(_now)
@@ -442,3 +455,4 @@ ad.primitive_jvps[_product] = _change
 ad.primitive_transposes[_product] = _transposed
 batching.primitive_batchers[_product] = _batched
 mlir.register_lowering(_product, mlir.lower_fun(_lowered, multiple_results=True), platform="cpu")
+mlir.register_lowering(_product, _refused)  # on any other platform

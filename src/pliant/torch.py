@@ -4,9 +4,10 @@
     qdd = pliant.torch.forward_dynamics(model)
     (qdd(q, qd, tau) ** 2).sum().backward()
 
-Tensors are float64 and on the CPU; their memory is read where it is. Every call is one compiled kernel, a batch in SIMD
-packs on all threads; backward passes are kernels as well (`pliant.products`). `torch.func` (`vmap`, `grad`, `jacrev`,
-`jacfwd`, `hessian`) works likewise.
+Tensors are float64; their memory is read where it is. Every call is one compiled kernel, a batch in SIMD packs on all
+threads, or one thread a state where tensors are on a CUDA device (extra `[gpu]`; arrays pass by DLPack). Backward
+passes are kernels as well (`pliant.products`). `torch.func` (`vmap`, `grad`, `jacrev`, `jacfwd`, `hessian`) works
+likewise.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.errors import ModelError, UnsupportedModel
+from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.model import Model
 from pliant.products import Products, products, rk4_step
@@ -194,6 +196,7 @@ def _parts(model: Model) -> tuple[Function, Function, Function]:
 def _function(model: Model, name: str) -> Function:
     found = products(model, name)
     nominal = torch.from_numpy(model.nominal_parameters)
+    placed: dict[Any, Any] = {}  # nominal parameters on devices
     shapes = tuple(map(torch.Size, found.inputs))
 
     def function(*tensors: Any, p: Any = None) -> Any:
@@ -201,7 +204,9 @@ def _function(model: Model, name: str) -> Function:
         for k, shape in enumerate(shapes):
             x = given[k]
             if type(x) is not torch.Tensor or x.dtype is not torch.float64 or not x.is_cpu or x.shape != shape:
-                given = _checked(found, found.completed(tensors, p, nominal))
+                where = getattr(tensors[0], "device", nominal.device) if tensors else nominal.device
+                own = placed.setdefault(where, nominal.to(where))
+                given = _checked(found, found.completed(tensors, p, own))
                 break
         return _run(found, "value", given)
 
@@ -213,6 +218,9 @@ def _checked(found: Products, given: Sequence[Any]) -> Sequence[Any]:
     """Anything that is not one plain state."""
     for item in zip(found.signature.in_names, found.inputs, given):
         _check(*item)
+    devices = {str(x.device) for x in given}
+    if len(devices) > 1:
+        raise ModelError(f"{found.signature.name}: got tensors on {', '.join(sorted(devices))}, expected one device")
     return _aligned(given, found.inputs)
 
 
@@ -221,8 +229,8 @@ def _check(name: str, shape: Shape, given: Any) -> None:
         raise ModelError(f"{name}: got {type(given).__name__}, expected a tensor of shape {describe(shape)}")
     if given.dtype is not torch.float64:
         raise ModelError(f"{name}: got a tensor of {given.dtype}, expected torch.float64; convert it with .double()")
-    if given.device.type != "cpu":
-        raise UnsupportedModel(f"{name}: got a tensor on {given.device}, expected one on the CPU; move it with .cpu()")
+    if given.device.type not in ("cpu", "cuda"):
+        raise UnsupportedModel(f"{name}: got a tensor on {given.device}, expected cpu or cuda; move it with .cpu()")
     if given.ndim < len(shape) or tuple(given.shape[given.ndim - len(shape) :]) != shape:
         raise ModelError(f"{name}: got a tensor of shape {tuple(given.shape)}, expected {describe(shape)}")
 
@@ -253,7 +261,19 @@ def _forward_mode() -> bool:
     return bool(getattr(forward_ad, "_current_level", 0) >= 0)
 
 
+def _on_device(found: Products, product: str, tensors: Sequence[Any]) -> Any:
+    """CUDA tensors: handed to CuPy and back by DLPack, where they are, in PyTorch's own stream."""
+    cp, place = cupy(), tensors[0].device
+    stream = cp.cuda.ExternalStream(torch.cuda.current_stream(place).cuda_stream)
+    with cp.cuda.Device(place.index or 0), stream:
+        made = found.on_device(product, [cp.from_dlpack(x) for x in tensors])
+        results = tuple(map(torch.from_dlpack, made))
+    return results[0] if len(results) == 1 else results
+
+
 def _numbers(found: Products, product: str, tensors: Sequence[Any]) -> Any:
+    if not tensors[0].is_cpu:
+        return _on_device(found, product, tensors)
     results = found(product, *[x.numpy() for x in tensors])
     if len(results) == 1:
         return torch.from_numpy(results[0])
