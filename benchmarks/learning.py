@@ -81,14 +81,21 @@ def library(name: str, model: Model, effort: Effort, quick: bool) -> None:
         import pliant.jax as own
 
         jax.config.update("jax_enable_x64", True)
-        wrap, put, wait, operations = jax.jit, jax.device_put, jax.block_until_ready, jax.numpy
+        wrap, put, operations = jax.jit, jax.device_put, jax.numpy
+
+        def wait(x: Any) -> Any:
+            return x.block_until_ready() if isinstance(x, jax.Array) else jax.block_until_ready(x)
+
         gradient = jax.jit(jax.grad(lambda *x: f(*x).sum(), (0, 1, 2)))
     else:
         import torch
 
         import pliant.torch as own  # type: ignore[no-redef]
 
-        wrap, put, wait, operations = (lambda f: f), torch.from_numpy, (lambda x: x), torch
+        wrap, put, operations = (lambda f: f), torch.from_numpy, torch
+
+        def wait(x: Any) -> Any:
+            return x
 
         def gradient(*x: Any) -> Any:
             leaves = [a.detach().requires_grad_() for a in x]
@@ -126,12 +133,14 @@ def library(name: str, model: Model, effort: Effort, quick: bool) -> None:
         {
             "kernel": lambda: kernel.fast(*one),
             "one": lambda: wait(f(*state)),
+            "gradient": lambda: wait(gradient(*state)),
             "add": lambda: wait(trivial(*state)),
         },
         effort,
     )
     said("one state, checked call of the kernel", alone["kernel"])
     said("one state (20 us at most is asked)", alone["one"])
+    said("gradient of one state", alone["gradient"])
     said("one addition, for what the library itself takes", alone["add"])
 
 

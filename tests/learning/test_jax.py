@@ -218,3 +218,22 @@ def test_a_callback_where_the_interface_is_another(
     finally:
         own._version.cache_clear()
     assert products(fresh, "forward_dynamics").signature.name == "forward_dynamics"
+
+
+def test_arrays_on_a_cuda_device(model: pliant.Model, rng: np.random.Generator) -> None:
+    """Outside of jit they stay there; under jit they are refused by name."""
+    try:
+        device = jax.devices("cuda")[0]
+    except RuntimeError:
+        pytest.skip("no CUDA device")
+    pytest.importorskip("cupy", reason="CUDA arrays need CuPy (pliant[gpu])")
+    x = point(model, rng, 300)
+    f = own.forward_dynamics(model)
+    there = [jax.device_put(a, device) for a in x]
+    found = f(*there)
+    assert found.devices() == {device}
+    close(np.asarray(found), model.forward_dynamics(*x), 1e-9)
+    gradient = jax.grad(lambda q: (f(q, *there[1:]) ** 2).sum())(there[0])
+    close(np.asarray(gradient), jax.grad(lambda q: (f(q, *x[1:]) ** 2).sum())(x[0]), 1e-8)
+    with pytest.raises(pliant.UnsupportedModel, match="under jit there are kernels for the CPU only"):
+        jax.jit(f)(*there)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,10 @@ def arm(name: str) -> Model:
     return {"unequal": unequal_arm, "free": small}[name]().model()
 
 
-def cases() -> list[tuple[str, str]]:
-    found = [(own, name) for own in ("unequal", "parameters") for name in NAMES]
+def cases() -> list[Any]:
+    """The dynamics of the large arm compile for ten seconds each."""
+    found = [pytest.param("unequal", name, marks=pytest.mark.full) for name in NAMES[:2]]
+    found += [("unequal", name) for name in NAMES[2:]] + [("parameters", name) for name in NAMES]
     return found + [("free", name) for name in ("forward_dynamics", "energy", "pose arm.tip", "rates", "normalised")]
 
 

@@ -142,7 +142,7 @@ def test_what_is_refused(model: pliant.Model, rng: np.random.Generator) -> None:
         f(q, qd.numpy(), tau)
     with pytest.raises(pliant.ModelError, match=r"tau: got a tensor of shape \(1,\), expected \(..., 2\)"):
         f(q, qd, tau[:1])
-    with pytest.raises(pliant.UnsupportedModel, match=r"q: got a tensor on meta.*\.cpu\(\)"):
+    with pytest.raises(pliant.UnsupportedModel, match=r"q: got a tensor on meta, expected cpu or cuda"):
         f(q.to("meta"), qd, tau)
     with pytest.raises(pliant.ModelError, match="expected finite numbers"):
         f(q * torch.nan, qd, tau)
@@ -157,3 +157,27 @@ def test_all_parts_of_an_arm_that_is_unequal(rng: np.random.Generator) -> None:
         expected = getattr(model, f"{name}_derivatives")(*(a.numpy() for a in given))
         for k in range(3):
             close(torch.func.jacrev(getattr(own, name)(model), k)(*given), expected[k + 1])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_tensors_on_a_cuda_device(model: pliant.Model, rng: np.random.Generator) -> None:
+    """They stay there, and numbers are those of the CPU but for roundings."""
+    pytest.importorskip("cupy", reason="CUDA tensors need CuPy (pliant[gpu])")
+    x = point(model, rng, 300)
+    f = own.forward_dynamics(model)
+    there = [a.cuda().requires_grad_() for a in x]
+    found = f(*there)
+    assert found.is_cuda
+    close(found.detach().cpu(), f(*x), 1e-9)
+    here = [a.requires_grad_() for a in x]
+    gradients = torch.autograd.grad((found**2).sum(), there, create_graph=True)
+    expected = torch.autograd.grad((f(*here) ** 2).sum(), here, create_graph=True)
+    for a, b in zip(gradients, expected):
+        close(a.detach().cpu(), b.detach(), 1e-8)
+    (twice,) = torch.autograd.grad(gradients[0].sum(), there[0])
+    (wanted,) = torch.autograd.grad(expected[0].sum(), here[0])
+    close(twice.cpu(), wanted, 1e-7)
+    many = torch.func.vmap(torch.func.jacrev(f))(*(a.detach() for a in there))
+    close(many[7].cpu(), torch.func.jacrev(f)(*(a[7].detach() for a in x)), 1e-8)
+    with pytest.raises(pliant.ModelError, match="expected one device"):
+        f(there[0], x[1], x[2])
