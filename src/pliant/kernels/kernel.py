@@ -167,11 +167,7 @@ class Kernel:
 
     def _fast_path(self) -> Callable[..., Any]:
         """What answers plain single states from now on."""
-        shapes = self.signature.out_shapes
-        if len(shapes) == 1:
-            return fast_call(self._single_code(), self.signature.in_shapes, shapes[0]) or _no_fast_path
-        call = fast_call(self._single_code(), self.signature.in_shapes, (sum(self.signature.out_sizes),))
-        return functools.partial(_in_pieces, call, self.signature) if call else _no_fast_path
+        return fast_call(self._single_code(), self.signature.in_shapes, self.signature.out_shapes) or _no_fast_path
 
 
 def _refuse(*arrays: Any) -> None:
@@ -180,14 +176,6 @@ def _refuse(*arrays: Any) -> None:
 
 def _no_fast_path(*arrays: Any) -> None:
     """Every call takes the checked path for good."""
-
-
-def _in_pieces(call: Callable[..., Any], signature: Signature, *arrays: Any) -> tuple[Array, ...] | None:
-    """A fast call whose outputs come one behind the other."""
-    flat = call(*arrays)
-    if flat is None:
-        return None
-    return tuple(y.reshape(shape) for y, shape in zip(_pieces(flat, signature), signature.out_shapes))
 
 
 def _pieces(flat: Array, signature: Signature) -> list[Array]:

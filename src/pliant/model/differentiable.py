@@ -86,7 +86,7 @@ class Differentiable:
         ((4,), (4, 4), (4, 4), (4, 2))
         """
         found = self._call("forward_dynamics_derivatives", p, q, qd, tau)
-        return ForwardDerivativesOfParameters(*found) if self.parameters else ForwardDerivatives(*found)
+        return (ForwardDerivativesOfParameters if self.parameters else ForwardDerivatives)._make(found)
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None
@@ -118,7 +118,7 @@ class Differentiable:
         True
         """
         found = self._call("inverse_dynamics_derivatives", p, q, qd, qdd)
-        return InverseDerivativesOfParameters(*found) if self.parameters else InverseDerivatives(*found)
+        return (InverseDerivativesOfParameters if self.parameters else InverseDerivatives)._make(found)
 
     def forward_dynamics_jvp(
         self,
