@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.dynamics.derivatives import SolvedColumns
+from pliant.dynamics.differentials import SolvedColumns
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import EXPRESSIONS, Model
 from pliant.version import VERSION

@@ -18,8 +18,9 @@ from pliant.kernels.lanes import Lanes
 from pliant.kernels.tape import Tape
 from pliant.kernels.target import Machine
 
-REGISTERS = 4
-"""Vectors of columns that are solved side by side: each waits for its own products alone."""
+REGISTERS = (4, 2)
+"""Vectors of columns that are solved side by side: each waits for its own products alone. Of these numbers the one that
+solves the fewest columns twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ def source(f: ColumnFunction, kind: str, target: Machine, part_length: int) -> s
 
 def _lanes(count: int, target: Machine) -> Lanes:
     """Columns that are solved side by side, no more than there are."""
-    width = REGISTERS * target.width
+    width = min((registers * target.width for registers in REGISTERS), key=lambda width: -(-count // width) * width)
     while width > count:
         width //= 2
     return Lanes(width)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import casadi as ca
 
 from pliant.arrays import Expression
-from pliant.dynamics.derivatives import SolvedColumns
+from pliant.dynamics.differentials import SolvedColumns
 from pliant.kernels import ColumnFunction
 
 

@@ -23,7 +23,7 @@ from pliant.arrays import Array, Expression
 from pliant.derived import SYMBOLS, Derived, Same
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices, stability
 from pliant.dynamics.build import shapes_that_change
-from pliant.dynamics.derivatives import SolvedColumns
+from pliant.dynamics.differentials import SolvedColumns
 from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.frames import frame_names, frame_of
 from pliant.dynamics.sliding_roots import check_roots

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import casadi as ca
 
 from pliant.dynamics import Equations, matrices
-from pliant.dynamics.derivatives import Differentials, SolvedColumns, solver
+from pliant.dynamics.differentials import Differentials, SolvedColumns, solver
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.forces import strain_energy
 from pliant.dynamics.frames import frame_jacobian, frame_pose

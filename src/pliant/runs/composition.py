@@ -20,7 +20,7 @@ from pliant.arrays import Array
 from pliant.control.law import Felt, Law
 from pliant.derived import Derived, Same, symbolic_property
 from pliant.dynamics import equations
-from pliant.dynamics.derivatives import SolvedColumns, solved_columns, solver
+from pliant.dynamics.differentials import SolvedColumns, solved_columns, solver
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import bristle_rates, dissipation
 from pliant.dynamics.impulse import after_jump
