@@ -27,7 +27,7 @@ from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.kernels.xla import api_version, compile_handler
 from pliant.model import Model
-from pliant.products import GIVES, OPERANDS, TRANSPOSES, Products, products, rk4_step
+from pliant.products import GIVES, OPERANDS, TRANSPOSES, DerivativeProducts, products, rk4_step
 from pliant.signatures import checked
 
 try:
@@ -263,12 +263,12 @@ _product = Primitive("pliant")
 _product.multiple_results = True
 
 
-def _bind(found: Products, product: str, arrays: Sequence[Any]) -> list[Any]:
+def _bind(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -> list[Any]:
     result: list[Any] = _product.bind(*arrays, found=found, product=product)
     return result
 
 
-def _lead(found: Products, product: str, arrays: Sequence[Any]) -> Shape:
+def _lead(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -> Shape:
     axes = [x.shape[: len(x.shape) - len(shape)] for x, shape in zip(arrays, found.operands(product))]
     try:
         return np.broadcast_shapes(*axes)
@@ -279,31 +279,33 @@ def _lead(found: Products, product: str, arrays: Sequence[Any]) -> Shape:
         ) from None
 
 
-def _abstract(*arrays: Any, found: Products, product: str) -> list[Any]:
+def _abstract(*arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
     lead = _lead(found, product, arrays)
     return [jax.core.ShapedArray(lead + shape, np.dtype(np.float64)) for shape in found.results(product)]
 
 
 def _batched(
-    arrays: Sequence[Any], axes: Sequence[Any], *, found: Products, product: str
+    arrays: Sequence[Any], axes: Sequence[Any], *, found: DerivativeProducts, product: str
 ) -> tuple[list[Any], list[int]]:
     moved = [jnp.expand_dims(x, 0) if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(arrays, axes)]
     results = _bind(found, product, moved)
     return results, [0] * len(results)
 
 
-def _zeros(group: str, found: Products, axes: int) -> list[Any]:
+def _zeros(group: str, found: DerivativeProducts, axes: int) -> list[Any]:
     shapes = found.inputs if group == "u" else found.outputs
     return [jnp.zeros((1,) * axes + shape) for shape in shapes]
 
 
-def _filled(values: Sequence[Any], group: str, found: Products, axes: int) -> list[Any]:
+def _filled(values: Sequence[Any], group: str, found: DerivativeProducts, axes: int) -> list[Any]:
     """Changes or cotangents, with one row of zeros for those that are none."""
     zeros = _zeros(group, found, axes)
     return [zero if isinstance(x, ad.Zero) else x for x, zero in zip(values, zeros)]
 
 
-def _change(arrays: Sequence[Any], changes: Sequence[Any], *, found: Products, product: str) -> tuple[Any, Any]:
+def _change(
+    arrays: Sequence[Any], changes: Sequence[Any], *, found: DerivativeProducts, product: str
+) -> tuple[Any, Any]:
     results = _bind(found, product, arrays)
     axes = arrays[0].ndim - len(found.inputs[0])
     groups, moved = found.groups(product, arrays), found.groups(product, changes)
@@ -320,7 +322,7 @@ def _change(arrays: Sequence[Any], changes: Sequence[Any], *, found: Products, p
     return results, [jnp.broadcast_to(x, y.shape) for x, y in zip(total, results)]
 
 
-def _transposed(cotangents: Sequence[Any], *arrays: Any, found: Products, product: str) -> list[Any]:
+def _transposed(cotangents: Sequence[Any], *arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
     groups = found.groups(product, arrays)
     axes = len(_axes_of(arrays[0])) - len(found.inputs[0])
     back: list[Any] = []
@@ -352,18 +354,18 @@ def _summed(x: Any, shape: Shape) -> Any:
 
 
 @functools.cache
-def _compiled(found: Products, product: str) -> Function:
+def _compiled(found: DerivativeProducts, product: str) -> Function:
     return jax.jit(lambda *arrays: _bind(found, product, arrays))  # type: ignore[no-any-return]
 
 
-def _now(*arrays: Any, found: Products, product: str) -> list[Any]:
+def _now(*arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
     if any(device.platform in ("gpu", "cuda") for x in arrays if isinstance(x, jax.Array) for device in x.devices()):
         return _on_device(found, product, arrays)
     result: list[Any] = _compiled(found, product)(*arrays)
     return result
 
 
-def _on_device(found: Products, product: str, arrays: Sequence[Any]) -> list[Any]:
+def _on_device(found: DerivativeProducts, product: str, arrays: Sequence[Any]) -> list[Any]:
     """CUDA arrays outside of `jit`: handed to CuPy and back by DLPack, where they are."""
     cp = cupy()
     place = next(x for x in arrays if isinstance(x, jax.Array)).devices().pop()
@@ -373,7 +375,7 @@ def _on_device(found: Products, product: str, arrays: Sequence[Any]) -> list[Any
     return [jax.dlpack.from_dlpack(y) for y in made]
 
 
-def _lowered(*arrays: Any, found: Products, product: str) -> list[Any]:
+def _lowered(*arrays: Any, found: DerivativeProducts, product: str) -> list[Any]:
     """One call of the kernel; an operand has all states, or one that all share."""
     lead = _lead(found, product, arrays)
     laid = []
@@ -387,7 +389,7 @@ def _lowered(*arrays: Any, found: Products, product: str) -> list[Any]:
     return list(jax.ffi.ffi_call(_target(found, product, version), results)(*laid))
 
 
-def _host(found: Products, product: str, lead: Shape, *arrays: Any) -> list[Any]:
+def _host(found: DerivativeProducts, product: str, lead: Shape, *arrays: Any) -> list[Any]:
     given = [np.asarray(x) for x in arrays]
     return [np.broadcast_to(y, lead + y.shape[len(lead) :]) for y in found(product, *given)]
 
@@ -396,7 +398,7 @@ def _host(found: Products, product: str, lead: Shape, *arrays: Any) -> list[Any]
 _handlers: dict[str, Any] = {}
 
 
-def _target(found: Products, product: str, version: tuple[int, int]) -> str:
+def _target(found: DerivativeProducts, product: str, version: tuple[int, int]) -> str:
     kernel = found.kernel(product)
     return _registered(kernel.function, version)
 
@@ -416,7 +418,7 @@ def _registered(function: ca.Function, version: tuple[int, int]) -> str:
 def _version() -> tuple[int, int] | None:
     """Version of the interface that handlers are written for, once a first call gave the right numbers."""
     try:
-        version = api_version((Path(jax.ffi.include_dir()) / HEADER).read_text())
+        version = api_version((Path(jax.ffi.include_dir()) / HEADER).read_text(encoding="utf-8"))
         if version is not None and _answers(version):
             return version
         reason = "its foreign function interface is not one that is known here"

@@ -67,7 +67,7 @@ GRADIENTS: dict[str, list[tuple[str, str] | None]] = {
 }
 
 
-class Products:
+class DerivativeProducts:
     """A function and the products of its derivatives, each compiled on first use.
 
     Parameters
@@ -75,7 +75,7 @@ class Products:
     kernel : Kernel
         The function itself.
     made : mapping of str to Kernel, optional
-        Products that need not be derived from it.
+        DerivativeProducts that need not be derived from it.
     """
 
     def __init__(self, kernel: Kernel, made: Mapping[str, Callable[[], Kernel]] | None = None) -> None:
@@ -86,7 +86,7 @@ class Products:
         self._function = kernel.function
 
     def __repr__(self) -> str:
-        return f"Products({self.signature.name})"
+        return f"DerivativeProducts({self.signature.name})"
 
     @property
     def inputs(self) -> tuple[Shape, ...]:
@@ -219,7 +219,7 @@ def _pieces(column: Any, sizes: Sequence[tuple[int, int]]) -> list[Any]:
     return found
 
 
-def products(model: Model, name: str) -> Products:
+def products(model: Model, name: str) -> DerivativeProducts:
     """Products of a function of a model: "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose FRAME",
     "rates" of the coordinates, or "normalised" coordinates."""
     implicit = model.chain.plain and name in ("forward_dynamics", "inverse_dynamics")
@@ -227,7 +227,7 @@ def products(model: Model, name: str) -> Products:
     return model.derived("products", (name,), lambda: make(model, name))  # type: ignore[no-any-return]
 
 
-def _made(model: Model, name: str) -> Products:
+def _made(model: Model, name: str) -> DerivativeProducts:
     sizes = {"q": model.n_q, "qd": model.n, "qdd": model.n, "tau": model.n_joints}
     kind, _, frame = name.partition(" ")
     x = [ca.SX.sym(key, sizes[key]) for key in _INPUTS[kind]]
@@ -238,14 +238,14 @@ def _made(model: Model, name: str) -> Products:
     function = ca.Function(title, x, y, labels, ["y"])
     if not model.chain.plain:
         function = ca.Function(title, x, function.call([_normalised(model, x[0]), *x[1:]]), labels, ["y"])
-    return Products(Kernel(function))
+    return DerivativeProducts(Kernel(function))
 
 
-def _dynamics(model: Model, name: Literal["forward_dynamics", "inverse_dynamics"]) -> Products:
+def _dynamics(model: Model, name: Literal["forward_dynamics", "inverse_dynamics"]) -> DerivativeProducts:
     """By the implicit formula, in a fifth less operations. Where there are quaternions, its derivatives are along the
     speeds, and second ones along them do not commute; those of numbers of the state do."""
     made = {key: partial(model.kernel, cast(FunctionName, f"{name}_{key}")) for key in ("jvp", "vjp", "hvp")}
-    return Products(model.kernel(name), made)
+    return DerivativeProducts(model.kernel(name), made)
 
 
 def _normalised(model: Model, q: Any) -> Any:

@@ -19,7 +19,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.model import Model
-from pliant.products import Products, products, rk4_step
+from pliant.products import DerivativeProducts, products, rk4_step
 from pliant.signatures import checked
 
 try:
@@ -214,7 +214,7 @@ def _function(model: Model, name: str) -> Function:
     return function
 
 
-def _checked(found: Products, given: Sequence[Any]) -> Sequence[Any]:
+def _checked(found: DerivativeProducts, given: Sequence[Any]) -> Sequence[Any]:
     """Anything that is not one plain state."""
     for item in zip(found.signature.in_names, found.inputs, given):
         _check(*item)
@@ -247,7 +247,7 @@ def _aligned(tensors: Sequence[Any], shapes: Sequence[Shape]) -> Sequence[Any]:
 # ----------------------------------------------------------------------------------- what autograd sees
 
 
-def _run(found: Products, product: str, tensors: Sequence[Any]) -> Any:
+def _run(found: DerivativeProducts, product: str, tensors: Sequence[Any]) -> Any:
     """A tensor, or a tuple of them. What nobody differentiates goes to the kernel without further ado; the rule that
     `torch.func` needs costs 35 us a call more than the plain one."""
     if transformed():
@@ -261,7 +261,7 @@ def _forward_mode() -> bool:
     return bool(getattr(forward_ad, "_current_level", 0) >= 0)
 
 
-def _on_device(found: Products, product: str, tensors: Sequence[Any]) -> Any:
+def _on_device(found: DerivativeProducts, product: str, tensors: Sequence[Any]) -> Any:
     """CUDA tensors: handed to CuPy and back by DLPack, where they are, in PyTorch's own stream."""
     cp, place = cupy(), tensors[0].device
     stream = cp.cuda.ExternalStream(torch.cuda.current_stream(place).cuda_stream)
@@ -271,7 +271,7 @@ def _on_device(found: Products, product: str, tensors: Sequence[Any]) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def _numbers(found: Products, product: str, tensors: Sequence[Any]) -> Any:
+def _numbers(found: DerivativeProducts, product: str, tensors: Sequence[Any]) -> Any:
     if not tensors[0].is_cpu:
         return _on_device(found, product, tensors)
     results = found(product, *[x.numpy() for x in tensors])
@@ -284,7 +284,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
     """A product of a function; each operand has the same number of axes before those of one state."""
 
     @staticmethod
-    def forward(ctx: Any, found: Products, product: str, *tensors: Any) -> Any:
+    def forward(ctx: Any, found: DerivativeProducts, product: str, *tensors: Any) -> Any:
         ctx.found, ctx.product = found, product
         ctx.save_for_backward(*tensors)
         if _forward_mode():
@@ -296,7 +296,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
         found, product = ctx.found, ctx.product
         groups = found.groups(product, ctx.saved_tensors)
         wanted = found.groups(product, ctx.needs_input_grad[2:])
-        source = {**{str(k): group for k, group in enumerate(groups)}, "c": list(cotangents)}
+        source = {**{str(k): group for k, group in enumerate(groups)}, "c": [x.contiguous() for x in cotangents]}
         gradients: list[Any] = [None, None]
         for k, (group, wants) in enumerate(zip(groups, wanted)):
             if not any(wants):
@@ -329,7 +329,7 @@ class _TransformedProduct(_Product):
 
     @staticmethod
     def forward(  # type: ignore[override]
-        found: Products, product: str, *tensors: Any
+        found: DerivativeProducts, product: str, *tensors: Any
     ) -> Any:
         return _numbers(found, product, [x.detach() for x in tensors])
 
@@ -340,7 +340,9 @@ class _TransformedProduct(_Product):
         ctx.save_for_forward(*inputs[2:])
 
     @staticmethod
-    def vmap(info: Any, axes: tuple[Any, ...], found: Products, product: str, *tensors: Any) -> tuple[Any, Any]:
+    def vmap(
+        info: Any, axes: tuple[Any, ...], found: DerivativeProducts, product: str, *tensors: Any
+    ) -> tuple[Any, Any]:
         moved = [x.unsqueeze(0) if axis is None else x.movedim(axis, 0) for x, axis in zip(tensors, axes[2:])]
         result = _run(found, product, moved)
         return result, 0 if isinstance(result, torch.Tensor) else (0,) * len(result)

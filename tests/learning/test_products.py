@@ -10,7 +10,7 @@ import pytest
 from arms import unequal_arm, unequal_two_link
 from flyers import small, states
 from pliant import Model, ModelError, UnsupportedModel
-from pliant.products import CHANGES, GRADIENTS, Products, products
+from pliant.products import CHANGES, GRADIENTS, DerivativeProducts, products
 
 NAMES = ("forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose fore.root")
 
@@ -28,7 +28,7 @@ def cases() -> list[Any]:
     return found + [("free", name) for name in ("forward_dynamics", "energy", "pose arm.tip", "rates", "normalised")]
 
 
-def point(model: Model, found: Products, rng: np.random.Generator) -> list[np.ndarray]:
+def point(model: Model, found: DerivativeProducts, rng: np.random.Generator) -> list[np.ndarray]:
     q, qd = states(model, rng)
     if model.chain.plain:
         q[model.n_joints :] *= 0.3

@@ -45,7 +45,7 @@ NEXT, DONE, OWNERS, COUNT, BLOCK, BLOCKS, TABLES = 0, 8, 16, 24, 32, 40, 64
 def api_version(header: str) -> tuple[int, int] | None:
     """Version of the interface that `c_api.h` declares; None where it does not, or where it is not one known here."""
     found = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", header) for part in ("MAJOR", "MINOR")]
-    numbers = [int(match.group(1)) for match in found if match]
+    numbers = [int(match[1]) for match in found if match]
     return (numbers[0], numbers[1]) if len(numbers) == 2 and numbers[0] == 0 else None
 
 
