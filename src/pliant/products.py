@@ -75,7 +75,7 @@ class DerivativeProducts:
     kernel : Kernel
         The function itself.
     made : mapping of str to Kernel, optional
-        DerivativeProducts that need not be derived from it.
+        Products that need not be derived from it.
     """
 
     def __init__(self, kernel: Kernel, made: Mapping[str, Callable[[], Kernel]] | None = None) -> None:

@@ -169,6 +169,19 @@ def test_threads_share_the_states(function: ca.Function, code: Any, rng: np.rand
     pool.finish()
 
 
+def test_a_handler_waits_for_blocks_of_others(function: ca.Function, code: Any, rng: np.random.Generator) -> None:
+    """Asked for a hundred times: a block that another thread has begun is done when the call ends."""
+    count = 1_000_001 // function.n_instructions() + 1
+    arrays, _ = given(rng, count)
+    expected = Kernel(function)(*arrays)
+    for _ in range(100):
+        outputs = [np.full((count, 3), np.nan), np.full((count, 4), np.nan)]
+        pool = Pool(4)
+        assert call(code, arrays, outputs, pool) is None
+        assert np.array_equal(outputs[1], expected[1])
+        pool.finish()
+
+
 def test_it_tells_its_version(code: Any) -> None:
     metadata = Metadata(ctypes.sizeof(Metadata))
     extension = MetadataExtension(ctypes.sizeof(MetadataExtension), 1, None, ctypes.addressof(metadata))

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pliant
 from arms import unequal_arm, unequal_two_link
 from flyers import small, states
 from pliant import Model, ModelError, UnsupportedModel
-from pliant.products import CHANGES, GRADIENTS, DerivativeProducts, products
+from pliant.products import CHANGES, GRADIENTS, DerivativeProducts, products, rk4_step
 
 NAMES = ("forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose fore.root")
 
@@ -97,6 +98,11 @@ def test_the_gradient_by_a_quaternion_is_tangent(rng: np.random.Generator) -> No
     for place in model.chain.quaternions:
         four = slice(place, place + 4)
         assert abs(gradient[four] @ x[0][four]) < 1e-12 * np.abs(gradient).max()
+        longer = x[0].copy()
+        longer[four] *= 1.7
+        for name, rest in (("normalised", ()), ("rates", (x[1],))):
+            same = [products(model, name)("value", q, *rest)[0] for q in (longer, x[0])]
+            np.testing.assert_allclose(*same, rtol=0, atol=1e-14)
     rates = products(model, "rates")
     for k, expected in enumerate(model.forward_dynamics_vjp(*x, w)[0]):
         along = rates("value", x[0], np.eye(model.n)[k])[0]
@@ -140,3 +146,24 @@ def test_the_tables_speak_of_the_same_groups() -> None:
                 assert handed == found.operands(rule[0]), (product, k)
                 given = found.results(product) if letter == "d" else tuple(groups[k])
                 assert found.results(rule[0]) == given, (product, k)
+
+
+def test_a_step_has_order_four(rng: np.random.Generator) -> None:
+    """Of numbers alone; `simulate` is what it should become."""
+    model = unequal_two_link().model()
+    q, qd = states(model, rng)
+    q[2:] *= 0.3
+    tau = rng.normal(size=2)
+    found = products(model, "forward_dynamics")
+
+    def error(count: int) -> float:
+        step = rk4_step(
+            lambda q, qd, tau, p: found("value", q, qd, tau)[0], lambda q, qd: qd, lambda q: q, 0.002 / count
+        )
+        x = (q, qd)
+        for _ in range(count):
+            x = step(*x, tau)
+        return float(np.abs(x[1] - exact).max())
+
+    exact = pliant.simulate(model, 0.002, q, qd, torque=tau, rtol=1e-12, atol=1e-14).qd[-1]
+    assert error(2) / error(4) == pytest.approx(16.0, rel=0.25)
