@@ -6,6 +6,7 @@ accelerations and their derivatives by q, qd and tau.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -57,7 +58,7 @@ def _pinocchio(name: str, robot: Robot, report: Report, effort: Effort) -> None:
         pin.computeABADerivatives(theirs, data, *one)
         return data.ddq, data.ddq_dq, data.ddq_dv, data.Minv
 
-    ways = {
+    ways: dict[str, Callable[[], Any]] = {
         "call": partial(model.forward_dynamics_derivatives, *one),
         "batch": partial(model.forward_dynamics_derivatives, *many),
         "peer": peer,

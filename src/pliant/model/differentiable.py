@@ -3,6 +3,7 @@ of these products."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ class Differentiable:
     Displacements `dq` are along the speeds: n numbers, also where a joint has a quaternion; on all other arms they are
     changes of q.
     """
+
+    _fast: dict[str, Callable[..., Any]]
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -89,7 +92,10 @@ class Differentiable:
         >>> qdd.shape, dq.shape, dqd.shape, dtau.shape
         ((4,), (4, 4), (4, 4), (4, 2))
         """
-        found = self._call("forward_dynamics_derivatives", p, q, qd, tau)
+        fast = self._fast.get("forward_dynamics_derivatives")
+        found = None if fast is None or p is not None else fast(q, qd, tau)
+        if found is None:
+            found = self._call("forward_dynamics_derivatives", p, q, qd, tau)
         return _named(FORWARD[len(found)], found)  # type: ignore[no-any-return]
 
     def inverse_dynamics_derivatives(
