@@ -18,10 +18,16 @@ try:
     import pliant.{library}
 except pliant.UnsupportedModel as error:
     print(error)
+try:
+    pliant.{library}
+except pliant.UnsupportedModel as error:
+    print(error)
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.startswith(f"pliant.{library} needs {library}")
-    assert found.strip().endswith(f"run: pip install 'pliant[{library}]'")
+    imported, named = found.splitlines()
+    for said in (imported, named):
+        assert said.startswith(f"pliant.{library} needs {library}")
+        assert said.endswith(f"run: pip install 'pliant[{library}]'")
 
 
 @pytest.mark.parametrize("library", ["jax", "torch"])
