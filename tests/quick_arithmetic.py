@@ -1,7 +1,7 @@
 """Sums and products of CasADi expressions without the search for who can take them.
 
 CasADi asks of the operands of `x * y` whether they are numbers, sparse matrices, ..., and makes an exception of each
-no: five sixths of the time of an operation, a fifth of that in which an arm is traced. `SX.binary` is what it calls then.
+no: five sixths of the time of an operation, a fifth of that in which an arm is traced. It then calls `SX.binary`.
 """
 
 from __future__ import annotations
