@@ -12,7 +12,7 @@ from machines.selection import entries, idle, names
 from pliant.kernels import llvm
 from quick_arithmetic import make_quick
 
-LONG = 2000
+LONG = 200
 """Operations from which on a kernel takes LLVM longer to optimise than a test takes to run it."""
 
 
