@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
+import numpy as np
 import pytest
 
 OPERATIONS = {"add": ca.OP_ADD, "sub": ca.OP_SUB, "mul": ca.OP_MUL, "truediv": ca.OP_DIV}
@@ -17,19 +18,21 @@ USUAL = {name: getattr(ca.SX, name) for op in OPERATIONS for name in (f"__{op}__
 """CasADi's own."""
 
 
+KINDS = frozenset({ca.SX, ca.DM, float, int, np.float64})
+
+
 def make_quick(patch: pytest.MonkeyPatch) -> None:
-    """Operators of `SX` for `SX` and Python's numbers; with all others they stay CasADi's."""
+    """Operators of `SX` for `SX`, `DM` and plain numbers; with all others they stay CasADi's."""
     for name, op in OPERATIONS.items():
         patch.setattr(ca.SX, f"__{name}__", _operator(op, USUAL[f"__{name}__"], reflected=False))
         patch.setattr(ca.SX, f"__r{name}__", _operator(op, USUAL[f"__r{name}__"], reflected=True))
 
 
 def _operator(op: int, usual: Callable[[Any, Any], Any], reflected: bool) -> Callable[[Any, Any], Any]:
-    SX, binary = ca.SX, ca.SX.binary
+    binary = ca.SX.binary
 
     def operator(x: Any, y: Any) -> Any:
-        kind = type(y)
-        if kind is SX or kind is float or kind is int:
+        if type(y) in KINDS:
             return binary(op, y, x) if reflected else binary(op, x, y)
         return usual(x, y)
 

@@ -30,7 +30,15 @@ PAIRS = [
         (v, True),
         (v, np.float64(0.3)),
     ),
-    *((v, np.arange(3.0)), (np.float64(0.3), x), (v, ca.DM([1, 0, 2])), (ca.DM([1, 0, 2]), v), (v, ca.SX(3, 1))),
+    *(
+        (v, np.arange(3.0)),
+        (np.float64(0.3), x),
+        (v, ca.DM([1, 0, 2])),
+        (ca.DM([1, 0, 2]), v),
+        (v, ca.SX(3, 1)),
+        (M, ca.DM.eye(3)),
+    ),
+    *((ca.DM.eye(3), M), (v, ca.DM(2)), (v, ca.DM(3, 1)), (v, np.float64(0.0)), (np.float64(1.0), x)),
     *((v, M), (v, ca.MX.sym("m", 3)), (v, "no number"), (v, ca.SX(0, 0))),
 ]
 
