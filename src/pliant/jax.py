@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -396,6 +397,7 @@ def _host(found: DerivativeProducts, product: str, lead: Shape, *arrays: Any) ->
 
 #: Handlers live as long as the process: XLA keeps their addresses.
 _handlers: dict[str, Any] = {}
+_registering = threading.RLock()
 
 
 def _target(found: DerivativeProducts, product: str, version: tuple[int, int]) -> str:
@@ -406,7 +408,9 @@ def _target(found: DerivativeProducts, product: str, version: tuple[int, int]) -
 def _registered(function: ca.Function, version: tuple[int, int]) -> str:
     """Name under which XLA knows a kernel: its content, so that a program that JAX kept on disk finds the same."""
     name = f"pliant_{function.name()}_{hashlib.sha256(function.serialize().encode()).hexdigest()[:24]}"
-    if name not in _handlers:
+    with _registering:
+        if name in _handlers:
+            return name
         code = compile_handler(function, version)
         pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(code.address)
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(pointer), platform="cpu")
