@@ -266,7 +266,7 @@ def _on_device(found: DerivativeProducts, product: str, tensors: Sequence[Any]) 
     cp, place = cupy(), tensors[0].device
     stream = cp.cuda.ExternalStream(torch.cuda.current_stream(place).cuda_stream)
     with cp.cuda.Device(place.index or 0), stream:
-        made = found.on_device(product, [cp.from_dlpack(x) for x in tensors])
+        made = found.on_device(product, [cp.from_dlpack(x.detach()) for x in tensors])
         results = tuple(map(torch.from_dlpack, made))
     return results[0] if len(results) == 1 else results
 
