@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pliant.errors import UnsupportedModel
 from pliant.kernels import sincos
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, Lanes
@@ -205,18 +207,33 @@ class BodyWriter:
 
 def body(program: Program, lanes: Lanes, fma: bool, angle_width: int, linkage: str = "internal") -> str:
     """All parts, what they call, and `void @body(in, out, work)` that runs them in order."""
-    writer = BodyWriter(program, lanes, angle_width)
+    return bodies({"body": program}, lanes, fma, angle_width, linkage)
+
+
+def bodies(programs: Mapping[str, Program], lanes: Lanes, fma: bool, angle_width: int, linkage: str) -> str:
+    """The same for several programs in one module, each under its own name."""
+    texts, library, packs = [], set[str](), {lanes}
+    for name, program in programs.items():
+        writer = BodyWriter(program, lanes, angle_width)
+        texts.append(_functions(writer, name, linkage))
+        library, packs = library | writer.library, packs | writer.packs
+    return _callees(lanes, library, packs, fma) + "".join(texts)
+
+
+def _functions(writer: BodyWriter, name: str, linkage: str) -> str:
+    """The parts of a program, and the function that runs them."""
+    program = writer.program
     still = [(value, place) for value in program.leaves for place in program.outputs.get(value, ())]
     few = len(still) + len(program.zeros) <= MOST_FILLED
-    functions = {} if few else _fillings(writer, still)
+    functions = {} if few else _fillings(writer, name, still)
     for k, part in enumerate(program.parts):
-        functions[f"part{k}"] = writer.function(f"part{k}", part, zeros=few and k == 0)
-    calls = "\n".join(f"call void @{name}(ptr %in, ptr %out, ptr %work)" for name in functions)
-    run = f"define {linkage} void @body(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n"
-    return _callees(writer, fma) + "".join(functions.values()) + run
+        functions[f"{name}_part{k}"] = writer.function(f"{name}_part{k}", part, zeros=few and k == 0)
+    calls = "\n".join(f"call void @{part}(ptr %in, ptr %out, ptr %work)" for part in functions)
+    run = f"define {linkage} void @{name}(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n"
+    return "".join(functions.values()) + run
 
 
-def _fillings(writer: BodyWriter, still: list[tuple[int, int]]) -> dict[str, str]:
+def _fillings(writer: BodyWriter, name: str, still: list[tuple[int, int]]) -> dict[str, str]:
     """Functions that clear all outputs and write those that are inputs or other constants.
 
     In one function with the first part, LLVM would take a time for them that grows with their square.
@@ -225,16 +242,16 @@ def _fillings(writer: BodyWriter, still: list[tuple[int, int]]) -> dict[str, str
     places = [*program.zeros, *(place for places in program.outputs.values() for place in places)]
     written = [(value, place) for value, place in still if program.leaves[value] != ("const", 0.0)]
     fills = [written[k : k + MOST_FILLED] for k in range(0, len(written), MOST_FILLED)]
-    clear = {"clear": writer.clearing("clear", 1 + max(places))}
-    return clear | {f"fill{k}": writer.filling(f"fill{k}", part) for k, part in enumerate(fills)}
+    clear = {f"{name}_clear": writer.clearing(f"{name}_clear", 1 + max(places))}
+    return clear | {f"{name}_fill{k}": writer.filling(f"{name}_fill{k}", part) for k, part in enumerate(fills)}
 
 
-def _callees(writer: BodyWriter, fma: bool) -> str:
+def _callees(lanes: Lanes, library: set[str], packs: set[Lanes], fma: bool) -> str:
     """Everything that the parts call."""
-    texts = [Lanes.library_declaration(name) for name in sorted(writer.library)]
-    for pack in sorted(writer.packs, key=lambda pack: pack.width):
-        names = writer.library if pack == writer.lanes else writer.library & {"sin", "cos"}
+    texts = [Lanes.library_declaration(name) for name in sorted(library)]
+    for pack in sorted(packs, key=lambda pack: pack.width):
+        names = library if pack == lanes else library & {"sin", "cos"}
         texts += [pack.declarations(), *(pack.library_wrapper(name) for name in sorted(names))]
-        if "sin" in writer.library:
+        if "sin" in library:
             texts.append(sincos.definition(pack, fma))
     return "".join(texts)
