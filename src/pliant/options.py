@@ -17,7 +17,9 @@ JointsName = Literal["locked", "free"]
 HeldName = Literal["joints", "motors"]
 FunctionName = Literal[
     "mass_matrix", "bias", "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "jacobian", "stiffness",
-    "linearize", "matrices", "denoc_matrices", "momentum", "center_of_mass",
+    "linearize", "matrices", "denoc_matrices", "momentum", "center_of_mass", "mass_matrix_inverse",
+    "forward_dynamics_derivatives", "forward_dynamics_jvp", "forward_dynamics_vjp", "forward_dynamics_hvp",
+    "inverse_dynamics_derivatives", "inverse_dynamics_jvp", "inverse_dynamics_vjp", "inverse_dynamics_hvp",
 ]  # fmt: skip
 
 # What a description says

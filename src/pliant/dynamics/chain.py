@@ -250,7 +250,10 @@ class Chain:
 
     def gradient(self, value: SX, q: SX) -> SX:
         """(n,) derivatives of an expression of the coordinates `q`, symbols, by displacements along the speeds."""
-        by_q = ca.gradient(value, q)
+        return self.along_speeds(ca.gradient(value, q), q)
+
+    def along_speeds(self, by_q: SX, q: SX) -> SX:
+        """(n,) derivatives by displacements along the speeds from those by the coordinates `q`."""
         if self.plain:
             return by_q
         speeds = ca.SX.sym("speeds", self.n)

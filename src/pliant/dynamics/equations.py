@@ -142,8 +142,12 @@ def factor(M: SX) -> tuple[SX, SX]:
 
 def solve_positive(M: SX, b: SX) -> SX:
     """x of M x = b by L D L^T, for a symmetric positive definite M: the non-recursive O(n^3) way of [MS07]."""
-    L, d = factor(M)
-    n = M.shape[0]
+    return back_substitute(*factor(M), b)
+
+
+def back_substitute(L: SX, d: SX, b: SX) -> SX:
+    """x of L diag(d) L^T x = b."""
+    n = d.shape[0]
     x = [b[k] for k in range(n)]
     for k in range(n):
         for i in range(k + 1, n):

@@ -29,6 +29,7 @@ from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import statics
 from pliant.model.choices import resolved
+from pliant.model.differentiable import Differentiable
 from pliant.model.level import choose
 from pliant.model.recipes import MATRICES, recipe
 from pliant.model.states import read_state
@@ -68,7 +69,7 @@ class Options:
     roots: RootsName = "solved"
 
 
-class Model:
+class Model(Differentiable):
     """Callable dynamics of a robot by one formulation.
 
     Parameters
@@ -1219,13 +1220,14 @@ class Model:
 
     def _function(self, name: str) -> Any:
         n = self.n
-        symbols = {"q": self.n_q, "qd": n, "qdd": n, "tau": self.n_joints}
+        m, P = self.n_joints, len(self.parameters)
+        sizes = {"q": self.n_q, "tau": m, "dtau": m, "dp": P}
         row = recipe(name)
-        given = [ca.SX.sym(s, symbols[s]) for s in row.inputs]
-        outputs = ca.cse([ca.densify(x) for x in row.build(self._equations, *given)])
-        names = list(row.inputs)
-        if self.parameters:
-            given, names = [*given, self._p], [*names, "p"]
+        symbols = {s: self._p if s == "p" else ca.SX.sym(s, sizes.get(s, n)) for s in row.inputs}
+        outputs = ca.cse([ca.densify(x) for x in row.build(self._equations, *symbols.values())])
+        symbols = symbols if "p" in symbols else {**symbols, "p": self._p}
+        names = [s for s in symbols if P or s not in ("p", "dp")]
+        given = [symbols[s] for s in names]
         title = "".join(c if c.isalnum() else "_" for c in name)
         return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
 
@@ -1243,9 +1245,11 @@ class Model:
             return ()
         return (self._nominal if p is None else p,)
 
-    def _call(self, name: str, p: ArrayLike | None, *arrays: ArrayLike) -> Any:
+    def _call(self, name: str, p: ArrayLike | None, *arrays: ArrayLike, changes: tuple[ArrayLike, ...] = ()) -> Any:
         if p is not None or self._nominal.size:
             arrays = (*arrays, *self._extra(p))
+        if changes:
+            arrays = arrays + changes
         fast = self._fast.get(name)
         if fast is None:
             fast = self._fast[name] = self._kernel(name).fast

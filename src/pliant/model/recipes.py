@@ -9,6 +9,7 @@ from typing import Any, Literal
 import casadi as ca
 
 from pliant.dynamics import Equations, matrices
+from pliant.dynamics.derivatives import Differentials, solver
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.forces import strain_energy
 from pliant.dynamics.frames import frame_jacobian, frame_pose
@@ -18,7 +19,11 @@ from pliant.dynamics.momenta import center_of_mass, momentum
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a function of the model is traced: names of its inputs, its expression, and where it runs."""
+    """How a function of the model is traced: names of its inputs, its expression, and where it runs.
+
+    Parameters `p` come behind the inputs, unless these name them; then, and for their change `dp`, the expression is
+    built with none where the model has none.
+    """
 
     inputs: tuple[str, ...]
     build: Callable[..., Sequence[Any]]
@@ -28,6 +33,56 @@ class Recipe:
 def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
     qdd = e.forward_dynamics(q, qd, tau)
     return [e.chain.jacobian(qdd, q), ca.jacobian(qdd, qd), ca.jacobian(qdd, tau), ca.densify(e.chain.turning(qd))]
+
+
+def _forward_derivatives(e: Equations, q: Any, qd: Any, tau: Any, p: Any) -> Sequence[Any]:
+    by = Differentials(e, q, qd, p)
+    columns, qdd = by.at(tau, [by.forward_columns(), by.qdd])
+    solved = ca.horzcat(*(by.solver.solve(b) for b in ca.horzsplit(columns)))
+    n, m = e.chain.n, e.chain.n_joints
+    return [qdd, *_given(p, ca.horzsplit(solved, [0, n, 2 * n, 2 * n + m, solved.shape[1]]))]
+
+
+def _inverse_derivatives(e: Equations, q: Any, qd: Any, qdd: Any, p: Any) -> Sequence[Any]:
+    by = Differentials(e, q, qd, p)
+    by_q, by_qd, by_p = by.inverse_columns()
+    found = _given(p, [by.force, by_q, by_qd, e.mass_matrix(q), by_p])
+    return ca.substitute(found, [by.qdd], [qdd])  # type: ignore[no-any-return]
+
+
+def _inverse_vjp(e: Equations, q: Any, qd: Any, qdd: Any, p: Any, w: Any) -> Sequence[Any]:
+    by = Differentials(e, q, qd, p)
+    return ca.substitute(_given(p, by.inverse_vjp(w)), [by.qdd], [qdd])  # type: ignore[no-any-return]
+
+
+def _inverse_jvp(e: Equations, q: Any, qd: Any, qdd: Any, p: Any, dq: Any, dqd: Any, dqdd: Any, dp: Any) -> Any:
+    by = Differentials(e, q, qd, p)
+    return ca.substitute([by.along(by.force, dq, dqd, dp, (by.qdd, dqdd))], [by.qdd], [qdd])
+
+
+def _inverse_hvp(
+    e: Equations, q: Any, qd: Any, qdd: Any, p: Any, w: Any, dq: Any, dqd: Any, dqdd: Any, dp: Any
+) -> Sequence[Any]:
+    by = Differentials(e, q, qd, p)
+    found = [by.along(row, dq, dqd, dp, (by.qdd, dqdd)) for row in _given(p, by.inverse_vjp(w))]
+    return ca.substitute(found, [by.qdd], [qdd])  # type: ignore[no-any-return]
+
+
+def _given(p: Any, values: Sequence[Any]) -> list[Any]:
+    """All but the last value, which belongs to parameters, where there are none."""
+    return list(values if p.numel() else values[:-1])
+
+
+def _forward_vjp(e: Equations, q: Any, qd: Any, tau: Any, p: Any, w: Any) -> Sequence[Any]:
+    return _given(p, Differentials(e, q, qd, p).forward_vjp(tau, w))
+
+
+def _forward_jvp(e: Equations, q: Any, qd: Any, tau: Any, p: Any, *change: Any) -> Sequence[Any]:
+    return [Differentials(e, q, qd, p).forward_jvp(tau, *change)]
+
+
+def _forward_hvp(e: Equations, q: Any, qd: Any, tau: Any, p: Any, w: Any, *change: Any) -> Sequence[Any]:
+    return _given(p, Differentials(e, q, qd, p).forward_hvp(tau, w, *change))
 
 
 def stiffness(e: Equations, q: Any) -> Any:
@@ -57,6 +112,15 @@ EXPRESSIONS: dict[str, Recipe] = {
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
     "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)]),
     "center_of_mass": Recipe(("q",), lambda e, q: [center_of_mass(e.chain, q)]),
+    "mass_matrix_inverse": Recipe(("q",), lambda e, q: [solver(e, q).inverse()]),
+    "forward_dynamics_derivatives": Recipe(("q", "qd", "tau", "p"), _forward_derivatives),
+    "forward_dynamics_jvp": Recipe(("q", "qd", "tau", "p", "dq", "dqd", "dtau", "dp"), _forward_jvp),
+    "forward_dynamics_vjp": Recipe(("q", "qd", "tau", "p", "w"), _forward_vjp),
+    "forward_dynamics_hvp": Recipe(("q", "qd", "tau", "p", "w", "dq", "dqd", "dtau", "dp"), _forward_hvp),
+    "inverse_dynamics_derivatives": Recipe(("q", "qd", "qdd", "p"), _inverse_derivatives),
+    "inverse_dynamics_jvp": Recipe(("q", "qd", "qdd", "p", "dq", "dqd", "dqdd", "dp"), _inverse_jvp),
+    "inverse_dynamics_vjp": Recipe(("q", "qd", "qdd", "p", "w"), _inverse_vjp),
+    "inverse_dynamics_hvp": Recipe(("q", "qd", "qdd", "p", "w", "dq", "dqd", "dqdd", "dp"), _inverse_hvp),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
 FRAMED: dict[str, Callable[[Any, Any, str], Any]] = {"pose": frame_pose, "jacobian": frame_jacobian}
@@ -73,6 +137,7 @@ def recipe(name: str) -> Recipe:
 
 MATRICES = {
     "mass_matrix": (0,), "jacobian": (0,), "stiffness": (0,), "denoc_matrices": range(5), "matrices": (0, 3),
-    "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2),
+    "mass_matrix_inverse": (0,), "forward_dynamics_derivatives": (1, 2, 3, 4),
+    "inverse_dynamics_derivatives": (1, 2, 3, 4), "matrices lagrange": (0, 1, 2, 5), "matrices dual-screw": (0, 1, 2),
 }  # fmt: skip
 """Outputs that are matrices, also where they have a single column."""

@@ -20,6 +20,44 @@ class Energy(NamedTuple):
         return self.kinetic + self.gravity + self.strain
 
 
+class ForwardDerivatives(NamedTuple):
+    """Accelerations and their derivatives by displacements along the speeds, by rates and by torques."""
+
+    qdd: Array
+    dq: Array
+    dqd: Array
+    dtau: Array
+
+
+class ForwardDerivativesOfParameters(NamedTuple):
+    """The same, and by the parameters of the model."""
+
+    qdd: Array
+    dq: Array
+    dqd: Array
+    dtau: Array
+    dp: Array
+
+
+class InverseDerivatives(NamedTuple):
+    """Forces and their derivatives by displacements along the speeds, by rates and by accelerations."""
+
+    force: Array
+    dq: Array
+    dqd: Array
+    dqdd: Array
+
+
+class InverseDerivativesOfParameters(NamedTuple):
+    """The same, and by the parameters of the model."""
+
+    force: Array
+    dq: Array
+    dqd: Array
+    dqdd: Array
+    dp: Array
+
+
 class StateSpace(NamedTuple):
     """x' = A x + B u, y = C x + D u about a state, with x = [q; qd] and u the torques."""
 

@@ -1,0 +1,155 @@
+"""Derivatives of the dynamics by the implicit formula: nothing is differentiated through the elimination.
+
+With the residual r(x, a) = inverse_dynamics(q, qd, a; p) - S tau, accelerations solve r = 0, so that any change of the
+state changes them by da = -M^-1 dr at the solved accelerations. Only inverse dynamics is ever differentiated, forwards
+for columns and products, backwards for products with a row; M^-1 is one walk in and out per right-hand side
+(`factor.py`). Differences by coordinates are taken along the speeds, n numbers also where a joint has a quaternion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX
+from pliant.dynamics.equations import Equations, back_substitute
+from pliant.dynamics.equations import factor as factor_matrix
+from pliant.dynamics.factor import factor
+
+
+class Solver(Protocol):
+    """The inertia matrix as factors."""
+
+    def solve(self, b: SX) -> SX:
+        """(n,) accelerations x of M x = b."""
+
+    def inverse(self) -> SX:
+        """(n, n) inverse of M."""
+
+
+@dataclass(frozen=True)
+class DenseFactor:
+    """M = L D L^T of the formulations that have no recursion for it."""
+
+    L: SX
+    d: SX
+
+    def solve(self, b: SX) -> SX:
+        """(n,) accelerations x of M x = b."""
+        return back_substitute(self.L, self.d, b)
+
+    def inverse(self) -> SX:
+        """(n, n) inverse of M."""
+        n = self.d.shape[0]
+        columns = [self.solve(ca.densify(ca.SX.eye(n)[:, j])) for j in range(n)]
+        return ca.tril2symm(ca.tril(ca.horzcat(*columns)))
+
+
+def solver(e: Equations, q: SX) -> Solver:
+    """Factors of the inertia matrix by the formulation's own way: the recursion of denoc, or the whole matrix."""
+    if e.formulation.name == "denoc":
+        return factor(e.chain, q)
+    return DenseFactor(*factor_matrix(e.mass_matrix(q)))
+
+
+@dataclass(frozen=True)
+class Differentials:
+    """Derivatives of one arm at the symbols q, qd and p (parameters; none where there are none)."""
+
+    e: Equations
+    q: SX
+    qd: SX
+    p: SX
+
+    @cached_property
+    def qdd(self) -> SX:
+        """Symbols of the accelerations, for which the solved ones are put."""
+        return ca.SX.sym("qdd", self.e.chain.n)
+
+    @cached_property
+    def force(self) -> SX:
+        """Inverse dynamics at these symbols."""
+        return self.e.inverse_dynamics(self.q, self.qd, self.qdd)
+
+    @cached_property
+    def solver(self) -> Solver:
+        """The inertia matrix at q."""
+        return solver(self.e, self.q)
+
+    # ------------------------------------------------------------------------------- inverse dynamics
+
+    def inverse_columns(self) -> list[SX]:
+        """Derivatives of the forces by q, qd and p at symbols of the accelerations."""
+        chain, force = self.e.chain, self.force
+        return [chain.jacobian(force, self.q), ca.jacobian(force, self.qd), ca.jacobian(force, self.p)]
+
+    def along(self, value: SX, dq: SX, dqd: SX, dp: SX, *others: tuple[SX, SX]) -> SX:
+        """Change of an expression along a direction, also of `others`: symbols and how they change."""
+        pairs = [(self.q, self.e.chain.rates(self.q, dq)), (self.qd, dqd), (self.p, dp), *others]
+        by, change = (ca.vertcat(*column) for column in zip(*pairs, strict=True))
+        return ca.jtimes(value, by, change)
+
+    def against(self, value: SX, w: SX) -> list[SX]:
+        """w^T times the derivatives of an expression by q, qd and p."""
+        chain = self.e.chain
+        both: SX = ca.jtimes(value, ca.vertcat(self.q, self.qd, self.p), w, True)
+        by_q, by_qd, by_p = ca.vertsplit(both, [0, chain.n_q, chain.n_q + chain.n, both.shape[0]])
+        return [chain.along_speeds(by_q, self.q), by_qd, by_p]
+
+    def inverse_vjp(self, w: SX) -> list[SX]:
+        """w^T times the derivatives of the forces by q, qd, qdd and p, at symbols of the accelerations."""
+        by_q, by_qd, by_p = self.against(self.force, w)
+        return [by_q, by_qd, ca.jtimes(self.force, self.qdd, w, True), by_p]
+
+    # ------------------------------------------------------------------------------- forward dynamics
+
+    def at(self, tau: SX, values: Sequence[SX]) -> list[SX]:
+        """Expressions with the accelerations that these torques give."""
+        found = self.e.forward_dynamics(self.q, self.qd, tau)
+        return ca.substitute([ca.SX(v) for v in values], [self.qdd], [found])
+
+    def changes(self, dtau: SX) -> SX:
+        """Generalised forces of a change of the torques."""
+        return ca.densify(ca.mtimes(self.e.chain.actuation(), dtau))
+
+    def forward_jvp(self, tau: SX, dq: SX, dqd: SX, dtau: SX, dp: SX) -> SX:
+        """Change of the accelerations along a direction."""
+        (change,) = self.at(tau, [self.along(self.force, dq, dqd, dp)])
+        return self.solver.solve(self.changes(dtau) - change)
+
+    def forward_vjp(self, tau: SX, w: SX) -> list[SX]:
+        """w^T times the derivatives of the accelerations by q, qd, tau and p."""
+        y = self.solver.solve(w)
+        by_q, by_qd, by_p = self.at(tau, self.against(self.force, -y))
+        return [by_q, by_qd, ca.mtimes(self.e.chain.actuation().T, y), by_p]
+
+    def forward_hvp(self, tau: SX, w: SX, dq: SX, dqd: SX, dtau: SX, dp: SX) -> list[SX]:
+        """Change of what `forward_vjp` gives along a direction.
+
+        With y = M^-1 w and the accelerations a as own symbols: da by `forward_jvp`, dy = -M^-1 (dM y), and the change
+        of -dr^T y along both.
+        """
+        n = self.e.chain.n
+        y, da, dy = (ca.SX.sym(name, n) for name in ("y", "da", "dy"))
+        (change,) = self.at(tau, [self.along(self.force, dq, dqd, dp)])
+        momentum_like = ca.jtimes(self.force, self.qdd, y)  # M y: forces are linear in the accelerations
+        turned = self.along(momentum_like, dq, ca.SX.zeros(n), dp)
+        by = self.along(ca.vertcat(*self.against(self.force, -y)), dq, dqd, dp, (self.qdd, da), (y, dy))
+        solved = self.solver.solve(w)
+        slope = self.solver.solve(self.changes(dtau) - change)
+        (turned,) = ca.substitute([turned], [y], [solved])
+        changed = -self.solver.solve(turned)
+        (by,) = ca.substitute([by], [y, da, dy], [solved, slope, changed])
+        (by,) = self.at(tau, [by])
+        by_q, by_qd, by_p = ca.vertsplit(by, [0, n, 2 * n, by.shape[0]])
+        return [by_q, by_qd, ca.mtimes(self.e.chain.actuation().T, changed), by_p]
+
+    def forward_columns(self) -> SX:
+        """(n, 2 n + m + P) right-hand sides whose solutions are the derivatives by q, qd, tau and p, at symbols of the
+        accelerations."""
+        by_q, by_qd, by_p = self.inverse_columns()
+        return ca.densify(ca.horzcat(-by_q, -by_qd, self.e.chain.actuation(), -by_p))

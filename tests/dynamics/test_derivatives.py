@@ -1,0 +1,140 @@
+"""Derivatives of the dynamics against complex steps through the elimination, on arms unequal in everything."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from arms import random_robot, sampled, unequal_arm, unequal_two_link
+from complex_steps import slopes
+from flyers import satellite
+from pliant import Model, load
+from pliant.robot import Robot
+from trees import random_tree, tree_state
+
+NEAR = 1e-10
+
+
+def robot_of(seed: int) -> tuple[Robot, dict[str, object]]:
+    """Sixty arms: chains with and without drives, stiffened ones, trees, free bases, links in pieces."""
+    kind, number = seed % 6, 300 + seed
+    if kind == 0:
+        return random_robot(number, drives=True), {"stiffening": False}
+    if kind == 1:
+        return random_robot(number, bending_only=True, prismatic=False), {"stiffening": "second-order"}
+    if kind == 2:
+        return random_tree(number), {"stiffening": False}
+    if kind == 3:
+        return random_tree(number, flying=True), {"stiffening": False}
+    if kind == 4:
+        return random_robot(number, links=2, bending_only=True, elements=False, all_flexible=True), {"stiffening": True}
+    robot = random_robot(number, links=2, elements=False, prismatic=False, all_flexible=True)
+    links = [link.model_copy(update={"beam": link.beam.model_copy(update={"pieces": 2})}) for link in robot.links]  # type: ignore[union-attr]
+    return Robot(**{**robot.model_dump(), "links": [link.model_dump() for link in links]}), {}
+
+
+def state_of(model: Model, seed: int) -> tuple[NDArray, NDArray, NDArray]:
+    q, qd = tree_state(model.chain, seed)
+    for place, (low, high) in model.chain.travels().items():
+        q[place] = low + 0.37 * (high - low)
+    return q, qd, np.random.default_rng(seed).normal(size=model.n_joints) * 5
+
+
+def by_complex_steps(model: Model, function: str, *state: NDArray) -> list[NDArray]:
+    """Derivatives of a function by displacements along the speeds and by its other inputs."""
+    speeds = ca.SX.sym("speeds", model.n)
+    q = ca.SX.sym("q", model.n_q)
+    along = np.array(ca.Function("G", [q], [ca.densify(ca.jacobian(model.chain.rates(q, speeds), speeds))])(state[0]))
+    sizes = [along.shape[1], *(x.size for x in state[1:])]
+    directions = np.zeros((sum(x.size for x in state), sum(sizes)))
+    directions[: along.shape[0], : along.shape[1]] = along
+    directions[along.shape[0] :, along.shape[1] :] = np.eye(sum(sizes[1:]))
+    found = slopes(model.kernel(function).tape, np.concatenate(state), directions)  # type: ignore[arg-type]
+    return np.split(found, np.cumsum(sizes)[:-1], axis=1)
+
+
+def agree(found: NDArray, exact: NDArray) -> bool:
+    """To 1e-10 of the largest entry of the block."""
+    return bool(np.abs(found - exact).max(initial=0.0) <= NEAR * np.abs(exact).max(initial=0.0))
+
+
+@pytest.mark.parametrize("seed", sampled(range(60), 0, 2, 3))
+def test_derivatives_are_those_of_complex_steps(seed: int) -> None:
+    robot, options = robot_of(seed)
+    model = Model(robot, **options)  # type: ignore[arg-type]
+    q, qd, tau = state_of(model, seed)
+    found = model.forward_dynamics_derivatives(q, qd, tau)
+    np.testing.assert_allclose(found.qdd, model.forward_dynamics(q, qd, tau), rtol=1e-12, atol=1e-12)
+    for block, exact in zip(found[1:], by_complex_steps(model, "forward_dynamics", q, qd, tau), strict=True):
+        assert agree(block, exact)
+    inverse = model.inverse_dynamics_derivatives(q, qd, found.qdd)
+    for block, exact in zip(inverse[1:], by_complex_steps(model, "inverse_dynamics", q, qd, found.qdd), strict=True):
+        assert agree(block, exact)
+
+
+@pytest.mark.parametrize("formulation", ["lagrange", "gibbs-appell", "recursive-lagrange", "dual-screw"])
+def test_other_formulations_by_their_own_matrix(formulation: str) -> None:
+    model = Model(unequal_two_link(), formulation, stiffening=False)  # type: ignore[arg-type]
+    state = state_of(model, 3)
+    found = model.forward_dynamics_derivatives(*state)
+    exact = by_complex_steps(model, "forward_dynamics", *state)
+    assert all(agree(a, b) for a, b in zip(found[1:], exact, strict=True))
+
+
+@pytest.fixture(scope="module", params=["unequal", "satellite", "parameters"])
+def products(request: pytest.FixtureRequest) -> Model:
+    if request.param == "satellite":
+        return Model(satellite(damping=0.01), stiffening=False)
+    paths = ["payload.mass", "links.boom.beam.EI_y", "links.hand.rigid.com.1"] if request.param == "parameters" else []
+    return Model(unequal_arm(), stiffening=False, parameters=paths, shapes="nominal")
+
+
+@pytest.mark.parametrize("kind", ["forward", "inverse"])
+def test_products_are_those_of_the_matrices(products: Model, kind: str, rng: np.random.Generator) -> None:
+    model = products
+    q, qd, tau = state_of(model, 5)
+    third = tau if kind == "forward" else rng.normal(size=model.n)
+    p = model.nominal_parameters * 1.1 if model.parameters else None
+    _, *by = getattr(model, f"{kind}_dynamics_derivatives")(q, qd, third, p)
+    d = [rng.normal(size=block.shape[1]) for block in by]
+    changed = {"dp": d[3]} if p is not None else {}
+    along = getattr(model, f"{kind}_dynamics_jvp")(q, qd, third, *d[:3], p=p, **changed)
+    np.testing.assert_allclose(along, sum(B @ x for B, x in zip(by, d, strict=True)), rtol=1e-9, atol=1e-9)
+    w = rng.normal(size=model.n)
+    rows = getattr(model, f"{kind}_dynamics_vjp")(q, qd, third, w, p=p)
+    assert all(agree(row, w @ block) for row, block in zip(rows, by, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["forward", "inverse"])
+def test_second_products_are_slopes_of_the_first(products: Model, kind: str, rng: np.random.Generator) -> None:
+    model = products
+    q, qd, tau = state_of(model, 6)
+    third = tau if kind == "forward" else rng.normal(size=model.n)
+    p = model.nominal_parameters * 1.1 if model.parameters else np.zeros(0)
+    w = rng.normal(size=model.n)
+    d = [rng.normal(size=size) for size in (model.n, model.n, third.size, p.size)]
+    tape = model.kernel(f"{kind}_dynamics_vjp").tape  # type: ignore[arg-type]
+    speeds, symbol = ca.SX.sym("speeds", model.n), ca.SX.sym("q", model.n_q)
+    rates = ca.Function("rates", [symbol, speeds], [ca.densify(model.chain.rates(symbol, speeds))])
+    direction = np.concatenate([np.array(rates(q, d[0])).ravel(), *d[1:], np.zeros(model.n)])
+    exact = slopes(tape, np.concatenate([q, qd, third, p, w]), direction[:, None])[:, 0]
+    changed = {"p": p, "dp": d[3]} if p.size else {}
+    found = getattr(model, f"{kind}_dynamics_hvp")(q, qd, third, w, *d[:3], **changed)
+    assert agree(np.concatenate(found), exact)
+
+
+def test_inverse_of_the_inertia_matrix(products: Model) -> None:
+    q, _, _ = state_of(products, 7)
+    product = products.mass_matrix_inverse(q) @ products.mass_matrix(q)
+    np.testing.assert_allclose(product, np.eye(products.n), atol=1e-9)
+
+
+def test_batches_have_the_bits_of_single_states(rng: np.random.Generator) -> None:
+    model = load("two-link").model()
+    q, qd, tau = (rng.normal(size=(37, k)) for k in (model.n, model.n, model.n_joints))
+    many = model.forward_dynamics_derivatives(q, qd, tau)
+    for k in (0, 17, 36):
+        one = model.forward_dynamics_derivatives(q[k], qd[k], tau[k])
+        assert all(np.array_equal(a[k], b) for a, b in zip(many, one, strict=True))
