@@ -72,13 +72,15 @@ class CostedRun:
         """The run and its derivatives; of the entries of p those `chosen`."""
         own = self.own[chosen] if chosen else ca.SX(0, 1)
         v = ca.SX.sym("v", self.n)
-        by = ca.jtimes(self.rates, ca.vertcat(self.states, self.held, own), v, True)
-        n = self.n - 1
+        c, n = self.f.composition, self.n - 1
+        first, last = len(c.free_places), c.moving  # of the accelerations
+        others = [ca.vertcat(column[:first], column[last:]) for column in (self.rates, v)]
+        by = c.against(v[first:last], *others, ca.vertcat(self.states, self.held, own))
         column = ca.vertcat(by[:n], 0, by[n:])
         slopes = ca.gradient(self.last, ca.vertcat(self.states, own))
-        last = ca.vertcat(self.last, slopes[:n], 1, slopes[n:])
+        ending = ca.vertcat(self.last, slopes[:n], 1, slopes[n:])
         functions = (self._function("rates", self.rates), self._function("product", column, v),
-                     self._function("ending", last))  # fmt: skip
+                     self._function("ending", ending))  # fmt: skip
         return Differentiated(*functions, self.held.shape[0], len(chosen), self.f.composition.quaternions)
 
 
