@@ -74,8 +74,8 @@ class CostedRun:
         v = ca.SX.sym("v", self.n)
         c, n = self.f.composition, self.n - 1
         first, last = len(c.free_places), c.moving  # of the accelerations
-        others = [ca.vertcat(column[:first], column[last:]) for column in (self.rates, v)]
-        by = c.against(v[first:last], *others, ca.vertcat(self.states, self.held, own))
+        others, v_others = (ca.vertcat(column[:first], column[last:]) for column in (self.rates, v))
+        by = c.against(v[first:last], others, v_others, ca.vertcat(self.states, self.held, own))
         column = ca.vertcat(by[:n], 0, by[n:])
         slopes = ca.gradient(self.last, ca.vertcat(self.states, own))
         ending = ca.vertcat(self.last, slopes[:n], 1, slopes[n:])

@@ -12,7 +12,8 @@ from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import make_plan
 from pliant.gradients.inquiry import Inquiry
-from pliant.kernels.adjoint import AdjointIntegrator, Differentiated, block_length
+from pliant.kernels.adjoint import AdjointIntegrator, block_length
+from pliant.kernels.cuda_adjoint import DeviceAdjoints
 from pliant.kernels.threads import get_threads
 
 KEPT_BYTES = 256e6
@@ -35,25 +36,24 @@ class Found:
     wall: float
 
 
-def adjoint(task: Inquiry, t_end: float, stops: Array, step: float, checkpoints: Any, device: str) -> Found:
+def adjoint(asked: Inquiry, t_end: float, stops: Array, step: float, checkpoints: Any, device: str) -> Found:
     """By "rk4"."""
-    f, given, method = task.f, task.given, rk4()
+    c, given, method = asked.f.composition, asked.given, rk4()
     starts = given.samples.starts if given.samples else None
     plan = make_plan(np.array([0.0, t_end]), stops, starts, step, False)
     steps, stages = int(plan.count.sum()), len(method.low_storage)
-    chosen = tuple(task.wanted.chosen)
-
-    def traced() -> Differentiated:
-        return task.run.differentiated(list(chosen))
-
-    width = 1 if given.arms == 1 else None
-    run = f.composition.derived("differentiated runs", (*task.key, chosen), traced)
-    integrator = f.composition.derived(
-        "adjoints", (*task.key, chosen, width), lambda: AdjointIntegrator(run, method, width)
-    )
-    beside = integrator.lanes.width * min(get_threads(), -(-given.arms // integrator.lanes.width))
-    block = _block(checkpoints, steps, stages, 8 * beside * integrator.rows(steps, steps))
-    x, w, own = task.starts(), given.pieces(), given.held(f)
+    key, width = (*asked.key, tuple(asked.wanted.chosen)), 1 if given.arms == 1 else None
+    run = c.derived("differentiated runs", key, lambda: asked.run.differentiated(asked.wanted.chosen))
+    integrator: AdjointIntegrator | DeviceAdjoints
+    if device == "cuda":
+        integrator = c.derived("adjoints on a device", key, lambda: DeviceAdjoints(run, method))
+        beside, room = given.arms, integrator.room
+    else:
+        integrator = c.derived("adjoints", (*key, width), lambda: AdjointIntegrator(run, method, width))
+        beside = integrator.lanes.width * min(get_threads(), -(-given.arms // integrator.lanes.width))
+        room = KEPT_BYTES
+    block = _block(checkpoints, steps, stages, 8 * beside * integrator.rows(steps, steps) <= room)
+    x, w, own = asked.starts(), given.pieces(), given.held(asked.f)
     begin = time.perf_counter()
     found = integrator(x, w, own, plan, t_end, block)
     wall = time.perf_counter() - begin
@@ -64,9 +64,9 @@ def adjoint(task: Inquiry, t_end: float, stops: Array, step: float, checkpoints:
     )  # fmt: skip
 
 
-def _block(checkpoints: Any, steps: int, stages: int, all_bytes: float) -> int:
+def _block(checkpoints: Any, steps: int, stages: int, fits: bool) -> int:
     """Steps whose stages are kept at once."""
-    if checkpoints == "all" or (checkpoints == "auto" and all_bytes <= KEPT_BYTES):
+    if checkpoints == "all" or (checkpoints == "auto" and fits):
         return steps
     if checkpoints in ("fewest", "auto"):
         return block_length(steps, stages)

@@ -163,18 +163,18 @@ def gradient(
     with interruptible("gradient"):
         begin = time.perf_counter()
         _check(t_end, step, rtol, atol, method, checkpoints)
-        task = Inquiry.read(
+        asked = Inquiry.read(
             model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
             base, equilibrium, False,
         )  # fmt: skip
-        stops = task.f.composition.breaks(t_end, read_breaks(breaks))
-        refuse_impulses(task.f, stops)
+        stops = asked.f.composition.breaks(t_end, read_breaks(breaks))
+        refuse_impulses(asked.f, stops)
         if method != "rk4":
             raise UnsupportedModel(f"method: got {method!r}, expected 'rk4'")
-        found = adjoint(task, t_end, stops, float(step or 0.0), checkpoints, "cpu")
+        found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, "cpu")
         if not np.isfinite(found.value).all():
             raise SimulationError("the run broke down: its cost is not a number; reduce the step")
-        return _result(task, found, method, t_end, begin)
+        return _result(asked, found, method, t_end, begin)
 
 
 @checked
@@ -236,19 +236,19 @@ def gradient_batch(
     with interruptible("gradient_batch"):
         begin = time.perf_counter()
         _check(t_end, step, 1.0, 1.0, "rk4", checkpoints)
-        task = Inquiry.read(
+        asked = Inquiry.read(
             model, q0, qd0, torque, controller, motion or {}, p, terminal, running, with_respect_to, listed(loads),
             base, equilibrium, True, device,
         )  # fmt: skip
-        stops = task.f.composition.breaks(t_end, read_breaks(breaks))
-        refuse_impulses(task.f, stops)
-        found = adjoint(task, t_end, stops, float(step or 0.0), checkpoints, device)
+        stops = asked.f.composition.breaks(t_end, read_breaks(breaks))
+        refuse_impulses(asked.f, stops)
+        found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, device)
         broken = ~np.isfinite(found.value)
         if broken.all():
             raise SimulationError("every arm broke down: no cost is a number; reduce the step")
         if broken.any():
             warnings.warn(f"{broken.sum()} of {len(broken)} arms broke down; their costs are NaN", stacklevel=3)
-        return _result(task, found, "rk4", t_end, begin)
+        return _result(asked, found, "rk4", t_end, begin)
 
 
 def _check(t_end: float, step: float | None, rtol: float, atol: float, method: str, checkpoints: Any) -> None:
@@ -264,15 +264,15 @@ def _check(t_end: float, step: float | None, rtol: float, atol: float, method: s
         raise ModelError(f"checkpoints: got {checkpoints}, expected at least 1")
 
 
-def _result(task: Inquiry, found: Found, method: str, t_end: float, begin: float) -> RunGradient:
-    c, B = task.f.composition, len(found.end)
-    x = np.hstack([found.end[:, : task.f.n], np.zeros((B, 1))])  # no work
+def _result(asked: Inquiry, found: Found, method: str, t_end: float, begin: float) -> RunGradient:
+    c, B = asked.f.composition, len(found.end)
+    x = np.hstack([found.end[:, : asked.f.n], np.zeros((B, 1))])  # no work
     q, qd, _ = c.histories(np.full(B, t_end), x)
     wall = time.perf_counter() - begin
     stats = GradientStats(
         method, found.steps, found.evaluations, found.products, found.kept, found.wall, wall - found.wall
     )
-    slopes = task.slopes(found.by_x, found.by_w, found.by_p)
-    if task.many:
+    slopes = asked.slopes(found.by_x, found.by_w, found.by_p)
+    if asked.many:
         return RunGradient(found.value, slopes, q, qd, stats)
     return RunGradient(float(found.value[0]), slopes, q[0], qd[0], stats)
