@@ -277,3 +277,58 @@ def test_a_run_that_breaks_down_says_so() -> None:
     model = unequal_two_link().model(stiffening=False)
     with pytest.raises(pliant.SimulationError, match="broke down"):
         gradient(model, 5.0, qd0=[100.0, 50.0], terminal=terminal, step=0.1)
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic", "hold"])
+def test_midpoint_against_differences(kind: str, rng) -> None:
+    """The other method with fixed steps, on the stiff arm with drives that it is made for."""
+    model, t_end = drawn("drives"), 0.02
+    times, values = drive(model, rng, t_end)
+    given = {"q0": rng.normal(size=model.n_q) * 0.02, "torque": values, "p": model.nominal_parameters + 0.1}
+
+    def run(**changed: Any) -> Any:
+        now = {**given, **changed}
+        now["torque"] = (times, now["torque"], kind)
+        return gradient(model, t_end, **now, terminal=terminal, running=running, step=2e-3, method="midpoint")
+
+    found = run()
+    for name, value in given.items():
+        d = rng.normal(size=value.shape)
+        expected = differences(functools.partial(_along, run, name, value, d), 0.0)
+        assert (found[name] * d).sum() == pytest.approx(float(expected), rel=1e-6)
+
+
+@pytest.mark.parametrize(("method", "kind"), [("dop853", "linear"), ("dopri5", "cubic"), ("rodas5p", "hold")])
+def test_adaptive_methods_agree_with_fine_fixed_steps(method: str, kind: str, rng) -> None:
+    """Sensitivities beside the run against the adjoint of rk4 with a step whose error is 1e-9 or less."""
+    model, t_end = drawn("plain"), 0.1
+    times, values = drive(model, rng, t_end, 4)
+    arguments = {
+        "q0": rng.normal(size=model.n_q) * 0.1, "torque": (times, values, kind), "p": model.nominal_parameters + 0.1,
+        "terminal": terminal, "running": running,
+    }  # fmt: skip
+    fine = gradient(model, t_end, **arguments, step=2e-5)
+    found = gradient(model, t_end, **arguments, method=method, rtol=1e-9, atol=1e-11)
+    assert found.value == pytest.approx(fine.value, rel=1e-7)
+    assert found.stats.products == 4 + 4 + 8 + 2
+    for name, slope in fine.slopes.items():
+        assert_gradient(found[name], slope, 1e-6)
+
+
+def test_gains_by_an_adaptive_method() -> None:
+    model = drawn("plain")
+    controller = control.PID([40.0, 25.0], 5.0, 1.5, [0.3, -0.2])
+    names = ["controller.kp", "controller.ki", "qd0"]
+    arguments = {"controller": controller, "terminal": terminal, "running": running, "with_respect_to": names}
+    fine = gradient(model, 0.1, **arguments, step=2e-5)
+    found = gradient(model, 0.1, **arguments, method="dop853", rtol=1e-10, atol=1e-12)
+    assert list(found.slopes) == names
+    for name, slope in fine.slopes.items():
+        assert_gradient(found[name], slope, 1e-7)
+
+
+def test_too_many_columns_are_refused(rng) -> None:
+    model = drawn("plain")
+    torque = (np.linspace(0, 1, 60), np.zeros((60, 2)))
+    with pytest.raises(pliant.UnsupportedModel, match="sensitivities by 130 numbers, expected at most 100; use method"):
+        gradient(model, 1.0, torque=torque, terminal=terminal, method="dop853")

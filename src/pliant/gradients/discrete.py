@@ -22,7 +22,10 @@ KEPT_BYTES = 256e6
 
 @dataclass(frozen=True)
 class Found:
-    """Costs (B,), final states and gradients by the start (B, n + 1), by pieces and by p, and what they took."""
+    """Costs (B,), final states and gradients by the start (B, n + 1), by pieces and by p, and what they took.
+
+    Where `sampled`, `by_w` is that by the samples themselves, (B, K, m).
+    """
 
     value: Array
     end: Array
@@ -34,6 +37,7 @@ class Found:
     products: int
     kept: int
     wall: float
+    sampled: bool = False
 
 
 def adjoint(asked: Inquiry, t_end: float, stops: Array, step: float, checkpoints: Any, device: str) -> Found:

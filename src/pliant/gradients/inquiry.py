@@ -111,8 +111,9 @@ class Inquiry:
 
     # --------------------------------------------------------------------------------------------- slopes
 
-    def slopes(self, by_x: Array, by_w: Array, by_p: Array) -> dict[str, Array]:
-        """Gradients by name from those by the start (B, n + 1), by pieces (B, pieces, powers m), by p (B, chosen)."""
+    def slopes(self, by_x: Array, by_w: Array, by_p: Array, sampled: bool = False) -> dict[str, Array]:
+        """Gradients by name from those by the start (B, n + 1), by pieces (B, pieces, powers m) or, where `sampled`, by
+        samples (B, K, m), and by p (B, chosen)."""
         c, f, B = self.f.composition, len(self.f.composition.free_places), len(by_x)
         by_x, by_w, by_p = self._through_friction(by_x.copy(), by_w.copy(), by_p.copy())
         by_q, by_qd = np.zeros((B, c.n_q)), np.zeros((B, c.n))
@@ -125,7 +126,7 @@ class Inquiry:
         if self.table is not None:
             name, times, kind = self.table
             pieces = by_w.reshape(B, by_w.shape[1], -1, c.m)
-            out[name] = samples_slope(times, kind, pieces)
+            out[name] = by_w if sampled else samples_slope(times, kind, pieces)
         return {name: out[name] if self.many else out[name][0] for name in self.wanted.names}
 
     def _along_speeds(self, by_q: Array) -> Array:

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.errors import ModelError, SimulationError, UnsupportedModel
+from pliant.errors import ModelError, SimulationError
 from pliant.gradients.costs import Cost
 from pliant.gradients.discrete import Found, adjoint
+from pliant.gradients.implicit import midpoint
 from pliant.gradients.inquiry import Inquiry, refuse_impulses
+from pliant.gradients.sensitivities import forward
 from pliant.integrate.settings import MOST_STEPS
 from pliant.interrupts import interruptible
 from pliant.loads import Load
@@ -169,9 +171,12 @@ def gradient(
         )  # fmt: skip
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks))
         refuse_impulses(asked.f, stops)
-        if method != "rk4":
-            raise UnsupportedModel(f"method: got {method!r}, expected 'rk4'")
-        found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, "cpu")
+        if method == "rk4":
+            found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, "cpu")
+        elif method == "midpoint":
+            found = midpoint(asked, t_end, stops, float(step or 0.0))
+        else:
+            found = forward(asked, t_end, stops, method, step, rtol, atol)
         if not np.isfinite(found.value).all():
             raise SimulationError("the run broke down: its cost is not a number; reduce the step")
         return _result(asked, found, method, t_end, begin)
@@ -272,7 +277,7 @@ def _result(asked: Inquiry, found: Found, method: str, t_end: float, begin: floa
     stats = GradientStats(
         method, found.steps, found.evaluations, found.products, found.kept, found.wall, wall - found.wall
     )
-    slopes = asked.slopes(found.by_x, found.by_w, found.by_p)
+    slopes = asked.slopes(found.by_x, found.by_w, found.by_p, found.sampled)
     if asked.many:
         return RunGradient(found.value, slopes, q, qd, stats)
     return RunGradient(float(found.value[0]), slopes, q[0], qd[0], stats)
