@@ -5,7 +5,7 @@
     python benchmarks/gradients.py run FOLDER         # where a GPU and CuPy are; pliant's dependencies are not needed
 
 The run: 2 s of the bundled two-link arm by rk4 at 1 ms, driven by 200 samples of both torques, a cost at the end and
-one along the run. Its gradient by all 400 numbers is compared with the run alone, compiled loop against compiled loop, in
+one along the run. Its gradient by all 400 numbers is compared with the run alone, loop against loop, in
 turns; a batch with the batch of runs.
 """
 

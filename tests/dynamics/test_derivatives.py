@@ -11,7 +11,10 @@ from arms import random_robot, sampled, unequal_arm, unequal_two_link
 from complex_steps import slopes
 from flyers import satellite
 from pliant import Model, load
+from pliant.control import PD
+from pliant.loads import Wrench
 from pliant.robot import Robot
+from pliant.runs.composition import compose
 from trees import random_tree, tree_state
 
 NEAR = 1e-10
@@ -138,3 +141,16 @@ def test_batches_have_the_bits_of_single_states(rng: np.random.Generator) -> Non
     for k in (0, 17, 36):
         one = model.forward_dynamics_derivatives(q[k], qd[k], tau[k])
         assert all(np.array_equal(a[k], b) for a, b in zip(many, one, strict=True))
+
+
+def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) -> None:
+    model = Model(unequal_arm(), stiffening=False, parameters=["payload.mass"])
+    push = Wrench(force=lambda t: ca.vertcat(1.0, ca.sin(3 * t), -2.0), axes="section")
+    law = PD(kp=[30.0, 20.0, 50.0], kd=[3.0, 2.0, 5.0], reference=[0.3, 0.2, 0.1])
+    run = compose(model, None, law, {}, (push,), None, False)
+    x, p = 0.1 * rng.normal(size=run.x.shape[0]), rng.normal(size=run.p.shape[0]) + 2.0
+    found = np.concatenate([np.ravel(block) for block in run.jacobian(np.array([0.3]), x, p)])
+    exact = slopes(run.rhs.tape, np.array([0.3, *x, *p]), np.eye(1 + x.size + p.size)[:, : 1 + x.size])
+    assert run.implicit
+    assert agree(found[: x.size**2].reshape(x.size, -1), exact[:, 1:])
+    assert agree(found[x.size**2 :], exact[:, 0])

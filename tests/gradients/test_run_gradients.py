@@ -332,3 +332,44 @@ def test_too_many_columns_are_refused(rng) -> None:
     torque = (np.linspace(0, 1, 60), np.zeros((60, 2)))
     with pytest.raises(pliant.UnsupportedModel, match="sensitivities by 130 numbers, expected at most 100; use method"):
         gradient(model, 1.0, torque=torque, terminal=terminal, method="dop853")
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_a_start_at_rest_moves_with_the_parameters(method: str) -> None:
+    """Amplitudes settle under the payload before the run begins; with the joints named, only those stay."""
+    model = drawn("plain")
+    settings = {"step": 5e-4} if method == "rk4" else {"rtol": 1e-11, "atol": 1e-13}
+
+    def run(p: Any) -> Any:
+        return gradient(model, 0.02, q0={"upper": 0.3, "fore": -0.2}, p=p, equilibrium=True, terminal=terminal,
+                        running=running, with_respect_to=["p"], method=method, **settings)  # fmt: skip
+
+    p = model.nominal_parameters + 0.1
+    fixed = gradient(model, 0.02, q0={"upper": 0.3, "fore": -0.2}, p=p, terminal=terminal, running=running,
+                     with_respect_to=["p"], method=method, **settings)  # fmt: skip
+    found = run(p)
+    assert_gradient(found["p"], differences(lambda x: run(x).value, p, 1e-3), 1e-6)
+    assert np.abs(found["p"] - fixed["p"]).max() > 1e-3 * np.abs(found["p"]).max()
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_friction_starts_loaded_by_all_that_acts(method: str, rng) -> None:
+    """Bristles of a slow joint carry what the arm asks of them, so that their state hangs on the start and the drives.
+
+    The joint creeps: at rest, differences would see both sides of the kink of friction.
+    """
+    friction = {"links.upper.joint.friction": pliant.Friction(coulomb=60.0, coulomb_speed=0.3, bristle=1e-2)}
+    model = unequal_two_link().replace(friction).model(parameters=["payload.mass"], stiffening=False)
+    settings = {"step": 2e-4} if method == "rk4" else {"rtol": 1e-11, "atol": 1e-13}
+    times, values = np.array([-0.01, 0.004, 0.02]), rng.normal(size=(3, 2))
+    given = {"q0": np.array([0.3, -0.2, 0.01, 0.02]), "torque": values, "p": np.array([0.4])}
+
+    def run(**changed: Any) -> Any:
+        now = {**given, **changed}
+        now["torque"] = (times, now["torque"])
+        return gradient(model, 0.01, qd0={"upper": 0.1}, **now, terminal=terminal, running=running, method=method,
+                        **settings)  # fmt: skip
+
+    found = run()
+    for name, value in given.items():
+        assert_gradient(found[name], differences(lambda x, name=name: run(**{name: x}).value, value, 2e-5), 1e-6)

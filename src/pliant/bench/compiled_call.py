@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pliant.kernels.primitives import call, doubles
 from pliant.kernels.translate import compiled
 from pliant.model import Model
+from pliant.options import FunctionName
 
 CALLS = 2000
 
@@ -21,10 +22,13 @@ def repeat(address: int, given: int, out: int, count: int) -> int:
     return count
 
 
-def kernel_loop(model: Model, *inputs: NDArray[np.float64]) -> Callable[[], NDArray[np.float64]]:
-    """A function that evaluates the forward dynamics `CALLS` times at one state and returns the accelerations."""
-    kernel, loop = model.kernel("forward_dynamics"), compiled(repeat)
-    given, out = np.concatenate(inputs), np.zeros(model.n)
+def kernel_loop(
+    model: Model, *inputs: NDArray[np.float64], function: FunctionName = "forward_dynamics"
+) -> Callable[[], NDArray[np.float64]]:
+    """A function that evaluates the forward dynamics, or another function, `CALLS` times at one state and returns what
+    it gives."""
+    kernel, loop = model.kernel(function), compiled(repeat)
+    given, out = np.concatenate(inputs), np.zeros(sum(kernel.signature.out_sizes))
 
     def run() -> NDArray[np.float64]:
         loop(kernel.address, given.ctypes.data, out.ctypes.data, CALLS)

@@ -21,6 +21,7 @@ from pliant.writing import atomic_write
 
 PARTS = {
     "rigid": "rigid 6R, 30R and PUMA: forward dynamics and runs; Pinocchio, MuJoCo, Exudyn",
+    "derivatives": "rigid 6R, PUMA and a 24-dof flexible arm: derivatives of forward dynamics; Pinocchio",
     "puma": "PUMA: mass matrix and accelerations; Robotics Toolbox, SymPy mechanics",
     "loops": "two-link arm: runs; SciPy's loops on the same kernel",
     "flexible": "two-link flexible arm: runs and the work-precision plot; Exudyn, lumped chains",

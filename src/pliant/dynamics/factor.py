@@ -19,6 +19,24 @@ from pliant.dynamics.denoc import Motion, Pivot, is_zero
 from pliant.dynamics.forces import rotors
 
 
+class Naming:
+    """Symbols for the entries of expressions that are not constant; `values` are what they stand for."""
+
+    def __init__(self) -> None:
+        self.values: list[SX] = []
+        self.symbols: list[SX] = []
+
+    def __call__(self, value: SX) -> SX:
+        value = ca.sparsify(ca.SX(value))
+        out = ca.SX(value)
+        for k, entry in enumerate(value.nonzeros()):
+            if not entry.is_constant():
+                self.values.append(entry)
+                self.symbols.append(ca.SX.sym(f"shared_{len(self.symbols)}"))
+                out.nz[k] = self.symbols[-1]
+        return out
+
+
 @dataclass(frozen=True)
 class FactoredLink:
     """Pivots of a link in the order of their elimination, the screws of its joint by coordinate, and for each port the
@@ -69,6 +87,18 @@ class Factor:
         for index, inertia in self.motors.items():
             x[index] = b[index] / inertia
         return x
+
+    def named(self, name: Naming) -> Factor:
+        """The same with symbols in place of what depends on the state."""
+        links = []
+        for link in self.links:
+            pivots = tuple(
+                Pivot(v.index, name(v.inverse), v.phi, name(v.psi), tuple((j, name(value)) for j, value in v.later))
+                for v in link.pivots
+            )
+            screws = {index: name(screw) for index, screw in link.screws.items()}
+            links.append(FactoredLink(link.indices, pivots, screws, tuple(map(name, link.ports))))
+        return Factor(self.chain, tuple(links), {index: name(value) for index, value in self.motors.items()})
 
     def inverse(self) -> SX:
         """(n, n) inverse of M: column j up to row j, and mirrored."""

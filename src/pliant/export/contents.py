@@ -12,6 +12,7 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.dynamics.differentials import SolvedColumns
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import EXPRESSIONS, Model
 from pliant.version import VERSION
@@ -79,7 +80,8 @@ def function(model: Model, name: str) -> Any:
     if name == "rates":
         values = [model.chain.rates(*given)]
     else:
-        values = list(EXPRESSIONS[name].build(model.equations, *given))
+        built = EXPRESSIONS[name].build(model.equations, *given)
+        values = built.outputs() if isinstance(built, SolvedColumns) else list(built)
     if name == "linearize":
         values = _state_space(model, *values)
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])

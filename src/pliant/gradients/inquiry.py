@@ -115,7 +115,8 @@ class Inquiry:
         """Gradients by name from those by the start (B, n + 1), by pieces (B, pieces, powers m) or, where `sampled`, by
         samples (B, K, m), and by p (B, chosen)."""
         c, f, B = self.f.composition, len(self.f.composition.free_places), len(by_x)
-        by_x, by_w, by_p = self._through_friction(by_x.copy(), by_w.copy(), by_p.copy())
+        loaded = self._through_friction(by_x)
+        by_x, by_p = by_x + loaded[0], by_p + loaded[2]
         by_q, by_qd = np.zeros((B, c.n_q)), np.zeros((B, c.n))
         by_q[:, c.free_places], by_qd[:, c.free] = by_x[:, :f], by_x[:, f : c.moving]
         if self.settled is not None and c.model.parameters:
@@ -125,37 +126,48 @@ class Inquiry:
             out[name] = by_p[:, part].reshape(B, *shape)
         if self.table is not None:
             name, times, kind = self.table
-            pieces = by_w.reshape(B, by_w.shape[1], -1, c.m)
-            out[name] = by_w if sampled else samples_slope(times, kind, pieces)
+            pieces = loaded[1] if sampled else by_w + loaded[1]
+            slope = samples_slope(times, kind, pieces.reshape(B, pieces.shape[1], -1, c.m))
+            out[name] = slope + by_w if sampled else slope
         return {name: out[name] if self.many else out[name][0] for name in self.wanted.names}
 
     def _along_speeds(self, by_q: Array) -> Array:
         """Derivatives along the speeds, where a quaternion has four coordinates and three speeds."""
-        chain = self.f.composition.model.chain
-        if chain.plain:
+        model = self.f.composition.model
+        if model.chain.plain:
             return by_q
-        q, speeds, v = (ca.SX.sym(name, size) for name, size in (("q", chain.n_q), ("v", chain.n), ("w", chain.n_q)))
-        along = ca.Function("along", [q, v], [ca.densify(ca.jtimes(chain.rates(q, speeds), speeds, v, True))])
-        return np.asarray(Kernel(along, "vm")(np.broadcast_to(self.given.q0, by_q.shape), by_q))
 
-    def _through_friction(self, by_x: Array, by_w: Array, by_p: Array) -> tuple[Array, Array, Array]:
-        """Friction that starts loaded hangs on all else that there is at the start."""
-        c, run = self.f.composition, self.run
+        def traced() -> Kernel:
+            sizes = (("q", model.n_q), ("v", model.n), ("w", model.n_q))
+            q, speeds, w = (ca.SX.sym(name, size) for name, size in sizes)
+            by = ca.jtimes(model.chain.rates(q, speeds), speeds, w, True)
+            return Kernel(ca.Function("along", [q, w], [ca.densify(by)]), "vm")
+
+        along = model.derived("slopes along the speeds", (), traced)
+        return np.asarray(along(np.broadcast_to(self.given.q0, by_q.shape), by_q))
+
+    def _through_friction(self, by_x: Array) -> tuple[Array, Array, Array]:
+        """What is added to gradients by the start, by pieces and by p because friction starts loaded by them."""
+        c, run, chosen = self.f.composition, self.run, self.wanted.chosen
+        n, w, B, pieces = run.n - 1, run.held.shape[0], len(by_x), self.given.pieces().shape[1]
+        more = np.zeros_like(by_x), np.zeros((B, pieces, w)), np.zeros((B, len(chosen)))
         if not c.n_bristles:
-            return by_x, by_w, by_p
+            return more
+
+        def traced() -> Kernel:
+            v, own = ca.SX.sym("v", c.n_bristles), run.own[chosen] if chosen else ca.SX(0, 1)
+            column = ca.jtimes(c.loaded, ca.vertcat(run.states, run.held, own), v, True)
+            return Kernel(self.f.function_of("load_slopes", [column], [v]), "vm")
+
+        kernel = c.derived("slopes of loaded friction", (*self.key, tuple(chosen)), traced)
         place = slice(c.moving + c.n_states, c.moving + c.n_states + c.n_bristles)
-        v = ca.SX.sym("v", c.n_bristles)
-        arguments = ca.vertcat(run.states, run.held, run.own[self.wanted.chosen])
-        column = ca.jtimes(c.loaded, arguments, v, True)
-        kernel = Kernel(self.f.function_of("load_slopes", [column], [v]), "vm")
-        x, seed = self.starts()[:, :-1], by_x[:, place].copy()
-        by_x[:, place] = 0.0
+        x, seed = self.starts()[:, :-1], by_x[:, place]
         found = np.asarray(kernel(np.zeros(1), x, self._first_piece(), self.given.held(self.f), seed))
-        n, w = run.n - 1, run.held.shape[0]
-        by_x[:, :n] += found[:, :n]
+        more[0][:, :n] = found[:, :n]
         if self.given.samples is not None:
-            by_w[:, int(self.given.samples.piece(np.zeros(1))[0])] += found[:, n : n + w]
-        return by_x, by_w, by_p + found[:, n + w :]
+            more[1][:, int(self.given.samples.piece(np.zeros(1))[0])] = found[:, n : n + w]
+        more[2][:] = found[:, n + w :]
+        return more
 
     def _through_rest(self, by_q: Array, by_p: Array) -> Array:
         """Coordinates that settled first hang on the parameters."""

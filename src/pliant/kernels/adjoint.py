@@ -99,7 +99,8 @@ class AdjointIntegrator:
         self.form = AdjointForm(method, *sizes, reads_time, run.quaternions, run.by_w, run.by_p)
         loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body, product, ending))
         loops.entry(ENTRY, run_adjoints, form=self.form)
-        text = emit.bodies(programs, self.lanes, target.fma, angles, "external")
+        writers = {name: emit.BodyWriter(program, self.lanes, angles) for name, program in programs.items()}
+        text = emit.bodies(writers, target.fma, "external")
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
         self._function = _TYPE(self._code.address)
 

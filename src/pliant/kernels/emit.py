@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pliant.errors import UnsupportedModel
 from pliant.kernels import sincos
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, Lanes
@@ -19,6 +17,8 @@ MOST_FILLED = 500
 
 class BodyWriter:
     """Writes the steps of one part as the body of a function of `%in`, `%out` and `%work`."""
+
+    pointers: tuple[str, ...] = ("in", "out", "work")
 
     def __init__(self, program: Program, lanes: Lanes, angle_width: int) -> None:
         self.program, self.lanes, self.angle_width = program, lanes, angle_width
@@ -65,7 +65,7 @@ class BodyWriter:
         return self._closed(name)
 
     def _closed(self, name: str) -> str:
-        pointers = ", ".join(f"ptr noalias nocapture %{p}" for p in ("in", "out", "work"))
+        pointers = ", ".join(f"ptr noalias nocapture %{p}" for p in self.pointers)
         return f"define internal void @{name}({pointers}) noinline #0 {{\n" + "\n".join(self.lines) + "\nret void\n}\n"
 
     def _outputs(self, value: int) -> None:
@@ -92,12 +92,13 @@ class BodyWriter:
         return name
 
     def _load(self, buffer: str, index: int) -> str:
-        pointer = self._let(f"getelementptr {self.lanes.type}, ptr %{buffer}, i64 {index}")
-        return self._let(f"load {self.lanes.type}, ptr {pointer}, align 8")
+        return self._let(f"load {self.lanes.type}, ptr {self._address(buffer, index)}, align 8")
 
     def _store(self, buffer: str, index: int, value: str) -> None:
-        pointer = self._let(f"getelementptr {self.lanes.type}, ptr %{buffer}, i64 {index}")
-        self.lines.append(f"store {self.lanes.type} {value}, ptr {pointer}, align 8")
+        self.lines.append(f"store {self.lanes.type} {value}, ptr {self._address(buffer, index)}, align 8")
+
+    def _address(self, buffer: str, index: int) -> str:
+        return self._let(f"getelementptr {self.lanes.type}, ptr %{buffer}, i64 {index}")
 
     def _call(self, function: str, *arguments: str) -> str:
         T = self.lanes.type
@@ -207,33 +208,28 @@ class BodyWriter:
 
 def body(program: Program, lanes: Lanes, fma: bool, angle_width: int, linkage: str = "internal") -> str:
     """All parts, what they call, and `void @body(in, out, work)` that runs them in order."""
-    return bodies({"body": program}, lanes, fma, angle_width, linkage)
+    return bodies({"body": BodyWriter(program, lanes, angle_width)}, fma, linkage)
 
 
-def bodies(programs: Mapping[str, Program], lanes: Lanes, fma: bool, angle_width: int, linkage: str) -> str:
-    """The same for several programs in one module, each under its own name."""
-    texts, library, packs = [], set[str](), {lanes}
-    for name, program in programs.items():
-        writer = BodyWriter(program, lanes, angle_width)
-        texts.append(_functions(writer, name, linkage))
-        library, packs = library | writer.library, packs | writer.packs
-    return _callees(lanes, library, packs, fma) + "".join(texts)
+def bodies(writers: dict[str, BodyWriter], fma: bool, linkage: str = "internal") -> str:
+    """The same for several tapes, by the names of the functions that run them."""
+    functions = [_function(name, writer, linkage) for name, writer in writers.items()]  # they say what they call
+    return _callees(list(writers.values()), fma) + "".join(functions)
 
 
-def _functions(writer: BodyWriter, name: str, linkage: str) -> str:
-    """The parts of a program, and the function that runs them."""
+def _function(name: str, writer: BodyWriter, linkage: str) -> str:
     program = writer.program
     still = [(value, place) for value in program.leaves for place in program.outputs.get(value, ())]
     few = len(still) + len(program.zeros) <= MOST_FILLED
-    functions = {} if few else _fillings(writer, name, still)
+    functions = {} if few else _fillings(name, writer, still)
     for k, part in enumerate(program.parts):
         functions[f"{name}_part{k}"] = writer.function(f"{name}_part{k}", part, zeros=few and k == 0)
-    calls = "\n".join(f"call void @{part}(ptr %in, ptr %out, ptr %work)" for part in functions)
-    run = f"define {linkage} void @{name}(ptr %in, ptr %out, ptr %work) #0 {{\n{calls}\nret void\n}}\n"
-    return "".join(functions.values()) + run
+    given = ", ".join(f"ptr %{p}" for p in writer.pointers)
+    calls = "\n".join(f"call void @{function}({given})" for function in functions)
+    return "".join(functions.values()) + f"define {linkage} void @{name}({given}) #0 {{\n{calls}\nret void\n}}\n"
 
 
-def _fillings(writer: BodyWriter, name: str, still: list[tuple[int, int]]) -> dict[str, str]:
+def _fillings(name: str, writer: BodyWriter, still: list[tuple[int, int]]) -> dict[str, str]:
     """Functions that clear all outputs and write those that are inputs or other constants.
 
     In one function with the first part, LLVM would take a time for them that grows with their square.
@@ -246,12 +242,17 @@ def _fillings(writer: BodyWriter, name: str, still: list[tuple[int, int]]) -> di
     return clear | {f"{name}_fill{k}": writer.filling(f"{name}_fill{k}", part) for k, part in enumerate(fills)}
 
 
-def _callees(lanes: Lanes, library: set[str], packs: set[Lanes], fma: bool) -> str:
+def _callees(writers: list[BodyWriter], fma: bool) -> str:
     """Everything that the parts call."""
+    library = set().union(*(writer.library for writer in writers))
+    called: dict[Lanes, set[str]] = {}
+    for writer in writers:
+        for pack in writer.packs:
+            names = writer.library if pack == writer.lanes else writer.library & {"sin", "cos"}
+            called[pack] = called.get(pack, set()) | names
     texts = [Lanes.library_declaration(name) for name in sorted(library)]
-    for pack in sorted(packs, key=lambda pack: pack.width):
-        names = library if pack == lanes else library & {"sin", "cos"}
+    for pack, names in sorted(called.items(), key=lambda item: item[0].width):
         texts += [pack.declarations(), *(pack.library_wrapper(name) for name in sorted(names))]
-        if "sin" in library:
+        if "sin" in names:
             texts.append(sincos.definition(pack, fma))
     return "".join(texts)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import math
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -24,6 +25,8 @@ Shape = tuple[int, ...]
 
 #: Most elements of all inputs together; they are copied to the stack.
 MOST_ELEMENTS = 8192
+#: Most elements of all outputs together where there are several; they pass through the stack.
+MOST_RESULTS = 16_384
 #: Most axes of an input or output.
 MOST_AXES = 4
 
@@ -37,10 +40,11 @@ PYARRAY_NEW, NPY_DOUBLE = 93, 12
 #: METH_FASTCALL of CPython.
 METH_FASTCALL = 0x0080
 
-# Words of the table that a fast call reads: fixed ones, then the output's axes, then each input's.
-KERNEL, COUNT, ELEMENTS, ARRAY_TYPE, FLOAT64, NEW, INCREF, NONE, OUT_AXES = range(9)
-INPUTS = OUT_AXES + 1 + MOST_AXES
-WORDS_PER_INPUT = 2 + MOST_AXES
+# Words of the table that a fast call reads: fixed ones, then for each input and for each output its axes, its size and
+# its shape.
+KERNEL, COUNT, ELEMENTS, ARRAY_TYPE, FLOAT64, NEW, INCREF, NONE, TUPLE, SET_ITEM, DECREF, RESULTS, OUTPUTS = range(13)
+INPUTS = OUTPUTS + 1
+WORDS_PER_ARRAY = 2 + MOST_AXES
 
 NAME = "pliant_fast_call"
 
@@ -60,16 +64,18 @@ class _Words(np.ndarray[Any, Any]):
     code: llvm.Code
 
 
-def fast_call(code: llvm.Code, in_shapes: Sequence[Shape], out_shape: Shape) -> Callable[..., Any] | None:
-    """A builtin function of as many arrays as there are inputs; it gives the output array, or None."""
-    elements = sum(int(np.prod(shape)) for shape in in_shapes)
-    fits = elements <= MOST_ELEMENTS and all(len(shape) <= MOST_AXES for shape in (*in_shapes, out_shape))
-    if not fits or not _layout_is_known():
+def fast_call(code: llvm.Code, in_shapes: Sequence[Shape], out_shapes: Sequence[Shape]) -> Callable[..., Any] | None:
+    """A builtin function of as many arrays as there are inputs; it gives the output array, a tuple of several, or
+    None."""
+    elements, results = (sum(math.prod(shape) for shape in shapes) for shapes in (in_shapes, out_shapes))
+    fits = elements <= MOST_ELEMENTS and all(len(shape) <= MOST_AXES for shape in (*in_shapes, *out_shapes))
+    few = len(out_shapes) == 1 or (len(out_shapes) > 1 and results <= MOST_RESULTS)
+    if not (fits and few) or not _layout_is_known():
         return None
     interface = _interface()
-    words = [code.address, len(in_shapes), elements, *interface.words, len(out_shape), *_padded(out_shape)]
-    for shape in in_shapes:
-        words += [len(shape), int(np.prod(shape)), *_padded(shape)]
+    words = [code.address, len(in_shapes), elements, *interface.words, results, len(out_shapes)]
+    for shape in (*in_shapes, *out_shapes):
+        words += [len(shape), math.prod(shape), *_padded(shape)]
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     table = np.array(words, dtype=np.int64).view(_Words)
@@ -90,7 +96,8 @@ class _Interface:
         self._method = _MethodDefinition(b"kernel", self.code.address, METH_FASTCALL, None)
         self.definition = ctypes.addressof(self._method)
         float64 = ctypes.c_int64.from_address(id(np.dtype(np.float64)) + NUMBER_TYPE).value
-        self.words = (id(np.ndarray), float64, _array_new(), _address("Py_IncRef"), id(None))
+        calls = [_address(name) for name in ("PyTuple_New", "PyTuple_SetItem", "Py_DecRef")]
+        self.words = (id(np.ndarray), float64, _array_new(), _address("Py_IncRef"), id(None), *calls)
 
 
 @functools.cache
@@ -157,6 +164,14 @@ def _field(name: str, offset: int, kind: str, of: str = "object") -> str:
 _REST_OF_NEW = "ptr null, ptr null, i32 0, i32 0, ptr null"
 
 SOURCE = f"""
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define internal ptr @new_array(ptr %new, ptr %array.type, ptr %words) nounwind alwaysinline {{
+%axes = load i64, ptr %words, align 8
+%shape = getelementptr i64, ptr %words, i64 2
+%axes32 = trunc i64 %axes to i32
+%out = call ptr %new(ptr %array.type, i32 %axes32, ptr %shape, i32 {NPY_DOUBLE}, {_REST_OF_NEW})
+ret ptr %out
+}}
 define ptr @{NAME}(ptr %self, ptr %args, i64 %given) nounwind {{
 entry:
 {_field("table", DATA, "ptr", of="self")}
@@ -188,7 +203,7 @@ array:
 {_field("dimensions", DIMENSIONS, "ptr")}
 {_field("data", DATA, "ptr")}
 %axes = sext i32 %axes32 to i64
-%offset = mul i64 %k, {WORDS_PER_INPUT}
+%offset = mul i64 %k, {WORDS_PER_ARRAY}
 %place = add i64 %offset, {INPUTS}
 %want.p = getelementptr i64, ptr %table, i64 %place
 %want.axes = load i64, ptr %want.p, align 8
@@ -238,10 +253,14 @@ finite:
 br i1 %is.finite, label %evaluate, label %refuse
 evaluate:
 {_word("new", NEW, "ptr")}
-{_word("out.axes", OUT_AXES)}
-%out.shape = getelementptr i64, ptr %table, i64 {OUT_AXES + 1}
-%out.axes32 = trunc i64 %out.axes to i32
-%out = call ptr %new(ptr %array.type, i32 %out.axes32, ptr %out.shape, i32 {NPY_DOUBLE}, {_REST_OF_NEW})
+{_word("outputs", OUTPUTS)}
+%behind = mul i64 %count, {WORDS_PER_ARRAY}
+%place.out = add i64 %behind, {INPUTS}
+%out.p = getelementptr i64, ptr %table, i64 %place.out
+%alone = icmp eq i64 %outputs, 1
+br i1 %alone, label %one, label %many
+one:
+%out = call ptr @new_array(ptr %new, ptr %array.type, ptr %out.p)
 %failed = icmp eq ptr %out, null
 br i1 %failed, label %end, label %run
 run:
@@ -250,6 +269,43 @@ call void %kernel(ptr %values, ptr %target)
 br label %end
 end:
 ret ptr %out
+many:
+{_word("results", RESULTS)}
+{_word("tuple.new", TUPLE, "ptr")}
+{_word("set.item", SET_ITEM, "ptr")}
+%all.results = alloca double, i64 %results, align 16
+call void %kernel(ptr %values, ptr %all.results)
+%tuple = call ptr %tuple.new(i64 %outputs)
+%no.tuple = icmp eq ptr %tuple, null
+br i1 %no.tuple, label %done, label %output
+output:
+%o = phi i64 [0, %many], [%o.next, %filled]
+%o.p = phi ptr [%out.p, %many], [%o.p.next, %filled]
+%from = phi ptr [%all.results, %many], [%from.next, %filled]
+%array.new = call ptr @new_array(ptr %new, ptr %array.type, ptr %o.p)
+%no.array = icmp eq ptr %array.new, null
+br i1 %no.array, label %drop, label %fill
+fill:
+{_field("filled.data", DATA, "ptr", of="array.new")}
+%o.size.p = getelementptr i64, ptr %o.p, i64 1
+%o.size = load i64, ptr %o.size.p, align 8
+%bytes = mul i64 %o.size, 8
+call void @llvm.memcpy.p0.p0.i64(ptr %filled.data, ptr %from, i64 %bytes, i1 false)
+%set = call i32 %set.item(ptr %tuple, i64 %o, ptr %array.new)
+br label %filled
+filled:
+%o.next = add i64 %o, 1
+%o.p.next = getelementptr i64, ptr %o.p, i64 {WORDS_PER_ARRAY}
+%from.next = getelementptr double, ptr %from, i64 %o.size
+%o.more = icmp slt i64 %o.next, %outputs
+br i1 %o.more, label %output, label %done
+drop:
+{_word("decref", DECREF, "ptr")}
+call void %decref(ptr %tuple)
+br label %done
+done:
+%answer = phi ptr [null, %many], [%tuple, %filled], [null, %drop]
+ret ptr %answer
 refuse:
 {_word("incref", INCREF, "ptr")}
 {_word("none", NONE, "ptr")}

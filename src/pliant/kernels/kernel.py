@@ -16,6 +16,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import llvm
 from pliant.kernels.batch import BatchCode
+from pliant.kernels.columns import ColumnFunction
 from pliant.kernels.fastcall import fast_call
 from pliant.kernels.rows import Shape, Signature, batch_shape, plain, refuse_non_finite
 from pliant.kernels.tape import Tape
@@ -38,7 +39,7 @@ class Kernel:
 
     Parameters
     ----------
-    f : casadi.Function
+    f : casadi.Function or ColumnFunction
         Dense inputs; outputs of any sparsity.
     backend : {"llvm", "vm"}
         Machine code, or CasADi's virtual machine where a compile does not pay.
@@ -50,7 +51,7 @@ class Kernel:
 
     def __init__(
         self,
-        f: ca.Function,
+        f: llvm.Compilable,
         backend: Backend = "llvm",
         *,
         in_shapes: Sequence[Shape] | None = None,
@@ -59,6 +60,9 @@ class Kernel:
     ) -> None:
         if backend not in ("llvm", "vm"):
             raise ModelError(f"backend: got {backend!r}, expected 'llvm' or 'vm'")
+        self._compiled: llvm.Compilable = f
+        if isinstance(f, ColumnFunction):
+            f = f.function
         ins, outs = [f.size_in(i) for i in range(f.n_in())], [f.size_out(i) for i in range(f.n_out())]
         self.function = f
         self.backend: Backend = backend
@@ -83,7 +87,7 @@ class Kernel:
 
     def is_cached(self) -> bool:
         """Whether a first call will find its machine code on disk."""
-        return self._code is not None or llvm.is_cached(self.function)
+        return self._code is not None or llvm.is_cached(self._compiled)
 
     @property
     def fast(self) -> Callable[..., Any]:
@@ -108,7 +112,7 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Any, ...]]:
         s = self.signature
-        return _rebuild, (self.function.serialize(), self.backend, s.in_shapes, s.out_shapes, s.in_names)
+        return _rebuild, (_text(self._compiled), self.backend, s.in_shapes, s.out_shapes, s.in_names)
 
     def _checked(self, given: Sequence[Any]) -> Any:
         """Everything that is not one plain state: the first call, conversion, batches, errors."""
@@ -134,15 +138,15 @@ class Kernel:
         if self._code is None:
             with llvm.lock:
                 if self._code is None:
-                    self._code = llvm.compile_function(self.function, "single")
+                    self._code = llvm.compile_function(self._compiled, "single")
         return self._code
 
     def _batch_code(self) -> BatchCode:
         if self._batch is None:
             with llvm.lock:
                 if self._batch is None:
-                    code = llvm.compile_function(self.function, "batch")
-                    self._batch = BatchCode(code, self.signature, self.function.n_instructions())
+                    code = llvm.compile_function(self._compiled, "batch")
+                    self._batch = BatchCode(code, self.signature, self._compiled.n_instructions())
         return self._batch
 
     def _one_by_one(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
@@ -163,11 +167,7 @@ class Kernel:
 
     def _fast_path(self) -> Callable[..., Any]:
         """What answers plain single states from now on."""
-        shapes = self.signature.out_shapes
-        if len(shapes) == 1:
-            return fast_call(self._single_code(), self.signature.in_shapes, shapes[0]) or _no_fast_path
-        call = fast_call(self._single_code(), self.signature.in_shapes, (sum(self.signature.out_sizes),))
-        return functools.partial(_in_pieces, call, self.signature) if call else _no_fast_path
+        return fast_call(self._single_code(), self.signature.in_shapes, self.signature.out_shapes) or _no_fast_path
 
 
 def _refuse(*arrays: Any) -> None:
@@ -176,14 +176,6 @@ def _refuse(*arrays: Any) -> None:
 
 def _no_fast_path(*arrays: Any) -> None:
     """Every call takes the checked path for good."""
-
-
-def _in_pieces(call: Callable[..., Any], signature: Signature, *arrays: Any) -> tuple[Array, ...] | None:
-    """A fast call whose outputs come one behind the other."""
-    flat = call(*arrays)
-    if flat is None:
-        return None
-    return tuple(y.reshape(shape) for y, shape in zip(_pieces(flat, signature), signature.out_shapes))
 
 
 def _pieces(flat: Array, signature: Signature) -> list[Array]:
@@ -209,6 +201,14 @@ def _shapes(name: str, given: Sequence[Shape] | None, sizes: Sequence[tuple[int,
     return shapes
 
 
-def _rebuild(text: str, backend: Backend, ins: Sequence[Shape], outs: Sequence[Shape], names: Sequence[str]) -> Kernel:
+def _text(f: llvm.Compilable) -> str | ColumnFunction:
+    """What of a function can be pickled."""
+    return f if isinstance(f, ColumnFunction) else f.serialize()
+
+
+def _rebuild(
+    text: str | ColumnFunction, backend: Backend, ins: Sequence[Shape], outs: Sequence[Shape], names: Sequence[str]
+) -> Kernel:
     """Unpickle."""
-    return Kernel(ca.Function.deserialize(text), backend, in_shapes=ins, out_shapes=outs, names=names)
+    f = text if isinstance(text, ColumnFunction) else ca.Function.deserialize(text)
+    return Kernel(f, backend, in_shapes=ins, out_shapes=outs, names=names)

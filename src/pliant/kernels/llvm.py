@@ -17,10 +17,13 @@ import casadi as ca
 
 from pliant.derived import SYMBOLS
 from pliant.errors import UnsupportedModel
-from pliant.kernels import cache, emit, entry, lanes, lower, operations, sincos, tape
+from pliant.kernels import cache, columns, emit, entry, lanes, lower, operations, sincos, tape
+from pliant.kernels.columns import ColumnFunction
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX, Lanes
 from pliant.kernels.tape import Tape
 from pliant.kernels.target import Machine, machine
+
+Compilable = ca.Function | ColumnFunction
 
 #: Steps in one function. Shorter parts compile faster, longer ones run 1-3 % faster; measured on 250 ... 65,000 steps.
 PART_LENGTH = 500
@@ -62,13 +65,19 @@ def source(instructions: Tape, kind: str, target: Machine) -> str:
     return text + target.attributes
 
 
-def compile_function(f: ca.Function, kind: str) -> Code:
+def compile_function(f: Compilable, kind: str) -> Code:
     """Machine code of `f` from the cache, or compiled and put there."""
     with lock:
         target = machine()
         key, opt = _function_key(f, kind, target)
         name = entry.SINGLE if kind == "single" else entry.BATCH
-        return _cached(key, name, lambda: source(Tape.from_function(f), kind, target), target, opt)
+        return _cached(key, name, lambda: _source(f, kind, target), target, opt)
+
+
+def _source(f: Compilable, kind: str, target: Machine) -> str:
+    if isinstance(f, ColumnFunction):
+        return columns.source(f, kind, target, PART_LENGTH)
+    return source(Tape.from_function(f), kind, target)
 
 
 def compile_text(text: str, name: str, loops: str = "") -> Code:
@@ -79,16 +88,17 @@ def compile_text(text: str, name: str, loops: str = "") -> Code:
         return _cached(key, name, lambda: text, target, 2, loops)
 
 
-def is_cached(f: ca.Function, kind: str = "single") -> bool:
+def is_cached(f: Compilable, kind: str = "single") -> bool:
     """Whether object code of `f` waits in the cache, so that its first call will not compile."""
     with lock:
         return cache.read(_function_key(f, kind, machine())[0]) is not None
 
 
-def _function_key(f: ca.Function, kind: str, target: Machine) -> tuple[str, int]:
+def _function_key(f: Compilable, kind: str, target: Machine) -> tuple[str, int]:
     """Key and optimisation level. CasADi's serialised text is the tape, and is had sooner than the tape itself."""
+    text = f.serialized() if isinstance(f, ColumnFunction) else f.serialize()
     opt = 2 if f.n_instructions() <= LONGEST_OPTIMISED else 0
-    return _key(target, kind, opt, hashlib.sha256(f.serialize().encode()).hexdigest()), opt
+    return _key(target, kind, opt, hashlib.sha256(text.encode()).hexdigest()), opt
 
 
 def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
@@ -146,7 +156,7 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
 @functools.cache
 def emitter() -> str:
     """Hash of the modules that decide what is emitted, so that objects of another version are never used."""
-    modules = (tape, operations, lower, lanes, sincos, emit, entry)
+    modules = (tape, operations, lower, lanes, sincos, emit, entry, columns)
     return hashlib.sha256(b"".join(inspect.getsource(module).encode() for module in modules)).hexdigest()
 
 

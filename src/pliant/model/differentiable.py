@@ -3,6 +3,7 @@ of these products."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,10 @@ from pliant.model.terms import (
     InverseDerivativesOfParameters,
 )
 
+_named: Any = tuple.__new__  # the calls around a kernel of a microsecond count
+FORWARD = {4: ForwardDerivatives, 5: ForwardDerivativesOfParameters}
+INVERSE = {4: InverseDerivatives, 5: InverseDerivativesOfParameters}
+
 
 class Differentiable:
     """What a model answers about changes of its state; compiled like its other functions.
@@ -24,6 +29,8 @@ class Differentiable:
     Displacements `dq` are along the speeds: n numbers, also where a joint has a quaternion; on all other arms they are
     changes of q.
     """
+
+    _fast: dict[str, Callable[..., Any]]
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -85,8 +92,11 @@ class Differentiable:
         >>> qdd.shape, dq.shape, dqd.shape, dtau.shape
         ((4,), (4, 4), (4, 4), (4, 2))
         """
-        found = self._call("forward_dynamics_derivatives", p, q, qd, tau)
-        return ForwardDerivativesOfParameters(*found) if self.parameters else ForwardDerivatives(*found)
+        fast = self._fast.get("forward_dynamics_derivatives")
+        found = None if fast is None or p is not None else fast(q, qd, tau)
+        if found is None:
+            found = self._call("forward_dynamics_derivatives", p, q, qd, tau)
+        return _named(FORWARD[len(found)], found)  # type: ignore[no-any-return]
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None
@@ -118,7 +128,7 @@ class Differentiable:
         True
         """
         found = self._call("inverse_dynamics_derivatives", p, q, qd, qdd)
-        return InverseDerivativesOfParameters(*found) if self.parameters else InverseDerivatives(*found)
+        return _named(INVERSE[len(found)], found)  # type: ignore[no-any-return]
 
     def forward_dynamics_jvp(
         self,

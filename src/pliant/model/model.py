@@ -2,8 +2,9 @@
 
 A `Model` is a robot, a formulation and a few switches. Each of its functions is traced on first use, in memory once
 per content, and handed to a `Kernel`, which compiles it (or takes the object code from the disk cache). What is
-asked thousands of times per second is compiled; what is asked once (linearisation, stiffness) runs on CasADi's virtual
-machine. The choice depends on the function alone, so that equal input always gives equal bits.
+asked thousands of times per second is compiled; what is asked once (stiffness, terms by name) runs on CasADi's virtual
+machine, and so does linearisation where it would compile for long. The choice depends on the function alone, so that
+equal input always gives equal bits.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from pliant.arrays import Array, Expression
 from pliant.derived import SYMBOLS, Derived, Same
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices, stability
 from pliant.dynamics.build import shapes_that_change
+from pliant.dynamics.differentials import SolvedColumns
 from pliant.dynamics.dual_screw import smallest_eigenvalue
 from pliant.dynamics.frames import frame_names, frame_of
 from pliant.dynamics.sliding_roots import check_roots
 from pliant.errors import ModelError
-from pliant.kernels import Kernel
+from pliant.kernels import ColumnFunction, Kernel
 from pliant.model import statics
 from pliant.model.choices import resolved
+from pliant.model.column_functions import column_function
 from pliant.model.differentiable import Differentiable
 from pliant.model.level import choose
 from pliant.model.recipes import MATRICES, recipe
@@ -1213,7 +1216,8 @@ class Model(Differentiable):
             with SYMBOLS:
                 kernel = self._kernels.get(name)
                 if kernel is None:
-                    function, backend = self._function(name), recipe(name).backend
+                    function = self._function(name)
+                    backend = recipe(name).where(function.n_instructions())
                     kernel = Kernel(function, backend, out_shapes=self._out_shapes(name, function))
                     self._kernels[name] = kernel
         return kernel
@@ -1224,18 +1228,22 @@ class Model(Differentiable):
         sizes = {"q": self.n_q, "tau": m, "dtau": m, "dp": P}
         row = recipe(name)
         symbols = {s: self._p if s == "p" else ca.SX.sym(s, sizes.get(s, n)) for s in row.inputs}
-        outputs = ca.cse([ca.densify(x) for x in row.build(self._equations, *symbols.values())])
+        built = row.build(self._equations, *symbols.values())
         symbols = symbols if "p" in symbols else {**symbols, "p": self._p}
         names = [s for s in symbols if P or s not in ("p", "dp")]
         given = [symbols[s] for s in names]
         title = "".join(c if c.isalnum() else "_" for c in name)
+        if isinstance(built, SolvedColumns):
+            return column_function(title, dict(zip(names, given)), built)
+        outputs = ca.cse([ca.densify(x) for x in built])
         return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
 
     def _out_shapes(self, name: str, function: Any) -> list[tuple[int, ...]]:
         """A column is a vector, unless it is a matrix of an arm that has but one coordinate."""
         kind = name.partition(" ")[0]
         square = MATRICES.get(f"{name} {self.options.formulation}", MATRICES.get(kind, ()))
-        sizes = [function.size_out(k) for k in range(function.n_out())]
+        whole = function.function if isinstance(function, ColumnFunction) else function
+        sizes = [whole.size_out(k) for k in range(whole.n_out())]
         return [size if k in square or size[1] != 1 else size[:1] for k, size in enumerate(sizes)]
 
     def _extra(self, p: ArrayLike | None) -> tuple[ArrayLike, ...]:

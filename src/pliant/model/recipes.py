@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import casadi as ca
 
 from pliant.dynamics import Equations, matrices
-from pliant.dynamics.derivatives import Differentials, solver
+from pliant.dynamics.differentials import Differentials, SolvedColumns, solver
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.forces import strain_energy
 from pliant.dynamics.frames import frame_jacobian, frame_pose
 from pliant.dynamics.kinematics import jacobian, tip_pose
 from pliant.dynamics.momenta import center_of_mass, momentum
+
+QUICKLY_COMPILED = 12_000
+"""Instructions that compile in about a second, once per machine: what is asked now and then is compiled up to here, and
+runs on the virtual machine beyond, some fifty times slower than machine code but at once (canadarm2: 2 ms)."""
 
 
 @dataclass(frozen=True)
@@ -26,21 +30,23 @@ class Recipe:
     """
 
     inputs: tuple[str, ...]
-    build: Callable[..., Sequence[Any]]
-    backend: Literal["llvm", "vm"] = "llvm"
+    build: Callable[..., Sequence[Any] | SolvedColumns]
+    backend: Literal["llvm", "vm", "by size"] = "llvm"
+
+    def where(self, instructions: int) -> Literal["llvm", "vm"]:
+        """Where a function of so many instructions runs."""
+        if self.backend == "by size":
+            return "llvm" if instructions <= QUICKLY_COMPILED else "vm"
+        return self.backend
 
 
-def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
-    qdd = e.forward_dynamics(q, qd, tau)
-    return [e.chain.jacobian(qdd, q), ca.jacobian(qdd, qd), ca.jacobian(qdd, tau), ca.densify(e.chain.turning(qd))]
+def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> SolvedColumns:
+    slopes = Differentials(e, q, qd, ca.SX(0, 1)).forward_derivatives(tau)
+    return replace(slopes, own=(ca.densify(e.chain.turning(qd)),), order=(1, 2, 3, 0))
 
 
-def _forward_derivatives(e: Equations, q: Any, qd: Any, tau: Any, p: Any) -> Sequence[Any]:
-    by = Differentials(e, q, qd, p)
-    columns, qdd = by.at(tau, [by.forward_columns(), by.qdd])
-    solved = ca.horzcat(*(by.solver.solve(b) for b in ca.horzsplit(columns)))
-    n, m = e.chain.n, e.chain.n_joints
-    return [qdd, *_given(p, ca.horzsplit(solved, [0, n, 2 * n, 2 * n + m, solved.shape[1]]))]
+def _forward_derivatives(e: Equations, q: Any, qd: Any, tau: Any, p: Any) -> SolvedColumns:
+    return Differentials(e, q, qd, p).forward_derivatives(tau)
 
 
 def _inverse_derivatives(e: Equations, q: Any, qd: Any, qdd: Any, p: Any) -> Sequence[Any]:
@@ -107,7 +113,7 @@ EXPRESSIONS: dict[str, Recipe] = {
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
     "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm"),
-    "linearize": Recipe(("q", "qd", "tau"), _linearize, "vm"),
+    "linearize": Recipe(("q", "qd", "tau"), _linearize, "by size"),
     "matrices": Recipe(("q", "qd"), _matrices, "vm"),
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
     "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)]),

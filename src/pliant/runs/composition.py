@@ -20,6 +20,7 @@ from pliant.arrays import Array
 from pliant.control.law import Felt, Law
 from pliant.derived import Derived, Same, symbolic_property
 from pliant.dynamics import equations
+from pliant.dynamics.differentials import SolvedColumns, solved_columns, solver
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import bristle_rates, dissipation
 from pliant.dynamics.impulse import after_jump
@@ -29,12 +30,16 @@ from pliant.integrate import Problem
 from pliant.kernels import Kernel, sides
 from pliant.kernels.switches import Switches
 from pliant.model import Model
+from pliant.model.column_functions import column_function
 from pliant.signatures import checked, require_loads
 
 TABLE_WIDTH = 5
 """Numbers a sampled torque holds per joint: the cubic of the piece at hand, and the time it starts."""
+LARGEST_RATES = 15_000
+"""Instructions of f: beyond, an exact Jacobian, which has some seven times as many, compiles for more than about ten
+seconds."""
 LARGEST_JACOBIAN = 400_000
-"""Operations of f times states: beyond, an exact Jacobian compiles for more than about ten seconds."""
+"""Instructions of f times states: the same where the accelerations are differentiated through their elimination."""
 EDGE = 1e-12
 """Of a run: a break so near to its start or end is no break."""
 SAME = 1e-9
@@ -172,6 +177,7 @@ class Composition:
             command = _column(command, m, "controller.expression")
         qdd, tau = accelerations(command), others + command
         force = ca.mtimes(S, tau)
+        self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, bristles)
         self._stuck = partial(self._load_of_bristles, eq, q, qd, force + extra, held)
         self._residual = partial(_residual, eq, q, qd, force + extra, bristles)
         if held:  # what prescribes a coordinate acts on it, whatever else is given for it
@@ -244,9 +250,9 @@ class Composition:
         """v^T times the derivatives of the accelerations, plus v_others^T times those of other expressions, by symbols.
 
         Accelerations a solve r(x, a) = forces - inverse dynamics = 0, so that v^T da/dx = y^T dr/dx with M y = v: only
-        r is differentiated, not the elimination that solves it. Where motion is prescribed, all is differentiated.
+        r is differentiated, not the elimination that solves it. Where this does not hold (`implicit`), all is.
         """
-        if self.paths:
+        if not self.implicit:
             return ca.jtimes(ca.vertcat(self.qdd[self.free], others), by, ca.vertcat(v, v_others), True)
         a, y = ca.SX.sym("a", self.n), ca.SX.sym("y", self.n)
         residual, solution = self._residual(a, v)
@@ -279,15 +285,33 @@ class Composition:
         others = [symbol for symbol in ca.symvar(self.xdot) if not ca.is_equal(symbol, self.t)]
         return Switches.of(ca.Function("rates", [self.t, ca.vertcat(*others)], [ca.densify(self.xdot)]))
 
+    @property
+    def implicit(self) -> bool:
+        """Whether df/dx follows from inverse dynamics: nothing is prescribed, no roots are carried, and no joint has a
+        quaternion, of whose length the two ways take a different view."""
+        return self.model.chain.plain and not (self.paths or self.roots.size)
+
+    def _jacobian_columns(self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, bristles: Any) -> SolvedColumns:
+        """df/dx and df/dt with the accelerations' rows solved for: M dqdd = d(applied) - d(inverse dynamics)."""
+        by, at, f = (self.x, self.t), ca.SX.sym("qdd", self.n), len(self.free_places)
+        residual = applied - eq.inverse_dynamics(q, qd, at, bristles)
+        (columns,) = ca.substitute([ca.horzcat(*(ca.jacobian(residual, z) for z in by))], [at], [qdd])
+        above, below = ([ca.jacobian(part, z) for z in by] for part in (self.xdot[:f], self.xdot[self.moving :]))
+        size = self.x.shape[0]
+        own = [above[0], below[0], above[1], below[1]]
+        return solved_columns(own, solver(eq, q), ca.horzsplit(columns, [0, size, size + 1]), order=(0, 4, 1, 2, 5, 3))
+
     @symbolic_property
     def jacobian(self) -> Kernel:
         """df/dx and df/dt, exact."""
+        if self.implicit:
+            return Kernel(column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, self._solved()))
         return Kernel(self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)]))
 
     def problem(self) -> Problem:
         """What the steppers integrate; a Jacobian that would take long to compile is left to differences."""
-        size = self.x.shape[0]
-        exact = self.rhs.function.n_instructions() * size < LARGEST_JACOBIAN
+        size, length = self.x.shape[0], self.rhs.function.n_instructions()
+        exact = length <= LARGEST_RATES if self.implicit else length * size < LARGEST_JACOBIAN
         return Problem(
             self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None,
             len(self.free) if self.model.chain.plain else 0, lambda: self.function, self, self.quaternions,

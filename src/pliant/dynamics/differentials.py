@@ -18,7 +18,7 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.dynamics.equations import Equations, back_substitute
 from pliant.dynamics.equations import factor as factor_matrix
-from pliant.dynamics.factor import factor
+from pliant.dynamics.factor import Naming, factor
 
 
 class Solver(Protocol):
@@ -29,6 +29,9 @@ class Solver(Protocol):
 
     def inverse(self) -> SX:
         """(n, n) inverse of M."""
+
+    def named(self, name: Naming) -> Solver:
+        """The same with symbols in place of what depends on the state."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,10 @@ class DenseFactor:
         """(n,) accelerations x of M x = b."""
         return back_substitute(self.L, self.d, b)
 
+    def named(self, name: Naming) -> DenseFactor:
+        """The same with symbols in place of what depends on the state."""
+        return DenseFactor(name(self.L), name(self.d))
+
     def inverse(self) -> SX:
         """(n, n) inverse of M."""
         n = self.d.shape[0]
@@ -54,6 +61,44 @@ def solver(e: Equations, q: SX) -> Solver:
     if e.formulation.name == "denoc":
         return factor(e.chain, q)
     return DenseFactor(*factor_matrix(e.mass_matrix(q)))
+
+
+@dataclass(frozen=True)
+class SolvedColumns:
+    """Many right-hand sides and one factor, kept apart: `own` expressions; `shared` numbers of the factor; `columns`
+    (n, K), each solved like `b` to `x`, in which `symbols` stand for the shared numbers; `widths` of what the K columns
+    are cut into; and the `order` of the outputs, own ones and cut columns."""
+
+    own: tuple[SX, ...]
+    shared: SX
+    columns: SX
+    symbols: SX
+    b: SX
+    x: SX
+    widths: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def outputs(self) -> list[SX]:
+        """All of it written out, column by column."""
+        solve = ca.Function("solve", [self.symbols, self.b], [self.x])
+        solved = ca.horzcat(*(solve(self.shared, b) for b in ca.horzsplit(self.columns)))
+        starts = [sum(self.widths[:k]) for k in range(len(self.widths) + 1)]
+        both = [*self.own, *ca.horzsplit(solved, starts)]
+        return [both[k] for k in self.order]
+
+
+def solved_columns(
+    own: Sequence[SX], by: Solver, columns: Sequence[SX], rows: Sequence[int] | None = None, order: Sequence[int] = ()
+) -> SolvedColumns:
+    """Blocks of right-hand sides, of whose solutions `rows` are kept, all by default."""
+    name = Naming()
+    named, b = by.named(name), ca.SX.sym("b", columns[0].shape[0])
+    x = named.solve(b)
+    shared, symbols = (ca.vertcat(ca.SX(0, 1), *column) for column in (name.values, name.symbols))
+    widths = tuple(block.shape[1] for block in columns)
+    order = tuple(order) or tuple(range(len(own) + len(widths)))
+    kept = x if rows is None else x[list(rows)]
+    return SolvedColumns(tuple(own), shared, ca.densify(ca.horzcat(*columns)), symbols, b, kept, widths, order)
 
 
 @dataclass(frozen=True)
@@ -148,8 +193,9 @@ class Differentials:
         by_q, by_qd, by_p = ca.vertsplit(by, [0, n, 2 * n, by.shape[0]])
         return [by_q, by_qd, ca.mtimes(self.e.chain.actuation().T, changed), by_p]
 
-    def forward_columns(self) -> SX:
-        """(n, 2 n + m + P) right-hand sides whose solutions are the derivatives by q, qd, tau and p, at symbols of the
-        accelerations."""
-        by_q, by_qd, by_p = self.inverse_columns()
-        return ca.densify(ca.horzcat(-by_q, -by_qd, self.e.chain.actuation(), -by_p))
+    def forward_derivatives(self, tau: SX) -> SolvedColumns:
+        """Accelerations and their derivatives by q, qd and tau, and by p where there are parameters."""
+        by_q, by_qd, by_p = (-by for by in self.inverse_columns())
+        columns = [by_q, by_qd, self.e.chain.actuation(), *([by_p] if self.p.numel() else [])]
+        qdd, *columns = self.at(tau, [self.qdd, *columns])
+        return solved_columns([qdd], self.solver, columns)
