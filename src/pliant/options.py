@@ -13,6 +13,7 @@ StiffeningName = Literal["first-order", "second-order"]
 StiffeningChoice = Literal["auto", "first-order", "second-order"]
 ShapesName = Literal["exact", "nominal"]
 RootsName = Literal["solved", "integrated"]
+DerivativesName = Literal["compiled", "traced"]
 JointsName = Literal["locked", "free"]
 HeldName = Literal["joints", "motors"]
 FunctionName = Literal[

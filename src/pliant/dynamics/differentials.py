@@ -67,7 +67,7 @@ def solver(e: Equations, q: SX) -> Solver:
 class SolvedColumns:
     """Many right-hand sides and one factor, kept apart: `own` expressions; `shared` numbers of the factor; `columns`
     (n, K), each solved like `b` to `x`, in which `symbols` stand for the shared numbers; `widths` of what the K columns
-    are cut into; and the `order` of the outputs, own ones and cut columns."""
+    are cut into; and the `order` of the outputs, each rows of blocks, own ones and cut columns."""
 
     own: tuple[SX, ...]
     shared: SX
@@ -76,7 +76,7 @@ class SolvedColumns:
     b: SX
     x: SX
     widths: tuple[int, ...]
-    order: tuple[int, ...]
+    order: tuple[tuple[int, ...], ...]
 
     def outputs(self) -> list[SX]:
         """All of it written out, column by column."""
@@ -84,21 +84,20 @@ class SolvedColumns:
         solved = ca.horzcat(*(solve(self.shared, b) for b in ca.horzsplit(self.columns)))
         starts = [sum(self.widths[:k]) for k in range(len(self.widths) + 1)]
         both = [*self.own, *ca.horzsplit(solved, starts)]
-        return [both[k] for k in self.order]
+        return [ca.vertcat(*(both[k] for k in blocks)) for blocks in self.order]
 
 
 def solved_columns(
-    own: Sequence[SX], by: Solver, columns: Sequence[SX], rows: Sequence[int] | None = None, order: Sequence[int] = ()
+    own: Sequence[SX], by: Solver, columns: Sequence[SX], order: tuple[tuple[int, ...], ...] = ()
 ) -> SolvedColumns:
-    """Blocks of right-hand sides, of whose solutions `rows` are kept, all by default."""
+    """Blocks of right-hand sides; outputs in the order that they are given by default."""
     name = Naming()
     named, b = by.named(name), ca.SX.sym("b", columns[0].shape[0])
     x = named.solve(b)
     shared, symbols = (ca.vertcat(ca.SX(0, 1), *column) for column in (name.values, name.symbols))
     widths = tuple(block.shape[1] for block in columns)
-    order = tuple(order) or tuple(range(len(own) + len(widths)))
-    kept = x if rows is None else x[list(rows)]
-    return SolvedColumns(tuple(own), shared, ca.densify(ca.horzcat(*columns)), symbols, b, kept, widths, order)
+    order = order or tuple((k,) for k in range(len(own) + len(widths)))
+    return SolvedColumns(tuple(own), shared, ca.densify(ca.horzcat(*columns)), symbols, b, x, widths, order)
 
 
 @dataclass(frozen=True)

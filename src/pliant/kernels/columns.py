@@ -8,8 +8,10 @@ one after the other. Each column goes through the same operations either way, so
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 
@@ -33,15 +35,16 @@ class ColumnFunction:
     first, second : casadi.Function
     widths : tuple of int
         Into how many columns each output behind those of `first` is cut; their sum is K.
-    order : tuple of int
-        The outputs of the whole: numbers of those of `first`, then of the cut columns.
+    order : tuple of tuples of int
+        The outputs of the whole, each of one or more rows of blocks: numbers of outputs of `first`, then of the cut
+        columns.
     """
 
     name: str
     first: ca.Function
     second: ca.Function
     widths: tuple[int, ...]
-    order: tuple[int, ...]
+    order: tuple[tuple[int, ...], ...]
 
     @cached_property
     def function(self) -> ca.Function:
@@ -52,7 +55,7 @@ class ColumnFunction:
         solved = ca.horzcat(*(self.second(shared, b) for b in ca.horzsplit(columns)))
         starts = [sum(self.widths[:k]) for k in range(len(self.widths) + 1)]
         both = [*own, *ca.horzsplit(solved, starts)]
-        outputs = [both[k] for k in self.order]
+        outputs = [ca.vertcat(*(both[k] for k in blocks)) for blocks in self.order]
         names = [f.name_in(k) for k in range(f.n_in())], [f"{self.name}_{k}" for k in range(len(outputs))]
         return ca.Function(self.name, given, outputs, *names)
 
@@ -68,7 +71,7 @@ class ColumnFunction:
         return _rebuild, (self.name, self.first.serialize(), self.second.serialize(), self.widths, self.order)
 
 
-def _rebuild(name: str, first: str, second: str, widths: tuple[int, ...], order: tuple[int, ...]) -> ColumnFunction:
+def _rebuild(name: str, first: str, second: str, widths: tuple[int, ...], order: Any) -> ColumnFunction:
     return ColumnFunction(name, ca.Function.deserialize(first), ca.Function.deserialize(second), widths, order)
 
 
@@ -151,7 +154,7 @@ class Layout:
         sources = ["work"] * len(self.own) + ["solved"] * len(self.f.widths)
         starts = [sum(sizes[:k]) for sizes in (self.own, self.f.widths) for k in range(len(sizes))]
         place = 0
-        for k in self.f.order:
+        for k in itertools.chain.from_iterable(self.f.order):
             rows, width = shapes[k]
             if rows * width:
                 lines += [

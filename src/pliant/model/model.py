@@ -32,6 +32,7 @@ from pliant.kernels import ColumnFunction, Kernel
 from pliant.model import statics
 from pliant.model.choices import resolved
 from pliant.model.column_functions import column_function
+from pliant.model.compiled_functions import COMPILED_FUNCTIONS, compiled_function
 from pliant.model.differentiable import Differentiable
 from pliant.model.level import choose
 from pliant.model.recipes import MATRICES, recipe
@@ -39,6 +40,7 @@ from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 from pliant.model.validity import odd_materials, slow, steep, tell
 from pliant.options import (
+    DerivativesName,
     FormulationName,
     FunctionName,
     HeldName,
@@ -1209,6 +1211,42 @@ class Model(Differentiable):
         (4, 4)
         """
         return self._kernel(function)
+
+    @checked
+    def casadi(self, function: FunctionName, derivatives: DerivativesName = "compiled") -> Any:
+        """A function of the model for graphs of CasADi: optimal control with IPOPT, acados or do-mpc.
+
+        Parameters
+        ----------
+        function : str
+            As in `operation_count`. Compiled: "forward_dynamics" or "inverse_dynamics" of an arm without quaternions.
+        derivatives : "compiled" or "traced"
+            "compiled": kernels evaluate the function, its first and its second derivatives; call it with `MX`. It must
+            be kept as long as a graph uses it. "traced": the plain expression, which CasADi differentiates itself and
+            which also takes `SX`.
+
+        Returns
+        -------
+        casadi.Function
+            Of the inputs of the method, and of `p` where the model has parameters.
+
+        Examples
+        --------
+        >>> import casadi as ca
+        >>> model = pliant.load("two-link").model()
+        >>> f = model.casadi("forward_dynamics")
+        >>> q = ca.MX.sym("q", 4)
+        >>> ca.Function("slope", [q], [ca.jacobian(f(q, 0, 0), q)])(0).shape
+        (4, 4)
+        """
+        if derivatives == "traced":
+            return self._kernel(function).function
+        if function not in COMPILED_FUNCTIONS:
+            raise ModelError(
+                f"function: got {function!r}, expected {' or '.join(COMPILED_FUNCTIONS)}; with derivatives='traced' any"
+            )
+        self.chain.require_plain("a compiled function for CasADi")
+        return compiled_function(self, function)
 
     def _kernel(self, name: str) -> Kernel:
         kernel = self._kernels.get(name)

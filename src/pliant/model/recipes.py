@@ -42,7 +42,7 @@ class Recipe:
 
 def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> SolvedColumns:
     slopes = Differentials(e, q, qd, ca.SX(0, 1)).forward_derivatives(tau)
-    return replace(slopes, own=(ca.densify(e.chain.turning(qd)),), order=(1, 2, 3, 0))
+    return replace(slopes, own=(ca.densify(e.chain.turning(qd)),), order=((1,), (2,), (3,), (0,)))
 
 
 def _forward_derivatives(e: Equations, q: Any, qd: Any, tau: Any, p: Any) -> SolvedColumns:

@@ -299,7 +299,9 @@ class Composition:
         above, below = ([ca.jacobian(part, z) for z in by] for part in (self.xdot[:f], self.xdot[self.moving :]))
         size = self.x.shape[0]
         own = [above[0], below[0], above[1], below[1]]
-        return solved_columns(own, solver(eq, q), ca.horzsplit(columns, [0, size, size + 1]), order=(0, 4, 1, 2, 5, 3))
+        return solved_columns(
+            own, solver(eq, q), ca.horzsplit(columns, [0, size, size + 1]), order=((0, 4, 1), (2, 5, 3))
+        )
 
     @symbolic_property
     def jacobian(self) -> Kernel:
