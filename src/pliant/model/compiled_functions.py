@@ -19,28 +19,29 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
 
 COMPILED_FUNCTIONS = ("forward_dynamics", "inverse_dynamics")
-Shapes = Sequence[tuple[int, int]]
 Evaluate = Callable[[list[Array]], Sequence[Array]]
 Derive = Callable[..., Any]
 
 
 @dataclass
 class Derivations:
-    """How a function is differentiated: makers of a Jacobian, of products with directions, of products with rows."""
+    """How a function is differentiated: makers of a Jacobian, of products with directions, of products with rows; and
+    which outputs depend on which inputs, entry by entry."""
 
     jacobian: Derive | None = None
     forward: Derive | None = None
     reverse: Derive | None = None
+    pattern: Callable[[int, int], Any] | None = None
 
 
 @dataclass
 class Ports:
-    """Names and shapes of what goes in and comes out."""
+    """Names of what goes in and comes out, how many numbers each has, and the patterns of the outputs."""
 
     in_names: Sequence[str]
-    in_shapes: Shapes
+    in_shapes: Sequence[tuple[int, int]]
     out_names: Sequence[str]
-    out_shapes: Shapes
+    out_patterns: Sequence[Any]
     kept: list[Any] = field(default_factory=list)
 
 
@@ -56,13 +57,13 @@ class CompiledFunction(ca.Callback):
         return len(self.ports.in_shapes)
 
     def get_n_out(self) -> int:
-        return len(self.ports.out_shapes)
+        return len(self.ports.out_patterns)
 
     def get_sparsity_in(self, i: int) -> Any:
         return ca.Sparsity.dense(*self.ports.in_shapes[i])
 
     def get_sparsity_out(self, i: int) -> Any:
-        return ca.Sparsity.dense(*self.ports.out_shapes[i])
+        return self.ports.out_patterns[i]
 
     def get_name_in(self, i: int) -> str:
         return self.ports.in_names[i]
@@ -70,15 +71,22 @@ class CompiledFunction(ca.Callback):
     def get_name_out(self, i: int) -> str:
         return self.ports.out_names[i]
 
+    def has_jac_sparsity(self, oind: int, iind: int) -> bool:
+        return self.by.pattern is not None
+
+    def get_jac_sparsity(self, oind: int, iind: int, symmetric: bool) -> Any:
+        assert self.by.pattern is not None
+        return self.by.pattern(oind, iind)
+
     def has_eval_buffer(self) -> bool:
         return True
 
     def eval_buffer(self, arg: Sequence[Any], res: Sequence[Any]) -> int:
         """Arrays in CasADi's order, column by column, to the kernel and back."""
-        given = []
-        for buffer, (rows, columns) in zip(arg, self.ports.in_shapes):
-            flat = np.zeros(rows * columns) if buffer is None else np.frombuffer(buffer)
-            given.append(flat if columns == 1 else flat.reshape(columns, rows))
+        given = [
+            np.zeros(rows * columns) if buffer is None else np.frombuffer(buffer)
+            for buffer, (rows, columns) in zip(arg, self.ports.in_shapes)
+        ]
         for buffer, value in zip(res, self.evaluate(given)):
             if buffer is not None:
                 np.frombuffer(buffer)[:] = value.ravel()
@@ -109,46 +117,63 @@ class CompiledFunction(ca.Callback):
         return self.ports.kept[-1]
 
 
-def compiled_function(model: Model, name: str) -> CompiledFunction:
-    """`forward_dynamics` or `inverse_dynamics` of an arm without quaternions, with exact first and second
-    derivatives."""
+def compiled_function(model: Model, name: str, count: int) -> CompiledFunction:
+    """`forward_dynamics` or `inverse_dynamics` of an arm without quaternions at `count` states, with exact first and
+    second derivatives."""
     third, rest = ("tau", model.n_joints) if name == "forward_dynamics" else ("qdd", model.n)
     names = ["q", "qd", third, *(["p"] if model.parameters else [])]
     sizes = [model.n, model.n, rest, len(model.parameters)][: len(names)]
-    n, count = model.n, len(names)
+    n, m = model.n, len(names)
     out = "qdd" if name == "forward_dynamics" else "force"
-    kernels = {kind: model.kernel(f"{name}{kind}") for kind in ("", "_derivatives", "_vjp", "_hvp")}  # type: ignore[arg-type]
-    state = [(size, 1) for size in sizes]
+    call = {kind: model.kernel(f"{name}{kind}") for kind in ("", "_derivatives", "_vjp", "_hvp")}  # type: ignore[arg-type]
+    state = [(size, count) for size in sizes]
+
+    def dense(rows: int, columns: int) -> Any:
+        return ca.Sparsity.dense(rows, columns * count)
+
+    def blocks(rows: int, columns: int, number: int = count) -> Any:
+        """A block for each state: no state depends on another."""
+        return ca.diagcat(*[ca.Sparsity.dense(rows, columns)] * number)
+
+    def states(given: list[Array]) -> list[Array]:
+        return [x.reshape(count, size) for x, size in zip(given, sizes)]
+
+    def values(given: list[Array]) -> list[Array]:
+        return [call[""](*states(given))]
 
     def jacobian(title: str, inames: Any, onames: Any, _: Any) -> CompiledFunction:
         def evaluate(given: list[Array]) -> list[Array]:
-            return [block.T for block in kernels["_derivatives"](*given[:count])[1:]]
+            return [np.swapaxes(block, -1, -2) for block in call["_derivatives"](*states(given))[1:]]
 
-        return CompiledFunction(title, Ports(inames, [*state, (n, 1)], onames, [(n, s) for s in sizes]), evaluate)
+        ports = Ports(inames, [*state, (n, count)], onames, [blocks(n, size) for size in sizes])
+        return CompiledFunction(title, ports, evaluate)
 
     def reverse(rows: int, title: str, inames: Any, onames: Any, _: Any) -> CompiledFunction:
-        def evaluate(given: list[Array]) -> list[Array]:
-            return [np.asarray(x) for x in kernels["_vjp"](*given[:count], given[-1].reshape(rows, n))]
+        def evaluate(given: list[Array]) -> Sequence[Array]:
+            return call["_vjp"](*states(given), given[-1].reshape(rows, count, n))  # type: ignore[no-any-return]
+
+        def pattern(output: int, given: int) -> Any:
+            if given < m:
+                return ca.repmat(blocks(sizes[output], sizes[given]), rows, 1)
+            if given == m:  # the value of the function, which nothing depends on
+                return ca.Sparsity(sizes[output] * count * rows, n * count)
+            return blocks(sizes[output], n, count * rows)
 
         def forward(columns: int, title: str, inames: Any, onames: Any, _: Any) -> CompiledFunction:
-            shapes = [*state, (n, 1), (n, rows), *((s, rows) for s in sizes)]
-            changes = [(s, columns) for s in sizes] + [(n, columns), (n, rows * columns)]
-
             def evaluate(given: list[Array]) -> list[Array]:
-                at, w = given[:count], given[count + 1].reshape(1, rows, n)
-                behind = given[2 * count + 2 :]
-                d = [x.reshape(columns, 1, size) for x, size in zip(behind, sizes)]
-                dw = behind[-1].reshape(columns, rows, n)
-                second = kernels["_hvp"](*at, w, *d)
-                return [a + b for a, b in zip(second, kernels["_vjp"](*at, dw))]
+                at, w, changes = states(given), given[m + 1].reshape(rows, count, n), given[2 * m + 2 :]
+                d = [x.reshape(columns, 1, count, size) for x, size in zip(changes, sizes)]
+                second = call["_hvp"](*at, w, *d)
+                return [a + b for a, b in zip(second, call["_vjp"](*at, changes[-1].reshape(columns, rows, count, n)))]
 
-            ports = Ports(inames, [*shapes, *changes], onames, [(s, rows * columns) for s in sizes])
+            shapes = [*state, (n, count), (n, count * rows), *((size, count * rows) for size in sizes)]
+            changes = [(a, b * columns) for a, b in shapes[: m + 2]]
+            ports = Ports(inames, [*shapes, *changes], onames, [dense(size, rows * columns) for size in sizes])
             return CompiledFunction(title, ports, evaluate)
 
-        ports = Ports(inames, [*state, (n, 1), (n, rows)], onames, [(s, rows) for s in sizes])
-        return CompiledFunction(title, ports, evaluate, Derivations(forward=forward))
+        ports = Ports(inames, [*state, (n, count), (n, count * rows)], onames, [dense(size, rows) for size in sizes])
+        return CompiledFunction(title, ports, evaluate, Derivations(forward=forward, pattern=pattern))
 
-    ports = Ports(names, state, [out], [(n, 1)])
-    return CompiledFunction(
-        name, ports, lambda given: [kernels[""](*given)], Derivations(jacobian=jacobian, reverse=reverse)
-    )
+    ports = Ports(names, state, [out], [dense(n, 1)])
+    by = Derivations(jacobian=jacobian, reverse=reverse, pattern=lambda _, given: blocks(n, sizes[given]))
+    return CompiledFunction(name, ports, values, by)

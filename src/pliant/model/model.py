@@ -1213,7 +1213,7 @@ class Model(Differentiable):
         return self._kernel(function)
 
     @checked
-    def casadi(self, function: FunctionName, derivatives: DerivativesName = "compiled") -> Any:
+    def casadi(self, function: FunctionName, derivatives: DerivativesName = "compiled", count: int = 1) -> Any:
         """A function of the model for graphs of CasADi: optimal control with IPOPT, acados or do-mpc.
 
         Parameters
@@ -1224,6 +1224,9 @@ class Model(Differentiable):
             "compiled": kernels evaluate the function, its first and its second derivatives; call it with `MX`. It must
             be kept as long as a graph uses it. "traced": the plain expression, which CasADi differentiates itself and
             which also takes `SX`.
+        count : int
+            Number of states, side by side in columns: all nodes of a horizon in one call of the batch kernel. Solvers
+            are told that no state depends on another.
 
         Returns
         -------
@@ -1238,15 +1241,18 @@ class Model(Differentiable):
         >>> q = ca.MX.sym("q", 4)
         >>> ca.Function("slope", [q], [ca.jacobian(f(q, 0, 0), q)])(0).shape
         (4, 4)
+        >>> model.casadi("forward_dynamics", count=20)(np.zeros((4, 20)), np.zeros((4, 20)), np.zeros((2, 20))).shape
+        (4, 20)
         """
         if derivatives == "traced":
-            return self._kernel(function).function
+            traced = self._kernel(function).function
+            return traced if count == 1 else traced.map(count)
         if function not in COMPILED_FUNCTIONS:
             raise ModelError(
                 f"function: got {function!r}, expected {' or '.join(COMPILED_FUNCTIONS)}; with derivatives='traced' any"
             )
         self.chain.require_plain("a compiled function for CasADi")
-        return compiled_function(self, function)
+        return compiled_function(self, function, count)
 
     def _kernel(self, name: str) -> Kernel:
         kernel = self._kernels.get(name)
