@@ -37,7 +37,7 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
     expected = f"expected finite numbers of shape ({size},) or (arms, {size}): {', '.join(names) or 'none'}"
     try:
         array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: got {type(given).__name__}, {expected}") from error
     if array.ndim not in (1, 2) or array.shape[-1] != size or array.size == 0 != size:
         raise ModelError(f"{name}: got shape {array.shape}, {expected}")

@@ -74,10 +74,13 @@ class Inquiry:
             numbers = {name: np.asarray(getattr(controller, name), dtype=float) for name in opened}
             drives["controller"] = TorqueInput(traced=law)
         f = composed(model, drives["torque"], drives["controller"], motion, loads, base, False)
-        if not many and p is not None and np.ndim(p) > 1:
-            raise ModelError(f"p: got shape {np.shape(p)}, expected ({len(model.parameters)},)")
+        if p is not None:
+            expected = (*model.parameters, *(() if numbers else f.gains))
+            p = rows(p, len(expected), "p", expected)
+            if len(p) > 1 and not many:
+                raise ModelError(f"p: got shape {p.shape}, expected ({len(expected)},); gradient_batch takes many")
         values = _with_gains(model, p, numbers)
-        own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]
+        own = None if p is None else p[0 if len(p) == 1 else slice(None), : len(model.parameters)]
         start = read_start(model, q0, qd0, equilibrium, loads, own, many, f.composition.on_paths)
         q, qd = (np.atleast_2d(x) for x in start)
         given = Given.read(f, q, qd, drives["torque"], drives["controller"], values, device, False, loads)
@@ -188,8 +191,8 @@ def _asked(model: Model, drives: Mapping[str, TorqueInput], names: Sequence[str]
     numbers = [name for name, drive in drives.items() if drive.samples is not None or drive.constant is not None]
     parameters = ["p"] if model.parameters else []
     known = ["q0", "qd0", *numbers, *parameters]
-    for name in names or ():
-        if name not in known and not (isinstance(name, str) and name.startswith("controller.")):
+    for name in () if names is None else names:
+        if not isinstance(name, str) or (name not in known and not name.startswith("controller.")):
             raise ModelError(
                 f"with_respect_to: got {name!r}, expected names among {', '.join(known)}, or controller.NAME for a gain"
             )
@@ -200,9 +203,7 @@ def _with_gains(model: Model, p: Any, numbers: Mapping[str, Array]) -> Any:
     """Values of the parameters and, behind them, of the gains that became symbols."""
     if not numbers:
         return p
-    values = model.nominal_parameters[None]
-    if p is not None:
-        values = rows(p, len(model.parameters), "p", model.parameters)
+    values = model.nominal_parameters[None] if p is None else p
     gains = np.concatenate([value.ravel() for value in numbers.values()])
     return np.hstack([values, np.tile(gains, (len(values), 1))])
 

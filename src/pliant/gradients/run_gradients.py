@@ -18,7 +18,7 @@ from pliant.gradients.discrete import Found, adjoint
 from pliant.gradients.implicit import midpoint
 from pliant.gradients.inquiry import Inquiry, refuse_impulses
 from pliant.gradients.sensitivities import forward
-from pliant.integrate.settings import MOST_STEPS
+from pliant.integrate.steppers import FIXED
 from pliant.interrupts import interruptible
 from pliant.loads import Load
 from pliant.model import Model
@@ -27,6 +27,9 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
 from pliant.runs.simulation import require_span
 from pliant.signatures import checked
+
+MOST_STEPS = 1e6
+"""Of a run that is gone back through; it cannot be interrupted on its way."""
 
 
 @dataclass(frozen=True)
@@ -261,9 +264,9 @@ def _check(t_end: float, step: float | None, rtol: float, atol: float, method: s
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(f"{name}: got {value!r}, expected a positive number")
     require_span(t_end)
-    if method in ("rk4", "midpoint") and step is None:
+    if method in FIXED and step is None:
         raise ModelError(f"step: got none, expected one for method={method!r}")
-    if step is not None and t_end > step * MOST_STEPS:
+    if method in FIXED and step is not None and t_end > step * MOST_STEPS:
         raise ModelError(f"step: got {step:g} s for a run of {t_end:g} s; expected at most {MOST_STEPS:g} of them")
     if isinstance(checkpoints, int) and checkpoints < 1:
         raise ModelError(f"checkpoints: got {checkpoints}, expected at least 1")

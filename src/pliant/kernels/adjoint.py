@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,6 +28,8 @@ from pliant.kernels.target import machine
 from pliant.kernels.translate import PLAIN, Module
 
 ENTRY = "pliant_adjoints"
+SLICE = 2_000_000
+"""Steps of all runs that go through at once: some seconds of the smallest arms."""
 _TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
 
 
@@ -126,7 +129,16 @@ class AdjointIntegrator:
             found.by_p,
         )  # fmt: skip
         job = table(told)
-        most = min(threads.get_threads(), -(-B // self.lanes.width))
+        run = partial(self._function, job.ctypes.data)
         size = (self.form.starts[-1] + self.rows(int(begin[-1]), block)) * self.lanes.width
-        in_blocks(partial(self._function, job.ctypes.data), size, B, self.lanes.width, most)
+        together = max(1, SLICE // int(begin[-1]) // self.lanes.width) * self.lanes.width
+        for first_arm in range(0, B, together):  # Ctrl-C is heard in between
+            count = min(together, B - first_arm)
+            most = min(threads.get_threads(), -(-count // self.lanes.width))
+            in_blocks(partial(_shifted, run, first_arm), size, count, self.lanes.width, most)
         return found
+
+
+def _shifted(run: Callable[..., int], first: int, scratch: int, start: int, stop: int) -> int:
+    """The runs of rows first + start ... first + stop - 1."""
+    return run(scratch, first + start, first + stop)
