@@ -19,6 +19,8 @@ UNEQUAL = Beam(
     length=1.3, mass_per_length=2.1, EI_y=70.0, EI_z=160.0, GJ=45.0, EA=3e4, polar_inertia=0.013, rotary=(0.004, 0.009)
 )
 """No number is another's, and none is one."""
+SLENDER = UNEQUAL.model_copy(update={"rotary": None})
+"""Without rotary inertia, which sections of a stiffened beam carry with them: a twentieth of the operations."""
 
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0), None)
 

@@ -10,18 +10,21 @@ import pytest
 
 from machines.selection import entries, idle, names
 from pliant.kernels import llvm
+from quick_arithmetic import make_quick
 
-LONG = 2000
+LONG = 200
 """Operations from which on a kernel takes LLVM longer to optimise than a test takes to run it."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def quickly_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
-    """In the quick set long kernels are compiled as they stand, with the same bits (kernels/test_bits.py); the large
-    set and the core set compile them as users do."""
+    """In the quick set expressions are built by shorter ways, to the same tapes (test_quick_arithmetic.py), and long
+    kernels are compiled as they stand, with the same bits (kernels/test_bits.py); the large set and the core set do
+    both as users do."""
     with pytest.MonkeyPatch.context() as patch:
         if request.config.option.markexpr in ("", "not full and not long"):
             patch.setattr(llvm, "LONGEST_OPTIMISED", LONG)
+            make_quick(patch)
         yield
 
 

@@ -8,7 +8,13 @@ from batch_arms import two_links
 from cuda_shim import COMPILER, FakeCupy
 from pliant.batch import devices as batch_engines
 from pliant.batch import given as batch_given
-from pliant.kernels import cuda_device
+from pliant.kernels import cuda_device, llvm
+
+
+@pytest.fixture(autouse=True)
+def _optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code as users have it but for the longest: what LLVM makes of packs is the subject here."""
+    monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", max(llvm.LONGEST_OPTIMISED, 2000))
 
 
 @pytest.fixture

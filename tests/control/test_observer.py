@@ -8,7 +8,7 @@ import pytest
 from scipy.linalg import expm, solve_continuous_are, solve_discrete_are
 
 import pliant
-from arms import unequal_beam
+from arms import SLENDER, unequal_beam
 from pliant import Shapes
 from pliant.control import (
     LQR,
@@ -131,7 +131,7 @@ def test_sampled_gain_is_that_of_noise_added_in_small_steps(two_link) -> None:
 def test_a_gauge_reads_the_curvature_of_a_long_arm() -> None:
     """A tip force bends a cantilever of 1.3 m: F (L - x) / EI at x, in either plane, by elements that are exact."""
     L, x, force = 1.3, 0.4, np.array([0.0, 0.2, -0.3])
-    model = unequal_beam(Shapes(method="elements", count=2, bending_y=True, bending_z=True)).model()
+    model = unequal_beam(Shapes(method="elements", count=2, bending_y=True, bending_z=True), SLENDER).model()
     q = model.equilibrium([0.0], [Wrench(force=tuple(force))])
     gauges = [StrainGauge("arm", x, plane) for plane in ("bending_y", "bending_z")]
     y = Measurement(model, gauges).ideal(q, 0 * q)[0]

@@ -11,6 +11,7 @@ from arms import random_robot, sampled, unequal_arm, unequal_two_link
 from complex_steps import slopes
 from flyers import satellite
 from pliant import Model, load
+from pliant.bench.arms import arm
 from pliant.control import PD
 from pliant.loads import Wrench
 from pliant.robot import Robot
@@ -154,3 +155,15 @@ def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) ->
     assert run.implicit
     assert agree(by_x, exact[:, 1:])
     assert agree(by_t, exact[:, 0])
+
+
+@pytest.mark.parametrize("sizes", [(12, 24), pytest.param((15, 30, 60), marks=pytest.mark.full)])
+def test_operations_grow_with_the_square_of_a_chain(sizes: tuple[int, ...]) -> None:
+    """Both tapes, the second once per column, on rigid chains."""
+    counts = []
+    for links in sizes:
+        function = arm(links).model()._function("forward_dynamics_derivatives")
+        first, second = (f.n_instructions() for f in (function.first, function.second))
+        counts.append(first + sum(function.widths) * second)
+    slopes_of_log = np.diff(np.log2(counts))
+    assert slopes_of_log.max() <= 2.1, counts

@@ -16,6 +16,8 @@ from pliant.robot import Beam, Joint, Link, Robot, Shapes
 
 ROUND_OFF = 1e-11  # relative to the largest term: sums of a few hundred terms, with cancellation between them
 SEEDS = (0, 4)
+LEVELS = {0: False, 4: "second-order"}
+"""The first has two flexible links, the second one that is stiffened."""
 
 
 def state(model: pliant.Model, seed: int, deflection: float = 0.02) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -30,7 +32,7 @@ def assert_close(found: np.ndarray, expected: np.ndarray, tolerance: float = ROU
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("formulation", ["denoc", "gibbs-appell", "recursive-lagrange"])
 def test_general_terms_add_up(formulation: str, seed: int) -> None:
-    model = random_robot(seed, 2, drives=True).model(formulation)
+    model = random_robot(seed, 2, drives=True).model(formulation, stiffening=LEVELS[seed])
     q, qd, qdd = state(model, seed)
     terms = model.matrices(q, qd)
     assert_close(terms.M @ qdd + terms.h + terms.c + terms.K @ q + terms.d, model.inverse_dynamics(q, qd, qdd))
@@ -40,7 +42,7 @@ def test_general_terms_add_up(formulation: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_partitioned_terms_add_up(seed: int) -> None:
-    model = random_robot(seed, 2, drives=True).model("lagrange")
+    model = random_robot(seed, 2, drives=True).model("lagrange", stiffening=LEVELS[seed])
     q, qd, qdd = state(model, 3, 0.002)
     terms = model.matrices(q, qd)
     assert isinstance(terms, PartitionedMatrices)
@@ -111,7 +113,7 @@ def test_batches_keep_their_leading_axes() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_denoc_matrices_multiply_out(seed: int) -> None:
-    model = random_robot(seed, 2, drives=True).model()
+    model = random_robot(seed, 2, drives=True).model(stiffening=LEVELS[seed])
     q, _, _ = state(model, seed)
     found = model.denoc_matrices(q)
     order = [model.index(name) for name in found.coordinates]

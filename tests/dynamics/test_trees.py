@@ -53,13 +53,13 @@ def agree(seed: int, stiffening: Any, flying: bool) -> None:
             assert error(ours, right) < AGREE, (name, function, seed)
 
 
-@pytest.mark.parametrize("seed", [0, 4, 5])
+@pytest.mark.parametrize("seed", sampled([0, 4, 5], 0, 4))
 def test_formulations_agree_on_trees(seed: int) -> None:
     """Inertia, bias, inverse and forward dynamics of random trees with drives, by every nonlinear formulation."""
     agree(seed, False, flying=False)
 
 
-@pytest.mark.parametrize("seed", [1, 3, 7])
+@pytest.mark.parametrize("seed", sampled([1, 3, 7], 1, 3))
 def test_formulations_agree_on_flying_trees(seed: int) -> None:
     """Likewise with spherical and free joints and free bases."""
     agree(seed, False, flying=True)

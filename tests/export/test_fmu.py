@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +17,7 @@ from scipy.integrate import solve_ivp
 import pliant
 from arms import unequal_beam, unequal_two_link
 from exported import model, needs_compiler
+from mock_up import Unit
 from pliant import Drive, Friction, Joint, Shapes
 from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
@@ -40,76 +39,6 @@ def units(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The two-link arm with two parameters, in both versions of the standard."""
     folder = tmp_path_factory.mktemp("fmu")
     return {v: export(model("parameters"), "fmu", folder / f"arm{v[0]}", fmi=v, q0=START) for v in VERSIONS}
-
-
-class Unit:
-    """An unpacked unit and its value references."""
-
-    def __init__(self, path: Path, folder: Path) -> None:
-        self.version = "3.0" if "3" in path.stem else "2.0"
-        self.description = fmpy.read_model_description(str(path))
-        self.references = {v.name: v.valueReference for v in self.description.modelVariables}
-        self.folder = folder / path.stem
-        with zipfile.ZipFile(path) as archive:
-            archive.extractall(self.folder)
-
-    def loaded(self, kind: str) -> Any:
-        """An instance in the hands of FMPy, not yet initialised."""
-        from fmpy import fmi2, fmi3
-
-        three = self.version == "3.0"
-        name = self.description.coSimulation.modelIdentifier
-        library = next((self.folder / "binaries" / platform_folder(self.version)).iterdir())
-        class_ = {
-            "slave": fmi3.FMU3Slave if three else fmi2.FMU2Slave,
-            "model": fmi3.FMU3Model if three else fmi2.FMU2Model,
-        }[kind]
-        token = "instantiationToken" if three and hasattr(self.description, "instantiationToken") else "guid"
-        unit = class_(
-            guid=getattr(self.description, token), unzipDirectory=str(self.folder), modelIdentifier=name,
-            instanceName="one", libraryPath=str(library),
-        )  # fmt: skip
-        unit.instantiate()
-        return unit
-
-    @contextmanager
-    def instance(self, kind: str, start: dict[str, float] | None = None) -> Iterator[Any]:
-        """A running one."""
-        unit = self.loaded(kind)
-        if self.version == "3.0":
-            unit.enterInitializationMode(startTime=0.0, tolerance=1e-9)
-        else:
-            unit.setupExperiment(startTime=0.0, tolerance=1e-9)
-            unit.enterInitializationMode()
-        for variable, value in (start or {}).items():
-            self.set(unit, variable, value)
-        unit.exitInitializationMode()
-        try:
-            yield unit
-        finally:
-            unit.terminate()
-            unit.freeInstance()
-
-    def get(self, unit: Any, *names: str) -> np.ndarray:
-        references = [self.references[name] for name in names]
-        return np.array(unit.getFloat64(references) if self.version == "3.0" else unit.getReal(references))
-
-    def set(self, unit: Any, name: str, value: float) -> None:
-        setter = unit.setFloat64 if self.version == "3.0" else unit.setReal
-        setter([self.references[name]], [float(value)])
-
-    def run(
-        self, unit: Any, steps: int, step: float, torque: Callable[[np.ndarray, np.ndarray], np.ndarray], *read: str
-    ) -> np.ndarray:
-        """Co-simulation with a controller outside: torques set before each step and held; rows of `read`."""
-        rows = [self.get(unit, *read)]
-        for k in range(steps):
-            state = self.get(unit, "upper", "fore", "der(upper)", "der(fore)")
-            for name, value in zip(("upper", "fore"), torque(state[:2], state[2:])):
-                self.set(unit, f"torque.{name}", value)
-            unit.doStep(currentCommunicationPoint=k * step, communicationStepSize=step)
-            rows.append(self.get(unit, *read))
-        return np.array(rows)
 
 
 @pytest.fixture(params=VERSIONS)
@@ -136,7 +65,7 @@ def test_validation_passes(version: str, units: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_friction_holds_in_a_unit(version: str, tmp_path: Path) -> None:
+def test_friction_holds_in_a_unit(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One joint is stuck under gravity, one slides: states of friction are those of `simulate`, at the start too."""
     friction = {"coulomb_speed": 0.05, "bristle": 1e-3}
     robot = unequal_two_link().replace(
@@ -147,6 +76,7 @@ def test_friction_holds_in_a_unit(version: str, tmp_path: Path) -> None:
         }
     )
     arm = robot.model()
+    monkeypatch.setenv("CC", "cc -O0")
     path = export(arm, "fmu", tmp_path / f"arm{version[0]}", fmi=version, q0=[0.2, 0.1, 0.0, 0.0])
     held = Unit(path, tmp_path / "unpacked")
     names = ("upper", "fore", "upper.friction", "fore.friction")
@@ -236,11 +166,10 @@ def test_strain_of_a_stiffened_arm(stiffening, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def unequal(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Unit]:
     """A link whose length is not one, with several modes, two planes, torsion and a motor."""
-    folder = tmp_path_factory.mktemp("unequal")
-    return {
-        v: Unit(export(UNEQUAL_LINK.model(stiffening=False), "fmu", folder / f"arm{v[0]}", fmi=v), folder)
-        for v in VERSIONS
-    }
+    folder, m = tmp_path_factory.mktemp("unequal"), UNEQUAL_LINK.model(stiffening=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", "cc -O0")
+        return {v: Unit(export(m, "fmu", folder / f"arm{v[0]}", fmi=v), folder) for v in VERSIONS}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -265,7 +194,7 @@ def test_every_derivative_names_its_variable(unequal: dict[str, Unit], version: 
     root = ElementTree.parse(unequal[version].folder / "modelDescription.xml").getroot()
     listed = list(root.find("ModelVariables"))
     names = [variable.get("name") for variable in listed]
-    count = UNEQUAL_LINK.model().n
+    count = UNEQUAL_LINK.model(stiffening=False).n
     if version == "3.0":
         by_number = {variable.get("valueReference"): variable.get("name") for variable in listed}
         numbers = {variable.get("name"): variable.get("derivative") for variable in listed}

@@ -16,6 +16,7 @@ import pytest
 import pliant
 from exported import assert_close, build, call, expected, imported, inputs, needs_compiler
 from free_flyer import satellite
+from mock_up import Unit
 from pliant.errors import UnsupportedModel
 from pliant.export import export
 from pliant.export.c_check import reference_states
@@ -119,17 +120,17 @@ def units(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @needs_compiler
 @pytest.mark.parametrize("version", ["3.0", "2.0"])
-def test_unit_flies_as_the_run(version: str, units: dict[str, Path]) -> None:
+def test_unit_flies_as_the_run(version: str, units: dict[str, Path], tmp_path: Path) -> None:
     """Co-simulation over a fifth of a second ends where `simulate` does."""
     fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
     from fmpy.validation import validate_fmu
 
-    m, path = flyer(), units[version]
-    assert validate_fmu(str(path)) == []
+    m, unit = flyer(), Unit(units[version], tmp_path)
+    assert validate_fmu(str(units[version])) == []
     names = [f"base.{x}" for x in ("x", "y", "z", "qw", "qx", "qy", "qz")] + ["speed.base.wx", "speed.fore", "tip.x"]
     found = fmpy.simulate_fmu(
-        str(path), fmi_type="CoSimulation", stop_time=0.2, step_size=0.1, output_interval=0.1, output=names,
-        relative_tolerance=1e-10,
+        str(unit.folder), fmi_type="CoSimulation", stop_time=0.2, step_size=0.1, output_interval=0.1, output=names,
+        relative_tolerance=1e-10, fmu_instance=unit.loaded("slave"),
     )  # fmt: skip
     start = read_state(m, START), read_state(m, MOVING, "qd0")
     run = pliant.simulate(m, 0.2, *start, rtol=1e-11, atol=1e-13)

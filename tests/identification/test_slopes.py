@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from arms import unequal_beam
+from arms import SLENDER, unequal_beam
 from pliant.identification import Recording, Strain
 from pliant.identification.response import Response
 from pliant.loads import Wrench
@@ -66,7 +66,7 @@ def test_readings_are_those_of_a_run() -> None:
 
 def test_a_strain_across_both_planes() -> None:
     """A beam let go under gravity and a force across its planes: -y M_z / EI_z + z M_y / EI_y + N / EA of a fibre."""
-    robot = unequal_beam(pliant.Shapes(bending_y=1, bending_z=1)).replace({"gravity": (1.0, -6.0, -8.0)})
+    robot = unequal_beam(pliant.Shapes(bending_y=1, bending_z=1), SLENDER).replace({"gravity": (1.0, -6.0, -8.0)})
     model = robot.model(parameters=["links.arm.beam.EI_z"])
     at, t, push = (0.012, -0.03), np.linspace(0.02, 0.1, 5), [Wrench(force=(2.0, 5.0, -3.0))]
     gauge = {"gauge": Strain("arm", 0.4, at)}

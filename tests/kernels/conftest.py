@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import set_threads
+from pliant.kernels import llvm, set_threads
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -17,6 +17,12 @@ def _own_threads() -> Iterator[None]:
         patch.delenv("PLIANT_THREADS", raising=False)
         yield
     set_threads(None)
+
+
+@pytest.fixture(autouse=True)
+def _optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code as users have it but for the longest: what LLVM makes of it is the subject here."""
+    monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", max(llvm.LONGEST_OPTIMISED, 2000))
 
 
 RULES = (

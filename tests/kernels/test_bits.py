@@ -78,6 +78,7 @@ def test_parts_do_not_change_bits(random_graph, monkeypatch, length):
 def test_optimisation_does_not_change_bits(random_graph, monkeypatch):
     f = random_graph(4)
     arrays = states(f, 100)
+    monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", 150_000)
     optimised = Kernel(f)(*arrays)
     monkeypatch.setattr(llvm, "LONGEST_OPTIMISED", 0)
     same_bits(Kernel(f)(*arrays), list(optimised))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from arms import UNEQUAL, random_robot, random_state, unequal_beam
+from arms import SLENDER, UNEQUAL, random_robot, random_state, unequal_beam
 from beams import EI_Y, EI_Z, LENGTH, MU, cantilever, modes
 from pliant import Beam, Joint, Link, Lump, Result, Robot, Section, Shapes
 from pliant.dynamics.stations import shape_curvature
@@ -147,9 +147,8 @@ def shaft(run: Result, link: Any, described: Any) -> np.ndarray:
 
 def test_root_forces_of_an_unequal_beam_that_turns_and_swings() -> None:
     """Material points from the root outwards, with their Coriolis accelerations, need what the joint gives."""
-    beam = UNEQUAL.model_copy(update={"rotary": None})
     tip = Lump(mass=0.4, com=(0.03, 0.04, -0.02), inertia=(0.003, 0.004, 0.005))
-    robot = unequal_beam(Shapes(bending_y=2, bending_z=1), beam, joint=Joint(axis=(0.36, 0.48, 0.8)), tip=tip)
+    robot = unequal_beam(Shapes(bending_y=2, bending_z=1), SLENDER, joint=Joint(axis=(0.36, 0.48, 0.8)), tip=tip)
     model = robot.replace({"gravity": (1.5, -2.5, -9.0)}).model()
     q, qd = np.array([0.3, 0.04, -0.02, 0.03]), np.array([4.0, 2.0, -1.5, 1.0])
     run = pliant.simulate(model, 0.01, q, qd, [3.0], method="dop853", output_step=0.005)

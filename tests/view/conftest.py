@@ -18,9 +18,17 @@ import pliant
 from .crooked import made_up_run
 
 SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+PLAIN_PAGE = ("--disable-gpu-rasterization", "--disable-gpu-compositing")
+"""Only WebGL goes through the software GL: text and the page as a whole are drawn sooner without."""
 REBOUND = "rebound.example"
 """A name that leads to this machine, as whoever owns a name can make it do."""
-FLAGS = ["--no-sandbox", "--disable-extensions", f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1", *SOFTWARE_GL]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-extensions",
+    f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1",
+    *SOFTWARE_GL,
+    *PLAIN_PAGE,
+]
 
 
 @pytest.fixture(scope="session")

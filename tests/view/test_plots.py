@@ -33,22 +33,23 @@ def driven() -> Result:
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "attitude"])  # that one: test_free_flight
 def test_every_figure_is_drawn_with_units(result: Result, driven: Result, name: str, tmp_path: Path) -> None:
-    both = [tmp_path / f"{name}.png", tmp_path / f"{name}.svg"]
-    for run, paths in ((result, both), (driven, both[1:])):
-        figure = plot(run, name, path=paths)
-        assert both[1].read_text().startswith("<?xml")
+    png, svg = tmp_path / f"{name}.png", tmp_path / f"{name}.svg"
+    for run, path in ((result, png), (driven, svg)):
+        figure = plot(run, name, path=path)
         drawn = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
         for axes in figure.axes:
             assert "(" in axes.get_ylabel(), "an axis without a unit"
         assert all(axes.lines or axes.collections for axes in drawn), "empty axes"
         assert "(" in drawn[-1].get_xlabel()
-    assert both[0].read_bytes()[:4] == b"\x89PNG"
+    assert png.read_bytes()[:4] == b"\x89PNG"
+    assert svg.read_text().startswith("<?xml")
 
 
 def test_png_has_200_dots_per_inch(result: Result, tmp_path: Path) -> None:
     from PIL import Image
 
-    figure = plot(result, "energy", path=tmp_path / "energy.png")
+    figure = plot(result, "energy", path=[tmp_path / "energy.png", tmp_path / "energy.svg"])
+    assert (tmp_path / "energy.svg").read_text().startswith("<?xml")
     width, height = figure.get_size_inches()
     assert Image.open(tmp_path / "energy.png").size == (int(width * 200), int(height * 200))
 
