@@ -375,3 +375,19 @@ def test_friction_starts_loaded_by_all_that_acts(method: str, rng) -> None:
     found = run()
     for name, value in given.items():
         assert_gradient(found[name], differences(lambda x, name=name: run(**{name: x}).value, value, 2e-5), 1e-6)
+
+
+@pytest.mark.parametrize("checkpoints", ["all", "fewest"])
+def test_two_seconds_by_two_hundred_samples(checkpoints: Any, rng) -> None:
+    """The bundled arm, along five directions of all 400 numbers and by three of them alone."""
+    model, times = pliant.load("two-link").model(stiffening=False), np.linspace(0.0, 2.0, 200)
+    values = rng.normal(size=(200, 2)).cumsum(axis=0) * 0.3
+
+    def run(torque: Any = values) -> Any:
+        return gradient(model, 2.0, torque=(times, torque), terminal=terminal, running=running, step=1e-3,
+                        checkpoints=checkpoints, with_respect_to=["torque"])  # fmt: skip
+
+    slope = run()["torque"]
+    directions = [*rng.normal(size=(5, 200, 2)), *np.eye(400)[[1, 200, 399]].reshape(3, 200, 2)]
+    expected = [differences(functools.partial(_along, run, "torque", values, d), 0.0, 2e-3) for d in directions]
+    assert_gradient(np.array([(slope * d).sum() for d in directions]), np.array(expected))
