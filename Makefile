@@ -15,13 +15,14 @@ export MYPY_NUM_WORKERS = 2
 # start would compile all libraries anew, for seven seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: FORCE help demo test test-wheel test-full test-machines test-long mutants lint docs docs-version bench lock locked release clean
+.PHONY: FORCE help demo test test-wheel test-full test-learning test-machines test-long mutants lint docs docs-version bench lock locked release clean
 
 help:
 	@echo "make demo           install into .venv and run the two-link flexible arm"
 	@echo "make test           ruff, mypy, pytest (what continuous integration runs)"
 	@echo "make test-wheel     the same tests against the wheel that users install"
 	@echo "make test-full      also the large random sets, on the wheel, with documentation and coverage"
+	@echo "make test-learning  the tests with JAX and PyTorch, in an environment of their own (build/learning)"
 	@echo "make test-machines  the core tests on other processors, libraries and Pythons (tests/machines --list)"
 	@echo "make mutants        plant bugs, one at a time, and see the tests fail (tests/mutants --list)"
 	@echo "make test-long      everything that takes long: test-full, test-machines, mutants, all signals, twenty visitors"
@@ -71,6 +72,11 @@ test-full: lint $(WHEEL)/site $(VENV)/installed-docs
 	$(BIN)/mkdocs build --strict
 	$(BIN)/python tests/machines --seed $${SEED:-today}
 	$(BIN)/python tests/mutants --sample 12 --seed $${SEED:-today}
+	$(BIN)/python tests/learning --if-room
+
+# JAX and PyTorch, which the development environment does not have.
+test-learning: $(VENV)/installed-dev
+	$(BIN)/python tests/learning
 
 # Processors, libraries and Pythons other than the one at hand; a variant whose tools do not install says so.
 test-machines: $(VENV)/installed-dev

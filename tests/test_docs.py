@@ -29,6 +29,8 @@ PAGES = sorted(path for pattern in OWN for path in (ROOT / "docs").glob(pattern)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_code_of_a_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of a page, one after another, as a reader would type them."""
+    for library in re.findall(r"^import (jax|torch)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+        pytest.importorskip(library, reason=f"{library} is not installed (pliant[{library}]; make test-learning)")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     exec(compile("\n".join(blocks), str(path), "exec"), {"__name__": "__main__"})

@@ -22,6 +22,10 @@ def test_example(
 ) -> None:
     text = path.read_text()
     tree = ast.parse(text)
+    for library in sorted(
+        {"jax", "torch"} & {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    ):
+        pytest.importorskip(library, reason=f"{library} is not installed (pliant[{library}]; make test-learning)")
     assert ast.get_docstring(tree), "an example begins with its idea"
     assert len(text.splitlines()) < 80
     assert any(isinstance(node, ast.Assert) for node in ast.walk(tree)), "an example asserts its number"

@@ -63,12 +63,14 @@ _LATER = {
 _ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "scenario",
           "studies", "sweeps", "view")  # fmt: skip
 
+_LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
+
 
 def __getattr__(name: str) -> Any:
     """Imports on first use what is not needed to describe, compute and run one arm."""
     if name in _LATER:
         return getattr(import_module(f"pliant.{_LATER[name]}"), name)
-    if name in _ROOMS:
+    if name in _ROOMS or name in _LEARNERS:
         return import_module(f"pliant.{name}")
     from pliant.signatures import near
 

@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from pliant.integrate.explicit_loop import run_explicit
-from pliant.kernels import fastcall, llvm
+from pliant.kernels import fastcall, llvm, xla
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.kernels.tape import Tape
 from pliant.kernels.target import Machine, Processor, described
@@ -31,7 +31,7 @@ TRIPLES = {
 CODE = {"x86_64": {"ELF": 62, "COFF": 0x8664, "Mach-O": 0x01000007},
         "aarch64": {"ELF": 183, "COFF": 0xAA64, "Mach-O": 0x0100000C}}  # fmt: skip
 """Numbers of the architectures in the three formats."""
-LIBRARY = {PREFIX + name for name in (*LIBRARY_UNARY, *LIBRARY_BINARY)}
+LIBRARY = {PREFIX + name for name in (*LIBRARY_UNARY, *LIBRARY_BINARY, *llvm.MEMORY)}
 WINDOWS = {llvm.STACK_PROBE, "_fltused"}
 """The second is a mark that says "here are floating-point numbers", to which no code refers."""
 
@@ -123,6 +123,19 @@ def test_object_code(tapes: dict[str, Tape], triple: str, cpu: str) -> None:
             assert undefined(data) <= allowed, (name, entry)
             if not machine.fma:
                 assert {PREFIX + "sin", PREFIX + "cos"} <= undefined(data)  # the reader of symbols reads
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+@pytest.mark.parametrize("cpu", ["generic", "best"])
+def test_the_handler_of_xla_asks_for_memory_alone(tapes: dict[str, Tape], triple: str, cpu: str) -> None:
+    """Atomic counters are instructions, not calls."""
+    machine, tape = target(triple), tapes["short"]
+    if cpu == "best":
+        machine = target(triple, {"x86_64": "skylake-avx512", "aarch64": "neoverse-n1"}[machine.architecture])
+    beside = xla.handler(tape.in_sizes, tape.out_sizes, len(tape), (0, 3))
+    found = undefined(llvm.object_code(llvm.source(tape, "batch", machine) + beside, machine))
+    assert found <= LIBRARY | (WINDOWS if "windows" in triple else set())
+    assert {PREFIX + name for name in llvm.MEMORY} <= found
 
 
 @pytest.mark.parametrize("triple", TRIPLES)

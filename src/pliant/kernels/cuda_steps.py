@@ -8,6 +8,8 @@ what these kernels were tuned for on the device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.kernels.c_functions import controller
@@ -125,6 +127,34 @@ class CudaKernel:
         lines += ["#pragma unroll 1", "for (int j = 0; j < N; ++j) XS(j) = STATE(j);"]
         lines += [_now(self.T, "t0"), "#define KS(j) out[(j) * arms + i]"]
         lines += [*self.body(), *self._copies(always=True), "}"]
+        return "\n".join(lines) + "\n"
+
+    def rows(self, name: str, in_sizes: Sequence[int], out_sizes: Sequence[int]) -> str:
+        """One evaluation for every row of states: input `k` of state i begins at `in<k> + i * row<k>`, and outputs
+        stand one row behind the other."""
+        T = self.T
+        given = [f"const {T}* __restrict__ in{k}, long long row{k}" for k in range(len(in_sizes))]
+        taken = [f"{T}* __restrict__ out{k}" for k in range(len(out_sizes))]
+        arguments = ", ".join([*given, *taken, "long long arms"])
+        target, place = "", 0  # a place is a number, so that one branch is left
+        for k, size in enumerate(out_sizes):
+            own = f"out{k} + i * {size} + (j) - {place}"
+            target = f"(j) >= {place} ? {own} : ({target})" if target else own
+            place += size
+        lines = [
+            PROLOGUE,
+            f"#define BLK {self.block}",
+            f"#define N {self.n}",
+            f'extern "C" __global__ void __launch_bounds__({self.block}, {self.blocks}) {name}({arguments}) {{',
+            "const long long i = blockIdx.x * (long long)BLK + threadIdx.x;",
+            "if (i >= arms) return;",
+            *self._memory(),
+        ]
+        place = 0
+        for k, size in enumerate(in_sizes):
+            lines.append(f"for (int j = 0; j < {size}; ++j) XS({place} + j) = in{k}[i * row{k} + j];")
+            place += size
+        lines += [f"#define KS(j) *({target})", *self.body(), *self._copies(always=True), "}"]
         return "\n".join(lines) + "\n"
 
     # --------------------------------------------------------------------------- fixed steps

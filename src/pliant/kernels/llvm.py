@@ -30,6 +30,8 @@ PART_LENGTH = 500
 #: Tapes longer than this are compiled without optimisation: ten times sooner, 1.7 times slower code, the same bits.
 LONGEST_OPTIMISED = 150_000
 
+#: What handlers ask of the C library beside mathematics.
+MEMORY = ("malloc", "free")
 #: What code for Windows calls to touch the pages of a large stack frame in order.
 STACK_PROBE = "__chkstk"
 
@@ -65,13 +67,16 @@ def source(instructions: Tape, kind: str, target: Machine) -> str:
     return text + target.attributes
 
 
-def compile_function(f: Compilable, kind: str) -> Code:
-    """Machine code of `f` from the cache, or compiled and put there."""
+def compile_function(f: Compilable, kind: str, name: str = "", beside: str = "") -> Code:
+    """Machine code of `f` from the cache, or compiled and put there.
+
+    Its address is that of the entry point, or of the function `name` of more LLVM IR that stands `beside` it.
+    """
     with lock:
         target = machine()
-        key, opt = _function_key(f, kind, target)
-        name = entry.SINGLE if kind == "single" else entry.BATCH
-        return _cached(key, name, lambda: _source(f, kind, target), target, opt)
+        key, opt = _function_key(f, kind, target, beside)
+        name = name or (entry.SINGLE if kind == "single" else entry.BATCH)
+        return _cached(key, name, lambda: _source(f, kind, target) + beside, target, opt)
 
 
 def _source(f: Compilable, kind: str, target: Machine) -> str:
@@ -94,11 +99,11 @@ def is_cached(f: Compilable, kind: str = "single") -> bool:
         return cache.read(_function_key(f, kind, machine())[0]) is not None
 
 
-def _function_key(f: Compilable, kind: str, target: Machine) -> tuple[str, int]:
+def _function_key(f: Compilable, kind: str, target: Machine, beside: str = "") -> tuple[str, int]:
     """Key and optimisation level. CasADi's serialised text is the tape, and is had sooner than the tape itself."""
     text = f.serialized() if isinstance(f, ColumnFunction) else f.serialize()
     opt = 2 if f.n_instructions() <= LONGEST_OPTIMISED else 0
-    return _key(target, kind, opt, hashlib.sha256(text.encode()).hexdigest()), opt
+    return _key(target, kind, opt, hashlib.sha256((text + beside).encode()).hexdigest()), opt
 
 
 def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
@@ -166,7 +171,7 @@ def _register_library() -> None:
     import llvmlite.binding as binding
 
     library = _c_library()
-    for name in (*LIBRARY_UNARY, *LIBRARY_BINARY):
+    for name in (*LIBRARY_UNARY, *LIBRARY_BINARY, *MEMORY):
         function = getattr(library, name, None)
         if function is None:
             raise UnsupportedModel(f"The C library of this system has no {name}(). Use backend='vm'.")
