@@ -164,7 +164,6 @@ def _field(name: str, offset: int, kind: str, of: str = "object") -> str:
 _REST_OF_NEW = "ptr null, ptr null, i32 0, i32 0, ptr null"
 
 SOURCE = f"""
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 define internal ptr @new_array(ptr %new, ptr %array.type, ptr %words) nounwind alwaysinline {{
 %axes = load i64, ptr %words, align 8
 %shape = getelementptr i64, ptr %words, i64 2
@@ -289,8 +288,19 @@ fill:
 {_field("filled.data", DATA, "ptr", of="array.new")}
 %o.size.p = getelementptr i64, ptr %o.p, i64 1
 %o.size = load i64, ptr %o.size.p, align 8
-%bytes = mul i64 %o.size, 8
-call void @llvm.memcpy.p0.p0.i64(ptr %filled.data, ptr %from, i64 %bytes, i1 false)
+br label %cells
+cells:
+%c = phi i64 [0, %fill], [%c.next, %cell]
+%c.more = icmp slt i64 %c, %o.size
+br i1 %c.more, label %cell, label %set.one
+cell:
+%c.from = getelementptr double, ptr %from, i64 %c
+%c.to = getelementptr double, ptr %filled.data, i64 %c
+%c.x = load double, ptr %c.from, align 8
+store double %c.x, ptr %c.to, align 8
+%c.next = add i64 %c, 1
+br label %cells
+set.one:
 %set = call i32 %set.item(ptr %tuple, i64 %o, ptr %array.new)
 br label %filled
 filled:
