@@ -7,9 +7,8 @@ import importlib
 import platform
 from pathlib import Path
 
-NAMES = sorted(
-    p.stem for p in Path(__file__).parent.glob("*.py") if p.stem in ("dynamics", "simulation", "batch", "sweeps")
-)
+RUNNABLE = ("dynamics", "simulation", "batch", "sweeps", "gradients")
+NAMES = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem in RUNNABLE)
 
 
 def main() -> None:

@@ -33,9 +33,22 @@ from pliant.runs import Event, Result, simulate
 from pliant.version import VERSION
 
 if TYPE_CHECKING:
-    from pliant import analysis, batch, control, export, identification, loads, scenario, studies, sweeps, view
+    from pliant import (
+        analysis,
+        batch,
+        control,
+        export,
+        gradients,
+        identification,
+        loads,
+        scenario,
+        studies,
+        sweeps,
+        view,
+    )
     from pliant import environments as environments
     from pliant.batch import simulate_batch
+    from pliant.gradients import gradient, gradient_batch
     from pliant.identification import Identification, Recording, identify
     from pliant.scenario import Scenario
     from pliant.sweeps import sweep
@@ -45,9 +58,10 @@ __version__ = VERSION
 _LATER = {
     **{"Identification": "identification", "Recording": "identification", "Scenario": "scenario"},
     **{"identify": "identification", "simulate_batch": "batch", "sweep": "sweeps"},
+    **{"gradient": "gradients", "gradient_batch": "gradients"},
 }
-_ROOMS = ("analysis", "batch", "control", "environments", "export", "identification", "loads", "scenario", "studies",
-          "sweeps", "view")  # fmt: skip
+_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "scenario",
+          "studies", "sweeps", "view")  # fmt: skip
 
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
 
@@ -102,6 +116,9 @@ __all__ = [
     "batch",
     "control",
     "export",
+    "gradient",
+    "gradient_batch",
+    "gradients",
     "identification",
     "identify",
     "load",

@@ -46,6 +46,8 @@ PlaneName = Literal["bending_y", "bending_z"]
 # How a run is computed
 MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]
 BatchMethodName = Literal["auto", "rk4", "dopri5"]
+GradientMethodName = Literal["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]
+CheckpointsName = Literal["auto", "all", "fewest"]
 DeviceName = Literal["cpu", "cuda"]
 PrecisionName = Literal["double", "single"]
 Interpolation = Literal["linear", "cubic", "hold"]

@@ -29,7 +29,7 @@ ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.
 RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
-    "Interrupted",
+    "Interrupted", "GradientStats", "RunGradient",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -43,6 +43,14 @@ class Call:
     function: Callable[..., Any]
     arguments: dict[str, Any]
     spared: tuple[str, ...] = ()
+
+
+def arrived(t: Any, q: Any, qd: Any) -> Any:
+    return q[0] ** 2 + qd[1] ** 2
+
+
+def worked(t: Any, q: Any, qd: Any, tau: Any) -> Any:
+    return tau[0] ** 2
 
 
 @functools.cache
@@ -165,6 +173,11 @@ def _runs(folder: Path) -> dict[str, Call]:
     base = {"model": m, "t_end": 0.02, "q0": q, "qd0": q, "torque": [1.0, 0.5], "controller": pd, "step": 1e-2,
             "output_step": 1e-2}  # fmt: skip
     push = loads.Wrench(force=(1.0, 0.0, 0.0))
+    driven = {
+        **{name: value for name, value in base.items() if name != "output_step"}, "motion": {}, "p": None,
+        "terminal": arrived, "running": worked, "checkpoints": "auto", "loads": (push,), "base": None, "breaks": (),
+        "equilibrium": False,
+    }  # fmt: skip
 
     def applied(kind: Any, key: str) -> Callable[..., Any]:
         """Make a load and put it on an arm."""
@@ -180,6 +193,12 @@ def _runs(folder: Path) -> dict[str, Call]:
         "simulate_batch": Call(batch.simulate_batch, {
             **base, "q0": np.zeros((3, 4)), "motion": {}, "p": None, "method": "rk4", "rtol": 1e-6, "atol": 1e-8,
             "device": "cpu", "precision": "double", "limits": True, "progress": False, "loads": (push,)}),
+        "gradient": Call(pliant.gradient, {
+            **driven, "method": "rk4", "rtol": 1e-6, "atol": 1e-8, "with_respect_to": ["q0", "controller.kp"]},
+            ("terminal", "running")),
+        "gradient_batch": Call(pliant.gradient_batch, {
+            **driven, "q0": np.zeros((3, 4)), "with_respect_to": ["qd0", "torque"], "device": "cpu"},
+            ("terminal", "running")),
         "equations": Call(batch.equations, {"model": m, "torque": [1.0, 0.5], "controller": pd, "motion": {},
                                             "loads": (push,), "base": None, "work": False}),
         "identify": Call(pliant.identify, {

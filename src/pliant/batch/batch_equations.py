@@ -37,7 +37,7 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
     expected = f"expected finite numbers of shape ({size},) or (arms, {size}): {', '.join(names) or 'none'}"
     try:
         array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: got {type(given).__name__}, {expected}") from error
     if array.ndim not in (1, 2) or array.shape[-1] != size or array.size == 0 != size:
         raise ModelError(f"{name}: got shape {array.shape}, {expected}")
@@ -66,7 +66,8 @@ class BatchEquations:
         """Number of states."""
         return int(self.composition.x.shape[0]) - (0 if self.with_work else 1)
 
-    def _function(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
+    def function_of(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
+        """Expressions in the symbols of the composition, and in `more`, as a CasADi function of (t, x, w, p, *more)."""
         c, m = self.composition, self.composition.m
         x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", TABLE_WIDTH * m if c.has_table else 0)
         own = ca.SX.sym("own", c.model.parameter_symbols.shape[0])
@@ -85,17 +86,17 @@ class BatchEquations:
         """The state behind a jump of prescribed rates, a function of t, x, w, p and these rates before and after."""
         rates = [ca.SX.sym(name, len(self.composition.paths)) for name in ("before", "after")]
         behind = self.composition.after_impulse(*rates)[: self.n]
-        return Kernel(self._function("batch_impulse", [behind], rates))
+        return Kernel(self.function_of("batch_impulse", [behind], rates))
 
     @cached_property
     def function(self) -> Any:
         """f as a CasADi function."""
-        return self._function("batch", [self.composition.xdot[: self.n]])
+        return self.function_of("batch", [self.composition.xdot[: self.n]])
 
     @cached_property
     def _load_kernel(self) -> Kernel:
         """States of friction at a start."""
-        return Kernel(self._function("batch_load", [self.composition.loaded]))
+        return Kernel(self.function_of("batch_load", [self.composition.loaded]))
 
     def loaded(self, x: Any, w: Any, own: Any, module: Any = np) -> Any:
         """States (b, n) at t = 0 with friction that carries what it can; `module` is NumPy or CuPy."""
@@ -109,12 +110,12 @@ class BatchEquations:
     @cached_property
     def torque_kernel(self) -> Kernel:
         """Torques that act, or that prescribed motion needs."""
-        return Kernel(self._function("batch_torques", [self.composition.tau]))
+        return Kernel(self.function_of("batch_torques", [self.composition.tau]))
 
     @cached_property
     def coordinate_kernel(self) -> Kernel:
         """All coordinates and rates."""
-        return Kernel(self._function("batch_coordinates", [self.composition.q, self.composition.qd]))
+        return Kernel(self.function_of("batch_coordinates", [self.composition.q, self.composition.qd]))
 
     def start(self, q: Any, qd: Any, module: Any) -> Any:
         """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""

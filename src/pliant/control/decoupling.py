@@ -16,7 +16,7 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Expression
-from pliant.control.law import NO_STATES, Controller, Law, actuated, actuated_places, gain_matrix, reference_for
+from pliant.control.law import NO_STATES, Controller, Law, actuated, actuated_places, gain, gain_matrix, reference_for
 from pliant.control.trajectories import Trajectory
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -57,6 +57,8 @@ class ComputedTorque(Controller):
 
 
 class _DecouplingLaw(Law):
+    gains = ("kp", "kv")
+
     def __init__(self, model: Model, given: ComputedTorque) -> None:
         super().__init__(model)
         self.kp = gain_matrix("kp", given.kp, model.n_joints)
@@ -69,7 +71,7 @@ class _DecouplingLaw(Law):
         """(m, 1) torques Gamma."""
         r, rd, rdd = self.reference.derivatives(t)
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
-        u = rdd + ca.mtimes(ca.DM(self.kv), rd - yd) + ca.mtimes(ca.DM(self.kp), r - y)
+        u = rdd + ca.mtimes(gain(self.kv), rd - yd) + ca.mtimes(gain(self.kp), r - y)
         return decoupled(self.estimate, q, qd, u)
 
 

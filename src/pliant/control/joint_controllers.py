@@ -21,6 +21,7 @@ from pliant.control.law import (
     actuated,
     actuated_places,
     checked_limit,
+    gain,
     gain_matrix,
     reference_for,
 )
@@ -119,6 +120,7 @@ class _JointLaw(Law):
         self.limit = None if given.limit is None else checked_limit("limit", given.limit, m)
         self.breaks = self.reference.breaks
         self.n_states = m if isinstance(given, PID) else 0
+        self.gains = ("kp", "ki", "kd") if self.n_states else ("kp", "kd")
 
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques, and with an integral the error that it gathers."""
@@ -126,9 +128,9 @@ class _JointLaw(Law):
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
         weight = self._weight(r, q)
         error = r + self._wind_up(weight) - y
-        tau = ca.mtimes(ca.DM(self.kp), error) + ca.mtimes(ca.DM(self.kd), rd - yd) + weight
+        tau = ca.mtimes(gain(self.kp), error) + ca.mtimes(gain(self.kd), rd - yd) + weight
         if self.n_states:
-            tau = tau + ca.mtimes(ca.DM(self.ki), z)
+            tau = tau + ca.mtimes(gain(self.ki), z)
         clipped = tau
         if self.limit is not None:
             clipped = ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))

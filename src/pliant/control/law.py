@@ -7,8 +7,9 @@ The same law is a plain function of numbers: `law(t, q, qd)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Constant, Trajectory
+from pliant.derived import Same
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
@@ -85,6 +87,8 @@ class Law:
     senses: bool = False
     sample_time: float | None = None
     breaks: tuple[float, ...] = ()
+    gains: tuple[str, ...] = ()
+    """Names of its gain matrices that may be expressions, see `with_symbols`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -228,6 +232,46 @@ def gain_matrix(name: str, value: Any, m: int) -> Array:
             f"{name}: got shape {given.shape}, expected a number, {m} numbers (one per joint) or a {m} x {m} matrix"
         )
     return np.diag(given) if given.ndim == 1 else given
+
+
+def gain(matrix: Any) -> Any:
+    """A gain matrix in an expression: numbers, or symbols that stand for them."""
+    return matrix if isinstance(matrix, ca.SX) else ca.DM(matrix)
+
+
+def with_symbols(controller: Controller, names: Sequence[str], model: Model) -> Law:
+    """The law of a controller with these gains as symbols, its `parameters` by entry; it holds whatever numbers the
+    gains have, of the same shapes."""
+    law, m = copy(controller.bind(model)), model.n_joints
+    symbols: dict[str, Any] = {}
+    for name in names:
+        if name not in law.gains:
+            raise ModelError(
+                f"controller.{name}: {type(controller).__name__} has no such gain to differentiate by; expected one of "
+                f"{', '.join(law.gains) or 'none'}"
+            )
+        shape = np.shape(getattr(controller, name))
+        entries = [f"{name}{list(index) if index else ''}" for index in np.ndindex(shape)]
+        symbols |= (own := {entry: ca.SX.sym(entry) for entry in entries})
+        column = ca.vertcat(*own.values())
+        matrix = column * ca.SX.eye(m) if not shape else ca.diag(column)
+        setattr(law, name, matrix if len(shape) < 2 else ca.reshape(column, m, m).T)
+    law.parameters = symbols  # type: ignore[attr-defined]
+    return law
+
+
+def but_for(controller: Controller, names: Sequence[str]) -> tuple[Any, ...]:
+    """What tells a controller from others that differ in the numbers of these gains alone."""
+    parts: list[Any] = [type(controller)]
+    for each in fields(controller):  # type: ignore[arg-type]
+        value = getattr(controller, each.name)
+        try:
+            number = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            parts.append(value if isinstance(value, str) else Same(value))
+        else:
+            parts.append((number.shape, b"" if each.name in names else number.tobytes()))
+    return tuple(parts)
 
 
 def reference_for(model: Model, given: Any) -> Trajectory:

@@ -23,8 +23,9 @@ from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model, named_places
 from pliant.model.statics import rest_slope
-from pliant.runs.composition import LARGEST_JACOBIAN, compose
+from pliant.runs.composition import compose
 from pliant.runs.drives import Inputs, listed, one_table, read_start, read_torque
+from pliant.runs.variational import variational
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,14 @@ class Response:
         return self.composed.derived(f"responses: {what}", self.K if what == "problem" else self._key, make)
 
     def _directions(self) -> tuple[Any, Any, Any]:
-        """State with sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
+        """Sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
         c, P, K = self.composed, self.P, self.K
         S, scale = ca.SX.sym("S", self.N, K), ca.SX.sym("scale", P)
         below = ca.SX.zeros(c.p.shape[0], K)
         for k in range(P):
             below[c.p.shape[0] - P + k, k] = scale[k]
         seeds = ca.vertcat(S, ca.SX.zeros(1, K), below)
-        whole = ca.vertcat(c.x[: self.N], ca.vec(S))
-        return whole, ca.vertcat(c.p, scale), seeds
+        return S, ca.vertcat(c.p, scale), seeds
 
     @cached_property
     def _problem(self) -> Problem:
@@ -105,10 +105,8 @@ class Response:
 
     def _trace_problem(self) -> Problem:
         c = self.composed
-        whole, p, seeds = self._directions()
-        f = c.xdot[: self.N]
-        slopes = ca.jtimes(f, ca.vertcat(c.x, c.p), seeds)
-        return Problem.traced("variational", c.t, whole, p, ca.vertcat(f, ca.vec(slopes)), LARGEST_JACOBIAN)
+        S, p, seeds = self._directions()
+        return variational(c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p)
 
     @cached_property
     def _reader(self) -> Kernel:
@@ -118,7 +116,8 @@ class Response:
     def _trace_reader(self) -> Kernel:
         """y, dy/du by column, and dy/dt, of a state with sensitivities."""
         c = self.composed
-        whole, p, seeds = self._directions()
+        S, p, seeds = self._directions()
+        whole = ca.vertcat(c.x[: self.N], ca.vec(S))
         slope = ca.jtimes(self.y, ca.vertcat(c.x, c.p), seeds)
         rate = ca.jtimes(self.y, c.x, c.xdot) + ca.jacobian(self.y, c.t)
         return Kernel(ca.Function("readings", [c.t, whole, p], ca.cse([ca.densify(e) for e in (self.y, slope, rate)])))

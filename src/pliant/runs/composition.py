@@ -179,6 +179,7 @@ class Composition:
         force = ca.mtimes(S, tau)
         self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, bristles)
         self._stuck = partial(self._load_of_bristles, eq, q, qd, force + extra, held)
+        self._residual = partial(_residual, eq, q, qd, force + extra, bristles)
         if held:  # what prescribes a coordinate acts on it, whatever else is given for it
             needed = eq.inverse_dynamics(q, qd, qdd, bristles) - extra
             force[list(held)] = needed[list(held)]
@@ -244,6 +245,19 @@ class Composition:
         """States of friction at a start, an expression in t, x and p."""
         beta = self.x[self.moving + self.n_states + self.n_bristles : -1]
         return self.roots.closed([self._stuck()], beta, self.q)[0]
+
+    def against(self, v: Any, others: Any, v_others: Any, by: Any) -> Any:
+        """v^T times the derivatives of the accelerations, plus v_others^T times those of other expressions, by symbols.
+
+        Accelerations a solve r(x, a) = forces - inverse dynamics = 0, so that v^T da/dx = y^T dr/dx with M y = v: only
+        r is differentiated, not the elimination that solves it. Where this does not hold (`implicit`), all is.
+        """
+        if not self.implicit:
+            return ca.jtimes(ca.vertcat(self.qdd[self.free], others), by, ca.vertcat(v, v_others), True)
+        a, y = ca.SX.sym("a", self.n), ca.SX.sym("y", self.n)
+        residual, solution = self._residual(a, v)
+        found = ca.jtimes(ca.vertcat(residual, others), by, ca.vertcat(y, v_others), True)
+        return ca.substitute([found], [a, y], [ca.densify(self.qdd), solution])[0]
 
     # ---------------------------------------------------------------------------------------- running
 
@@ -463,6 +477,14 @@ class Impulses:
 def _jumps(before: Array, after: Array, moved: Array) -> Any:
     """Where two values, some roundings of the time apart, differ by more than it `moved` in that time."""
     return np.abs(after - before) > moved + SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
+
+
+def _residual(eq: Any, q: Any, qd: Any, applied: Any, bristles: Any, a: Any, v: Any) -> tuple[Any, Any]:
+    """Forces that accelerations `a` leave over, and y of M y = v by the factors of the accelerations themselves."""
+    force = ca.SX.sym("force", a.shape[0])
+    y = ca.jtimes(eq.accelerations(q, qd, force, {}, bristles), force, v)
+    residual = applied - eq.inverse_dynamics(q, qd, a, bristles)
+    return residual, ca.densify(ca.substitute([ca.densify(y)], [force], [ca.densify(applied)])[0])
 
 
 def _prescribed_index(model: Model, name: str) -> int:

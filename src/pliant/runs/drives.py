@@ -163,7 +163,7 @@ def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Arra
             array = np.stack(parts, axis=-1)
         else:
             array = np.asarray(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(
             f"{name}: got {type(given).__name__}, expected {expected}; or samples, a function, an expression"
         ) from error
