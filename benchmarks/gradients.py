@@ -144,7 +144,7 @@ def run(folder: Path) -> None:
     """Check and time them on the device."""
     import cupy as cp
 
-    data = np.load(folder / "gradients.npz")
+    data = dict(np.load(folder / "gradients.npz"))
     times, values, q0 = drawn(ARMS)
     pieces = np.zeros((ARMS, SAMPLES + 1, 5, 2))
     pieces[:, 0, 0], pieces[:, 1:, 0], pieces[:, 1:, 4] = values[:, 0], values, times[:, None]
