@@ -48,7 +48,7 @@ def test_json_is_what_the_file_holds(run: Run) -> None:
 def test_unknown_part_and_file_in_the_way(run: Run) -> None:
     result = run("bench", "rigd")
     assert result.exit_code == 2
-    assert "part: got 'rigd', expected some of rigid, puma, loops, flexible, large, start" in result.stderr
+    assert "part: got 'rigd', expected some of rigid, derivatives, puma, loops, flexible, large, start" in result.stderr
     assert not Path("out").exists()
     Path("taken").write_text("mine")
     result = run("bench", "puma", "--out", "taken")

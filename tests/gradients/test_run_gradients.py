@@ -281,7 +281,9 @@ def test_a_run_that_breaks_down_says_so() -> None:
         gradient(model, 5.0, qd0=[100.0, 50.0], terminal=terminal, step=0.1)
 
 
-@pytest.mark.parametrize("kind", ["linear", "cubic", "hold"])
+@pytest.mark.parametrize(
+    "kind", ["cubic", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("linear", "hold"))]
+)
 def test_midpoint_against_differences(kind: str, rng) -> None:
     """The other method with fixed steps, on the stiff arm with drives that it is made for."""
     model, t_end = drawn("drives"), 0.02
