@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arms import random_robot, sampled, unequal_arm, unequal_two_link
 from complex_steps import slopes
-from flyers import satellite
+from flyers import satellite, small
 from pliant import Model, load
 from pliant.bench.arms import arm
 from pliant.control import PD
@@ -64,7 +64,7 @@ def agree(found: NDArray, exact: NDArray) -> bool:
     return bool(np.abs(found - exact).max(initial=0.0) <= NEAR * np.abs(exact).max(initial=0.0))
 
 
-@pytest.mark.parametrize("seed", sampled(range(60), 0, 2, 3))
+@pytest.mark.parametrize("seed", sampled(range(60), 0, 2))
 def test_derivatives_are_those_of_complex_steps(seed: int) -> None:
     robot, options = robot_of(seed)
     model = Model(robot, **options)  # type: ignore[arg-type]
@@ -87,8 +87,12 @@ def test_other_formulations_by_their_own_matrix(formulation: str) -> None:
     assert all(agree(a, b) for a, b in zip(found[1:], exact, strict=True))
 
 
-@pytest.fixture(scope="module", params=["unequal", "satellite", "parameters"])
+@pytest.fixture(
+    scope="module", params=["unequal", "free", "parameters", pytest.param("satellite", marks=pytest.mark.full)]
+)
 def products(request: pytest.FixtureRequest) -> Model:
+    if request.param == "free":
+        return Model(small())
     if request.param == "satellite":
         return Model(satellite(damping=0.01), stiffening=False)
     paths = ["payload.mass", "links.boom.beam.EI_y", "links.hand.rigid.com.1"] if request.param == "parameters" else []
@@ -157,7 +161,7 @@ def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) ->
     assert agree(by_t, exact[:, 0])
 
 
-@pytest.mark.parametrize("sizes", [(12, 24), pytest.param((15, 30, 60), marks=pytest.mark.full)])
+@pytest.mark.parametrize("sizes", [pytest.param((15, 30, 60), marks=pytest.mark.full)])
 def test_operations_grow_with_the_square_of_a_chain(sizes: tuple[int, ...]) -> None:
     """Both tapes, the second once per column, on rigid chains."""
     counts = []

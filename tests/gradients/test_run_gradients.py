@@ -70,8 +70,21 @@ def drive(model: pliant.Model, rng: np.random.Generator, t_end: float, K: int = 
     return times, rng.normal(size=(K, model.n_joints)) * 2.0
 
 
-@pytest.mark.parametrize("kind", ["linear", "cubic", "hold"])
-@pytest.mark.parametrize("name", ["plain", "stiffened", "drives", "random"])
+KINDS = ("linear", "cubic", "hold")
+QUICK = {
+    ("drives", "linear"),
+    ("random", "cubic"),
+    *((name, kind) for name in ("plain", "stiffened") for kind in KINDS),
+}
+
+
+def cases() -> list[Any]:
+    """Every arm with every kind of samples; of the larger arms one in every run of the tests."""
+    both = [(name, kind) for name in SPANS for kind in KINDS]
+    return [case if case in QUICK else pytest.param(*case, marks=pytest.mark.full) for case in both]
+
+
+@pytest.mark.parametrize(("name", "kind"), cases())
 def test_against_differences(name: str, kind: str, rng) -> None:
     """By every number of the small arms, and along three directions of each argument of the others."""
     model, t_end = drawn(name), SPANS[name]
@@ -282,11 +295,11 @@ def test_a_run_that_breaks_down_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["cubic", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("linear", "hold"))]
+    ("name", "kind"), [("plain", "linear"), *(pytest.param("drives", kind, marks=pytest.mark.full) for kind in KINDS)]
 )
-def test_midpoint_against_differences(kind: str, rng) -> None:
-    """The other method with fixed steps, on the stiff arm with drives that it is made for."""
-    model, t_end = drawn("drives"), 0.02
+def test_midpoint_against_differences(name: str, kind: str, rng) -> None:
+    """The other method with fixed steps, also on the stiff arm with drives that it is made for."""
+    model, t_end = drawn(name), 0.02
     times, values = drive(model, rng, t_end)
     given = {"q0": rng.normal(size=model.n_q) * 0.02, "torque": values, "p": model.nominal_parameters + 0.1}
 

@@ -24,8 +24,8 @@ def arm(name: str) -> Model:
 
 def cases() -> list[Any]:
     """The dynamics of the large arm compile for ten seconds each."""
-    found = [pytest.param("unequal", name, marks=pytest.mark.full) for name in NAMES[:2]]
-    found += [("unequal", name) for name in NAMES[2:]] + [("parameters", name) for name in NAMES]
+    found = [pytest.param("unequal", name, marks=pytest.mark.full) for name in NAMES[:3]]
+    found += [("unequal", name) for name in NAMES[3:]] + [("parameters", name) for name in NAMES]
     return found + [("free", name) for name in ("forward_dynamics", "energy", "pose arm.tip", "rates", "normalised")]
 
 
