@@ -9,6 +9,7 @@ import pytest
 
 from pliant.bench import findings, puma
 from pliant.bench.findings import Comparison, Report, Side
+from pliant.bench.part_names import PARTS
 from pliant.timing import Effort, Timings
 
 from .conftest import Run
@@ -43,6 +44,11 @@ def test_without_peers_it_says_so_and_succeeds(run: Run) -> None:
 def test_json_is_what_the_file_holds(run: Run) -> None:
     result = run("bench", "puma", "--quick", "--json", "--out", "here")
     assert json.loads(result.stdout) == json.loads(Path("here/bench.json").read_text())
+
+
+def test_help_names_every_part(run: Run) -> None:
+    shown = " ".join(run("bench", "--help").stdout.split())
+    assert all(part in shown for part in PARTS)
 
 
 def test_unknown_part_and_file_in_the_way(run: Run) -> None:

@@ -14,20 +14,12 @@ from typing import Any
 
 from pliant.bench.findings import Report
 from pliant.bench.markdown import markdown
+from pliant.bench.part_names import PARTS
 from pliant.errors import ModelError
 from pliant.timing import QUICK, Effort
 from pliant.version import VERSION
 from pliant.writing import atomic_write
 
-PARTS = {
-    "rigid": "rigid 6R, 30R and PUMA: forward dynamics and runs; Pinocchio, MuJoCo, Exudyn",
-    "derivatives": "rigid 6R, PUMA and a 24-dof flexible arm: derivatives of forward dynamics; Pinocchio",
-    "puma": "PUMA: mass matrix and accelerations; Robotics Toolbox, SymPy mechanics",
-    "loops": "two-link arm: runs; SciPy's loops on the same kernel",
-    "flexible": "two-link flexible arm: runs and the work-precision plot; Exudyn, lumped chains",
-    "large": "spin-up beam and a soft two-link arm, bent by a third: runs; geometrically exact beams of Exudyn",
-    "start": "fresh processes: start-up, compiling, memory; all engines",
-}
 TABLE, DATA, FIGURE = "bench.md", "bench.json", "work_precision.png"
 IDLE = 0.7  # load average of a machine that does nothing else
 PEERS = ("pin", "mujoco", "exudyn", "roboticstoolbox-python", "sympy", "scipy", "numpy")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pliant.bench.part_names import PARTS
 from pliant.cli.application import FAILED
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def command(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PART]...", help="rigid, puma, loops, flexible, large, start; all by default."),
+        typer.Argument(metavar="[PART]...", help=f"{', '.join(PARTS)}; all by default."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for bench.md, bench.json and the plot.", metavar="DIR")] = Path(
         "out/bench"

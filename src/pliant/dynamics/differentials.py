@@ -18,7 +18,7 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.dynamics.equations import Equations, back_substitute
 from pliant.dynamics.equations import factor as factor_matrix
-from pliant.dynamics.factor import Naming, factor
+from pliant.dynamics.factor import Naming, factor, inverse_of
 
 
 class Solver(Protocol):
@@ -51,9 +51,7 @@ class DenseFactor:
 
     def inverse(self) -> SX:
         """(n, n) inverse of M."""
-        n = self.d.shape[0]
-        columns = [self.solve(ca.densify(ca.SX.eye(n)[:, j])) for j in range(n)]
-        return ca.tril2symm(ca.tril(ca.horzcat(*columns)))
+        return inverse_of(self.solve, self.d.shape[0])
 
 
 def solver(e: Equations, q: SX) -> Solver:

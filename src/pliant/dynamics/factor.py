@@ -8,6 +8,7 @@ four products of six numbers per coordinate, inwards and outwards, whatever the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -101,12 +102,14 @@ class Factor:
         return Factor(self.chain, tuple(links), {index: name(value) for index, value in self.motors.items()})
 
     def inverse(self) -> SX:
-        """(n, n) inverse of M: column j up to row j, and mirrored."""
-        n = self.chain.n
-        out, eye = ca.SX.zeros(n, n), ca.SX.eye(n)
-        for j in range(n):
-            out[:, j] = self.solve(ca.densify(eye[:, j]))
-        return ca.tril2symm(ca.tril(out))
+        """(n, n) inverse of M."""
+        return inverse_of(self.solve, self.chain.n)
+
+
+def inverse_of(solve: Callable[[SX], SX], n: int) -> SX:
+    """(n, n) inverse of a symmetric matrix: its columns from the diagonal down, mirrored."""
+    columns = [solve(ca.densify(ca.SX.eye(n)[:, j])) for j in range(n)]
+    return ca.tril2symm(ca.tril(ca.horzcat(*columns)))
 
 
 def factor(chain: Chain, q: SX) -> Factor:
