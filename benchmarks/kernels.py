@@ -23,7 +23,7 @@ os.environ["PLIANT_CACHE_DIR"] = tempfile.mkdtemp(prefix="pliant-bench-")
 
 from pliant.bench.compiled_call import repeat
 from pliant.kernels import Kernel, cache, set_threads
-from pliant.kernels.translate import compiled
+from pliant.kernels.compiled_loop import compiled
 from pliant.timing import best
 
 JOINTS = (3, 6, 22, 192)  # about 250, 1,000, 6,500 and 65,000 instructions

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.kernels import Kernel, llvm, set_threads
+from pliant.kernels import Kernel, ir, llvm, set_threads
 from pliant.kernels.target import Machine, vector_unit
 
 SEEDS = range(6)
@@ -122,7 +122,7 @@ def test_code_for_other_machines(random_graph, triple, cpu, features, width, fma
     target = Machine(triple, cpu, features, width, fma)
     tape = Kernel(random_graph(0)).tape
     for kind in ("single", "batch"):
-        module = binding.parse_assembly(llvm.source(tape, kind, target), binding.create_context())
+        module = binding.parse_assembly(ir.source(tape, kind, target), binding.create_context())
         module.triple = triple
         text = target.target_machine(2).emit_assembly(module)
         if kind == "batch":

@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from pliant.integrate.explicit_loop import run_explicit
-from pliant.kernels import fastcall, llvm, xla
+from pliant.kernels import fastcall, ir, llvm, xla
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.kernels.tape import Tape
 from pliant.kernels.target import Machine, Processor, described
@@ -117,7 +117,7 @@ def test_object_code(tapes: dict[str, Tape], triple: str, cpu: str) -> None:
         machine = target(triple, {"x86_64": "skylake-avx512", "aarch64": "neoverse-n1"}[machine.architecture])
     for name, tape in tapes.items():
         for entry in ("single", "batch"):
-            data = llvm.object_code(llvm.source(tape, entry, machine), machine)
+            data = llvm.object_code(ir.source(tape, entry, machine), machine)
             assert kind(data) == (TRIPLES[triple], CODE[machine.architecture][TRIPLES[triple]])
             allowed = LIBRARY | (WINDOWS if "windows" in triple else set())
             assert undefined(data) <= allowed, (name, entry)
@@ -133,7 +133,7 @@ def test_the_handler_of_xla_asks_for_memory_alone(tapes: dict[str, Tape], triple
     if cpu == "best":
         machine = target(triple, {"x86_64": "skylake-avx512", "aarch64": "neoverse-n1"}[machine.architecture])
     beside = xla.handler(tape.in_sizes, tape.out_sizes, len(tape), (0, 3))
-    found = undefined(llvm.object_code(llvm.source(tape, "batch", machine) + beside, machine))
+    found = undefined(llvm.object_code(ir.source(tape, "batch", machine) + beside, machine))
     assert found <= LIBRARY | (WINDOWS if "windows" in triple else set())
     assert {PREFIX + name for name in llvm.MEMORY} <= found
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError, PliantError
-from pliant.kernels import Kernel, llvm, target
+from pliant.kernels import Kernel, ir, llvm, target
 from pliant.kernels.target import Processor, chosen, covers, described, has, machine
 
 binding.initialize_all_targets()
@@ -110,7 +110,7 @@ def test_emitted_code_stays_within_its_target(random_graph, given: str, present:
     found = described(chosen(given, INTEL, FEATURES))
     tape = Kernel(random_graph(0)).tape
     for kind in ("single", "batch"):
-        module = binding.parse_assembly(llvm.source(tape, kind, found), binding.create_context())
+        module = binding.parse_assembly(ir.source(tape, kind, found), binding.create_context())
         module.triple = found.triple
         text = found.target_machine(2).emit_assembly(module)
         assert kind == "single" or present in text

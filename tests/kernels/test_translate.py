@@ -30,7 +30,8 @@ from pliant.kernels.primitives import (
     unpack,
     unrolled,
 )  # fmt: skip
-from pliant.kernels.translate import Module, Untranslatable, compiled
+from pliant.kernels.compiled_loop import compiled
+from pliant.kernels.translate import Module, Untranslatable
 
 
 def machine_code(function, width=1, **known):

@@ -97,13 +97,13 @@ def test_exported_code_is_held_to_the_same_rule() -> None:
 
 LOOP = """
 from pliant.integrate.explicit_loop import run_explicit
-from pliant.kernels import llvm, translate
+from pliant.kernels import compiled_loop, llvm
 made = llvm.object_code
 def told(text, target, *options):
     print(target.cpu, target.features)
     return made(text, target, *options)
 llvm.object_code, llvm.cache.read = told, lambda key: None
-translate.compiled(run_explicit, watch=False)
+compiled_loop.compiled(run_explicit, watch=False)
 """
 
 

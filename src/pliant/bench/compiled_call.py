@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.kernels.primitives import call, doubles
-from pliant.kernels.translate import compiled
+from pliant.kernels.compiled_loop import compiled
 from pliant.model import Model
 from pliant.options import FunctionName
 

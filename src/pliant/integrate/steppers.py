@@ -18,7 +18,7 @@ from pliant.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.integrate.state import Rows, RunPlan, State
 from pliant.kernels.primitives import table
 from pliant.kernels.step_control import exponents
-from pliant.kernels.translate import compiled
+from pliant.kernels.compiled_loop import compiled
 
 EXPLICIT = {"rk4": rk4, "dopri5": dopri5, "dop853": dop853}
 FIXED = ("rk4", "midpoint")

@@ -1,9 +1,27 @@
 """Computing: instruction tapes, operation counts, machine code and its cache. Nothing here knows a robot."""
 
-from pliant.kernels import cache
-from pliant.kernels.columns import ColumnFunction
-from pliant.kernels.kernel import Kernel
-from pliant.kernels.tape import Tape, operation_count
-from pliant.kernels.threads import get_threads, set_threads
+from typing import TYPE_CHECKING
 
-__all__ = ["ColumnFunction", "Kernel", "Tape", "cache", "get_threads", "operation_count", "set_threads"]
+from pliant.kernels import cache
+from pliant.kernels.kernel import Kernel
+from pliant.kernels.records import Recorded, recalled
+from pliant.kernels.threads import get_threads, set_threads
+from pliant.later import later
+
+if TYPE_CHECKING:
+    from pliant.kernels.columns import ColumnFunction
+    from pliant.kernels.tape import Tape, operation_count
+
+__getattr__ = later(__name__, {"ColumnFunction": "columns", "Tape": "tape", "operation_count": "tape"})
+
+__all__ = [
+    "ColumnFunction",
+    "Kernel",
+    "Recorded",
+    "Tape",
+    "cache",
+    "get_threads",
+    "operation_count",
+    "recalled",
+    "set_threads",
+]

@@ -7,20 +7,24 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import llvm
 from pliant.kernels.batch import BatchCode
-from pliant.kernels.columns import ColumnFunction
 from pliant.kernels.fastcall import fast_call
+from pliant.kernels.records import Recorded
 from pliant.kernels.rows import Shape, Signature, batch_shape, plain, refuse_non_finite
-from pliant.kernels.tape import Tape
-from pliant.kernels.vm import VirtualMachine
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.kernels.columns import ColumnFunction
+    from pliant.kernels.tape import Tape
+    from pliant.kernels.vm import VirtualMachine
 
 Backend = Literal["llvm", "vm"]
 
@@ -31,7 +35,7 @@ _SINGLE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Kernel:
-    """A CasADi function compiled on first use, for one state or for a batch of states.
+    """A CasADi function, compiled on first use, for one state or for a batch of states.
 
     `kernel(*arrays)` takes one array an input, of the input's shape behind any batch axes, `(..., n)`; batch axes are
     broadcast. It gives one array, or a tuple of them where the function has several outputs. A batch gives the same
@@ -39,7 +43,7 @@ class Kernel:
 
     Parameters
     ----------
-    f : casadi.Function or ColumnFunction
+    f : casadi.Function, ColumnFunction or Recorded
         Dense inputs; outputs of any sparsity.
     backend : {"llvm", "vm"}
         Machine code, or CasADi's virtual machine where a compile does not pay.
@@ -60,22 +64,30 @@ class Kernel:
     ) -> None:
         if backend not in ("llvm", "vm"):
             raise ModelError(f"backend: got {backend!r}, expected 'llvm' or 'vm'")
-        self._compiled: llvm.Compilable = f
-        if isinstance(f, ColumnFunction):
-            f = f.function
-        ins, outs = [f.size_in(i) for i in range(f.n_in())], [f.size_out(i) for i in range(f.n_out())]
-        self.function = f
+        self._known = Recorded.of(f)
         self.backend: Backend = backend
-        shapes = _shapes("in_shapes", in_shapes, ins), _shapes("out_shapes", out_shapes, outs)
-        self.signature = Signature(f.name(), _names(f, names), *shapes)
+        known = self._known
+        shapes = _shapes("in_shapes", in_shapes, known.in_sizes), _shapes("out_shapes", out_shapes, known.out_sizes)
+        self.signature = Signature(known.name, _names(known.in_names, names), *shapes)
         self._fast: Callable[..., Any] = _refuse
         self._code: llvm.Code | None = None
         self._batch: BatchCode | None = None
 
+    @property
+    def function(self) -> ca.Function:
+        """The function itself, traced if it was not."""
+        return self._known.function
+
     @functools.cached_property
     def tape(self) -> Tape:
         """The scalar operations of the function."""
+        from pliant.kernels.tape import Tape
+
         return Tape.from_function(self.function)
+
+    def n_instructions(self) -> int:
+        """Length of the function; of one whose columns are solved with one factor, of both its tapes."""
+        return self._known.n_instructions()
 
     @property
     def address(self) -> int:
@@ -87,7 +99,7 @@ class Kernel:
 
     def is_cached(self) -> bool:
         """Whether a first call will find its machine code on disk."""
-        return self._code is not None or llvm.is_cached(self._compiled)
+        return self._code is not None or llvm.is_cached(self._known)
 
     @property
     def fast(self) -> Callable[..., Any]:
@@ -112,7 +124,7 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Any, ...]]:
         s = self.signature
-        return _rebuild, (_text(self._compiled), self.backend, s.in_shapes, s.out_shapes, s.in_names)
+        return _rebuild, (_text(self._known.traced), self.backend, s.in_shapes, s.out_shapes, s.in_names)
 
     def _checked(self, given: Sequence[Any]) -> Any:
         """Everything that is not one plain state: the first call, conversion, batches, errors."""
@@ -132,21 +144,23 @@ class Kernel:
 
     @functools.cached_property
     def _virtual_machine(self) -> VirtualMachine:
+        from pliant.kernels.vm import VirtualMachine
+
         return VirtualMachine(self.function, self.signature)
 
     def _single_code(self) -> llvm.Code:
         if self._code is None:
             with llvm.lock:
                 if self._code is None:
-                    self._code = llvm.compile_function(self._compiled, "single")
+                    self._code = llvm.compile_function(self._known, "single")
         return self._code
 
     def _batch_code(self) -> BatchCode:
         if self._batch is None:
             with llvm.lock:
                 if self._batch is None:
-                    code = llvm.compile_function(self._compiled, "batch")
-                    self._batch = BatchCode(code, self.signature, self._compiled.n_instructions())
+                    code = llvm.compile_function(self._known, "batch")
+                    self._batch = BatchCode(code, self.signature, self._known.n_instructions())
         return self._batch
 
     def _one_by_one(self, arrays: Sequence[Array], leading: Shape) -> list[Array]:
@@ -184,8 +198,7 @@ def _pieces(flat: Array, signature: Signature) -> list[Array]:
     return [flat[..., start:end] for start, end in zip([0, *ends], ends)]
 
 
-def _names(f: ca.Function, names: Sequence[str] | None) -> tuple[str, ...]:
-    own = tuple(f.name_in(i) for i in range(f.n_in()))
+def _names(own: tuple[str, ...], names: Sequence[str] | None) -> tuple[str, ...]:
     if names is not None and len(names) != len(own):
         raise ModelError(f"names: got {len(names)}, expected {len(own)}, one for each of {', '.join(own)}")
     return own if names is None else tuple(names)
@@ -201,14 +214,16 @@ def _shapes(name: str, given: Sequence[Shape] | None, sizes: Sequence[tuple[int,
     return shapes
 
 
-def _text(f: llvm.Compilable) -> str | ColumnFunction:
+def _text(f: ca.Function | ColumnFunction) -> str | ColumnFunction:
     """What of a function can be pickled."""
-    return f if isinstance(f, ColumnFunction) else f.serialize()
+    return f if hasattr(f, "serialized") else f.serialize()
 
 
 def _rebuild(
     text: str | ColumnFunction, backend: Backend, ins: Sequence[Shape], outs: Sequence[Shape], names: Sequence[str]
 ) -> Kernel:
     """Unpickle."""
-    f = text if isinstance(text, ColumnFunction) else ca.Function.deserialize(text)
+    import casadi as ca
+
+    f = ca.Function.deserialize(text) if isinstance(text, str) else text
     return Kernel(f, backend, in_shapes=ins, out_shapes=outs, names=names)

@@ -1,32 +1,40 @@
-"""Machine code: a tape compiled to object code, object code brought into memory."""
+"""Machine code: functions compiled to object code, object code brought into memory.
+
+What is found in the cache is loaded by what stands here alone; the modules that write LLVM IR are imported when
+something has to be compiled.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import hashlib
-import inspect
 import os
 import platform
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import casadi as ca
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pliant.derived import SYMBOLS
 from pliant.errors import UnsupportedModel
-from pliant.kernels import cache, columns, emit, entry, lanes, lower, operations, sincos, tape
-from pliant.kernels.columns import ColumnFunction
-from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX, Lanes
-from pliant.kernels.tape import Tape
+from pliant.kernels import cache, entry
+from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
+from pliant.kernels.records import Recorded, recalled
 from pliant.kernels.target import Machine, machine
 
-Compilable = ca.Function | ColumnFunction
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.kernels.columns import ColumnFunction
+
+    Compilable = ca.Function | ColumnFunction | Recorded
 
 #: Steps in one function. Shorter parts compile faster, longer ones run 1-3 % faster; measured on 250 ... 65,000 steps.
 PART_LENGTH = 500
+EMITTERS = ("tape", "operations", "numbering", "lower", "lanes", "sincos", "emit", "entry", "columns", "ir")
+"""Modules that decide what is emitted."""
 #: Tapes longer than this are compiled without optimisation: ten times sooner, 1.7 times slower code, the same bits.
 LONGEST_OPTIMISED = 150_000
 
@@ -54,35 +62,22 @@ class Code:
         return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self.engine.get_function_address(name))())
 
 
-def source(instructions: Tape, kind: str, target: Machine) -> str:
-    """LLVM IR of a tape, with the entry point for one state (`"single"`) or for many (`"batch"`)."""
-    pack = Lanes(1) if kind == "single" else target.pack(len(instructions))
-    angles = target.width if kind == "single" and target.fma else 1
-    program = lower.lower(instructions, target.fma, PART_LENGTH, angles)
-    text = emit.body(program, pack, target.fma, angles)
-    if kind == "single":
-        text += entry.single(program.work_size)
-    else:
-        text += entry.batch(program.work_size, instructions.in_sizes, instructions.out_sizes, pack)
-    return text + target.attributes
-
-
 def compile_function(f: Compilable, kind: str, name: str = "", beside: str = "") -> Code:
     """Machine code of `f` from the cache, or compiled and put there.
 
     Its address is that of the entry point, or of the function `name` of more LLVM IR that stands `beside` it.
     """
     with lock:
-        target = machine()
-        key, opt = _function_key(f, kind, target, beside)
+        target, known = machine(), Recorded.of(f)
+        key, opt = _function_key(known, kind, target, beside)
         name = name or (entry.SINGLE if kind == "single" else entry.BATCH)
-        return _cached(key, name, lambda: _source(f, kind, target) + beside, target, opt)
 
+        def text() -> str:
+            from pliant.kernels.ir import function_source
 
-def _source(f: Compilable, kind: str, target: Machine) -> str:
-    if isinstance(f, ColumnFunction):
-        return columns.source(f, kind, target, PART_LENGTH)
-    return source(Tape.from_function(f), kind, target)
+            return function_source(known.traced, kind, target) + beside
+
+        return _cached(key, name, text, target, opt)
 
 
 def compile_text(text: str, name: str, loops: str = "") -> Code:
@@ -90,20 +85,27 @@ def compile_text(text: str, name: str, loops: str = "") -> Code:
     with lock:
         target = machine()
         key = _key(target, name, 2, hashlib.sha256(f"{text}\n{loops}".encode()).hexdigest())
-        return _cached(key, name, lambda: text, target, 2, loops)
+        return _cached(key, name, lambda: text, target, 2, lambda: loops)
+
+
+def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -> Code:
+    """Machine code of loops alone; a recipe that has a record needs no translation."""
+    with lock:
+        target, loops = machine(), functools.cache(translate)
+        digest = recalled(recipe, lambda: hashlib.sha256(loops().encode()).hexdigest())
+        return _cached(_key(target, name, 2, digest), name, lambda: "", target, 2, loops)
 
 
 def is_cached(f: Compilable, kind: str = "single") -> bool:
     """Whether object code of `f` waits in the cache, so that its first call will not compile."""
     with lock:
-        return cache.read(_function_key(f, kind, machine())[0]) is not None
+        return cache.read(_function_key(Recorded.of(f), kind, machine())[0]) is not None
 
 
-def _function_key(f: Compilable, kind: str, target: Machine, beside: str = "") -> tuple[str, int]:
-    """Key and optimisation level. CasADi's serialised text is the tape, and is had sooner than the tape itself."""
-    text = f.serialized() if isinstance(f, ColumnFunction) else f.serialize()
+def _function_key(f: Recorded, kind: str, target: Machine, beside: str = "") -> tuple[str, int]:
+    """Key and optimisation level."""
     opt = 2 if f.n_instructions() <= LONGEST_OPTIMISED else 0
-    return _key(target, kind, opt, hashlib.sha256((text + beside).encode()).hexdigest()), opt
+    return _key(target, kind, opt, hashlib.sha256((f.digest + beside).encode()).hexdigest()), opt
 
 
 def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
@@ -114,10 +116,12 @@ def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
     return hashlib.sha256(repr((target, target.code_model, versions, kind, opt, digest)).encode()).hexdigest()
 
 
-def _cached(key: str, name: str, text: Callable[[], str], target: Machine, opt: int, loops: str = "") -> Code:
+def _cached(
+    key: str, name: str, text: Callable[[], str], target: Machine, opt: int, loops: Callable[[], str] = str
+) -> Code:
     data = cache.read(key)
     if data is None:
-        data = object_code(text(), target, opt, loops)
+        data = object_code(text(), target, opt, loops())
         cache.write(key, data)
     return _load(data, name, target)
 
@@ -161,8 +165,8 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
 @functools.cache
 def emitter() -> str:
     """Hash of the modules that decide what is emitted, so that objects of another version are never used."""
-    modules = (tape, operations, lower, lanes, sincos, emit, entry, columns)
-    return hashlib.sha256(b"".join(inspect.getsource(module).encode() for module in modules)).hexdigest()
+    sources = (Path(__file__).with_name(f"{name}.py").read_bytes() for name in EMITTERS)
+    return hashlib.sha256(b"".join(sources)).hexdigest()
 
 
 @functools.cache

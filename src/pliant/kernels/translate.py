@@ -111,20 +111,6 @@ class Module:
 
 
 @functools.cache
-def compiled(function: Callable[..., int], **known: Any) -> Callable[..., int]:
-    """Machine code of a function of integers that gives one, cached as kernels are; it runs without Python's lock."""
-    from pliant.kernels.llvm import compile_text
-
-    module, name = Module(), f"pliant_{function.__name__}"
-    module.entry(name, function, **known)
-    code = compile_text("", name, module.text())
-    given = len(definition(function).args.args) - len(known)
-    found = ctypes.CFUNCTYPE(*[ctypes.c_int64] * (given + 1))(code.address)
-    found.code = code  # type: ignore[attr-defined]  # lives as long as the function
-    return found
-
-
-@functools.cache
 def _definitions(module: str) -> dict[str, ast.FunctionDef]:
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}

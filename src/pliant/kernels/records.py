@@ -1,0 +1,118 @@
+"""What was found once, as plain data: records by recipe, in front of the cache of object code.
+
+A recipe is all that something follows from: the content of a robot, options, the name of a function. With the code
+itself (`code_stamp`) and the processor it is the key of a record, which lies with the object code and is trusted by the
+same rules. A function that has a record is known (its inputs and outputs, its length, the digest of its tape) without
+being traced; expressions are made when somebody asks for them, or when there is no object code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pliant.derived import SYMBOLS
+from pliant.kernels import cache
+from pliant.kernels.code_stamp import code_stamp
+from pliant.kernels.target import machine
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from pliant.kernels.columns import ColumnFunction
+
+Size = tuple[int, int]
+
+
+def recalled(recipe: str | None, make: Callable[[], Any]) -> Any:
+    """The plain data that `make` gave for this recipe, or gives now: mappings, lists, text and numbers.
+
+    Without a recipe, or where nothing is known about the code, nothing is kept.
+    """
+    stamp = None if recipe is None else code_stamp()
+    key = hashlib.sha256(repr(("record", recipe, stamp, machine())).encode()).hexdigest() if stamp else ""
+    data = cache.read(key) if stamp else None
+    if data is None:
+        data = json.dumps(make()).encode()
+        if stamp:
+            cache.write(key, data)
+    return json.loads(data)
+
+
+class Recorded:
+    """A function to compile, known by its record; it is traced when its expressions are asked for.
+
+    Parameters
+    ----------
+    trace : function without arguments
+        Makes the casadi.Function or the ColumnFunction.
+    recipe : str, optional
+        All that the function follows from, beside the code of pliant itself; without one it is traced at once.
+    """
+
+    def __init__(self, trace: Callable[[], ca.Function | ColumnFunction], recipe: str | None = None) -> None:
+        self._trace, self.recipe = trace, recipe
+
+    @classmethod
+    def of(cls, f: ca.Function | ColumnFunction | Recorded) -> Recorded:
+        """Of a function that is traced already."""
+        return f if isinstance(f, cls) else cls(lambda: f)  # type: ignore[arg-type, return-value]
+
+    @cached_property
+    def traced(self) -> ca.Function | ColumnFunction:
+        """The function as it is compiled."""
+        with SYMBOLS:
+            return self._trace()
+
+    @property
+    def function(self) -> ca.Function:
+        """The whole as one CasADi function."""
+        return getattr(self.traced, "function", self.traced)
+
+    @cached_property
+    def _record(self) -> dict[str, Any]:
+        return recalled(self.recipe, self._describe)  # type: ignore[no-any-return]
+
+    def _describe(self) -> dict[str, Any]:
+        f, ins, outs = self.function, range(self.function.n_in()), range(self.function.n_out())
+        found = {"name": f.name(), "names": [f.name_in(i) for i in ins], "instructions": self.traced.n_instructions()}
+        found |= {"ins": [f.size_in(i) for i in ins], "outs": [f.size_out(i) for i in outs]}
+        return found if self.recipe is None else found | {"digest": _digest(self.traced)}
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return str(self._record["name"])
+
+    @property
+    def in_names(self) -> tuple[str, ...]:
+        """Of its inputs."""
+        return tuple(self._record["names"])
+
+    @property
+    def in_sizes(self) -> list[Size]:
+        """Rows and columns of each input."""
+        return [(rows, columns) for rows, columns in self._record["ins"]]
+
+    @property
+    def out_sizes(self) -> list[Size]:
+        """Rows and columns of each output."""
+        return [(rows, columns) for rows, columns in self._record["outs"]]
+
+    def n_instructions(self) -> int:
+        """Length of its tapes."""
+        return int(self._record["instructions"])
+
+    @cached_property
+    def digest(self) -> str:
+        """Another where the function is another."""
+        return str(self._record.get("digest") or _digest(self.traced))
+
+
+def _digest(f: ca.Function | ColumnFunction) -> str:
+    """CasADi's serialised text is the tape, and is had sooner than the tape itself."""
+    text: str = f.serialized() if hasattr(f, "serialized") else f.serialize()
+    return hashlib.sha256(text.encode()).hexdigest()
