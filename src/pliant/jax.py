@@ -187,7 +187,7 @@ def step(model: Model, h: float) -> Function:
     >>> step = pliant.jax.step(pliant.load("two-link").model(), 1e-3)  # doctest: +SKIP
     >>> q, qd = jax.jit(step)(q, qd, tau)  # doctest: +SKIP
     """
-    plain = model.chain.plain
+    plain = model.layout.plain
     rates = (lambda q, qd: qd) if plain else _function(model, "rates")
     unit = (lambda q: q) if plain else _function(model, "normalised")
     one = rk4_step(_function(model, "forward_dynamics"), rates, unit, h)

@@ -19,3 +19,13 @@ def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return find
+
+
+class LaterModule:
+    """A module that is imported when something of it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)

@@ -222,7 +222,7 @@ def _pieces(column: Any, sizes: Sequence[tuple[int, int]]) -> list[Any]:
 def products(model: Model, name: str) -> DerivativeProducts:
     """Products of a function of a model: "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose FRAME",
     "rates" of the coordinates, or "normalised" coordinates."""
-    implicit = model.chain.plain and name in ("forward_dynamics", "inverse_dynamics")
+    implicit = model.layout.plain and name in ("forward_dynamics", "inverse_dynamics")
     make: Any = _dynamics if implicit else _made
     return model.derived("products", (name,), lambda: make(model, name))  # type: ignore[no-any-return]
 
@@ -236,7 +236,7 @@ def _made(model: Model, name: str) -> DerivativeProducts:
     if model.parameters and kind not in ("rates", "normalised"):
         x, labels = [*x, model.parameter_symbols], [*labels, "p"]
     function = ca.Function(title, x, y, labels, ["y"])
-    if not model.chain.plain:
+    if not model.layout.plain:
         function = ca.Function(title, x, function.call([_normalised(model, x[0]), *x[1:]]), labels, ["y"])
     return DerivativeProducts(Kernel(function))
 
@@ -251,7 +251,7 @@ def _dynamics(model: Model, name: Literal["forward_dynamics", "inverse_dynamics"
 def _normalised(model: Model, q: Any) -> Any:
     """Coordinates whose quaternions have length one."""
     unit = ca.SX(q)
-    for place in model.chain.quaternions:
+    for place in model.layout.quaternions:
         unit[place : place + 4] = q[place : place + 4] / ca.norm_2(q[place : place + 4])
     return unit
 

@@ -16,9 +16,9 @@ from pliant.algebra.rotations import exponential
 from pliant.dynamics import Chain, build_chain, dual_screw, equations, lagrange
 from pliant.dynamics.chain import BaseMotion
 from pliant.dynamics.dual_screw_kinematics import base_vector, derivative, poses, walk
-from pliant.dynamics.equations import solve_positive
 from pliant.dynamics.forces import strain_energy
 from pliant.dynamics.kinematics import placements, twists
+from pliant.dynamics.motion_equations import solve_positive
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 

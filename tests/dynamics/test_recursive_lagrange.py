@@ -16,7 +16,7 @@ from pliant.dynamics import recursive_lagrange as book
 from pliant.dynamics import recursive_lagrange_transforms as transforms
 from pliant.dynamics.bodies import Moments
 from pliant.dynamics.chain import BaseMotion
-from pliant.dynamics.equations import Equations, Formulation
+from pliant.dynamics.motion_equations import Equations, Formulation
 from pliant.robot import Beam, Joint, Link, Lump, Origin, RigidBody, Robot, Shapes
 
 AGREEMENT = 1e-9  # relative, required of every formulation; measured 1e-15, and 5e-11 after solving with cond(M) = 1e5

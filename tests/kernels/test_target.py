@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import ModelError, PliantError
-from pliant.kernels import Kernel, ir, llvm, target
+from pliant.kernels import Kernel, ir, target
 from pliant.kernels.target import Processor, chosen, covers, described, has, machine
 
 binding.initialize_all_targets()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import llvm, step_control
+from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.primitives import (
     Doubles,
@@ -30,7 +31,6 @@ from pliant.kernels.primitives import (
     unpack,
     unrolled,
 )  # fmt: skip
-from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.translate import Module, Untranslatable
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import pliant
 from pliant import Beam, Joint, Limits, Link, Lump, Robot, Shapes
-from pliant.model.level import NOTICED, choose, effects, loads_at_roots, worst
+from pliant.model.level import NOTICED
+from pliant.model.level_choice import choose, effects, loads_at_roots, worst
 from pliant.options import FormulationName
 from pliant.runs.left_out import judge_speeds
 

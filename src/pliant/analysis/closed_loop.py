@@ -70,7 +70,7 @@ class _Loop:
     """The composed closed loop and its Jacobian, which the virtual machine runs: it is large and asked seldom."""
 
     def __init__(self, model: Model, controller: Controller) -> None:
-        model.chain.require_plain("the closed loop")
+        model.layout.require_plain("the closed loop")
         self.composed = compose(model, None, controller, {}, (), None, False)
         if self.composed.sample_time is not None:
             raise ModelError(

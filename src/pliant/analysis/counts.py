@@ -13,9 +13,9 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 from pliant.dynamics import FORMULATIONS, Chain, Formulation, equations
-from pliant.dynamics.equations import Equations, solve_positive
 from pliant.dynamics.forces import rotors
 from pliant.dynamics.matrices import partition
+from pliant.dynamics.motion_equations import Equations, solve_positive
 from pliant.dynamics.published import korayem_shafei, mohan_saha, theodore_ghosal
 from pliant.dynamics.published.korayem_shafei import Operations
 from pliant.kernels import Tape

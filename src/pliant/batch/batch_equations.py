@@ -120,7 +120,7 @@ class BatchEquations:
     def start(self, q: Any, qd: Any, module: Any) -> Any:
         """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""
         c = self.composition
-        first = c.start(c.model.chain.rest(), np.zeros(c.n))[c.moving :][: self.n - c.moving]
+        first = c.start(c.model.layout.rest(), np.zeros(c.n))[c.moving :][: self.n - c.moving]
         rest = module.tile(module.asarray(first), (q.shape[0], 1))
         return module.ascontiguousarray(module.concatenate([q[:, c.free_places], qd[:, c.free], rest], axis=1))
 

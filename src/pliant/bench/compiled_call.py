@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.kernels.primitives import call, doubles
 from pliant.kernels.compiled_loop import compiled
+from pliant.kernels.primitives import call, doubles
 from pliant.model import Model
 from pliant.options import FunctionName
 

@@ -143,8 +143,8 @@ class _JointLaw(Law):
         """Gravity torque on the joints of the undeformed arm."""
         if self.gravity == "none":
             return ca.SX.zeros(self.model.n_joints)
-        joints = r if self.gravity == "reference" else q[self.model.chain.shaft_places()]
-        return gravity_torque(self.model, joints, None if self.model.chain.plain else q)
+        joints = r if self.gravity == "reference" else q[self.model.layout.shaft_places()]
+        return gravity_torque(self.model, joints, None if self.model.layout.plain else q)
 
     def _wind_up(self, weight: Expression) -> Expression:
         """How far each motor stands ahead of its joint under the gravity torque."""

@@ -291,7 +291,7 @@ def actuated(model: Model) -> list[int]:
 
 def actuated_places(model: Model) -> list[int]:
     """Place of the coordinate on which each torque acts; refuses spherical joints, which have none of their own."""
-    pairs = zip(model.chain.shafts, model.chain.shaft_places())
+    pairs = zip(model.chain.shafts, model.layout.shaft_places())
     return [place if shaft.drive is None else shaft.drive.place for shaft, place in pairs]
 
 

@@ -252,7 +252,7 @@ def _one_place(link: str | None, frame: str | None) -> str:
 
 def _on_a_link(model: Model, frame: str) -> FrameMap:
     """A frame that sits on a link."""
-    if frame == "base" and not model.chain.first:
+    if frame == "base" and not model.layout.first:
         raise ModelError("frame: got 'base', which is fixed, expected a frame on a beam; choose another one")
     return frame_of(model.chain, frame)
 

@@ -225,7 +225,7 @@ def shaper_for(
     if kind not in SHAPERS:
         raise ModelError(f"kind: got {kind!r}, expected one of {', '.join(SHAPERS)}")
     f = model.frequencies(model.equilibrium(numbers("joints", joints, model.n_joints)))
-    f = f[6 * model.chain.first :]  # a free base does not swing
+    f = f[6 * model.layout.first :]  # a free base does not swing
     chosen = range(1, modes + 1) if isinstance(modes, int) else modes
     if not chosen or any(not 1 <= k <= len(f) for k in chosen):
         raise ModelError(f"modes: got {modes!r}, expected numbers from 1 to {len(f)}")

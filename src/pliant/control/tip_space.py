@@ -90,7 +90,7 @@ class _Task:
 
     def start(self, guess: Any) -> Array:
         """The undeformed arm with its joints where the guess has them."""
-        q, chain = self.model.chain.rest(), self.model.chain
+        q, chain = self.model.layout.rest(), self.model.chain
         if guess is not None:
             given = read_state(self.model, guess if isinstance(guess, Mapping) else np.atleast_1d(guess), "guess")
             joints = [k for link in chain.links for k in link.joint_places]
@@ -272,7 +272,7 @@ class TipLine(Trajectory):
             raise ModelError(f"duration, begin: got {duration:g} and {begin:g}, expected finite numbers of seconds")
         self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
         self._lines: list[tuple[Any, Piecewise]] = []
-        places, task, q = model.chain.shaft_places(), _Task(model, frame, deflected), guess
+        places, task, q = model.layout.shaft_places(), _Task(model, frame, deflected), guess
         for a, b, t0, t1 in zip(corners, corners[1:], times, times[1:]):
             stations = np.linspace(0.0, 1.0, samples + 1)
             rows = []

@@ -20,9 +20,9 @@ from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap
 from pliant.dynamics.bristles import Bristle
 from pliant.dynamics.chain import Chain, ChainLink, Damper, DriveMap, FrameMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
-from pliant.dynamics.equations import MOST_DENSE
 from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
+from pliant.dynamics.motion_equations import MOST_DENSE
 from pliant.dynamics.places import Place, place_map
 from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link

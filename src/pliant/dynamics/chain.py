@@ -9,23 +9,23 @@ lives in `forces.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.dynamics.bodies import Body, Moments, TipMap, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.places import Place, place_map
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError
 from pliant.options import RotationName
 from pliant.robot import BeamPiece
+from pliant.robot.layout import Ball, Coordinates
 
 T = TypeVar("T")
 
@@ -157,7 +157,7 @@ class Damper:
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(Coordinates[Shaft]):
     """The arm as maps: what every formulation receives. `first` is the number of the first link: 1 where the base is
     free, and so the body before it."""
 
@@ -173,44 +173,15 @@ class Chain:
     dampers: tuple[Damper, ...] = ()
 
     @cached_property
-    def shafts(self) -> tuple[Shaft, ...]:
+    def shafts(self) -> tuple[Shaft, ...]:  # type: ignore[override]
         """What torques drive, in their order."""
         return tuple(shaft for link in self.links for shaft in link.shafts)
 
-    @property
-    def n_joints(self) -> int:
-        """Number of torques."""
-        return len(self.shafts)
-
-    @property
-    def bristled(self) -> list[Shaft]:
-        """Shafts whose friction has a state in a run, in the order of these states."""
-        return [shaft for shaft in self.shafts if shaft.bristled]
-
-    @property
-    def driven(self) -> list[Shaft]:
-        """Shafts behind elastic drives."""
-        return [shaft for shaft in self.shafts if shaft.drive is not None]
-
-    @property
-    def n(self) -> int:
-        """Number of generalised speeds, and of freedoms."""
-        return len(self.speeds)
-
-    @property
-    def n_q(self) -> int:
-        """Number of generalised coordinates: a quaternion has one more than the rotation has freedoms."""
-        return len(self.coordinates)
-
-    @property
-    def plain(self) -> bool:
-        """Whether the speeds are the rates of the coordinates: no joint has a quaternion."""
-        return not self.quaternions
-
-    @property
-    def quaternions(self) -> list[int]:
-        """Places at which quaternions begin."""
-        return [link.joint_places[-4] for link in self.links if link.joint.is_ball]
+    @cached_property
+    def balls(self) -> tuple[Ball, ...]:  # type: ignore[override]
+        """Joints with quaternions."""
+        balls = (link for link in self.links if link.joint.is_ball)
+        return tuple(Ball(x.piece.owner, x.joint.kind, x.joint_places, x.joint_indices) for x in balls)
 
     def rates(self, q: SX, speeds: SX) -> SX:
         """(n_q,) rates of the coordinates, G(q) speeds."""
@@ -259,25 +230,6 @@ class Chain:
         speeds = ca.SX.sym("speeds", self.n)
         return ca.jtimes(self.rates(q, speeds), speeds, by_q, True)
 
-    def shaft_places(self) -> list[int]:
-        """Places of the positions of the joints, in the order of the torques; refuses spherical joints."""
-        for shaft in self.shafts:
-            if shaft.place is None:
-                raise ModelError(
-                    f"joints: {shaft.name} is a speed without a position, since its joint has a quaternion; give "
-                    "states by name or as a whole, and torques as a function of the state"
-                )
-        return [shaft.place for shaft in self.shafts if shaft.place is not None]
-
-    def require_plain(self, what: str) -> None:
-        """Raises `UnsupportedModel` where a joint has a quaternion."""
-        for link in self.links:
-            if link.joint.is_ball:
-                raise UnsupportedModel(
-                    f"{what} takes arms whose speeds are the rates of their coordinates, and {link.piece.owner!r} has "
-                    "a quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
-                )
-
     def rest(self) -> np.ndarray:
         """(n_q,) coordinates of the undeformed arm: zero, but for sliding beams, which have no zero length, and
         quaternions."""
@@ -287,37 +239,10 @@ class Chain:
         q[self.quaternions] = 1.0
         return self.followed(q)
 
-    def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
-        """States (..., n_q) with the motors of elastic drives where their joints are, but those `given`."""
-        for shaft in self.driven:
-            if shaft.drive is not None and shaft.drive.place not in given:
-                q[..., shaft.drive.place] = q[..., shaft.place]
-        return q
-
-    def following(self, speeds: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
-        """Speeds (..., n) with the motors of elastic drives as fast as their joints, but those `given`."""
-        for shaft in self.driven:
-            if shaft.actuated not in given:
-                speeds[..., shaft.actuated] = speeds[..., shaft.index]
-        return speeds
-
     def travels(self) -> dict[int, tuple[float, float]]:
         """Travel of each coordinate that is a free length."""
         found = ((link.body_places, link.body.travel) for link in self.links)
         return {indices[0]: travel for indices, travel in found if travel is not None}
-
-    def check_travel(self, q: ArrayLike) -> None:
-        """Raises `ModelError` where a free length in `q` (..., n_q) has left its travel."""
-        state = np.asarray(q, dtype=float)
-        for index, (low, high) in self.travels().items():
-            l = state[..., index]
-            outside = ~((l >= low) & (l <= high))
-            if outside.any():
-                raise ModelError(
-                    f"{self.coordinates[index]}: free length {np.ravel(l)[np.ravel(outside)][0]:g} m is outside its "
-                    f"travel {low:g} to {high:g} m; stop the motion before the end, or give the beam a longer "
-                    "total_length"
-                )
 
     def on(self, base: Any, t: SX) -> Chain:
         """The arm on a base that moves as an object of `pliant.loads` says; on one at rest without it."""

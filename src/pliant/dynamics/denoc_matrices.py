@@ -28,7 +28,7 @@ from pliant.algebra.rotations import SX, skew
 from pliant.dynamics import denoc
 from pliant.dynamics.bodies import TipMap
 from pliant.dynamics.chain import Chain, ChainLink
-from pliant.dynamics.equations import solve_positive
+from pliant.dynamics.motion_equations import solve_positive
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Protocol
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics.equations import Equations, back_substitute
-from pliant.dynamics.equations import factor as factor_matrix
 from pliant.dynamics.factor import Naming, factor, inverse_of
+from pliant.dynamics.motion_equations import Equations, back_substitute
+from pliant.dynamics.motion_equations import factor as factor_matrix
 
 
 class Solver(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import casadi as ca
 
-from pliant.dynamics.equations import Equations, solve_positive
+from pliant.dynamics.motion_equations import Equations, solve_positive
 
 SX = ca.SX
 

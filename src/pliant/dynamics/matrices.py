@@ -13,8 +13,8 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.dynamics import denoc_matrices, dual_screw
 from pliant.dynamics.chain import Chain
-from pliant.dynamics.equations import Equations
 from pliant.dynamics.forces import dissipation, rotors, strain_energy
+from pliant.dynamics.motion_equations import Equations
 
 
 def general(e: Equations, q: SX, qd: SX) -> list[SX]:

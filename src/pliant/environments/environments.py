@@ -35,7 +35,7 @@ class _Arms:
         self.limit = self.motion.torque_scale()
         if torque_limit is not None:
             self.limit = checked_limit("torque_limit", torque_limit, self.motion.m)
-        rest = self.motion.model.chain.rest()[: self.motion.m]  # a sliding beam stands in the middle of its travel
+        rest = self.motion.model.layout.rest()[: self.motion.m]  # a sliding beam stands in the middle of its travel
         self.motion.place(np.ones(count, dtype=bool), np.tile(rest, (count, 1)), np.random.default_rng(0))
         self.task = TASKS[task](self.motion, spread)
         self.steps, self.most = np.zeros(count, dtype=int), max(1, round(horizon / period))

@@ -31,7 +31,7 @@ class PackMotion:
         if count < 1 or not (np.isfinite(period) and period > 0):
             raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
         self.model: Model = robot.model(parameters=tuple(vary))
-        self.model.chain.require_plain("an environment")
+        self.model.layout.require_plain("an environment")
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints
@@ -50,7 +50,7 @@ class PackMotion:
 
     def _substeps(self) -> int:
         """Steps in a period that the fastest mode allows."""
-        squares, _ = self.model.modes(self.model.chain.rest(), "free")
+        squares, _ = self.model.modes(self.model.layout.rest(), "free")
         fastest = self.fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
         rates = [1.3 * fastest / RADIANS]  # other poses are up to a third faster
         joints = (link.joint for link in self.model.robot.links)
@@ -105,7 +105,7 @@ class PackMotion:
             left = limit.left(x[:, : self.n].T, x[:, self.n : 2 * self.n].T)
             self.met[sound & left] = limit.name
             sound &= ~left
-        rest = self.model.chain.rest()[None]
+        rest = self.model.layout.rest()[None]
         x[~sound] = self._equations.start(rest, np.zeros_like(rest), np)
         self.x = x
         return np.asarray(sound)
@@ -118,7 +118,7 @@ class PackMotion:
     def torque_scale(self) -> Array:
         """(m,) torques that hold the arm in any pose, twice over, and turn it at 2 rad/s^2 besides."""
         rng = np.random.default_rng(0)
-        rest = self.model.chain.rest()
+        rest = self.model.layout.rest()
         states = np.tile(rest, (SETTLE_SAMPLES, 1))
         turning = np.array([shaft.turns for shaft in self.model.chain.shafts])
         states[:, : self.m] += np.where(turning, rng.uniform(-np.pi, np.pi, (SETTLE_SAMPLES, self.m)), 0.0)

@@ -72,7 +72,7 @@ def prototype(model: Model, name: str) -> str:
 def header(model: Model, functions: Sequence[str]) -> str:
     """Declarations, sizes and what the numbers mean."""
     name, guard = export_name(model), f"{export_name(model).upper()}_H"
-    sizes = {"N": model.n} if model.chain.plain else {"N_Q": model.n_q, "N": model.n}
+    sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
     sizes |= {"N_JOINTS": model.n_joints, "N_PARAMETERS": len(model.parameters)}
     lines = [comment(description(model)), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += [f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()]
@@ -173,7 +173,7 @@ def _sample(model: Model, functions: Sequence[str]) -> str:
     declared += [f"{x}[{room(shape)}]" for x, shape in outputs.items()]
     name = export_name(model)
     given = [f"{name}_nominal" if x == "p" else x for x in inputs]
-    rest = enumerate(model.chain.rest().tolist()) if "q" in inputs and not model.chain.plain else ()
+    rest = enumerate(model.layout.rest().tolist()) if "q" in inputs and not model.layout.plain else ()
     upright = "".join(f"q[{k}] = {c_constant(x)};\n" for k, x in rest if x)
     return f"double {', '.join(declared)};\n{upright}{name}_{f}({', '.join([*given, *outputs])});"
 

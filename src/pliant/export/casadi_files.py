@@ -57,7 +57,7 @@ def export_casadi(
             function(model, name).save(str(work / f"{name}.casadi"))
         what = {name: FUNCTIONS[name].what for name in which}
         about = {**provenance(model), "units": list(coordinate_units(model)), "functions": what}
-        about |= {} if model.chain.plain else {"speed_units": list(speed_units(model))}
+        about |= {} if model.layout.plain else {"speed_units": list(speed_units(model))}
         loader = {f"load_{export_name(model)}.py": module_text(model, "load.py.in")}
         write_texts(work, {"model.json": json.dumps(about, indent=2) + "\n", **loader})
         write_readme(model, "casadi", work, which, casadi=version("casadi"))

@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, ExportSignature] = {
 
 def usual(model: Model) -> tuple[str, ...]:
     """All functions; without `rates` where speeds are the rates of the coordinates."""
-    return tuple(name for name in FUNCTIONS if name != "rates" or not model.chain.plain)
+    return tuple(name for name in FUNCTIONS if name != "rates" or not model.layout.plain)
 
 
 def chosen(model: Model, functions: Sequence[str] | None) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def function(model: Model, name: str) -> Any:
 
 def require_no_bristles(model: Model, what: str) -> None:
     """An export that steps has no state of friction: it refuses what would creep where a run holds."""
-    names = [link.name for link in model.chain.bristled]
+    names = [link.name for link in model.layout.bristled]
     if names:
         raise UnsupportedModel(
             f"{what}: Coulomb friction of {', '.join(names)} has a state in a run, which this export has not; set "
@@ -213,7 +213,7 @@ def provenance(model: Model) -> dict[str, Any]:
         "robot_sha256": model.robot.digest(),
         "options": asdict(model.options),
         "coordinates": list(model.coordinates),
-        **({} if model.chain.plain else {"speeds": list(model.speeds)}),
+        **({} if model.layout.plain else {"speeds": list(model.speeds)}),
         "joints": list(model.joints),
         "parameters": dict(zip(model.parameters, model.nominal_parameters.tolist())),
     }
@@ -221,7 +221,7 @@ def provenance(model: Model) -> dict[str, Any]:
 
 def _speed_lines(model: Model) -> list[str]:
     """What qd is, where it is not the rates of q."""
-    if model.chain.plain:
+    if model.layout.plain:
         return []
     return [
         *(f"qd[{k}]  speed {name} ({unit})" for k, (name, unit) in enumerate(zip(model.speeds, speed_units(model)))),
@@ -247,7 +247,7 @@ def description(model: Model) -> list[str]:
     for k, (path, value) in enumerate(zip(model.parameters, model.nominal_parameters)):
         unit = parameter_unit(path)
         lines.append(f"p[{k}]  {path}, nominal {float(value)!r}" + (f" {unit}" if unit else ""))
-    if model.chain.bristled:
+    if model.layout.bristled:
         lines.append(
             "Coulomb friction is smooth in these functions, coulomb tanh(qd / coulomb_speed); in a run it holds."
         )

@@ -92,7 +92,7 @@ def export_cuda(
     require_no_bristles(model, "cuda")
     target, name = Path(folder), export_name(model)
     wanted = chosen(model, functions) if functions else tuple(name for name in usual(model) if name != SELDOM)
-    needed = ("forward_dynamics",) if model.chain.plain else ("forward_dynamics", "rates")
+    needed = ("forward_dynamics",) if model.layout.plain else ("forward_dynamics", "rates")
     which = tuple(dict.fromkeys((*needed, *wanted)))
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
@@ -132,7 +132,7 @@ def header(model: Model, tapes: Mapping[str, Tape]) -> str:
     parts += [_function(model, f, tape) for f, tape in tapes.items()]
     clock, weight, _ = zip(*rk4().low_storage)
     words = _sizes(model)
-    step = template("cuda_step.cuh.in" if model.chain.plain else "cuda_turning_step.cuh.in").substitute(
+    step = template("cuda_step.cuh.in" if model.layout.plain else "cuda_turning_step.cuh.in").substitute(
         ahead=_shares(clock), weight=_shares(weight), stages=len(clock), pass_p=_pass_p(model), upper=name.upper(),
         given_p=" const Real *p," if model.parameters else "",
     )  # fmt: skip
@@ -145,7 +145,7 @@ def header(model: Model, tapes: Mapping[str, Tape]) -> str:
 
 def _sizes(model: Model) -> dict[str, str]:
     """How the size of a state is written: it is 2n, unless the arm has quaternions."""
-    if model.chain.plain:
+    if model.layout.plain:
         return {
             "declared": f"{model.n}", "text": "2n", "q": "n", "all": "2 * n", "python": "2 * len(COORDINATES)",
             "speeds": "len(COORDINATES)", "named": "",
@@ -204,8 +204,8 @@ def stepping(model: Model, precision: str, shared_bytes: int) -> Source:
     choice = choose(nodes_of(tape), n + model.n, Precision(precision))
     if choice.strategy == "chunks":
         choice = CudaForm("shared", 1, 110) if precision == "double" else CudaForm("shared", 2, 220)
-    given = {} if model.chain.plain else reference_states(model, 8)
-    q, qd = typical(model) if model.chain.plain else (given["q"], given["qd"])
+    given = {} if model.layout.plain else reference_states(model, 8)
+    q, qd = typical(model) if model.layout.plain else (given["q"], given["qd"])
     rest = [np.zeros((len(q), model.n_joints)), np.tile(model.nominal_parameters, (len(q), 1))]
     states = np.column_stack([np.zeros(len(q)), q, qd, *rest])
     return emit(tape, rk4(), precision, choice=choice, shared_bytes=shared_bytes, states=states)
@@ -217,7 +217,7 @@ _GATHER = "\n    for (int j = 0; j < NAME::n_parameters; ++j) p[j] = own[j * own
 def _gather_x(model: Model) -> str:
     """Lines that read q and qd of an arm."""
     name = export_name(model)
-    if model.chain.plain:
+    if model.layout.plain:
         both = f"{{ q[j] = x[j * arms + i]; qd[j] = x[({name}::n + j) * arms + i]; }}"
         return f"    for (int j = 0; j < {name}::n; ++j) {both}"
     return (
@@ -261,7 +261,7 @@ def reference(model: Model, f: Any) -> dict[str, Any]:
     given = reference_states(model)
     tau, p = given["tau"], given["p"]
     fixed, n_q = [tau, *([p] if model.parameters else [])], model.n_q
-    turning = None if model.chain.plain else function(model, "rates")
+    turning = None if model.layout.plain else function(model, "rates")
 
     def rates(t: float, x: Array) -> Array:
         q, qd = x[:, :n_q], x[:, n_q:]
@@ -278,7 +278,7 @@ def reference(model: Model, f: Any) -> dict[str, Any]:
 def _short_step(model: Model, f: Any, x: Array, fixed: Sequence[Array]) -> float:
     """A step well inside the region of stability: a tenth of the shortest time of the linearised arm."""
     n = model.n
-    if model.chain.plain:
+    if model.layout.plain:
         derivative = f.factory("df", f.name_in(), ["jac:qdd:q", "jac:qdd:qd"])
         A21, A22 = (np.array(a) for a in derivative(x[:n], x[n:], *fixed))
         A = np.block([[np.zeros((n, n)), np.eye(n)], [A21, A22]])

@@ -167,8 +167,8 @@ def model_token(model: Model) -> str:
 
 def _header(model: Model, n_outputs: int, token: str) -> str:
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
-    sizes = {"N": model.n} if model.chain.plain else {"N_Q": model.n_q, "N": model.n}
-    sizes |= {"N_FRICTION": len(model.chain.bristled), "N_INPUTS": model.n_joints}
+    sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
+    sizes |= {"N_FRICTION": len(model.layout.bristled), "N_INPUTS": model.n_joints}
     sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
@@ -196,13 +196,13 @@ _RATES = "void model_rates(const double *q, const double *qd, double *rates)"
 
 
 def _prototypes(model: Model) -> tuple[str, ...]:
-    return _PROTOTYPES if model.chain.plain else (*_PROTOTYPES, _RATES)
+    return _PROTOTYPES if model.layout.plain else (*_PROTOTYPES, _RATES)
 
 
 def _source(model: Model, given: InternalForces, outputs: list[Output], states: tuple[float, ...]) -> str:
     """Accelerations and outputs, and the start values."""
     q, qd, tau, p = given.q, given.qd, ca.SX.sym("tau", model.n_joints), model.parameter_symbols
-    chain, r = model.chain, ca.SX.sym("r", len(model.chain.bristled))
+    chain, r = model.chain, ca.SX.sym("r", len(model.layout.bristled))
     qdd = model.equations.accelerations(q, qd, ca.mtimes(chain.actuation(), tau), {}, r)
     rates = ca.densify(ca.vertcat(qdd, bristle_rates(chain, qd, r)))
     y = ca.densify(ca.vertcat(*(output.expression for output in outputs)))

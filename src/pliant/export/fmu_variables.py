@@ -48,7 +48,7 @@ def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) ->
     Where speeds are the rates of the coordinates, as they are without quaternions, these rates do not stand twice.
     """
     n_q, n, units, rated = model.n_q, model.n, coordinate_units(model), speed_units(model)
-    names, nominal, plain = [structured(name) for name in model.coordinates], nominal_states(model), model.chain.plain
+    names, nominal, plain = [structured(name) for name in model.coordinates], nominal_states(model), model.layout.plain
     free = Variable("time", "independent", "continuous", None, "s", "time")
     out = [free]
     amplitudes = _amplitudes(model)
@@ -61,7 +61,7 @@ def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) ->
         text, kind = f"{'rate of' if plain else 'speed'} {of}", "local" if k >= n - amplitudes else "output"
         rate = Variable(name, kind, "continuous", "exact", rated[k], text, states[n_q + k], 1 + k if plain else None)
         out.append(rate)
-    bristles = [link.name for link in model.chain.bristled]
+    bristles = [link.name for link in model.layout.bristled]
     bent = [f"{structured(name)}.friction" for name in bristles]
     for name, of, start in zip(bent, bristles, states[n_q + n :]):
         text = f"friction of {of}: bend of its bristles over the one at which they slip"
@@ -117,7 +117,7 @@ _STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "ax
 
 def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
     """Start values of q and qd, read as `simulate` reads them, and of friction, loaded as without torques."""
-    q, qd, friction = read_state(model, q0, "q0"), read_state(model, qd0, "qd0"), len(model.chain.bristled)
+    q, qd, friction = read_state(model, q0, "q0"), read_state(model, qd0, "qd0"), len(model.layout.bristled)
     x = np.concatenate([q, qd])
     if friction:
         p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
@@ -131,7 +131,7 @@ AMPLITUDE = 0.01
 
 def nominal_states(model: Model) -> tuple[float, ...]:
     """Size of each state: one for joints, motors and rates."""
-    amplitudes, ones = _amplitudes(model), (1.0,) * (model.n + len(model.chain.bristled))
+    amplitudes, ones = _amplitudes(model), (1.0,) * (model.n + len(model.layout.bristled))
     return (1.0,) * (model.n_q - amplitudes) + (AMPLITUDE,) * amplitudes + ones
 
 
@@ -156,7 +156,7 @@ def _quoted(part: str) -> str:
 def _amplitudes(model: Model) -> int:
     """How many there are, behind joints and motors; these are outputs, amplitudes are local."""
     free = sum(link.joint.n_v for link in model.chain.links if link.joint.kind == "free")
-    return model.n - free - model.n_joints - len(model.chain.driven)
+    return model.n - free - model.n_joints - len(model.layout.driven)
 
 
 def _require_unique(found: list[Variable]) -> None:

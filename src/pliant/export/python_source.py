@@ -80,8 +80,8 @@ def export_python(
         tapes = {f: Tape.from_function(function(model, f)) for f in which}
         (work / f"{name}.py").write_text(module(model, tapes), encoding="utf-8")
         f = shown(which)
-        rest = f"q, qd = np.array({model.chain.rest().tolist()}), np.zeros({model.n})\n"
-        call = "" if model.chain.plain else rest
+        rest = f"q, qd = np.array({model.layout.rest().tolist()}), np.zeros({model.n})\n"
+        call = "" if model.layout.plain else rest
         call += f"{', '.join(FUNCTIONS[f].outputs(model))} = arm.{f}({', '.join(FUNCTIONS[f].inputs)})"
         write_readme(model, "python", work, which, call=call + ("   # p=arm.NOMINAL" if model.parameters else ""))
     return target
@@ -89,7 +89,7 @@ def export_python(
 
 def module(model: Model, tapes: dict[str, Tape]) -> str:
     """Text of the module."""
-    speeds = "" if model.chain.plain else f"\nSPEEDS = {model.speeds!r}"
+    speeds = "" if model.layout.plain else f"\nSPEEDS = {model.speeds!r}"
     head = module_text(
         model, "module.py.in", name=export_name(model), provenance=repr(provenance(model)),
         coordinates=f"{model.coordinates!r}{speeds}", joints=repr(model.joints), parameters=repr(model.parameters),

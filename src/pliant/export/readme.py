@@ -59,7 +59,7 @@ def again(model: Model, to: str) -> str:
 def tables(model: Model) -> str:
     """Coordinates, torques and parameters, with their places and units."""
     rows = [(f"q[{k}]", c, unit) for k, (c, unit) in enumerate(zip(model.coordinates, coordinate_units(model)))]
-    if not model.chain.plain:
+    if not model.layout.plain:
         rows += [(f"qd[{k}]", f"speed {v}", u) for k, (v, u) in enumerate(zip(model.speeds, speed_units(model)))]
     rows += [
         (f"tau[{k}]", f"torque of {j}", unit) for k, (j, unit) in enumerate(zip(model.joints, torque_units(model)))

@@ -137,7 +137,7 @@ class Inquiry:
     def _along_speeds(self, by_q: Array) -> Array:
         """Derivatives along the speeds, where a quaternion has four coordinates and three speeds."""
         model = self.f.composition.model
-        if model.chain.plain:
+        if model.layout.plain:
             return by_q
 
         def traced() -> Kernel:

@@ -16,9 +16,9 @@ from pliant.integrate.midpoint_loop import run_midpoint
 from pliant.integrate.rosenbrock import rodas5p
 from pliant.integrate.rosenbrock_loop import run_rosenbrock
 from pliant.integrate.state import Rows, RunPlan, State
+from pliant.kernels.compiled_loop import compiled
 from pliant.kernels.primitives import table
 from pliant.kernels.step_control import exponents
-from pliant.kernels.compiled_loop import compiled
 
 EXPLICIT = {"rk4": rk4, "dopri5": dopri5, "dop853": dop853}
 FIXED = ("rk4", "midpoint")

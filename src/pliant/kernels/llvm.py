@@ -68,14 +68,14 @@ def compile_function(f: Compilable, kind: str, name: str = "", beside: str = "")
     Its address is that of the entry point, or of the function `name` of more LLVM IR that stands `beside` it.
     """
     with lock:
-        target, known = machine(), Recorded.of(f)
-        key, opt = _function_key(known, kind, target, beside)
+        target = machine()
+        key, opt = _function_key(f, kind, target, beside)
         name = name or (entry.SINGLE if kind == "single" else entry.BATCH)
 
         def text() -> str:
             from pliant.kernels.ir import function_source
 
-            return function_source(known.traced, kind, target) + beside
+            return function_source(Recorded.of(f).traced, kind, target) + beside
 
         return _cached(key, name, text, target, opt)
 
@@ -99,13 +99,13 @@ def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -
 def is_cached(f: Compilable, kind: str = "single") -> bool:
     """Whether object code of `f` waits in the cache, so that its first call will not compile."""
     with lock:
-        return cache.read(_function_key(Recorded.of(f), kind, machine())[0]) is not None
+        return cache.read(_function_key(f, kind, machine())[0]) is not None
 
 
-def _function_key(f: Recorded, kind: str, target: Machine, beside: str = "") -> tuple[str, int]:
+def _function_key(f: Compilable, kind: str, target: Machine, beside: str = "") -> tuple[str, int]:
     """Key and optimisation level."""
     opt = 2 if f.n_instructions() <= LONGEST_OPTIMISED else 0
-    return _key(target, kind, opt, hashlib.sha256((f.digest + beside).encode()).hexdigest()), opt
+    return _key(target, kind, opt, hashlib.sha256((Recorded.of(f).digest + beside).encode()).hexdigest()), opt
 
 
 def _key(target: Machine, kind: str, opt: int, digest: str) -> str:

@@ -51,10 +51,15 @@ class Recorded:
         Makes the casadi.Function or the ColumnFunction.
     recipe : str, optional
         All that the function follows from, beside the code of pliant itself; without one it is traced at once.
+    remark : function, optional
+        Gives, from the traced function, more plain data to be kept with its record (`remarks`).
     """
 
-    def __init__(self, trace: Callable[[], ca.Function | ColumnFunction], recipe: str | None = None) -> None:
-        self._trace, self.recipe = trace, recipe
+    def __init__(
+        self, trace: Callable[[], ca.Function | ColumnFunction], recipe: str | None = None,
+        remark: Callable[[Any], dict[str, Any]] | None = None,
+    ) -> None:  # fmt: skip
+        self._trace, self._remark, self.recipe = trace, remark, recipe
 
     @classmethod
     def of(cls, f: ca.Function | ColumnFunction | Recorded) -> Recorded:
@@ -80,7 +85,13 @@ class Recorded:
         f, ins, outs = self.function, range(self.function.n_in()), range(self.function.n_out())
         found = {"name": f.name(), "names": [f.name_in(i) for i in ins], "instructions": self.traced.n_instructions()}
         found |= {"ins": [f.size_in(i) for i in ins], "outs": [f.size_out(i) for i in outs]}
+        found |= {"remarks": {} if self._remark is None else self._remark(self.traced)}
         return found if self.recipe is None else found | {"digest": _digest(self.traced)}
+
+    @property
+    def remarks(self) -> dict[str, Any]:
+        """What was to be kept with the record."""
+        return dict(self._record["remarks"])
 
     @property
     def name(self) -> str:

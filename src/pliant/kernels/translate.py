@@ -10,7 +10,6 @@ then) is computed then, and branches on it fall away. Everything else is refused
 from __future__ import annotations
 
 import ast
-import ctypes
 import functools
 import inspect
 import itertools

@@ -1,12 +1,17 @@
 """Where mechanics and computing meet: the expressions of a formulation become functions of numbers."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
 from pliant.dynamics import Formulation
+from pliant.later import later
 from pliant.model.model import Model, Options
-from pliant.model.recipes import EXPRESSIONS
 from pliant.model.states import named_places, normalised, read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+
+if TYPE_CHECKING:
+    from pliant.model.recipes import EXPRESSIONS
+
+__getattr__ = later(__name__, {"EXPRESSIONS": "recipes"})
 
 __all__ = [
     "EXPRESSIONS",

@@ -1,41 +1,15 @@
-"""How far bent beams are followed when nobody says: what `stiffening="auto"` takes, and whether that was right.
-
-What a beam carries acts on it to second order in three ways: axial force stiffens or softens it, a moment in one plane
-buckles it sideways, and twist turns bending into the other plane. Each is a ratio of a load to what the beam stands.
-"""
+"""What a model follows its bent beams to, and what is said where that proves to be too little."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from pliant.dynamics import FORMULATIONS, Formulation
-from pliant.dynamics.equations import MOST_DENSE
-from pliant.options import FieldName, RotationName, StiffeningChoice, StiffeningName
-from pliant.robot import (
-    Freedom,
-    Link,
-    Robot,
-    beam_properties,
-    beyond,
-    in_pieces,
-    link_mass,
-    origin_transform,
-    parents,
-)
-from pliant.shapes.integrals import FIELDS
+from pliant.options import StiffeningName
 
 NOTICED = 1e-3
 """Part of a beam's stiffness, or of its deflection, below which second order is left out."""
-LATERAL = 4.013
-"""A force at the tip of a clamped strip that buckles it sideways, times L^2 / sqrt(EI GJ)."""
 RIGID = "no link bends"
 LACKS = "has none"
-STATIONS = np.linspace(0.0, 1.0, 33)
 
 
 class Effect(NamedTuple):
@@ -76,140 +50,3 @@ class Level(NamedTuple):
     def __str__(self) -> str:
         name = {"False": "off", "True": "third-order"}.get(str(self.stiffening), str(self.stiffening))
         return name + (f" (auto: {self.reason})" if self.auto else "")
-
-
-class RootLoads(NamedTuple):
-    """Largest axial force, N, bending moment and torque, N m, at the root of a beam, and its length, m."""
-
-    axial: float
-    moment: float
-    torque: float
-    length: float
-
-
-@lru_cache(maxsize=32)
-def choose(
-    robot: Robot, formulation: str | Formulation, rotation: RotationName, stiffening: bool | StiffeningChoice
-) -> Level:
-    """The level of a model; "auto" takes second order, unless all that is known of the arm says that it is not needed
-    or something else of the model forbids it."""
-    if stiffening != "auto":
-        return Level(stiffening)
-    robot = in_pieces(robot)
-    by = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
-    if not any(link.bends for link in robot.links):
-        return Level(False, RIGID)
-    if "stiffening" not in by.supports:
-        return Level(False, f"the formulation {by.name} {LACKS}")
-    if rotation == "linear":
-        return Level(False, "rotation='linear' is of first order")
-    for link in robot.links:
-        if link.shapes is not None and link.shapes.tip_load == "track":
-            return Level(False, f"the modes of link {link.name} follow the arm (tip_load: track)")
-        if link.amplitudes > MOST_DENSE:
-            return Level(False, f"link {link.name} has more than {MOST_DENSE} amplitudes, all of which it would couple")
-    speeds = {name: _speed(freedom) for name, freedom in robot.freedoms.items()}
-    found = worst(robot, {name: speed or 0.0 for name, speed in speeds.items()})
-    if found.size > NOTICED:
-        return Level("second-order", str(found))
-    if robot.base.is_free:
-        return Level("second-order", "the base is free, so what spins is not known")
-    for name, speed in speeds.items():
-        if speed is None:
-            return Level("second-order", f"joint {name} has no limits.speed, so what spins is not known")
-    return Level(False, f"weight and limits.speed change no link by {NOTICED:.1%}")
-
-
-def worst(robot: Robot, speeds: Mapping[str, float]) -> Effect:
-    """The largest effect, whatever the pose, of weight and of joints that turn at these speeds, rad/s."""
-    return max(
-        chain.from_iterable(effects(*each) for each in loads_at_roots(robot, speeds)), key=lambda effect: effect.size
-    )
-
-
-def effects(link: Link, loads: RootLoads) -> Iterator[Effect]:
-    """What the loads at the root of a beam do to it; nothing where it has no shape that would move."""
-    p, shapes, L = beam_properties(link.beam), link.shapes, loads.length
-    assert shapes is not None
-    planes: tuple[FieldName, ...] = ("bending_y", "bending_z")
-    fields = [name for name in planes if getattr(shapes, name)]
-    bending = min((_least(p, FIELDS[name].rigidity) for name in fields), default=np.inf)
-    twisting = _least(p, "GJ") if shapes.torsion else np.inf
-    gyration = 0.0 if not shapes.torsion else _least(p, "polar_inertia") / _least(p, "mass_per_length")
-    buckling = min((np.pi / 2) ** 2 * bending / L / L, np.inf if gyration == 0 else twisting / gyration)
-    yield Effect(link.name, "axial force", loads.axial / buckling)
-    if fields:
-        lateral = LATERAL * np.sqrt(bending * twisting) / L
-        part = loads.moment / lateral
-        yield Effect(link.name, "bending with twist", part * part)
-        yield Effect(link.name, "twist", loads.torque * L / twisting)
-
-
-def _least(properties: Any, name: str) -> float:
-    scale = float(getattr(properties, name))
-    return scale if properties.profile is None else scale * float(np.min(getattr(properties.profile, name)(STATIONS)))
-
-
-def _speed(freedom: Freedom) -> float | None:
-    """Largest rate, rad/s, at which a joint turns; None where nobody says."""
-    if not freedom.turns:
-        return 0.0
-    return None if freedom.limits is None else freedom.limits.speed
-
-
-def loads_at_roots(robot: Robot, speeds: Mapping[str, float]) -> list[tuple[Link, RootLoads]]:
-    """Bounds on what each beam carries: everything beyond its root, stretched out, pulls or bends it as it may."""
-    weight, branches = float(np.linalg.norm(robot.gravity)), [beyond(robot.links, k) for k in range(len(robot.links))]
-    spins = np.zeros(len(branches))
-    for k, link in enumerate(robot.links):
-        speed = sum(speeds[freedom.name(link.name)] for freedom in link.joint.freedoms)
-        spins[[m for m, carried in enumerate(branches) if k in carried or m in branches[k]]] += speed  # of its branch
-    starts, ends, lumps = reaches(robot)
-    owners, masses, far, _ = (np.array(column) for column in zip(*lumps))
-    forces = masses * (weight + spins[owners] ** 2 * far)
-    found = []
-    for k, link in enumerate(robot.links):
-        if link.bends:
-            carried = np.isin(owners, branches[k])
-            others = carried & (np.arange(len(owners)) != np.flatnonzero(owners == k)[0])
-            moment, torque = forces[carried] @ (far[carried] - starts[k]), forces[others] @ (far[others] - ends[k])
-            found.append((link, RootLoads(float(sum(forces[carried])), float(moment), float(torque), _length(link))))
-    return found
-
-
-class LumpedMass(NamedTuple):
-    """A mass on a link, the link's `own` or a payload: number of the link, kg, and distance from the base, m."""
-
-    link: int
-    mass: float
-    far: float
-    own: bool
-
-
-def reaches(robot: Robot) -> tuple[list[float], list[float], list[LumpedMass]]:
-    """How far from the base each link starts and ends, m, and all masses, when every branch is stretched out."""
-    starts: list[float] = []
-    ends: list[float] = []
-    lumps: list[LumpedMass] = []
-    for k, (link, parent) in enumerate(zip(robot.links, parents(robot.links))):
-        root = 0.0 if parent is None else ends[parent]
-        starts.append(root + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
-        ends.append(starts[-1] + _length(link))
-        lumps.append(LumpedMass(k, link_mass(link), ends[-1], True))
-        lumps += [
-            LumpedMass(k, load.mass, ends[-1] + float(np.linalg.norm(load.com)), False) for load in robot.carried(k)
-        ]
-    return starts, ends, lumps
-
-
-def _travel(link: Link) -> float:
-    """How far a joint that slides may carry its link."""
-    limits = [freedom.limits for freedom in link.joint.freedoms if not freedom.turns]
-    return sum(max(0.0, float(bounds.upper)) for bounds in limits if bounds is not None and bounds.upper is not None)
-
-
-def _length(link: Link) -> float:
-    """From the joint of a link to its farthest end."""
-    if link.beam is not None:
-        return float(link.beam.length)
-    return 0.0 if link.rigid is None else float(max(np.linalg.norm(link.rigid.tip), np.linalg.norm(link.rigid.com)))

@@ -11,31 +11,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.derived import SYMBOLS, Derived, Same
-from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, matrices, stability
-from pliant.dynamics.build import shapes_that_change
-from pliant.dynamics.differentials import SolvedColumns
-from pliant.dynamics.dual_screw import smallest_eigenvalue
-from pliant.dynamics.frames import frame_names, frame_of
-from pliant.dynamics.sliding_roots import check_roots
+from pliant.derived import SYMBOLS, Derived, Same, symbolic_property
+from pliant.dynamics import Formulation
 from pliant.errors import ModelError
-from pliant.kernels import ColumnFunction, Kernel
-from pliant.model import statics
-from pliant.model.choices import resolved
-from pliant.model.column_functions import column_function
-from pliant.model.compiled_functions import COMPILED_FUNCTIONS, compiled_function
+from pliant.kernels import Kernel, Recorded, recalled
+from pliant.later import LaterModule
 from pliant.model.differentiable import Differentiable
-from pliant.model.level import choose
-from pliant.model.recipes import MATRICES, recipe
+from pliant.model.level import Level
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
 from pliant.model.validity import odd_materials, slow, steep, tell
@@ -49,17 +39,23 @@ from pliant.options import (
     RotationName,
     ShapesName,
     StiffeningChoice,
-    StiffeningName,
 )
 from pliant.robot import Link, Robot, in_pieces
-from pliant.shapes import LinkShapes
+from pliant.robot.layout import Layout
 from pliant.signatures import checked, require_loads
 
 if TYPE_CHECKING:
+    from pliant.dynamics import Chain, Equations, dual_screw, frames, matrices
     from pliant.loads import Load
-
-KEPT = 32
-"""Chains that are kept for the next model of the same robot."""
+    from pliant.model import building, compiled_functions, statics
+    from pliant.shapes import LinkShapes
+else:  # what makes expressions, which a model whose functions are known goes without
+    building, compiled_functions, statics = (
+        LaterModule(f"pliant.model.{name}") for name in ("building", "compiled_functions", "statics")
+    )
+    dual_screw, frames, matrices = (
+        LaterModule(f"pliant.dynamics.{name}") for name in ("dual_screw", "frames", "matrices")
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class Options:
 
     formulation: str = "denoc"
     rotation: RotationName = "exact"
-    stiffening: bool | StiffeningName = False
+    stiffening: bool | StiffeningChoice = False
     parameters: tuple[str, ...] = ()
     shapes: ShapesName = "exact"
     roots: RootsName = "solved"
@@ -129,76 +125,77 @@ class Model(Differentiable):
         shapes: ShapesName = "exact",
         roots: RootsName = "solved",
     ) -> None:
-        with SYMBOLS:
-            robot, self.choices = resolved(robot)
-        self.robot = robot
         name = formulation if isinstance(formulation, str) else formulation.name
-        self.level = choose(robot, formulation, rotation, stiffening)
-        level = self.level.stiffening
-        self.options = Options(name, rotation, level, tuple(parameters), shapes, roots)
+        asked = Options(name, rotation, stiffening, tuple(parameters), shapes, roots)
+        self.recipe = repr(("model", robot.digest(), asked)) if isinstance(formulation, str) else None
         with SYMBOLS:
-            self._nominal = _nominal_values(robot, self.options)
+            facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation))
+        self.robot = robot if facts["robot"] is None else Robot.from_dict(facts["robot"])
+        self.choices, self.level = tuple(facts["choices"]), Level(*facts["level"])
+        self.options = replace(asked, stiffening=self.level.stiffening)
+        self.layout, self._nominal = Layout.from_facts(facts["layout"]), np.array(facts["nominal"])
+        self._formulation = formulation
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
         self.derived = Derived()
-        with SYMBOLS:
-            chain, self._p = _checked_chain(robot, rotation, level, self.options.parameters)
-            check_roots(chain, roots)
-            self._equations: Equations = equations(chain, formulation)
-        tell(self, odd_materials(robot), stacklevel=4)
+        tell(self, odd_materials(self.robot), stacklevel=4)
 
     # ------------------------------------------------------------------------------------- what it is
 
     @property
     def chain(self) -> Chain:
         """The arm as maps."""
-        return self._equations.chain
+        return self.equations.chain
+
+    @symbolic_property
+    def _built(self) -> tuple[Equations, Expression]:
+        return building.built(self.robot, self.options, self._formulation)
 
     @property
     def equations(self) -> Equations:
         """The equations of motion as CasADi expressions; `parameter_symbols` are their free symbols."""
-        return self._equations
+        return self._built[0]
 
     @property
     def parameter_symbols(self) -> Expression:
         """(P,) CasADi symbols of `parameters`."""
-        return self._p
+        return self._built[1]
 
     @property
     def n(self) -> int:
         """Number of generalised speeds, and of freedoms: as many as coordinates, unless a joint has a quaternion."""
-        return self.chain.n
+        return self.layout.n
 
     @property
     def n_v(self) -> int:
         """Number of generalised speeds."""
-        return self.chain.n
+        return self.layout.n
 
     @property
     def n_q(self) -> int:
         """Number of generalised coordinates: each quaternion has one more than its joint has freedoms."""
-        return self.chain.n_q
+        return self.layout.n_q
 
     @property
     def n_joints(self) -> int:
         """Number of moving joints, and of torques."""
-        return self.chain.n_joints
+        return self.layout.n_joints
 
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the coordinates: a free base, joints, motors, amplitudes."""
-        return self.chain.coordinates
+        return self.layout.coordinates
 
     @property
     def speeds(self) -> tuple[str, ...]:
         """Names of the speeds: those of the coordinates, but for joints with quaternions, whose speeds are angular and
         linear velocities in the axes of their link."""
-        return self.chain.speeds
+        return self.layout.speeds
 
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of what torques drive, in their order."""
-        return tuple(shaft.name for shaft in self.chain.shafts)
+        return tuple(shaft.name for shaft in self.layout.shafts)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -323,7 +320,7 @@ class Model(Differentiable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         o = self.options
-        by = self._equations.formulation
+        by = self._formulation
         asked = "auto" if self.level.auto else o.stiffening
         given = (self.robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
         return type(self), given, {"choices": self.choices}
@@ -490,7 +487,7 @@ class Model(Differentiable):
     def frames(self) -> tuple[str, ...]:
         """Names of all frames: `tip` of the last link, `base`, the robot's own, and `NAME.root`, `NAME.tip` of every
         link."""
-        return tuple(frame_names(self.chain))
+        return tuple(frames.frame_names(self.chain))
 
     def pose(self, q: ArrayLike, p: ArrayLike | None = None, frame: str = "tip") -> Array:
         """Pose `(..., 4, 4)` of a frame, in the base.
@@ -552,7 +549,7 @@ class Model(Differentiable):
         if frame == "tip":
             return {"pose": "tip_pose"}.get(function, function)
         if frame != "base":
-            frame_of(self.chain, frame)
+            frames.frame_of(self.chain, frame)
         return f"{function} {frame}"
 
     def jacobian(self, q: ArrayLike, p: ArrayLike | None = None, frame: str = "tip") -> Array:
@@ -614,7 +611,7 @@ class Model(Differentiable):
         if self.options.formulation != "dual-screw":
             return Matrices(*values)
         M, C, K, g, d = values
-        smallest = smallest_eigenvalue(M)
+        smallest = dual_screw.smallest_eigenvalue(M)
         if (smallest <= 0).any():
             warnings.warn(
                 f"matrices: the smallest eigenvalue of M is {smallest.min():.3g}; the inertia matrix of 'dual-screw' "
@@ -651,9 +648,11 @@ class Model(Differentiable):
 
     @cached_property
     def actuation(self) -> Array:
-        """(n, n_joints) matrix S, at nominal parameters."""
-        S = ca.Function("S", [self._p], [ca.densify(self.chain.actuation())])
-        return np.array(S(self._nominal), dtype=float).reshape(self.n, self.n_joints)
+        """(n, n_joints) matrix S of `M qdd + bias = S tau`: a drive's torque acts on its motor, else on its joint."""
+        S = np.zeros((self.n, self.n_joints))
+        for column, shaft in enumerate(self.layout.shafts):
+            S[shaft.actuated, column] = 1.0
+        return S
 
     # ------------------------------------------------------------------------------------------ space
 
@@ -1077,7 +1076,7 @@ class Model(Differentiable):
 
     def _holding(self, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
         """Torques under which nothing actuated accelerates."""
-        rows = [shaft.actuated for shaft in self.chain.shafts]
+        rows = [shaft.actuated for shaft in self.layout.shafts]
         return np.asarray((self.bias(q, qd, p) - statics.applied(self, loads, p, qd)(q)[0])[rows])
 
     @checked
@@ -1141,32 +1140,14 @@ class Model(Differentiable):
         A = np.block([[A11[:, free], np.eye(f)], [A21[:, free], A22[:, free]]])
         B = np.vstack([np.zeros((f, m)), B2])
         columns = [*free, *(n + k for k in free)]
-        C = np.eye(2 * f) if outputs is None else self._output_matrix(outputs, q, qd, p)[:, columns]
+        slope = None if outputs is None else building.output_matrix(self, outputs, q, qd, self.values(p))
+        C = np.eye(2 * f) if slope is None else slope[:, columns]
         return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
 
     def _slopes(self, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
         """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""
-
-        def function() -> Any:
-            e, n = self._equations, self.n
-            sizes = (("q", self.n_q), ("qd", n), ("tau", self.n_joints))
-            q, qd, tau = (ca.SX.sym(name, size) for name, size in sizes)
-            force = ca.mtimes(e.chain.actuation(), tau)
-            force += sum((load.expression(e.chain, ca.SX(0), q, qd) for load in loads), ca.SX.zeros(n))
-            qdd = e.accelerations(q, qd, force, {k: ca.SX(0) for k in range(n) if k not in free})
-            by = [e.chain.jacobian(qdd, q), ca.jacobian(qdd, qd), ca.jacobian(qdd, tau), e.chain.turning(qd)]
-            return ca.Function("slopes", [q, qd, tau, self._p], ca.cse([ca.densify(x) for x in by]))
-
-        return self.derived("slopes of accelerations", (tuple(map(Same, loads)), free), function)
-
-    def _output_matrix(
-        self, outputs: Callable[[Expression, Expression], Expression], q: Array, qd: Array, p: ArrayLike | None
-    ) -> Array:
-        x, xd = ca.SX.sym("q", self.n_q), ca.SX.sym("qd", self.n)
-        y = ca.vertcat(outputs(x, xd))
-        slopes = ca.horzcat(self.chain.jacobian(y, x), ca.jacobian(y, xd))
-        C = ca.Function("C", [x, xd, self._p], [ca.densify(slopes)])
-        return np.array(C(q, qd, self.values(p)), dtype=float)
+        key = (tuple(map(Same, loads)), free)
+        return self.derived("slopes of accelerations", key, lambda: building.slopes(self, loads, free))
 
     # -------------------------------------------------------------------------------------- machinery
 
@@ -1247,12 +1228,13 @@ class Model(Differentiable):
         if derivatives == "traced":
             traced = self._kernel(function).function
             return traced if count == 1 else traced.map(count)
-        if function not in COMPILED_FUNCTIONS:
+        known = compiled_functions.COMPILED_FUNCTIONS
+        if function not in known:
             raise ModelError(
-                f"function: got {function!r}, expected {' or '.join(COMPILED_FUNCTIONS)}; with derivatives='traced' any"
+                f"function: got {function!r}, expected {' or '.join(known)}; with derivatives='traced' any"
             )
-        self.chain.require_plain("a compiled function for CasADi")
-        return compiled_function(self, function, count)
+        self.layout.require_plain("a compiled function for CasADi")
+        return compiled_functions.compiled_function(self, function, count)
 
     def _kernel(self, name: str) -> Kernel:
         kernel = self._kernels.get(name)
@@ -1260,35 +1242,17 @@ class Model(Differentiable):
             with SYMBOLS:
                 kernel = self._kernels.get(name)
                 if kernel is None:
-                    function = self._function(name)
-                    backend = recipe(name).where(function.n_instructions())
-                    kernel = Kernel(function, backend, out_shapes=self._out_shapes(name, function))
-                    self._kernels[name] = kernel
+                    kernel = self._kernels[name] = self._known(name)
         return kernel
 
-    def _function(self, name: str) -> Any:
-        n = self.n
-        m, P = self.n_joints, len(self.parameters)
-        sizes = {"q": self.n_q, "tau": m, "dtau": m, "dp": P}
-        row = recipe(name)
-        symbols = {s: self._p if s == "p" else ca.SX.sym(s, sizes.get(s, n)) for s in row.inputs}
-        built = row.build(self._equations, *symbols.values())
-        symbols = symbols if "p" in symbols else {**symbols, "p": self._p}
-        names = [s for s in symbols if P or s not in ("p", "dp")]
-        given = [symbols[s] for s in names]
-        title = "".join(c if c.isalnum() else "_" for c in name)
-        if isinstance(built, SolvedColumns):
-            return column_function(title, dict(zip(names, given)), built)
-        outputs = ca.cse([ca.densify(x) for x in built])
-        return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
-
-    def _out_shapes(self, name: str, function: Any) -> list[tuple[int, ...]]:
-        """A column is a vector, unless it is a matrix of an arm that has but one coordinate."""
-        kind = name.partition(" ")[0]
-        square = MATRICES.get(f"{name} {self.options.formulation}", MATRICES.get(kind, ()))
-        whole = function.function if isinstance(function, ColumnFunction) else function
-        sizes = [whole.size_out(k) for k in range(whole.n_out())]
-        return [size if k in square or size[1] != 1 else size[:1] for k, size in enumerate(sizes)]
+    def _known(self, name: str) -> Kernel:
+        """A kernel by its recipe; it is traced when there is no record of it."""
+        known = Recorded(
+            lambda: building.traced(self, name), self.recipe and f"{self.recipe} {name}",
+            lambda function: building.remarks(self, name, function),
+        )  # fmt: skip
+        shapes = [tuple(shape) for shape in known.remarks["shapes"]]
+        return Kernel(known, known.remarks["backend"], out_shapes=shapes)
 
     def _extra(self, p: ArrayLike | None) -> tuple[ArrayLike, ...]:
         if not self.parameters:
@@ -1309,37 +1273,7 @@ class Model(Differentiable):
         return self._kernels[name](*arrays) if result is None else result
 
 
-def _nominal_values(robot: Robot, options: Options) -> Array:
-    """Values of the parameters in the robot; refuses unknown paths and parameters that would change the shapes."""
-    paths = robot.paths()
-    for path in options.parameters:
-        if path not in paths:
-            raise ModelError(f"parameters: {path!r} is not a number of this robot; see robot.paths()")
-    if options.shapes == "exact":
-        for path in options.parameters:
-            changed = shapes_that_change(robot, path)
-            if changed:
-                raise ModelError(
-                    f"parameters: {path!r} changes the shape functions of {', '.join(changed)}; "
-                    "rebuild the robot for each value, or keep the nominal shapes with shapes='nominal'"
-                )
-    return np.array([paths[path] for path in options.parameters], dtype=float)
-
-
 def _place(what: str, given: str, known: tuple[str, ...]) -> int:
     if given not in known:
         raise ModelError(f"{what}: got {given!r}, expected one of {', '.join(known)}")
     return known.index(given)
-
-
-@lru_cache(maxsize=KEPT)
-def _checked_chain(
-    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
-) -> tuple[Chain, Expression]:
-    """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
-    symbols = {path: ca.SX.sym(path) for path in parameters}
-    p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
-    chain, paths = build_chain(robot, rotation, stiffening, symbols), robot.paths() if parameters else {}
-    values = np.array([paths[path] for path in parameters], dtype=float)
-    stability.check(chain, p, values)
-    return chain, p

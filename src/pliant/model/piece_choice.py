@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.model.level import reaches
+from pliant.model.level_choice import reaches
 from pliant.robot import Expected, Link, Robot, beam_properties, beyond
 from pliant.robot.beam import MOST_PIECES
 

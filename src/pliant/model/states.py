@@ -10,9 +10,9 @@ import numpy as np
 from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalise, product
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.robot.layout import Ball
 
 if TYPE_CHECKING:
-    from pliant.dynamics.chain import ChainLink
     from pliant.model.model import Model
 
 
@@ -31,8 +31,8 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
         Numbers that do not fit, are not finite, a free length outside its travel, a quaternion of zero length.
     """
     moving = name.startswith(("qd", "rates"))
-    chain, names = model.chain, model.speeds if moving else model.coordinates
-    rest = np.zeros(model.n) if moving else chain.rest()
+    layout, names = model.layout, model.speeds if moving else model.coordinates
+    rest = np.zeros(model.n) if moving else layout.rest()
     if given is None:
         state = rest
     elif isinstance(given, Mapping):
@@ -43,29 +43,29 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
             if value.ndim > 0 and value.shape != (arms,):
                 raise ModelError(f"{name}[{names[index]!r}]: got shape {value.shape}, expected one number")
             state[..., index] = value
-        state = (chain.following if moving else chain.followed)(state, given=named)
+        state = (layout.following if moving else layout.followed)(state, given=named)
     else:
         state = _array(model, given, name, many, len(rest))
         if state.shape[-1] != len(rest):
             joints, state = state, np.tile(rest, (*state.shape[:-1], 1))
-            state[..., [shaft.index for shaft in chain.shafts] if moving else chain.shaft_places()] = joints
-            state = (chain.following if moving else chain.followed)(state)
+            state[..., [shaft.index for shaft in layout.shafts] if moving else layout.shaft_places()] = joints
+            state = (layout.following if moving else layout.followed)(state)
     if not np.isfinite(state).all():
         raise ModelError(f"{name}: got a number that is not finite, expected finite numbers")
     if not moving:
-        chain.check_travel(state)
+        layout.check_travel(state)
         state = normalised(model, state, name)
     return np.atleast_2d(state) if many else state
 
 
 def normalised(model: Model, q: Array, name: str = "q") -> Array:
     """States (..., n_q), changed in place, with quaternions of length one; refuses those of zero length."""
-    for link in model.chain.links:
-        if link.joint.is_ball and (np.linalg.norm(q[..., list(link.joint_places[-4:])], axis=-1) < SHORTEST).any():
+    for ball in model.layout.balls:
+        if (np.linalg.norm(q[..., list(ball.places[-4:])], axis=-1) < SHORTEST).any():
             raise ModelError(
-                f"{name}: got a quaternion of zero length for {link.piece.owner!r}, expected (w, x, y, z) of length one"
+                f"{name}: got a quaternion of zero length for {ball.owner!r}, expected (w, x, y, z) of length one"
             )
-    return normalise(q, model.chain.quaternions)
+    return normalise(q, model.layout.quaternions)
 
 
 def named_places(model: Model, given: Mapping[str, Any], name: str) -> set[int]:
@@ -79,33 +79,30 @@ def displaced(model: Model, q: Array, step: Array) -> Array:
     Quaternions turn by the exponential of the angular part, positions of free joints move by the linear part in the
     axes of the link, all others add.
     """
-    if model.chain.plain:
+    layout = model.layout
+    if layout.plain:
         return np.asarray(q + step)
     moved = np.array(q, dtype=float)
-    for link in model.chain.links:
-        own, along = list(link.joint_places), list(link.joint_indices)
-        if link.joint.is_ball:
-            turned, by = q[..., own[-4:]], step[..., along]
-            moved[..., own[-4:]] = product(turned, exponential(by[..., :3]))
-            if link.joint.kind == "free":
-                shift = np.concatenate([np.zeros((*by.shape[:-1], 1)), by[..., 3:]], axis=-1)
-                moved[..., own[:3]] += product(product(turned, shift), conjugate(turned))[..., 1:]
-        else:
-            moved[..., own] += step[..., along]
-        moved[..., list(link.body_places)] += step[..., list(link.body_indices)]
-    for shaft in model.chain.driven:
-        if shaft.drive is not None:
-            moved[..., shaft.drive.place] += step[..., shaft.drive.index]
+    for ball in layout.balls:
+        own, along = list(ball.places), list(ball.indices)
+        turned, by = q[..., own[-4:]], step[..., along]
+        moved[..., own[-4:]] = product(turned, exponential(by[..., :3]))
+        if ball.kind == "free":
+            shift = np.concatenate([np.zeros((*by.shape[:-1], 1)), by[..., 3:]], axis=-1)
+            moved[..., own[:3]] += product(product(turned, shift), conjugate(turned))[..., 1:]
+    turning = {place for ball in layout.balls for place in ball.places}
+    others = [place for place in range(layout.n_q) if place not in turning]
+    moved[..., others] += step[..., [layout.speeds.index(layout.coordinates[place]) for place in others]]
     return moved
 
 
 def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> dict[int, Array]:
     """Numbers by place, with poses and velocities of joints that have quaternions taken apart."""
-    balls = {link.piece.owner: link for link in model.chain.links if link.joint.is_ball}
+    balls = {ball.owner: ball for ball in model.layout.balls}
     found: dict[int, Array] = {}
     for key, value in given.items():
         if key in balls:
-            indices = balls[key].joint_indices if moving else balls[key].joint_places
+            indices = balls[key].indices if moving else balls[key].places
             numbers = (_velocity if moving else _pose)(balls[key], value, f"{name}[{key!r}]")
             found.update((index, np.asarray(number)) for index, number in zip(indices, numbers) if number is not None)
         else:
@@ -114,10 +111,10 @@ def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> d
     return found
 
 
-def _pose(link: ChainLink, given: Any, name: str) -> list[float | None]:
+def _pose(ball: Ball, given: Any, name: str) -> list[float | None]:
     """Coordinates of a joint with a quaternion; None for what is not given."""
     keys = ("rpy", "quaternion", "rotation")
-    free = link.joint.kind == "free"
+    free = ball.kind == "free"
     if not isinstance(given, Mapping):
         given = {"quaternion" if np.size(np.asarray(given, dtype=object)) == 4 else "rotation": given}
     known = ("position", *keys) if free else keys
@@ -131,11 +128,11 @@ def _pose(link: ChainLink, given: Any, name: str) -> list[float | None]:
     return [*place, *turned] if free else turned
 
 
-def _velocity(link: ChainLink, given: Any, name: str) -> list[float | None]:
+def _velocity(ball: Ball, given: Any, name: str) -> list[float | None]:
     """Speeds of a joint with a quaternion; None for what is not given."""
-    known = ("angular", "linear") if link.joint.kind == "free" else ("angular",)
+    known = ("angular", "linear") if ball.kind == "free" else ("angular",)
     if not isinstance(given, Mapping):
-        given = {"angular": given} if link.joint.kind == "spherical" else {type(given).__name__: given}
+        given = {"angular": given} if ball.kind == "spherical" else {type(given).__name__: given}
     if not set(given) <= set(known):
         raise ModelError(f"{name}: got {', '.join(map(str, given))}, expected {', '.join(known)}")
     return [x for key in known for x in (_three(given[key], f"{name}[{key!r}]") if key in given else [None] * 3)]
@@ -148,7 +145,7 @@ def _three(given: Any, name: str) -> list[float]:
 def _array(model: Model, given: Any, name: str, many: bool, size: int) -> Array:
     """All numbers or those of the joints, with a leading axis where there are many arms."""
     names = model.coordinates if size == model.n_q else model.speeds
-    whole = [shaft for shaft in model.chain.shafts if shaft.place is not None or size == model.n]
+    whole = [shaft for shaft in model.layout.shafts if shaft.place is not None or size == model.n]
     joints = len(whole) if len(whole) == model.n_joints else size
     sizes = f"({size},)" if size == joints else f"({size},) or the joints ({joints},)"
     expected = f"{'one state or one per arm, ' if many else ''}{sizes}: {', '.join(names)}"

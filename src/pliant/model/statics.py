@@ -86,7 +86,7 @@ def resting(model: Model, held: HeldName = "joints") -> tuple[list[int], list[in
     Amplitudes have rows of their own, and joints behind motors that are held; a motor is placed by the balance of the
     joint that it drives.
     """
-    drives = {shaft.actuated: shaft.index for shaft in model.chain.driven}
+    drives = {shaft.actuated: shaft.index for shaft in model.layout.driven}
     joints = {k for link in model.chain.links for k in link.joint_indices} | {s.index for s in model.chain.shafts}
     unknown = [k for k in range(model.n) if k not in joints]
     if held == "joints":
@@ -110,8 +110,8 @@ def equilibrium(
     given = np.asarray(joints, dtype=float)
     if given.shape != (m,) or not np.isfinite(given).all():
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
-    q = np.zeros(model.n_q) if model.chain.plain else model.chain.rest()
-    q[model.chain.shaft_places()] = given
+    q = np.zeros(model.n_q) if model.layout.plain else model.layout.rest()
+    q[model.layout.shaft_places()] = given
     return settled(model, q, loads, p, held, rates)
 
 
@@ -120,8 +120,8 @@ def settled(
     rates: Any = None,
 ) -> Array:  # fmt: skip
     """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them."""
-    n, q = model.n, model.chain.followed(q.copy())
-    model.chain.check_travel(q)
+    n, q = model.n, model.layout.followed(q.copy())
+    model.layout.check_travel(q)
     unknown, rows = resting(model, held)
     at = places(model, unknown)
     qd = np.zeros(n) if rates is None else steady_rates(model, rates)
@@ -195,7 +195,7 @@ def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLi
 
 def require_no_fall(model: Model, p: ArrayLike | None) -> None:
     """Refuse a free base under gravity."""
-    if model.chain.first:
+    if model.layout.first:
         gravity = ca.Function("gravity", [model.parameter_symbols], [model.chain.gravity])(model.values(p))
         if np.array(gravity, dtype=float).any():
             raise ModelError(
@@ -206,7 +206,7 @@ def require_no_fall(model: Model, p: ArrayLike | None) -> None:
 
 def require_balance(model: Model, q: Array, loads: Sequence[Any], p: ArrayLike | None, rates: Any) -> None:
     """Refuse a free base that loads, or spinning links, would move."""
-    if not model.chain.first:
+    if not model.layout.first:
         return
     qd, base = steady_rates(model, rates), list(model.chain.links[0].joint_indices)
     parts = [applied(model, [load], p, qd)(q)[0][base] for load in loads]
@@ -236,7 +236,7 @@ def _floating_modes(K: Array, M: Array, noise: Array) -> tuple[Array, Array]:
 
 
 def _require_rest(model: Model, loads: Sequence[Any], rates: Any) -> None:
-    if model.chain.first and (len(loads) or rates is not None):
+    if model.layout.first and (len(loads) or rates is not None):
         raise ModelError(
             f"{'loads' if len(loads) else 'rates'}: a free base does not rest under them; ask "
             "model.linearize(q, qd, loads=loads)"
@@ -255,7 +255,7 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
             "axes, or ask model.frequencies(q, loads=loads) or model.linearize(q, loads=loads)"
         )
     shapes = np.zeros((model.n, len(free)))
-    solve = _floating_modes if model.chain.first else natural_modes
+    solve = _floating_modes if model.layout.first else natural_modes
     squares, shapes[free] = solve(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, K, q, loads, p))))
     return squares, shapes
 

@@ -131,7 +131,7 @@ class Composition:
         held = {model.chain.speeds[k] for k in self.paths}
         self.free_places = [k for k, name in enumerate(model.coordinates) if name not in held]
         self.n_q, self.moving = model.n_q, len(self.free_places) + len(self.free)
-        self.quaternions = tuple(self.free_places.index(k) for k in model.chain.quaternions)
+        self.quaternions = tuple(self.free_places.index(k) for k in model.layout.quaternions)
         self.sample_time = getattr(controller, "sample_time", None)
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self._build(torque, loads, base)
@@ -289,7 +289,7 @@ class Composition:
     def implicit(self) -> bool:
         """Whether df/dx follows from inverse dynamics: nothing is prescribed, no roots are carried, and no joint has a
         quaternion, of whose length the two ways take a different view."""
-        return self.model.chain.plain and not (self.paths or self.roots.size)
+        return self.model.layout.plain and not (self.paths or self.roots.size)
 
     def _jacobian_columns(self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, bristles: Any) -> SolvedColumns:
         """df/dx and df/dt with the accelerations' rows solved for: M dqdd = d(applied) - d(inverse dynamics)."""
@@ -316,7 +316,7 @@ class Composition:
         exact = length <= LARGEST_RATES if self.implicit else length * size < LARGEST_JACOBIAN
         return Problem(
             self.rhs.address, size, self.p.shape[0], (lambda: self.jacobian.address) if exact else None,
-            len(self.free) if self.model.chain.plain else 0, lambda: self.function, self, self.quaternions,
+            len(self.free) if self.model.layout.plain else 0, lambda: self.function, self, self.quaternions,
         )  # fmt: skip
 
     def tolerances(self, atol: float) -> Array:

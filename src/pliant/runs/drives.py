@@ -47,7 +47,7 @@ def read_start(
         count = max(len(np.atleast_2d(q)), len(values))
         given = np.broadcast_to(np.atleast_2d(q), (count, model.n_q))
         values = np.broadcast_to(values, (count, values.shape[1]))
-        joints = model.chain.shaft_places()
+        joints = model.layout.shaft_places()
         rest = np.array([model.equilibrium(x[joints], loads, v) for x, v in zip(given, values)])
         kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
         rest[:, kept] = given[:, kept]
@@ -69,7 +69,7 @@ def _placed(model: Model, given: Any, name: str, many: bool, placed: Mapping[int
         at = names.index(model.speeds[index])
         state[..., at] = values[moving]
         named.add(at)
-    return (model.chain.following if moving else model.chain.followed)(state, named)
+    return (model.layout.following if moving else model.layout.followed)(state, named)
 
 
 # --------------------------------------------------------------------------------------------------------- torques

@@ -297,7 +297,7 @@ def few_shapes(history: RunHistory, beam: BentBeam) -> float:
     )
     rows = np.isfinite(history.q).all(axis=1)
     c, cd = history.q[rows][:, places], history.qd[rows][:, indices]
-    K, M = _stiffness(model, beam, history.parameters), model.mass_matrix(model.chain.rest(), history.parameters)
+    K, M = _stiffness(model, beam, history.parameters), model.mass_matrix(model.layout.rest(), history.parameters)
     energy = float(np.max(np.einsum("ti,ij,tj->t", c, K, c) / 2, initial=0.0))
     fields, ends = (np.concatenate(x) for x in zip(*_ends(model, beam)))
     lost = 0.0

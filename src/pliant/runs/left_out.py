@@ -10,7 +10,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.model import Model
-from pliant.model.level import RootLoads, effects, worst
+from pliant.model.level_choice import RootLoads, effects, worst
 from pliant.model.validity import Findings
 from pliant.robot import Link, in_pieces
 from pliant.runs.internal_forces import RunHistory

@@ -49,7 +49,7 @@ def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
             if value is not None and np.isfinite(value):
                 at = model.index(name), model.speed_index(name)
                 found.append(JointLimit(f"{name} at its {side} limit", *at, float(value), sign))
-    for index, travel in model.chain.travels().items():
+    for index, travel in model.layout.travels().items():
         for side, value, sign in zip(("inner", "outer"), travel, (-1, +1)):
             name = f"{model.coordinates[index]} at the {side} end of its travel"
             speed = model.speed_index(model.coordinates[index])

@@ -57,7 +57,7 @@ def columns(model: Model) -> dict[str, list[str]]:
     """What the columns of a file are called: coordinates, and last what speeds are, the same unless a joint has a
     quaternion."""
     named = {"coordinate": list(model.coordinates)}
-    return named if model.chain.plain else named | {"speed": list(model.speeds)}
+    return named if model.layout.plain else named | {"speed": list(model.speeds)}
 
 
 def with_digest(data: xr.Dataset) -> xr.Dataset:

@@ -30,14 +30,14 @@ def robot_html(robot: Robot) -> str:
             (link.name, f"{link.joint.type}{', elastic drive' if link.joint.flexible else ''}", body, bends or "–")
         )
     model = robot.model()
-    scene = make_scene(model, np.zeros(1), model.chain.rest()[None])
+    scene = make_scene(model, np.zeros(1), model.layout.rest()[None])
     return _block(robot.name, ("link", "joint", "body", "bends in"), rows, picture(scene, 0))
 
 
 def model_html(model: Model) -> str:
     """What the model is, and its frequencies."""
     o = model.options
-    frequencies = ", ".join(f"{f:.4g}" for f in model.frequencies()[6 * model.chain.first :][:6]) or "none: rigid"
+    frequencies = ", ".join(f"{f:.4g}" for f in model.frequencies()[6 * model.layout.first :][:6]) or "none: rigid"
     rows = [
         ("formulation", o.formulation), ("rotation", o.rotation), ("stiffening", str(model.level)),
         ("coordinates", ", ".join(model.coordinates)), ("inputs", ", ".join(model.parameters) or "none"),

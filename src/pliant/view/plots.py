@@ -91,7 +91,7 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
             raise ModelError(f"figure: got {name!r}, expected one of {', '.join(FIGURES)}{_near(name)}")
     if len(result) < 1:
         raise ModelError("the result has no rows; nothing can be drawn")
-    names = what or (OVERVIEW if result.model.chain.plain else (*OVERVIEW, "attitude", "tip"))
+    names = what or (OVERVIEW if result.model.layout.plain else (*OVERVIEW, "attitude", "tip"))
     panels = {name: FIGURES[name].panels(result) for name in names}
     if len(names) == 1:
         return panels_figure(panels[names[0]], path)

@@ -333,8 +333,8 @@ def _link(
     if link.beam is not None and link.beam.slides and link.beam.total_length is not None:
         behind = _with_sleeve(straight, shift, turn, strain, half, float(link.beam.total_length))
         straight, shift, turn, strain, half = behind
-    kind, flies = chain_link.joint.kind, place < model.chain.first
-    carried = () if flies else in_pieces(model.robot).carried(place - model.chain.first)
+    kind, flies = chain_link.joint.kind, place < model.layout.first
+    carried = () if flies else in_pieces(model.robot).carried(place - model.layout.first)
     return SceneLink(
         link.name, kind, -1 if chain_link.parent is None else chain_link.parent, chain_link.port,
         np.asarray(chain_link.joint.axes, dtype=float).reshape(-1, 3), len(chain_link.joint.slides), part.origin,

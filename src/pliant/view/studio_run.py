@@ -239,7 +239,7 @@ def tip_error(run: StudioRun) -> tuple[float, float]:
         away = np.linalg.norm(tip_shift(result), axis=1)
     else:
         goal = choices.goal if choices.manoeuvre.startswith("move") else choices.start
-        chain, q = result.model.chain, np.tile(result.model.chain.rest(), (len(result), 1))
+        chain, q = result.model.chain, np.tile(result.model.layout.rest(), (len(result), 1))
         for link in chain.links:
             if link.joint.is_ball:  # where it is
                 q[:, list(link.joint_places)] = result.q[:, list(link.joint_places)]

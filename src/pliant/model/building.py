@@ -1,0 +1,141 @@
+"""From a robot and options to equations, and from equations to functions: all that a model traces.
+
+Imported when a model is built for the first time, or when somebody asks for expressions; a model whose facts are known
+goes without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array, Expression
+from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, stability
+from pliant.dynamics.build import shapes_that_change
+from pliant.dynamics.differentials import SolvedColumns
+from pliant.dynamics.sliding_roots import check_roots
+from pliant.errors import ModelError
+from pliant.kernels import ColumnFunction
+from pliant.model.choices import resolved
+from pliant.model.column_functions import column_function
+from pliant.model.level_choice import choose
+from pliant.model.recipes import MATRICES, recipe
+from pliant.options import RotationName, ShapesName, StiffeningName
+from pliant.robot import Robot
+from pliant.robot.layout import Layout
+
+if TYPE_CHECKING:
+    from pliant.loads import Load
+    from pliant.model.model import Model, Options
+
+KEPT = 32
+"""Chains that are kept for the next model of the same robot."""
+
+
+def settled(robot: Robot, options: Options, formulation: str | Formulation) -> dict[str, Any]:
+    """What a model is made of, as plain data: the robot with numbers in place of every `auto`, the level that is
+    followed, nominal values of the parameters, and how its coordinates stand. Refuses what cannot be built."""
+    made, choices = resolved(robot)
+    level = choose(made, formulation, options.rotation, options.stiffening)
+    nominal = _nominal_values(made, options.parameters, options.shapes)
+    chain, _ = _checked_chain(made, options.rotation, level.stiffening, options.parameters)
+    check_roots(chain, options.roots)
+    equations(chain, formulation)
+    return {
+        "robot": None if made is robot else made.to_dict(), "choices": choices, "level": level,
+        "nominal": nominal.tolist(), "layout": Layout.of(chain, chain.first).facts(),
+    }  # fmt: skip
+
+
+def built(robot: Robot, options: Options, formulation: str | Formulation) -> tuple[Equations, Expression]:
+    """The equations of a settled robot, and the symbols of its parameters."""
+    assert options.stiffening != "auto"
+    chain, p = _checked_chain(robot, options.rotation, options.stiffening, options.parameters)
+    return equations(chain, formulation), p
+
+
+def _nominal_values(robot: Robot, parameters: tuple[str, ...], shapes: ShapesName) -> Array:
+    """Values of the parameters in the robot; refuses unknown paths and parameters that would change the shapes."""
+    paths = robot.paths() if parameters else {}
+    for path in parameters:
+        if path not in paths:
+            raise ModelError(f"parameters: {path!r} is not a number of this robot; see robot.paths()")
+    if shapes == "exact":
+        for path in parameters:
+            changed = shapes_that_change(robot, path)
+            if changed:
+                raise ModelError(
+                    f"parameters: {path!r} changes the shape functions of {', '.join(changed)}; "
+                    "rebuild the robot for each value, or keep the nominal shapes with shapes='nominal'"
+                )
+    return np.array([paths[path] for path in parameters], dtype=float)
+
+
+@lru_cache(maxsize=KEPT)
+def _checked_chain(
+    robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
+) -> tuple[Chain, Expression]:
+    """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
+    symbols = {path: ca.SX.sym(path) for path in parameters}
+    p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
+    chain, paths = build_chain(robot, rotation, stiffening, symbols), robot.paths() if parameters else {}
+    values = np.array([paths[path] for path in parameters], dtype=float)
+    stability.check(chain, p, values)
+    return chain, p
+
+
+# ------------------------------------------------------------------------------------------------------- functions
+
+
+def traced(model: Model, name: str) -> Any:
+    """A function of the model, to be compiled."""
+    n, m, P, parameters = model.n, model.n_joints, len(model.parameters), model.parameter_symbols
+    sizes = {"q": model.n_q, "tau": m, "dtau": m, "dp": P}
+    row = recipe(name)
+    symbols = {s: parameters if s == "p" else ca.SX.sym(s, sizes.get(s, n)) for s in row.inputs}
+    found = row.build(model.equations, *symbols.values())
+    symbols = symbols if "p" in symbols else {**symbols, "p": parameters}
+    names = [s for s in symbols if P or s not in ("p", "dp")]
+    given = [symbols[s] for s in names]
+    title = "".join(c if c.isalnum() else "_" for c in name)
+    if isinstance(found, SolvedColumns):
+        return column_function(title, dict(zip(names, given)), found)
+    outputs = ca.cse([ca.densify(x) for x in found])
+    return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
+
+
+def remarks(model: Model, name: str, function: Any) -> dict[str, Any]:
+    """Where a function of the model runs, and the shapes of its outputs: a column is a vector, unless it is a matrix of
+    an arm that has but one coordinate."""
+    kind = name.partition(" ")[0]
+    square = MATRICES.get(f"{name} {model.options.formulation}", MATRICES.get(kind, ()))
+    whole = function.function if isinstance(function, ColumnFunction) else function
+    sizes = [whole.size_out(k) for k in range(whole.n_out())]
+    shapes = [size if k in square or size[1] != 1 else size[:1] for k, size in enumerate(sizes)]
+    return {"backend": recipe(name).where(function.n_instructions()), "shapes": shapes}
+
+
+def slopes(model: Model, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
+    """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""
+    e, n = model.equations, model.n
+    q, qd, tau = (ca.SX.sym(s, size) for s, size in (("q", model.n_q), ("qd", n), ("tau", model.n_joints)))
+    force = ca.mtimes(e.chain.actuation(), tau)
+    force += sum((load.expression(e.chain, ca.SX(0), q, qd) for load in loads), ca.SX.zeros(n))
+    qdd = e.accelerations(q, qd, force, {k: ca.SX(0) for k in range(n) if k not in free})
+    by = [e.chain.jacobian(qdd, q), ca.jacobian(qdd, qd), ca.jacobian(qdd, tau), e.chain.turning(qd)]
+    return ca.Function("slopes", [q, qd, tau, model.parameter_symbols], ca.cse([ca.densify(x) for x in by]))
+
+
+def output_matrix(
+    model: Model, outputs: Callable[[Expression, Expression], Expression], q: Array, qd: Array, p: Array
+) -> Array:
+    """Derivatives of outputs(q, qd) by displacements and rates."""
+    x, xd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
+    y = ca.vertcat(outputs(x, xd))
+    by = ca.horzcat(model.chain.jacobian(y, x), ca.jacobian(y, xd))
+    C = ca.Function("C", [x, xd, model.parameter_symbols], [ca.densify(by)])
+    return np.array(C(q, qd, p), dtype=float)

@@ -1,0 +1,255 @@
+"""How the coordinates of an arm stand in its vectors: names, places, what torques drive, where quaternions are.
+
+`Coordinates` is what can be said from that alone. A chain of maps has it, and so has a `Layout`, plain data that can be
+kept in a file: whoever reads states or names columns needs no equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.errors import ModelError, UnsupportedModel
+
+
+class MotorPlace(Protocol):
+    """Motor of an elastic drive: number of its speed and place of its coordinate."""
+
+    @property
+    def index(self) -> int:
+        """Number of its speed."""
+
+    @property
+    def place(self) -> int:
+        """Place of its coordinate."""
+
+
+class DrivenFreedom(Protocol):
+    """One freedom that a torque may drive: number of its speed, place of its coordinate, and its motor."""
+
+    @property
+    def name(self) -> str:
+        """As in `model.joints`."""
+
+    @property
+    def index(self) -> int:
+        """Number of its speed."""
+
+    @property
+    def place(self) -> int | None:
+        """Place of its coordinate; an axis of a spherical joint has none."""
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is an angle."""
+
+    @property
+    def bristled(self) -> bool:
+        """Whether its friction has a state in a run."""
+
+    @property
+    def actuated(self) -> int:
+        """The speed that its torque acts on: of its motor, or its own."""
+
+    @property
+    def drive(self) -> MotorPlace | None:
+        """Its motor, if it hangs on an elastic drive."""
+
+
+S = TypeVar("S", bound=DrivenFreedom)
+
+
+class Ball(NamedTuple):
+    """A joint with a quaternion, "spherical" or "free": places of its coordinates, numbers of its speeds."""
+
+    owner: str
+    kind: str
+    places: tuple[int, ...]
+    indices: tuple[int, ...]
+
+
+class Coordinates(Generic[S]):
+    """What follows from the names and places of coordinates and speeds."""
+
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+
+    @property
+    def shafts(self) -> Sequence[S]:
+        """What torques drive, in their order."""
+        raise NotImplementedError
+
+    @property
+    def balls(self) -> tuple[Ball, ...]:
+        """Joints with quaternions."""
+        raise NotImplementedError
+
+    def rest(self) -> np.ndarray:
+        """(n_q,) coordinates of the undeformed arm: zero, but for sliding beams, which have no zero length, and
+        quaternions."""
+        raise NotImplementedError
+
+    def travels(self) -> dict[int, tuple[float, float]]:
+        """Travel of each coordinate that is a free length."""
+        raise NotImplementedError
+
+    @property
+    def bristled(self) -> list[S]:
+        """Shafts whose friction has a state in a run, in the order of these states."""
+        return [shaft for shaft in self.shafts if shaft.bristled]
+
+    @property
+    def driven(self) -> list[S]:
+        """Shafts behind elastic drives."""
+        return [shaft for shaft in self.shafts if shaft.drive is not None]
+
+    @property
+    def n_joints(self) -> int:
+        """Number of torques."""
+        return len(self.shafts)
+
+    @property
+    def n(self) -> int:
+        """Number of generalised speeds, and of freedoms."""
+        return len(self.speeds)
+
+    @property
+    def n_q(self) -> int:
+        """Number of generalised coordinates: a quaternion has one more than the rotation has freedoms."""
+        return len(self.coordinates)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the speeds are the rates of the coordinates: no joint has a quaternion."""
+        return not self.balls
+
+    @property
+    def quaternions(self) -> list[int]:
+        """Places at which quaternions begin."""
+        return [ball.places[-4] for ball in self.balls]
+
+    def shaft_places(self) -> list[int]:
+        """Places of the positions of the joints, in the order of the torques; refuses spherical joints."""
+        for shaft in self.shafts:
+            if shaft.place is None:
+                raise ModelError(
+                    f"joints: {shaft.name} is a speed without a position, since its joint has a quaternion; give "
+                    "states by name or as a whole, and torques as a function of the state"
+                )
+        return [shaft.place for shaft in self.shafts if shaft.place is not None]
+
+    def require_plain(self, what: str) -> None:
+        """Raises `UnsupportedModel` where a joint has a quaternion."""
+        for ball in self.balls:
+            raise UnsupportedModel(
+                f"{what} takes arms whose speeds are the rates of their coordinates, and {ball.owner!r} has "
+                "a quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
+            )
+
+    def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
+        """States (..., n_q) with the motors of elastic drives where their joints are, but those `given`."""
+        for shaft in self.shafts:
+            if shaft.drive is not None and shaft.drive.place not in given:
+                q[..., shaft.drive.place] = q[..., shaft.place]
+        return q
+
+    def following(self, speeds: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
+        """Speeds (..., n) with the motors of elastic drives as fast as their joints, but those `given`."""
+        for shaft in self.shafts:
+            if shaft.drive is not None and shaft.drive.index not in given:
+                speeds[..., shaft.drive.index] = speeds[..., shaft.index]
+        return speeds
+
+    def check_travel(self, q: ArrayLike) -> None:
+        """Raises `ModelError` where a free length in `q` (..., n_q) has left its travel."""
+        state = np.asarray(q, dtype=float)
+        for index, (low, high) in self.travels().items():
+            l = state[..., index]
+            outside = ~((l >= low) & (l <= high))
+            if outside.any():
+                raise ModelError(
+                    f"{self.coordinates[index]}: free length {np.ravel(l)[np.ravel(outside)][0]:g} m is outside its "
+                    f"travel {low:g} to {high:g} m; stop the motion before the end, or give the beam a longer "
+                    "total_length"
+                )
+
+
+class MotorFact(NamedTuple):
+    """A motor as plain data."""
+
+    index: int
+    place: int
+
+
+class ShaftFact(NamedTuple):
+    """A freedom that a torque may drive, as plain data."""
+
+    name: str
+    index: int
+    place: int | None
+    turns: bool
+    bristled: bool
+    drive: MotorFact | None
+
+    @property
+    def actuated(self) -> int:
+        """The speed that its torque acts on: of its motor, or its own."""
+        return self.index if self.drive is None else self.drive.index
+
+
+@dataclass(frozen=True)
+class Layout(Coordinates[ShaftFact]):
+    """The coordinates of an arm as plain data."""
+
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    torques: tuple[ShaftFact, ...]
+    turning: tuple[Ball, ...]
+    undeformed: tuple[float, ...]
+    lengths: tuple[tuple[int, float, float], ...]
+    first: int
+
+    @classmethod
+    def of(cls, arm: Coordinates[Any], first: int) -> Layout:
+        """Of a chain; `first` is the number of its first link, 1 where the base is free."""
+        motors = [s.drive and MotorFact(s.drive.index, s.drive.place) for s in arm.shafts]
+        torques = tuple(
+            ShaftFact(s.name, s.index, s.place, s.turns, s.bristled, motor) for s, motor in zip(arm.shafts, motors)
+        )
+        lengths = tuple((place, *travel) for place, travel in arm.travels().items())
+        return cls(arm.coordinates, arm.speeds, torques, arm.balls, tuple(arm.rest().tolist()), lengths, first)
+
+    def facts(self) -> dict[str, Any]:
+        """What a file keeps."""
+        return asdict(self)
+
+    @classmethod
+    def from_facts(cls, kept: Mapping[str, Any]) -> Layout:
+        """From what a file kept."""
+        torques = tuple(ShaftFact(*rest, drive and MotorFact(*drive)) for *rest, drive in kept["torques"])
+        turning = tuple(Ball(owner, kind, tuple(q), tuple(v)) for owner, kind, q, v in kept["turning"])
+        plain = (tuple(kept[name]) for name in ("coordinates", "speeds"))
+        lengths = tuple((place, low, high) for place, low, high in kept["lengths"])
+        return cls(*plain, torques, turning, tuple(kept["undeformed"]), lengths, kept["first"])
+
+    @property
+    def shafts(self) -> tuple[ShaftFact, ...]:
+        """What torques drive, in their order."""
+        return self.torques
+
+    @property
+    def balls(self) -> tuple[Ball, ...]:
+        """Joints with quaternions."""
+        return self.turning
+
+    def rest(self) -> np.ndarray:
+        """(n_q,) coordinates of the undeformed arm."""
+        return np.array(self.undeformed)
+
+    def travels(self) -> dict[int, tuple[float, float]]:
+        """Travel of each coordinate that is a free length."""
+        return {place: (low, high) for place, low, high in self.lengths}
