@@ -259,10 +259,11 @@ def run_sensitivity(
 
 def _augmented(composed: Composition, N: int, P: int) -> Problem:
     """State and sensitivities as one problem."""
-    x, t, p = composed.x, composed.t, composed.p
+    e = composed.equations
+    x, t, p = e.x, e.t, e.p
     S = ca.SX.sym("S", N, P)
     inputs = p.shape[0] - P
-    f = composed.xdot
+    f = e.xdot
     rate = ca.mtimes(ca.jacobian(f, x), S) + ca.jacobian(f, p)[:, inputs:]
     return Problem.traced("sensitivity", t, ca.vertcat(x, ca.vec(S)), p, ca.vertcat(f, ca.vec(rate)))
 
@@ -270,9 +271,10 @@ def _augmented(composed: Composition, N: int, P: int) -> Problem:
 def _outcome(
     model: Model, composed: Composition, quantity: Any, t_end: float, x: Array, S: Array, p: Array
 ) -> Sensitivity:
-    value = ca.vertcat(quantity(composed.t, composed.q, composed.qd))
-    by_x, by_p = ca.jacobian(value, composed.x), ca.jacobian(value, composed.p)[:, model.n_joints :]
-    f = ca.Function("outcome", [composed.t, composed.x, composed.p], [value, ca.densify(by_x), ca.densify(by_p)])
+    e = composed.equations
+    value = ca.vertcat(quantity(e.t, e.q, e.qd))
+    by_x, by_p = ca.jacobian(value, e.x), ca.jacobian(value, e.p)[:, model.n_joints :]
+    f = ca.Function("outcome", [e.t, e.x, e.p], [value, ca.densify(by_x), ca.densify(by_p)])
     v, Jx, Jp = (np.array(o, dtype=float) for o in f(t_end, x, p))
     return Sensitivity(v.ravel(), Jp + Jx @ S, model.parameters, model.nominal_parameters)
 

@@ -75,10 +75,10 @@ class BatchEquations:
         p = ca.vertcat(u, own) if self.has_constant else own
         gains = ca.vertcat(*self.gains.values()) if self.gains else ca.SX(0, 1)
         state = x if self.with_work else ca.vertcat(x, 0)
-        old, new = ca.vertcat(c.x, c.p), ca.vertcat(state, u, w, own)
+        old, new = ca.vertcat(c.equations.x, c.equations.p), ca.vertcat(state, u, w, own)
         values = ca.substitute([ca.densify(ca.SX(o)) for o in outputs], [old], [new])
         names = ["t", "x", "w", "p", *(f"m{k}" for k in range(len(more)))]
-        return ca.Function(name, [c.t, x, w, ca.vertcat(p, gains), *more], ca.cse(values), names,
+        return ca.Function(name, [c.equations.t, x, w, ca.vertcat(p, gains), *more], ca.cse(values), names,
                            [f"o{k}" for k in range(len(outputs))])  # fmt: skip
 
     @cached_property

@@ -284,7 +284,7 @@ class _Run:
     def _arrays(self, x: Any, module: Any) -> dict[str, Any]:
         """All coordinates and rates, and the work."""
         c, f = self.f.composition, len(self.f.composition.free_places)
-        if not c.paths:
+        if not c.prescribed:
             q, qd = x[..., :f], x[..., f : c.moving]
         else:
             q, qd = (module.zeros((*x.shape[:2], size), dtype=x.dtype) for size in (c.n_q, c.n))
@@ -293,7 +293,7 @@ class _Run:
             held = np.zeros(self.engine.pieces.shape[2])
             t = self.engine.stages.impulses.behind(self.t)
             paths, rates = self.f.coordinate_kernel(t[:, None], np.zeros(self.f.n), held, own)
-            for index in c.paths:
+            for index in c.prescribed:
                 place = c.place(index)
                 q[..., place], qd[..., index] = module.asarray(paths[:, place]), module.asarray(rates[:, index])
         arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
@@ -337,8 +337,8 @@ class _Run:
     def torques(self, q: Array, qd: Array, arms: slice) -> Array:
         """(B, N, m) torques that act on these arms in these states at the first N rows."""
         c, (B, N) = self.f.composition, q.shape[:2]
-        unkept = c.x[c.moving : -1]
-        if unkept.shape[0] and ca.depends_on(c.tau, unkept):
+        unkept = c.equations.x[c.moving : -1]
+        if unkept.shape[0] and ca.depends_on(c.equations.tau, unkept):
             raise UnsupportedModel(
                 "tau: the states of the controller and of friction are not kept in a batch; run the arm by simulate"
             )

@@ -46,14 +46,14 @@ class CostedRun:
     """
 
     def __init__(self, f: BatchEquations, terminal: Cost | None, running: Cost | None, powers: int) -> None:
-        c = f.composition
+        c, e = f.composition, f.composition.equations
         self.f, self.n = f, f.n + 1
-        running_cost = traced_cost("running", "(t, q, qd, tau)", running, c.t, c.q, c.qd, c.tau)
-        self.last = traced_cost("terminal", "(t, q, qd)", terminal, c.t, c.q, c.qd)
-        self.rates = ca.densify(ca.vertcat(c.xdot[: f.n], running_cost))
-        self.states = c.x[: f.n]
-        self.held = c.p[c.m : c.m + powers * c.m] if c.has_table else ca.SX(0, 1)
-        torque = c.p[: c.m] if f.has_constant else ca.SX(0, 1)
+        running_cost = traced_cost("running", "(t, q, qd, tau)", running, e.t, e.q, e.qd, e.tau)
+        self.last = traced_cost("terminal", "(t, q, qd)", terminal, e.t, e.q, e.qd)
+        self.rates = ca.densify(ca.vertcat(e.xdot[: f.n], running_cost))
+        self.states = e.x[: f.n]
+        self.held = e.p[c.m : c.m + powers * c.m] if c.has_table else ca.SX(0, 1)
+        torque = e.p[: c.m] if f.has_constant else ca.SX(0, 1)
         self.own = ca.vertcat(torque, c.model.parameter_symbols, *f.gains.values())
 
     def _function(self, name: str, column: Any, v: Any = None) -> Any:
@@ -75,7 +75,7 @@ class CostedRun:
         c, n = self.f.composition, self.n - 1
         first, last = len(c.free_places), c.moving  # of the accelerations
         others, v_others = (ca.vertcat(column[:first], column[last:]) for column in (self.rates, v))
-        by = c.against(v[first:last], others, v_others, ca.vertcat(self.states, self.held, own))
+        by = c.equations.against(v[first:last], others, v_others, ca.vertcat(self.states, self.held, own))
         column = ca.vertcat(by[:n], 0, by[n:])
         slopes = ca.gradient(self.last, ca.vertcat(self.states, own))
         ending = ca.vertcat(self.last, slopes[:n], 1, slopes[n:])

@@ -159,7 +159,7 @@ class Inquiry:
 
         def traced() -> Kernel:
             v, own = ca.SX.sym("v", c.n_bristles), run.own[chosen] if chosen else ca.SX(0, 1)
-            column = ca.jtimes(c.loaded, ca.vertcat(run.states, run.held, own), v, True)
+            column = ca.jtimes(c.equations.loaded, ca.vertcat(run.states, run.held, own), v, True)
             return Kernel(self.f.function_of("load_slopes", [column], [v]), "vm")
 
         kernel = c.derived("slopes of loaded friction", (*self.key, tuple(chosen)), traced)

@@ -83,12 +83,13 @@ class _Columns:
     def trace(self) -> tuple[Problem, Kernel]:
         """The equations with their columns, and the cost at the end with its slopes."""
         c, run, f = self.asked.f.composition, self.run, self.asked.f
+        e = c.equations
         S, unit = ca.SX.sym("S", self.n, self.K), ca.SX.sym("unit", 4 * self.by_sample)
         own = run.own[self.asked.wanted.chosen] if self.asked.wanted.chosen else ca.SX(0, 1)
-        torque = c.p[c.m : 2 * c.m] if c.has_table else ca.SX(0, 1)  # a change of the samples acts as one of these
+        torque = e.p[c.m : 2 * c.m] if c.has_table else ca.SX(0, 1)  # a change of the samples acts as one of these
         below = ca.SX.zeros(torque.shape[0] + own.shape[0], self.K)
         if self.by_sample:
-            since = c.t - c.p[5 * c.m]
+            since = e.t - e.p[5 * c.m]
             for k in range(self.by_sample):
                 b = [unit[4 * k + power] for power in range(4)]
                 level = b[0] + since * (b[1] + since * (b[2] + since * b[3]))
@@ -99,12 +100,12 @@ class _Columns:
         seeds = ca.vertcat(S[: self.n - 1, :], below)
         cost = ca.SX.sym("cost")
         # work is no part of it, and torques that nobody holds are none
-        fixed = [c.x[f.n :]] + ([] if f.has_constant else [c.p[: c.m]])
+        fixed = [e.x[f.n :]] + ([] if f.has_constant else [e.p[: c.m]])
         rates = ca.substitute([run.rates], fixed, [ca.SX.zeros(part.shape[0]) for part in fixed])[0]
-        table = c.p[c.m : 6 * c.m] if c.has_table else ca.SX(0, 1)
+        table = e.p[c.m : 6 * c.m] if c.has_table else ca.SX(0, 1)
         inputs = ca.vertcat(table, unit, run.own)
         by = ca.vertcat(run.states, torque, own)
-        problem = variational(c.t, ca.vertcat(run.states, cost), rates, S, by, seeds, inputs)
+        problem = variational(e.t, ca.vertcat(run.states, cost), rates, S, by, seeds, inputs)
         return problem, Kernel(run.differentiated(self.asked.wanted.chosen).ending, "vm")
 
     def inputs(self) -> tuple[Array, SampledInput | None]:

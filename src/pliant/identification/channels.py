@@ -45,17 +45,17 @@ def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
         sensor = recording.sensors[channel]
         if isinstance(sensor, Strain):
             return _strain(composed, recording, sensor)
-        return _scalar(channel, sensor(composed.t, composed.q, composed.qd))
+        return _scalar(channel, sensor(composed.equations.t, composed.equations.q, composed.equations.qd))
     if channel in model.coordinates:
-        return composed.q[model.index(channel)]
+        return composed.equations.q[model.index(channel)]
     name, _, kind = channel.rpartition(".")
     if kind == "rate" and name in model.speeds:
-        return composed.qd[model.speed_index(name)]
+        return composed.equations.qd[model.speed_index(name)]
     if channel in model.speeds:
-        return composed.qd[model.speed_index(channel)]
+        return composed.equations.qd[model.speed_index(channel)]
     if channel in AXES:
-        return tip_pose(model.chain, composed.q)[AXES.index(channel), 3]
-    return composed.tau[model.joints.index(name)]
+        return tip_pose(model.chain, composed.equations.q)[AXES.index(channel), 3]
+    return composed.equations.tau[model.joints.index(name)]
 
 
 def _scalar(channel: str, value: Any) -> Any:
@@ -72,4 +72,4 @@ def _strain(composed: Composition, recording: Recording, gauge: Strain) -> Any:
     section_data(chain.links[place])
     forces = InternalForces(chain, recording.loads, recording.base)
     value = forces.stretches(place, eta).strain(*gauge.at)
-    return forces.at(value, composed.t, composed.q, composed.qd, composed.qdd)
+    return forces.at(value, composed.equations.t, composed.equations.q, composed.equations.qd, composed.equations.qdd)

@@ -62,7 +62,7 @@ class Response:
             )
         self.P = len(model.parameters)
         self.free = tuple(self._start_index(name) for name in recording.free_start)
-        self.N = self.composed.x.shape[0] - 1  # without the work, on which nothing depends
+        self.N = self.composed.size - 1  # without the work, on which nothing depends
         sensors = tuple((name, recording.sensors[name]) for name in recording.channels if name in recording.sensors)
         self._key = (recording.channels, sensors, self.K)
         self.y = self._once("y", lambda: readings(self.composed, recording))
@@ -90,7 +90,7 @@ class Response:
 
     def _directions(self) -> tuple[Any, Any, Any]:
         """Sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
-        c, P, K = self.composed, self.P, self.K
+        c, P, K = self.composed.equations, self.P, self.K
         S, scale = ca.SX.sym("S", self.N, K), ca.SX.sym("scale", P)
         below = ca.SX.zeros(c.p.shape[0], K)
         for k in range(P):
@@ -104,7 +104,7 @@ class Response:
         return found
 
     def _trace_problem(self) -> Problem:
-        c = self.composed
+        c = self.composed.equations
         S, p, seeds = self._directions()
         return variational(c.t, c.x[: self.N], c.xdot[: self.N], S, ca.vertcat(c.x, c.p), seeds, p)
 
@@ -115,7 +115,7 @@ class Response:
 
     def _trace_reader(self) -> Kernel:
         """y, dy/du by column, and dy/dt, of a state with sensitivities."""
-        c = self.composed
+        c = self.composed.equations
         S, p, seeds = self._directions()
         whole = ca.vertcat(c.x[: self.N], ca.vec(S))
         slope = ca.jtimes(self.y, ca.vertcat(c.x, c.p), seeds)

@@ -82,6 +82,11 @@ class Switches:
                     found.append(INDICATORS[op](*operands))
         return cls(tuple(times), ca.Function("indicators", [t], [ca.vertcat(*found)]) if found else None)
 
+    @property
+    def plain(self) -> tuple[float, ...] | None:
+        """The times, where there is nothing but them."""
+        return self.times if self.indicators is None else None
+
     def until(self, t_end: float) -> Array:
         """Times at which something switches, from 0 to t_end."""
         return np.unique([t for t in (*self.times, *_changes(self.indicators, t_end)) if 0.0 <= t <= t_end])

@@ -15,6 +15,18 @@ from pliant.runs.composition import Event
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """How far a coordinate is beyond a number."""
+
+    index: int
+    value: float
+
+    def __call__(self, t: Any, q: Any, qd: Any) -> Any:
+        """Of a state."""
+        return q[self.index] - self.value
+
+
+@dataclass(frozen=True)
 class JointLimit:
     """One end of the range of a coordinate, whose rate is speed number `speed`; `direction` is +1 at its upper end."""
 
@@ -34,7 +46,7 @@ class JointLimit:
     def event(self) -> Event:
         """The crossing, at the first number beyond: an arm that starts at the limit has not crossed it yet."""
         beyond = float(np.nextafter(self.value, self.direction * np.inf))
-        return Event(self.name, lambda t, q, qd: q[self.index] - beyond, self.direction, True, self.fatal)
+        return Event(self.name, Beyond(self.index, beyond), self.direction, True, self.fatal)
 
 
 def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:

@@ -217,7 +217,7 @@ def _finish(
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
-    roots = extra[:, composed.n_states + composed.n_bristles : -1] if composed.roots.size else None
+    roots = extra[:, composed.n_states + composed.n_bristles : -1] if composed.n_roots else None
     result = Result.from_run(
         model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
     )

@@ -1,0 +1,271 @@
+"""Dynamics, controller, torques, loads and prescribed motion of a composition as CasADi expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.control.law import Felt, Law
+from pliant.derived import symbolic_property
+from pliant.dynamics import equations
+from pliant.dynamics.differentials import SolvedColumns, solved_columns, solver
+from pliant.dynamics.energies import energies
+from pliant.dynamics.forces import bristle_rates, dissipation
+from pliant.dynamics.impulse import after_jump
+from pliant.dynamics.sliding_roots import carried_roots, without_states
+from pliant.errors import ModelError
+from pliant.kernels.switches import Switches
+from pliant.model.column_functions import column_function
+from pliant.runs.composition import TABLE_WIDTH, Composition, Event
+
+
+class ComposedEquations:
+    """Expressions in the symbols `t`, `x` and `p`: all coordinates `q`, their rates `qd` and accelerations `qdd`, the
+    torques `tau` that act, the `residual` of power, and the rate `xdot` of the state."""
+
+    def __init__(self, composition: Composition) -> None:
+        c = self.composition = composition
+        self.t = ca.SX.sym("t")
+        self.paths = {index: _path(name, path, self.t) for index, (name, path) in c.prescribed.items()}
+        self._build(c.torque, c.controller, c.loads, c.base)
+
+    def _build(self, torque: Any, controller: Any, loads: tuple[Any, ...], base: Any) -> None:
+        c, t, model = self.composition, self.t, self.composition.model
+        n, m, formulation = c.n, c.m, model.equations.formulation
+        self.roots = (carried_roots if model.options.roots == "integrated" else without_states)(model.chain)
+        still = chain = self.roots.chain
+        if base is not None:
+            chain = chain.on(base, t)
+        eq = equations(chain, formulation)
+        sizes = (c.moving, c.n_states, c.n_bristles, int(self.roots.size))
+        self.x = ca.SX.sym("x", sum(sizes) + 1)
+        inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if c.has_table else 1))
+        self.p = ca.vertcat(inputs, model.parameter_symbols)
+        q, qd, held = self._coordinates(self.x)
+        ends = np.cumsum(sizes).tolist()
+        z, bristles, beta = (self.x[first:last] for first, last in pairwise(ends))
+        tau = inputs[:m]
+        if c.has_table:
+            pieces = [inputs[k * m : (k + 1) * m] for k in range(1, TABLE_WIDTH + 1)]
+            since = t - pieces[-1]
+            tau = tau + pieces[0] + since * (pieces[1] + since * (pieces[2] + since * pieces[3]))
+        if torque is not None:
+            tau = tau + _column(torque.expression(t, q, qd), m, "torque.expression")
+        extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
+        S, others = chain.actuation(), tau
+
+        def accelerations(command: Any) -> Any:
+            return eq.accelerations(q, qd, ca.mtimes(S, others + command) + extra, held, bristles)
+
+        command, z_rate = ca.SX.zeros(m), ca.SX(0, 1)
+        if controller is not None and c.sample_time is None:
+            if isinstance(controller, Law):
+                controller = controller.acting(Felt(loads, base, accelerations))
+            if c.n_states:
+                command, z_rate = controller.expression(t, q, qd, z)
+            else:
+                command = controller.expression(t, q, qd)
+            command = _column(command, m, "controller.expression")
+        qdd, tau = accelerations(command), others + command
+        force = ca.mtimes(S, tau)
+        self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, bristles)
+        self._stuck = partial(self._load_of_bristles, eq, q, qd, force + extra, held)
+        self._residual = partial(_residual, eq, q, qd, force + extra, bristles)
+        if held:  # what prescribes a coordinate acts on it, whatever else is given for it
+            needed = eq.inverse_dynamics(q, qd, qdd, bristles) - extra
+            force[list(held)] = needed[list(held)]
+            tau = self._needed_torque(chain, tau, needed)
+        working = force + extra - dissipation(chain, q, qd, bristles)
+        if base is not None:  # energies are those an observer on the base sees, for whom its motion does work
+            at_rest = equations(still, formulation)
+            for sign, side in ((1, at_rest), (-1, eq)):
+                working += sign * side.formulation.inertial_forces(side.chain, q, qd)
+        power = ca.dot(working, qd)
+        E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", c.n_q), qd_symbol := ca.SX.sym("qd", n)))
+        rates = chain.rates(q, qd)
+        gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(rates, qdd))
+        residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
+        moving = ca.vertcat(rates[c.free_places], qdd[c.free]) if c.free else ca.SX(0, 1)
+        xdot = ca.vertcat(
+            moving, z_rate, bristle_rates(chain, qd, bristles), self.roots.rates(beta, q, qd), power
+        )  # fmt: skip
+        self.q, self.qd = q, qd
+        self.residual, self.qdd, self.tau, self.xdot = self.roots.closed([residual, qdd, tau, xdot], beta, q)
+
+    def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
+        """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
+        c, f = self.composition, len(self.composition.free_places)
+        q, qd, held = ca.SX.zeros(c.n_q), ca.SX.zeros(c.n), {}
+        if c.free:
+            q[c.free_places], qd[c.free] = x[:f], x[f : c.moving]
+        for index, path in self.paths.items():
+            rate = ca.jacobian(path, self.t)
+            q[c.place(index)], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
+        return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
+
+    def _needed_torque(self, chain: Any, tau: Any, needed: Any) -> Any:
+        """Torques with, for prescribed joints and motors, what their motion needs: of a joint and its motor the sum."""
+        tau = ca.SX(tau)
+        for joint, shaft in enumerate(chain.shafts):
+            moved = {shaft.actuated, shaft.index} & set(self.paths)
+            if moved:
+                tau[joint] = sum(needed[index] for index in sorted(moved))
+        return tau
+
+    def _load_of_bristles(self, eq: Any, q: Any, qd: Any, applied: Any, held: dict[int, Any]) -> Any:
+        """States of friction at a start: at rest they carry the arm as far as they can, in motion they slip."""
+        free, shafts = ca.SX.zeros(self.composition.n_bristles), eq.chain.bristled
+        loaded = [shaft.index for shaft in shafts if shaft.index not in held]
+        qdd = eq.accelerations(q, qd, applied, {**held, **dict.fromkeys(loaded, ca.SX(0))}, free)
+        load = applied - eq.inverse_dynamics(q, qd, qdd, free)
+        states = []
+        for shaft in shafts:
+            rate = qd[shaft.index]
+            level = shaft.coulomb.level
+            carried = ca.if_else(level > 0, load[shaft.index] / level, 0) if shaft.index in loaded else ca.SX(0)
+            slips = ca.fabs(rate) > shaft.coulomb.width
+            states.append(ca.if_else(slips, ca.sign(rate), ca.fmin(ca.fmax(carried, -1), 1)))
+        return ca.vertcat(*states)
+
+    @symbolic_property
+    def loaded(self) -> Any:
+        """States of friction at a start, an expression in t, x and p."""
+        c = self.composition
+        beta = self.x[c.moving + c.n_states + c.n_bristles : -1]
+        return self.roots.closed([self._stuck()], beta, self.q)[0]
+
+    def against(self, v: Any, others: Any, v_others: Any, by: Any) -> Any:
+        """v^T times the derivatives of the accelerations, plus v_others^T times those of other expressions, by symbols.
+
+        Accelerations a solve r(x, a) = forces - inverse dynamics = 0, so that v^T da/dx = y^T dr/dx with M y = v: only
+        r is differentiated, not the elimination that solves it. Where this does not hold (`Composition.implicit`), all
+        is.
+        """
+        c = self.composition
+        if not c.implicit:
+            return ca.jtimes(ca.vertcat(self.qdd[c.free], others), by, ca.vertcat(v, v_others), True)
+        a, y = ca.SX.sym("a", c.n), ca.SX.sym("y", c.n)
+        residual, solution = self._residual(a, v)
+        found = ca.jtimes(ca.vertcat(residual, others), by, ca.vertcat(y, v_others), True)
+        return ca.substitute([found], [a, y], [ca.densify(self.qdd), solution])[0]
+
+    def read(self, name: str, what: Sequence[str]) -> Any:
+        """Some of these expressions as a function of t, x and p."""
+        return self._function(name, [getattr(self, each) for each in what])
+
+    def events(self, events: Sequence[Event]) -> Any:
+        """g(t, x, p) of all events."""
+        return self._function("events", [ca.vertcat(*(g.condition(self.t, self.q, self.qd) for g in events))])
+
+    @symbolic_property
+    def switches(self) -> Switches:
+        """Times at which f switches."""
+        others = [symbol for symbol in ca.symvar(self.xdot) if not ca.is_equal(symbol, self.t)]
+        return Switches.of(ca.Function("rates", [self.t, ca.vertcat(*others)], [ca.densify(self.xdot)]))
+
+    def jacobian(self) -> Any:
+        """df/dx and df/dt, exact."""
+        if self.composition.implicit:
+            return column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, self._solved())
+        return self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)])
+
+    def _function(self, name: str, outputs: list[Any]) -> Any:
+        return ca.Function(
+            name,
+            [self.t, self.x, self.p],
+            ca.cse([ca.densify(ca.SX(o)) for o in outputs]),
+            ["t", "x", "p"],
+            [f"o{k}" for k in range(len(outputs))],
+        )
+
+    @symbolic_property
+    def function(self) -> Any:
+        """f as a CasADi function."""
+        return self._function("rhs", [self.xdot])
+
+    def _jacobian_columns(self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, bristles: Any) -> SolvedColumns:
+        """df/dx and df/dt with the accelerations' rows solved for: M dqdd = d(applied) - d(inverse dynamics)."""
+        c = self.composition
+        by, at, f = (self.x, self.t), ca.SX.sym("qdd", c.n), len(c.free_places)
+        residual = applied - eq.inverse_dynamics(q, qd, at, bristles)
+        (columns,) = ca.substitute([ca.horzcat(*(ca.jacobian(residual, z) for z in by))], [at], [qdd])
+        above, below = ([ca.jacobian(part, z) for z in by] for part in (self.xdot[:f], self.xdot[c.moving :]))
+        size = self.x.shape[0]
+        own = [above[0], below[0], above[1], below[1]]
+        return solved_columns(
+            own, solver(eq, q), ca.horzsplit(columns, [0, size, size + 1]), order=((0, 4, 1), (2, 5, 3))
+        )
+
+    def after_impulse(self, before: Any, after: Any) -> Any:
+        """The state behind a jump of the prescribed rates from `before` to `after`, an expression in t, x and p."""
+        c, qd = self.composition, ca.SX(self.qd)
+        f = len(c.free_places)
+        qd[list(self.paths)] = before
+        jumps = dict(zip(self.paths, ca.vertsplit(after - before)))
+        rates, work = after_jump(c.model.equations, self.q, qd, jumps)
+        return ca.vertcat(self.x[:f], rates[c.free], self.x[c.moving : -1], self.x[-1] + work)
+
+    def impulse(self) -> Any:
+        """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
+        rates = [ca.SX.sym(name, len(self.paths)) for name in ("before", "after")]
+        return ca.Function("impulse", [self.t, self.x, self.p, *rates], [ca.densify(self.after_impulse(*rates))])
+
+    def motion(self, times: Array) -> tuple[Array, Array, Array]:
+        """Positions, rates and accelerations (K, paths) of what is prescribed."""
+        path = ca.vertcat(*self.paths.values())
+        rate = ca.jacobian(path, self.t)
+        f = ca.Function("motion", [self.t], [ca.densify(y) for y in (path, rate, ca.jacobian(rate, self.t))])
+        x, v, a = (np.array(y, dtype=float).T for y in f(times[None]))
+        return x, v, a
+
+
+def _residual(eq: Any, q: Any, qd: Any, applied: Any, bristles: Any, a: Any, v: Any) -> tuple[Any, Any]:
+    """Forces that accelerations `a` leave over, and y of M y = v by the factors of the accelerations themselves."""
+    force = ca.SX.sym("force", a.shape[0])
+    y = ca.jtimes(eq.accelerations(q, qd, force, {}, bristles), force, v)
+    residual = applied - eq.inverse_dynamics(q, qd, a, bristles)
+    return residual, ca.densify(ca.substitute([ca.densify(y)], [force], [ca.densify(applied)])[0])
+
+
+def _path(name: str, path: Any, t: Any) -> Any:
+    """Position of a prescribed coordinate as an expression of time."""
+    try:
+        value = path.expression(t) if hasattr(path, "expression") else path(t)
+        value = ca.SX(value)
+    except Exception as error:
+        raise ModelError(
+            f"motion[{name!r}]: expected a trajectory or a function of t in CasADi operations that returns a position; "
+            f"it raised {error}"
+        ) from error
+    if value.shape != (1, 1):
+        raise ModelError(
+            f"motion[{name!r}]: shape {value.shape}; expected one position (give one trajectory per joint)"
+        )
+    return value
+
+
+def _load_forces(load: Any, chain: Any, t: Any, q: Any, qd: Any) -> Any:
+    """Generalised forces of a load as a column."""
+    if not hasattr(load, "expression"):
+        raise ModelError(f"loads: got {type(load).__name__}, expected objects of pliant.loads such as Wrench(...)")
+    value = ca.SX(load.expression(chain, t, q, qd))
+    if value.shape != (chain.n, 1):
+        raise ModelError(f"loads: {type(load).__name__}.expression has shape {value.shape}; expected {chain.n} forces")
+    return value
+
+
+def _column(value: Any, m: int, name: str) -> Any:
+    if isinstance(value, list | tuple):
+        value = ca.vertcat(*value)
+    value = ca.SX(value)
+    if value.shape == (1, m) and m > 1:
+        value = value.T
+    if value.shape != (m, 1):
+        raise ModelError(f"{name}: shape {value.shape}; expected {m} torques")
+    return value
