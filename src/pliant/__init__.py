@@ -1,35 +1,11 @@
 """Pliant: robot arms whose links and joints bend.
 
-What describes and computes an arm is imported at once; the rest of the house on first use, so that `import pliant`
-stays light.
+Names are imported on first use, so that a start brings in what it needs and no more.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pliant.dynamics import FORMULATIONS
-from pliant.errors import Interrupted, ModelError, PliantError, SimulationError, UnsupportedModel
-from pliant.model import Model
-from pliant.robot import (
-    DH,
-    Beam,
-    Drive,
-    Friction,
-    Joint,
-    Limits,
-    Link,
-    Lump,
-    Material,
-    Origin,
-    RigidBody,
-    Robot,
-    Section,
-    Shapes,
-    TipLoad,
-    arms,
-    load,
-)
-from pliant.runs import Event, Result, simulate
 from pliant.version import VERSION
 
 if TYPE_CHECKING:
@@ -48,28 +24,58 @@ if TYPE_CHECKING:
     )
     from pliant import environments as environments
     from pliant.batch import simulate_batch
+    from pliant.dynamics import FORMULATIONS
+    from pliant.errors import Interrupted, ModelError, PliantError, SimulationError, UnsupportedModel
     from pliant.gradients import gradient, gradient_batch
     from pliant.identification import Identification, Recording, identify
+    from pliant.model import Model
+    from pliant.robot import (
+        DH,
+        Beam,
+        Drive,
+        Friction,
+        Joint,
+        Limits,
+        Link,
+        Lump,
+        Material,
+        Origin,
+        RigidBody,
+        Robot,
+        Section,
+        Shapes,
+        TipLoad,
+        arms,
+        load,
+    )
+    from pliant.runs import Event, Result, simulate
     from pliant.scenario import Scenario
     from pliant.sweeps import sweep
 
 __version__ = VERSION
 
+_ROBOT = ("DH", "Beam", "Drive", "Friction", "Joint", "Limits", "Link", "Lump", "Material", "Origin", "RigidBody",
+          "Robot", "Section", "Shapes", "TipLoad", "arms", "load")  # fmt: skip
 _LATER = {
-    **{"Identification": "identification", "Recording": "identification", "Scenario": "scenario"},
-    **{"identify": "identification", "simulate_batch": "batch", "sweep": "sweeps"},
-    **{"gradient": "gradients", "gradient_batch": "gradients"},
+    **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
+    **dict.fromkeys(_ROBOT, "robot"),
+    **dict.fromkeys(("Event", "Result", "simulate"), "runs"),
+    **dict.fromkeys(("Identification", "Recording", "identify"), "identification"),
+    **dict.fromkeys(("gradient", "gradient_batch"), "gradients"),
+    **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
+    **{"sweep": "sweeps"},
 }
-_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "scenario",
-          "studies", "sweeps", "view")  # fmt: skip
+_ROOMS = ("analysis", "batch", "control", "dynamics", "environments", "errors", "export", "gradients", "identification",
+          "kernels", "loads", "model", "robot", "runs", "scenario", "shapes", "studies", "sweeps", "view")  # fmt: skip
 
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
 
 
 def __getattr__(name: str) -> Any:
-    """Imports on first use what is not needed to describe, compute and run one arm."""
+    """Imports on first use."""
     if name in _LATER:
-        return getattr(import_module(f"pliant.{_LATER[name]}"), name)
+        value = globals()[name] = getattr(import_module(f"pliant.{_LATER[name]}"), name)
+        return value
     if name in _ROOMS or name in _LEARNERS:
         return import_module(f"pliant.{name}")
     from pliant.signatures import near

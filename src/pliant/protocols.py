@@ -7,14 +7,16 @@ only: an object of the user's own class will do as well as one of `pliant.contro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.dynamics.chain import BaseMotion
 from pliant.model import Model
 from pliant.options import Interpolation
+
+if TYPE_CHECKING:
+    from pliant.dynamics.chain import BaseMotion
 
 
 class TorqueLaw(Protocol):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
@@ -61,6 +60,8 @@ class Problem:
     @classmethod
     def traced(cls, name: str, t: Any, x: Any, p: Any, xdot: Any, largest: float = np.inf) -> Problem:
         """Of expressions; the exact Jacobian is compiled when a method asks, if it is not too large."""
+        import casadi as ca
+
         xdot = ca.densify(xdot)
         function = ca.Function(name, [t, x, p], ca.cse([xdot]), ["t", "x", "p"], ["xdot"])
         kept = [Kernel(function)]

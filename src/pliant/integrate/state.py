@@ -127,7 +127,7 @@ def make_plan(
     hold_times = hold.times if hold else np.empty(0)
     jump_times = jumps.times if jumps else np.empty(0)
     near = 1e-12 * (t1 - t0) + 4 * np.spacing(max(abs(t0), abs(t1)))
-    inside = np.unique(np.concatenate([breaks, sample_times, hold_times, jump_times]))
+    inside = np.sort(np.concatenate([breaks, sample_times, hold_times, jump_times]))
     inside = inside[(inside > t0 + near) & (inside < t1 - near)]
     inside = inside[np.diff(inside, prepend=-np.inf) > near]
     rows = np.searchsorted(sample_times, inside + near, side="right") - 1

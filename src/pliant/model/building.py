@@ -42,7 +42,9 @@ def settled(robot: Robot, options: Options, formulation: str | Formulation) -> d
     made, choices = resolved(robot)
     level = choose(made, formulation, options.rotation, options.stiffening)
     nominal = _nominal_values(made, options.parameters, options.shapes)
-    chain, _ = _checked_chain(made, options.rotation, level.stiffening, options.parameters)
+    arm = (made, options.rotation, level.stiffening, options.parameters)
+    _check(*arm)
+    chain, _ = _chain(*arm)
     check_roots(chain, options.roots)
     equations(chain, formulation)
     return {
@@ -54,7 +56,7 @@ def settled(robot: Robot, options: Options, formulation: str | Formulation) -> d
 def built(robot: Robot, options: Options, formulation: str | Formulation) -> tuple[Equations, Expression]:
     """The equations of a settled robot, and the symbols of its parameters."""
     assert options.stiffening != "auto"
-    chain, p = _checked_chain(robot, options.rotation, options.stiffening, options.parameters)
+    chain, p = _chain(robot, options.rotation, options.stiffening, options.parameters)
     return equations(chain, formulation), p
 
 
@@ -76,16 +78,21 @@ def _nominal_values(robot: Robot, parameters: tuple[str, ...], shapes: ShapesNam
 
 
 @lru_cache(maxsize=KEPT)
-def _checked_chain(
+def _chain(
     robot: Robot, rotation: RotationName, stiffening: bool | StiffeningName, parameters: tuple[str, ...]
 ) -> tuple[Chain, Expression]:
     """The arm as maps and the symbols of its parameters; one chain serves all formulations."""
     symbols = {path: ca.SX.sym(path) for path in parameters}
     p = ca.vertcat(*symbols.values()) if symbols else ca.SX(0, 1)
-    chain, paths = build_chain(robot, rotation, stiffening, symbols), robot.paths() if parameters else {}
-    values = np.array([paths[path] for path in parameters], dtype=float)
-    stability.check(chain, p, values)
-    return chain, p
+    return build_chain(robot, rotation, stiffening, symbols), p
+
+
+@lru_cache(maxsize=KEPT)
+def _check(robot: Robot, *options: Any) -> None:
+    """Refuses an arm that cannot move as its equations say."""
+    (chain, p), parameters = _chain(robot, *options), options[-1]
+    paths = robot.paths() if parameters else {}
+    stability.check(chain, p, np.array([paths[path] for path in parameters], dtype=float))
 
 
 # ------------------------------------------------------------------------------------------------------- functions

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.dynamics.chain import ChainLink
+from pliant.kernels import recalled
 from pliant.robot import Robot, area_moments, beyond, link_mass, shear_coefficients, tapered_moments
 
 if TYPE_CHECKING:
+    from pliant.dynamics.chain import ChainLink
     from pliant.model.model import Model
 
 Findings = dict[str, str]
@@ -175,18 +176,28 @@ def bent_beams(model: Model) -> list[BentBeam]:
 
 
 def _bent_beams(model: Model) -> list[BentBeam]:
-    links = model.chain.links
+    kept = recalled(model.recipe and f"{model.recipe} bent beams", partial(_tables, model))
     found: dict[str, list[BentPiece]] = {}
-    for k, (link, described) in enumerate(zip(links, model.bodies)):
+    for name, number, length, places, *tables in kept["pieces"]:
+        slopes, bends = map(np.array, tables)
+        found.setdefault(name, []).append(BentPiece(number, length, places, slopes, bends))
+    return [BentBeam(name, tuple(pieces), name in kept["sliding"]) for name, pieces in found.items()]
+
+
+def _tables(model: Model) -> dict[str, Any]:
+    """The pieces of all beams that bend, as plain data, and the names of those that slide."""
+    pieces, sliding = [], []
+    for k, (link, described) in enumerate(zip(model.chain.links, model.bodies)):
         if described.beam is not None and link.body.shapes is not None and len(link.body.shapes.names):
-            found.setdefault(link.piece.owner, []).append(_piece(k, link, described.beam.length))
-    return [BentBeam(name, tuple(pieces), links[pieces[0].number].slides) for name, pieces in found.items()]
+            pieces.append([link.piece.owner, k, described.beam.length, *_piece(link, described.beam.length)])
+            sliding += [link.piece.owner] if link.slides else []
+    return {"pieces": pieces, "sliding": sliding}
 
 
-def _piece(number: int, link: ChainLink, length: float) -> BentPiece:
+def _piece(link: ChainLink, length: float) -> tuple[list[int], Any, Any]:
     shapes = link.body.shapes
     assert shapes is not None
     planes = np.array([[field == plane for field in shapes.fields] for plane in ("bending_y", "bending_z")])
     scale = planes[:, None, :] * length ** (np.array(shapes.powers) - 1.0)
     slopes, bends = (shapes.evaluate(STATIONS, order) * scale for order in (1, 2))
-    return BentPiece(number, length, list(link.body_places[-len(shapes.names) :]), slopes, bends)
+    return list(link.body_places[-len(shapes.names) :]), slopes.tolist(), bends.tolist()

@@ -232,7 +232,7 @@ class Composition:
             found += [float(b) for b in getattr(part, "breaks", ())]
         found = [*found, *self._switches(t_end)]
         edge = EDGE * t_end
-        return np.unique([b for b in found if edge < b < t_end - edge])
+        return np.array(sorted({b for b in found if edge < b < t_end - edge}))
 
     def impulses(self, breaks: Array) -> Impulses:
         """Where prescribed rates jump, of these times."""

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
-from pliant.control.law import Felt
 from pliant.errors import ModelError
 from pliant.integrate import Hold, SampledInput
 from pliant.model import Model, named_places, read_state
 from pliant.runs.composition import TABLE_WIDTH, Composition
+
+if TYPE_CHECKING:
+    from pliant.control.law import Felt
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 MOST_SAMPLES = 1e8
@@ -257,6 +259,7 @@ class Inputs:
 
     def _felt(self, t: float, x: Array, p: Array, others: Array) -> Felt:
         """What sensors feel at a sample."""
+        from pliant.control.law import Felt
 
         def accelerations(command: Array) -> Array:
             given = np.concatenate([others + command, p[len(others) :]])[None]

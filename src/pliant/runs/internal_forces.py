@@ -14,6 +14,7 @@ from pliant.algebra.rotations import SX
 from pliant.arrays import Array
 from pliant.derived import Same
 from pliant.dynamics.chain import Chain
+from pliant.dynamics.held import section_shift
 from pliant.dynamics.section_forces import InternalForces, section_data, twisting
 from pliant.dynamics.stations import link_length, locate, place_of
 from pliant.errors import ModelError
@@ -225,6 +226,20 @@ def station(model: Model, link: str | int, x: float | str, parameters: Array) ->
         return locate(model.chain, link, x)
     length = ca.Function("length", [model.parameter_symbols], [ca.SX(link_length(first))])(parameters)
     return locate(model.chain, link, x, float(length) / (first.piece.high - first.piece.low))
+
+
+def station_kernel(model: Model, place: int, eta: float) -> Kernel:
+    """(q, p) -> displacement and rotation vector of a station of a link, in its own root frame; of one in pieces the
+    rotation matrix, by rows."""
+    link = model.chain.links[place]
+    q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
+    if link.piece.count > 1:
+        shift, turn = section_shift(model.chain, q, place, eta)
+        return Kernel(ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))]), "vm")
+    c = model.chain.body(link, q)
+    r, theta = link.body.point(c, eta)
+    straight, _ = link.body.point(link.straight(c), eta)
+    return Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")
 
 
 __all__ = ["Reaction", "RunHistory", "SectionForces"]

@@ -11,20 +11,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 
 from pliant.algebra.quaternions import rotation_vectors
 from pliant.arrays import Array
-from pliant.dynamics.held import section_shift
 from pliant.errors import ModelError
-from pliant.kernels import Kernel
+from pliant.later import LaterModule
 from pliant.model import Energy, Model
 from pliant.robot import Robot
 from pliant.runs import saved
 from pliant.runs.digest import csv_comment
-from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces, station
-from pliant.runs.judgement import Validity, judge
 from pliant.signatures import checked
 from pliant.writing import atomic_write
 
@@ -32,6 +28,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from pliant.integrate import Solution
+    from pliant.runs import internal_forces, judgement
+    from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces
+    from pliant.runs.judgement import Validity
+else:  # what makes expressions
+    internal_forces, judgement = (LaterModule(f"pliant.runs.{name}") for name in ("internal_forces", "judgement"))
 
 
 @dataclass(frozen=True)
@@ -333,8 +334,10 @@ class Result:
         return self._station(link, x)[1]
 
     def _station(self, link: str | int, x: float | str) -> tuple[Array, Array]:
-        place, eta = station(self.model, link, x, self.parameters)
-        kernel = self.model.derived("stations", (place, eta), lambda: _station_kernel(self.model, place, eta))
+        place, eta = internal_forces.station(self.model, link, x, self.parameters)
+        kernel = self.model.derived(
+            "stations", (place, eta), lambda: internal_forces.station_kernel(self.model, place, eta)
+        )
         shift, turn = kernel(self.q, np.tile(self.parameters, (len(self), 1)))
         return shift, turn if turn.shape[1] == 3 else rotation_vectors(turn.reshape(-1, 3, 3))
 
@@ -346,7 +349,7 @@ class Result:
         under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
         counts. Computed when first asked for.
         """
-        return judge(self)
+        return judgement.judge(self)
 
     # ----------------------------------------------------------------------------------- internal forces
 
@@ -517,7 +520,7 @@ class Result:
         qdd = self.qdd
         if qdd is None:
             qdd = self.model.forward_dynamics(self.q, self.qd, self.tau, self.parameters)
-        return RunHistory(self.model, self.t, self.q, self.qd, qdd, self.parameters, *acting)
+        return internal_forces.RunHistory(self.model, self.t, self.q, self.qd, qdd, self.parameters, *acting)
 
     # ------------------------------------------------------------------------------------------ files
 
@@ -722,17 +725,3 @@ class Result:
         from pliant.view.notebook import result_html
 
         return result_html(self)
-
-
-def _station_kernel(model: Model, place: int, eta: float) -> Kernel:
-    """(q, p) -> displacement and rotation vector of a station of a link, in its own root frame; of one in pieces the
-    rotation matrix, by rows."""
-    link = model.chain.links[place]
-    q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
-    if link.piece.count > 1:
-        shift, turn = section_shift(model.chain, q, place, eta)
-        return Kernel(ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))]), "vm")
-    c = model.chain.body(link, q)
-    r, theta = link.body.point(c, eta)
-    straight, _ = link.body.point(link.straight(c), eta)
-    return Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")
