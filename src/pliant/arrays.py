@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import casadi as ca
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 Booleans = NDArray[np.bool_]
-Expression = ca.SX
+if TYPE_CHECKING:
+    Expression = ca.SX
+else:  # whoever reads annotations at run time needs no CasADi
+    Expression = Any
 """Symbols and what is computed from them; numbers (`casadi.DM`, floats) pass for one wherever CasADi takes them."""
