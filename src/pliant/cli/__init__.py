@@ -5,15 +5,39 @@ from __future__ import annotations
 import io
 import os
 import sys
+from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pliant.cli.application import app
+from pliant.cli import application
 from pliant.cli.output import say
+
+if TYPE_CHECKING:
+    from typer import Typer
+
+    app: Typer
 
 COMMANDS = ("info", "frequencies", "simulate", "sweep", "identify", "count", "export", "reproduce", "bench", "view",
             "studio", "doctor", "cache")  # fmt: skip
-for _name in COMMANDS:
-    app.command(_name)(import_module(f"pliant.cli.{_name}").command)
+
+
+@cache
+def _add(name: str) -> None:
+    application.app.command(name)(import_module(f"pliant.cli.{name}").command)
+
+
+def _application(names: tuple[str, ...]) -> Any:
+    """The application with these commands."""
+    for name in names:
+        _add(name)
+    return application.app
+
+
+def __getattr__(name: str) -> Any:
+    """`app` has all commands."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _application(COMMANDS)
 
 
 def main() -> None:
@@ -23,7 +47,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # letters that the terminal has not
     try:
         try:
-            app(prog_name="pliant")
+            asked = tuple(word for word in sys.argv[1:2] if word in COMMANDS)
+            _application(asked or COMMANDS)(prog_name="pliant")  # a command alone needs none of the others
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()

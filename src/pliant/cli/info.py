@@ -10,6 +10,7 @@ import typer
 from pliant.cli.options import Flexible, Floating, Json, Tip, robot_of, state_at
 from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
+from pliant.kernels import recalled
 from pliant.model.validity import doubts, tell
 from pliant.robot import Robot, arms, falls, hangs_on, link_mass, load, payload_mass, robot_mass, schema
 
@@ -41,7 +42,7 @@ def command(
         _list(json)
     else:
         robot = robot_of(file, flexible, tip, floating)
-        facts = describe(robot)
+        facts = recalled(f"info {robot.digest()}", lambda: describe(robot))
         if json:
             print_json(facts)
         else:
