@@ -64,7 +64,7 @@ class BatchEquations:
     @property
     def n(self) -> int:
         """Number of states."""
-        return int(self.composition.x.shape[0]) - (0 if self.with_work else 1)
+        return self.composition.size - (0 if self.with_work else 1)
 
     def function_of(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
         """Expressions in the symbols of the composition, and in `more`, as a CasADi function of (t, x, w, p, *more)."""
@@ -84,19 +84,19 @@ class BatchEquations:
     @cached_property
     def impulse_kernel(self) -> Kernel:
         """The state behind a jump of prescribed rates, a function of t, x, w, p and these rates before and after."""
-        rates = [ca.SX.sym(name, len(self.composition.paths)) for name in ("before", "after")]
-        behind = self.composition.after_impulse(*rates)[: self.n]
+        rates = [ca.SX.sym(name, len(self.composition.prescribed)) for name in ("before", "after")]
+        behind = self.composition.equations.after_impulse(*rates)[: self.n]
         return Kernel(self.function_of("batch_impulse", [behind], rates))
 
     @cached_property
     def function(self) -> Any:
         """f as a CasADi function."""
-        return self.function_of("batch", [self.composition.xdot[: self.n]])
+        return self.function_of("batch", [self.composition.equations.xdot[: self.n]])
 
     @cached_property
     def _load_kernel(self) -> Kernel:
         """States of friction at a start."""
-        return Kernel(self.function_of("batch_load", [self.composition.loaded]))
+        return Kernel(self.function_of("batch_load", [self.composition.equations.loaded]))
 
     def loaded(self, x: Any, w: Any, own: Any, module: Any = np) -> Any:
         """States (b, n) at t = 0 with friction that carries what it can; `module` is NumPy or CuPy."""
@@ -110,12 +110,13 @@ class BatchEquations:
     @cached_property
     def torque_kernel(self) -> Kernel:
         """Torques that act, or that prescribed motion needs."""
-        return Kernel(self.function_of("batch_torques", [self.composition.tau]))
+        return Kernel(self.function_of("batch_torques", [self.composition.equations.tau]))
 
     @cached_property
     def coordinate_kernel(self) -> Kernel:
         """All coordinates and rates."""
-        return Kernel(self.function_of("batch_coordinates", [self.composition.q, self.composition.qd]))
+        e = self.composition.equations
+        return Kernel(self.function_of("batch_coordinates", [e.q, e.qd]))
 
     def start(self, q: Any, qd: Any, module: Any) -> Any:
         """States (B, n) from coordinates and rates; `module` is NumPy or CuPy."""

@@ -173,12 +173,12 @@ class Chain(Coordinates[Shaft]):
     dampers: tuple[Damper, ...] = ()
 
     @cached_property
-    def shafts(self) -> tuple[Shaft, ...]:  # type: ignore[override]
+    def shafts(self) -> tuple[Shaft, ...]:
         """What torques drive, in their order."""
         return tuple(shaft for link in self.links for shaft in link.shafts)
 
     @cached_property
-    def balls(self) -> tuple[Ball, ...]:  # type: ignore[override]
+    def balls(self) -> tuple[Ball, ...]:
         """Joints with quaternions."""
         balls = (link for link in self.links if link.joint.is_ball)
         return tuple(Ball(x.piece.owner, x.joint.kind, x.joint_places, x.joint_indices) for x in balls)

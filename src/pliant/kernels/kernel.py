@@ -216,7 +216,7 @@ def _shapes(name: str, given: Sequence[Shape] | None, sizes: Sequence[tuple[int,
 
 def _text(f: ca.Function | ColumnFunction) -> str | ColumnFunction:
     """What of a function can be pickled."""
-    return f if hasattr(f, "serialized") else f.serialize()
+    return f if hasattr(f, "serialized") else f.serialize()  # type: ignore[return-value]
 
 
 def _rebuild(

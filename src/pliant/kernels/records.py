@@ -75,7 +75,7 @@ class Recorded:
     @property
     def function(self) -> ca.Function:
         """The whole as one CasADi function."""
-        return getattr(self.traced, "function", self.traced)
+        return getattr(self.traced, "function", self.traced)  # type: ignore[arg-type]
 
     @cached_property
     def _record(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from pliant.model.choices import resolved
 from pliant.model.column_functions import column_function
 from pliant.model.level_choice import choose
 from pliant.model.recipes import MATRICES, recipe
-from pliant.options import RotationName, ShapesName, StiffeningName
+from pliant.options import FormulationName, RotationName, ShapesName, StiffeningName
 from pliant.robot import Robot
 from pliant.robot.layout import Layout
 
@@ -36,7 +36,7 @@ KEPT = 32
 """Chains that are kept for the next model of the same robot."""
 
 
-def settled(robot: Robot, options: Options, formulation: str | Formulation) -> dict[str, Any]:
+def settled(robot: Robot, options: Options, formulation: FormulationName | Formulation) -> dict[str, Any]:
     """What a model is made of, as plain data: the robot with numbers in place of every `auto`, the level that is
     followed, nominal values of the parameters, and how its coordinates stand. Refuses what cannot be built."""
     made, choices = resolved(robot)
@@ -53,7 +53,7 @@ def settled(robot: Robot, options: Options, formulation: str | Formulation) -> d
     }  # fmt: skip
 
 
-def built(robot: Robot, options: Options, formulation: str | Formulation) -> tuple[Equations, Expression]:
+def built(robot: Robot, options: Options, formulation: FormulationName | Formulation) -> tuple[Equations, Expression]:
     """The equations of a settled robot, and the symbols of its parameters."""
     assert options.stiffening != "auto"
     chain, p = _chain(robot, options.rotation, options.stiffening, options.parameters)

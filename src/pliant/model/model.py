@@ -154,12 +154,12 @@ class Model(Differentiable):
     @property
     def equations(self) -> Equations:
         """The equations of motion as CasADi expressions; `parameter_symbols` are their free symbols."""
-        return self._built[0]
+        return cast("Equations", self._built[0])
 
     @property
     def parameter_symbols(self) -> Expression:
         """(P,) CasADi symbols of `parameters`."""
-        return self._built[1]
+        return cast("Expression", self._built[1])
 
     @property
     def n(self) -> int:

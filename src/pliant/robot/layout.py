@@ -178,14 +178,16 @@ class Coordinates(Generic[S]):
                 )
 
 
-class MotorFact(NamedTuple):
+@dataclass(frozen=True)
+class MotorFact:
     """A motor as plain data."""
 
     index: int
     place: int
 
 
-class ShaftFact(NamedTuple):
+@dataclass(frozen=True)
+class ShaftFact:
     """A freedom that a torque may drive, as plain data."""
 
     name: str
@@ -230,11 +232,15 @@ class Layout(Coordinates[ShaftFact]):
     @classmethod
     def from_facts(cls, kept: Mapping[str, Any]) -> Layout:
         """From what a file kept."""
-        torques = tuple(ShaftFact(*rest, drive and MotorFact(*drive)) for *rest, drive in kept["torques"])
+        torques = tuple(
+            ShaftFact(**shaft | {"drive": shaft["drive"] and MotorFact(**shaft["drive"])}) for shaft in kept["torques"]
+        )
         turning = tuple(Ball(owner, kind, tuple(q), tuple(v)) for owner, kind, q, v in kept["turning"])
-        plain = (tuple(kept[name]) for name in ("coordinates", "speeds"))
         lengths = tuple((place, low, high) for place, low, high in kept["lengths"])
-        return cls(*plain, torques, turning, tuple(kept["undeformed"]), lengths, kept["first"])
+        return cls(
+            tuple(kept["coordinates"]), tuple(kept["speeds"]), torques, turning, tuple(kept["undeformed"]), lengths,
+            kept["first"],
+        )  # fmt: skip
 
     @property
     def shafts(self) -> tuple[ShaftFact, ...]:

@@ -319,7 +319,8 @@ class Composition:
             return "work"
         names = [f"controller state {k + 1}" for k in range(self.n_states)]
         names += [f"{shaft.name} (friction)" for shaft in self.model.layout.bristled]
-        return [*names, *(self.equations.roots.names if self.n_roots else ())][index - self.moving]
+        names += self.equations.roots.names if self.n_roots else ()
+        return names[index - self.moving]
 
 
 @dataclass(frozen=True)
