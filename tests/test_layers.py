@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
-    "version", "options", "arrays", "errors", "interrupts", "deprecation", "derived", "signatures", "reading",
+    "started", "version", "later", "options", "arrays", "errors", "interrupts", "deprecation", "derived", "content", "signatures", "reading",
     "writing", "quoting", "algebra", "kernels", "integrate", "robot", "shapes", "dynamics", "model", "control", "loads",
     "protocols", "progress", "timing", "runs", "batch", "gradients", "analysis", "export", "view", "scenario",
     "identification", "sweeps", "environments", "products", "jax", "torch", "studies", "bench", "cli",

@@ -6,6 +6,7 @@ Names are imported on first use, so that a start brings in what it needs and no 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pliant.started import STARTED  # noqa: F401 - the time of the first import
 from pliant.version import VERSION
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pliant.kernels import cache
+from pliant.started import STARTED
 
 LIBRARIES = ("numpy", "scipy", "casadi", "pydantic")
 ROOT = Path(__file__).parents[1]
@@ -22,12 +23,15 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def code_stamp() -> str | None:
-    """Of this process; None where the source is not in files, so that nothing is known about it."""
+    """Of this process; None where nothing is known about its code: the source is not in files, or was changed after
+    the process had begun to import it."""
     try:
         files = sorted(_files(ROOT))
         seen = [(name, *_facts(facts)) for name, facts in files]
         libraries = [_library(name) for name in LIBRARIES]
     except OSError:
+        return None
+    if any(max(facts.st_mtime_ns, facts.st_ctime_ns) > STARTED for _, facts in files):
         return None
     key = hashlib.sha256(repr(("source", str(ROOT), seen)).encode()).hexdigest()
     known = cache.read(key)
