@@ -11,7 +11,8 @@ import pytest
 
 import pliant
 from pliant.derived import SYMBOLS, Derived, symbolic_property
-from pliant.model import model as models
+from pliant.kernels import records
+from pliant.model import building
 
 
 class Watch:
@@ -44,9 +45,9 @@ def in_threads(*calls: Callable[[], Any]) -> None:
 def test_what_is_derived_and_traced_is_made_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several models at once: building, tracing of functions, what is derived, properties of a composition."""
     watch = Watch()
-    for name in ("_checked_chain", "_nominal_values"):
-        monkeypatch.setattr(models, name, watch.alone(getattr(models, name)))
-    monkeypatch.setattr(models.Model, "_function", watch.alone(models.Model._function))
+    for name in ("settled", "traced"):
+        monkeypatch.setattr(building, name, watch.alone(getattr(building, name)))
+    monkeypatch.setattr(records, "code_stamp", lambda: None)  # so that all is built
     arms = [pliant.load(name) for name in ("two-link", "rrp")]
     ready = [arm.model(stiffening=False) for arm in arms]
 

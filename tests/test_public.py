@@ -27,7 +27,7 @@ def imported() -> set[str]:
         node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and (node.module or "")[:6] == "pliant"
     ]
     names = {alias.asname or alias.name for node in found for alias in node.names}
-    return names - {"VERSION", "near"}
+    return {name for name in names if name not in ("VERSION", "near") and not name.startswith("_")}
 
 
 def test_public_names_are_one_set() -> None:

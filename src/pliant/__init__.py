@@ -6,7 +6,7 @@ Names are imported on first use, so that a start brings in what it needs and no 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pliant.started import STARTED  # noqa: F401 - the time of the first import
+from pliant.started import STARTED as _STARTED  # noqa: F401 - the time of the first import
 from pliant.version import VERSION
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ _LATER = {
     **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
     **{"sweep": "sweeps"},
 }
-_ROOMS = ("analysis", "batch", "control", "dynamics", "environments", "errors", "export", "gradients", "identification",
-          "kernels", "loads", "model", "robot", "runs", "scenario", "shapes", "studies", "sweeps", "view")  # fmt: skip
+_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "scenario",
+          "studies", "sweeps", "view")  # fmt: skip
+_INNER = ("dynamics", "errors", "kernels", "model", "robot", "runs", "shapes")  # what the public names come from
 
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
 
@@ -77,7 +78,7 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         value = globals()[name] = getattr(import_module(f"pliant.{_LATER[name]}"), name)
         return value
-    if name in _ROOMS or name in _LEARNERS:
+    if name in (*_ROOMS, *_INNER, *_LEARNERS):
         return import_module(f"pliant.{name}")
     from pliant.signatures import near
 

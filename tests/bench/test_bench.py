@@ -242,9 +242,26 @@ def test_process_that_fails_becomes_a_line(monkeypatch: pytest.MonkeyPatch) -> N
     found = Report()
     start.measure(found, timing.QUICK)
     assert found.starts == []
-    assert len(found.failures) == 2
-    assert "start: pliant, cold cache FAILED" in found.failures[0]
+    assert [line.split(" FAILED")[0] for line in found.failures] == [
+        "start: NumPy", "start: pliant", "start: pliant, cold cache", "start: pliant, warm cache"
+    ]  # fmt: skip
     assert "no_such_file.py" in found.failures[0]
+    assert found.verdicts == []
+
+
+def test_a_start_is_held_against_the_process_of_another() -> None:
+    """Medians of ratios, round by round; a peer that is absent gives no verdict."""
+
+    def made(*seconds: float) -> Start:
+        one = Timings((1.0, 1.0, 1.0))
+        return Start("", "", one, one, None, Timings(seconds), None)
+
+    numpy, own = start._Case("NumPy", "", "", ""), start._Case("pliant", "", "two-link", "", (2.0, "NumPy"))
+    absent = start._Case("pliant", "", "boom", "", (2.0, "Pinocchio"))
+    for seconds, met in (((1.9, 3.8, 8.0), True), ((2.1, 4.2, 1.0), False)):
+        found = start._verdicts({numpy: made(1.0, 2.0, 4.0), own: made(*seconds), absent: made(9.0, 9.0, 9.0)})
+        assert [verdict for _, verdict in found] == [met]
+        assert "at most 2 x NumPy, two-link" in found[0][0]
 
 
 def test_every_part_has_a_module_and_a_name() -> None:

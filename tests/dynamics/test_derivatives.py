@@ -153,7 +153,7 @@ def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) ->
     push = Wrench(force=lambda t: ca.vertcat(1.0, ca.sin(3 * t), -2.0), axes="section")
     law = PD(kp=[30.0, 20.0, 50.0], kd=[3.0, 2.0, 5.0], reference=[0.3, 0.2, 0.1])
     run = compose(model, None, law, {}, (push,), None, False)
-    x, p = 0.1 * rng.normal(size=run.x.shape[0]), rng.normal(size=run.p.shape[0]) + 2.0
+    x, p = 0.1 * rng.normal(size=run.size), rng.normal(size=run.n_p) + 2.0
     by_x, by_t = run.jacobian(np.array([0.3]), x, p)
     exact = slopes(run.rhs.tape, np.array([0.3, *x, *p]), np.eye(1 + x.size + p.size)[:, : 1 + x.size])
     assert run.implicit

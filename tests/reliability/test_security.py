@@ -46,6 +46,7 @@ PROCESSES = {  # who may start a program, and which
 IMPORTS = {  # who may import by a name held in a variable
     "__init__.py": "pliant's own rooms",
     "cli/__init__.py": "pliant's own commands",
+    "later.py": "pliant's own modules",
     "errors.py": "modules of extras, named where they are used",
     "studies/study.py": "pliant's own studies",
     "kernels/fastcall.py": "NumPy's own core",

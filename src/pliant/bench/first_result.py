@@ -8,11 +8,14 @@ theirs from pliant's description. The folder holds `chain.json` and, for pliant,
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import json
 import sys
 import time
 import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,42 @@ def _pliant(folder: Path) -> Work:
         made[0].forward_dynamics(zero, zero, zero)
 
     return first, lambda: pliant.simulate(made[0], 1.0, method="rk4", step=1e-3)
+
+
+def _numpy(folder: Path) -> Work:
+    import numpy  # noqa: F401 - its import is what is timed
+
+    return lambda: None, None
+
+
+def _import_pliant(folder: Path) -> Work:
+    import pliant  # noqa: F401 - its import is what is timed
+
+    return lambda: None, None
+
+
+def _info(folder: Path) -> Work:
+    from pliant.cli import main
+
+    def show() -> None:
+        sys.argv = ["pliant", "info", "two-link"]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main()
+
+    return show, None
+
+
+def _first_run(folder: Path) -> Work:
+    import pliant
+
+    made: list[Any] = []
+    asked = json.loads((folder / "arm.json").read_text(encoding="utf-8"))
+
+    def first() -> None:
+        warnings.simplefilter("ignore")  # an arm may bend further than its model holds, standing in no pose of its own
+        made.append(pliant.load(asked["arm"]).model(**asked["options"]))
+
+    return first, lambda: pliant.simulate(made[0], 1.0)
 
 
 def _pinocchio(folder: Path) -> Work:
@@ -135,7 +174,8 @@ def _flexible_mujoco(folder: Path) -> Work:
 ENGINES: dict[str, Callable[[Path], Work]] = {
     "pliant": _pliant, "pinocchio": _pinocchio, "mujoco": _mujoco, "exudyn": _exudyn, "roboticstoolbox": _toolbox,
     "sympy": _sympy, "flexible pliant": _flexible_pliant, "flexible exudyn": _flexible_exudyn,
-    "flexible mujoco": _flexible_mujoco,
+    "flexible mujoco": _flexible_mujoco, "numpy": _numpy, "import pliant": _import_pliant, "info": _info,
+    "first run": _first_run,
 }  # fmt: skip
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from pliant.bench import first_result
-from pliant.bench.arms import arm, rigid_chain
+from pliant.bench.arms import arm as bench_arm
+from pliant.bench.arms import rigid_chain
 from pliant.bench.findings import Report, Start
 from pliant.errors import PliantError
-from pliant.robot import load
+from pliant.robot import arms, load
 from pliant.timing import Effort, Timings
 
 PART = "start"
@@ -27,6 +28,16 @@ NAMES = {
 ON_PUMA = ("roboticstoolbox", "sympy")
 PATIENCE = 300.0
 """Seconds after which a process counts as hung."""
+FEWEST = 10
+"""Processes of each kind, unless the run is a quick one."""
+FIRST = "first order"
+"""Of the options of pliant 0.1, which followed beams to first order; they are second order by themselves now."""
+COLD = {"two-link": 10.0, "canadarm2": 20.0, "lab-arm": 20.0}
+"""Arms that are also taken with a cold cache, and what is asked, in first results of Pinocchio."""
+WARM, TWO_LINK = 3.5, 2.5
+"""Likewise with a warm cache, of any arm and of the two-link arm."""
+IMPORT, INFO = 2.0, 4.0
+"""What is asked of `import pliant` and of `pliant info two-link`, in imports of NumPy."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +46,12 @@ class _Case:
     engine: str
     arm: str
     cache: str  # "cold", "warm" or "" for peers, which compile nothing that they keep
+    asked: tuple[float, str] | None = None  # so many times the whole process of another engine
 
 
 def measure(report: Report, effort: Effort) -> None:
     """Fill in the first results."""
-    ours = {"pliant": "rigid 6R"} if effort.quick else {"pliant": "rigid 6R", "flexible pliant": "two-link, flexible"}
-    cases = [_Case(f"pliant, {c} cache", engine, name, c) for engine, name in ours.items() for c in ("cold", "warm")]
+    cases = _own(effort.quick)
     for module, name in NAMES.items():
         if not report.lacks(name, module) and not (effort.quick and module in ON_PUMA):  # seconds each
             cases.append(_Case(name, module, "PUMA" if module in ON_PUMA else "rigid 6R", ""))
@@ -49,28 +60,63 @@ def measure(report: Report, effort: Effort) -> None:
     with tempfile.TemporaryDirectory(prefix="pliant-bench-") as folder:
         _describe(Path(folder))
         found: dict[_Case, list[dict[str, Any]]] = {case: [] for case in cases}
-        for _ in range(effort.processes):
+        for _ in range(effort.processes if effort.quick else max(effort.processes, FEWEST)):
             for case in list(found):
-                report.tell(f"{PART}: {case.label} ...")
+                report.tell(f"{PART}: {case.label}, {case.arm} ...")
                 try:
                     found[case].append(_process(case, Path(folder)))
                 except PliantError as error:
                     report.failures.append(f"{PART}: {case.label} FAILED, {error}")
                     del found[case]
-    report.starts += [_start(case, rounds) for case, rounds in found.items()]
+    made = {case: _start(case, rounds) for case, rounds in found.items()}
+    report.starts += made.values()
+    report.verdicts += _verdicts(made)
+
+
+def _own(quick: bool) -> list[_Case]:
+    """Pliant itself, and what its start is held against."""
+    cases = [_Case("NumPy", "numpy", "import alone", "")]
+    cases += [_Case("pliant", "import pliant", "import alone", "", (IMPORT, "NumPy"))]
+    cases += [_Case(f"pliant, {c} cache", "pliant", "rigid 6R", c) for c in ("cold", "warm")]
+    if quick:
+        return cases
+    cases += [_Case("pliant info two-link, warm cache", "info", "two-link", "warm", (INFO, "NumPy"))]
+    for name in arms():
+        for arm in (name, f"{name}, {FIRST}"):
+            most = TWO_LINK if name == "two-link" else WARM
+            cases.append(_Case("pliant, warm cache", "first run", arm, "warm", (most, "Pinocchio")))
+            if name in COLD:
+                cases.append(_Case("pliant, cold cache", "first run", arm, "cold", (COLD[name], "Pinocchio")))
+    return cases + [_Case(f"pliant, {c} cache", "flexible pliant", "two-link, flexible", c) for c in ("cold", "warm")]
+
+
+def _verdicts(made: dict[_Case, Start]) -> list[tuple[str, bool]]:
+    """What was asked of whole processes, as ratios of medians."""
+    whole = {case.label: start.process for case, start in made.items() if case.asked is None}
+    found = []
+    for case, start in made.items():
+        if case.asked is not None and case.asked[1] in whole:
+            most, other = case.asked
+            ratio = start.process.over(whole[other]).median
+            found.append((f"at most {most:g} x {other}, {case.arm}, {case.label}: {ratio:.2g} x", ratio <= most))
+    return found
 
 
 def _describe(folder: Path) -> None:
     """The arms, as their processes read them."""
-    for name, robot in (("rigid 6R", arm(6)), ("PUMA", load("puma"))):
+    for name, robot in (("rigid 6R", bench_arm(6)), ("PUMA", load("puma"))):
         place = folder / name
         place.mkdir()
         robot.save(place / "arm.yaml")
         (place / "chain.json").write_text(rigid_chain(robot).to_json(), encoding="utf-8")
+    for name in arms():
+        for arm, options in ((name, {}), (f"{name}, {FIRST}", {"stiffening": False})):
+            (folder / arm).mkdir()
+            (folder / arm / "arm.json").write_text(json.dumps({"arm": name, "options": options}), encoding="utf-8")
 
 
 def _process(case: _Case, folder: Path) -> dict[str, Any]:
-    cache = tempfile.mkdtemp(dir=folder) if case.cache == "cold" else str(folder / f"cache {case.engine}")
+    cache = tempfile.mkdtemp(dir=folder) if case.cache == "cold" else str(folder / f"cache {case.engine} {case.arm}")
     if case.cache == "warm" and not Path(cache).exists():
         _run(case, folder, cache)  # fills the cache
     return _run(case, folder, cache)

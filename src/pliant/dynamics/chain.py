@@ -25,7 +25,7 @@ from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError
 from pliant.options import RotationName
 from pliant.robot import BeamPiece
-from pliant.robot.layout import Ball, Coordinates
+from pliant.robot.layout import BallJoint, Coordinates
 
 T = TypeVar("T")
 
@@ -178,10 +178,10 @@ class Chain(Coordinates[Shaft]):
         return tuple(shaft for link in self.links for shaft in link.shafts)
 
     @cached_property
-    def balls(self) -> tuple[Ball, ...]:
+    def balls(self) -> tuple[BallJoint, ...]:
         """Joints with quaternions."""
         balls = (link for link in self.links if link.joint.is_ball)
-        return tuple(Ball(x.piece.owner, x.joint.kind, x.joint_places, x.joint_indices) for x in balls)
+        return tuple(BallJoint(x.piece.owner, x.joint.kind, x.joint_places, x.joint_indices) for x in balls)
 
     def rates(self, q: SX, speeds: SX) -> SX:
         """(n_q,) rates of the coordinates, G(q) speeds."""

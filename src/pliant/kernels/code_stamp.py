@@ -19,6 +19,8 @@ from pliant.started import STARTED
 
 LIBRARIES = ("numpy", "scipy", "casadi", "pydantic")
 ROOT = Path(__file__).parents[1]
+COARSE = 100_000_000
+"""Nanoseconds by which the times of files may lag behind the clock."""
 
 
 @functools.cache
@@ -31,7 +33,7 @@ def code_stamp() -> str | None:
         libraries = [_library(name) for name in LIBRARIES]
     except OSError:
         return None
-    if any(max(facts.st_mtime_ns, facts.st_ctime_ns) > STARTED for _, facts in files):
+    if any(max(facts.st_mtime_ns, facts.st_ctime_ns) > STARTED - COARSE for _, facts in files):
         return None
     key = hashlib.sha256(repr(("source", str(ROOT), seen)).encode()).hexdigest()
     known = cache.read(key)

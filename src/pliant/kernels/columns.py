@@ -82,7 +82,7 @@ def source(f: ColumnFunction, kind: str, target: Machine, part_length: int) -> s
     pack = Lanes(1) if alone else target.pack(sum(map(len, tapes)))
     angles = target.width if alone and target.fma else 1
     programs = [lower.lower(tape, target.fma, part_length, width) for tape, width in zip(tapes, (angles, 1))]
-    layout = Layout(f, tapes, programs, pack, _lanes(sum(f.widths), target) if alone else pack)
+    layout = ColumnLayout(f, tapes, programs, pack, _lanes(sum(f.widths), target) if alone else pack)
     writers = {"first": emit.BodyWriter(programs[0], pack, angles), "second": ColumnWriter(programs[1], layout)}
     text = emit.bodies(writers, target.fma) + layout.body()
     if alone:
@@ -102,7 +102,7 @@ def _lanes(count: int, target: Machine) -> Lanes:
     return Lanes(width)
 
 
-class Layout:
+class ColumnLayout:
     """Where things stand in the work buffer, in packs of states: what the first tape gives (own outputs, shared
     numbers, columns), the solved columns, work of both tapes. `lanes` of a step solve columns."""
 
@@ -203,7 +203,7 @@ class ColumnWriter(emit.BodyWriter):
 
     pointers = ("shared", "in", "out", "work")
 
-    def __init__(self, program: lower.Program, layout: Layout) -> None:
+    def __init__(self, program: lower.Program, layout: ColumnLayout) -> None:
         super().__init__(program, layout.lanes, 1)
         self.layout = layout
 

@@ -10,7 +10,7 @@ import numpy as np
 from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalise, product
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.robot.layout import Ball
+from pliant.robot.layout import BallJoint
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -111,7 +111,7 @@ def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> d
     return found
 
 
-def _pose(ball: Ball, given: Any, name: str) -> list[float | None]:
+def _pose(ball: BallJoint, given: Any, name: str) -> list[float | None]:
     """Coordinates of a joint with a quaternion; None for what is not given."""
     keys = ("rpy", "quaternion", "rotation")
     free = ball.kind == "free"
@@ -128,7 +128,7 @@ def _pose(ball: Ball, given: Any, name: str) -> list[float | None]:
     return [*place, *turned] if free else turned
 
 
-def _velocity(ball: Ball, given: Any, name: str) -> list[float | None]:
+def _velocity(ball: BallJoint, given: Any, name: str) -> list[float | None]:
     """Speeds of a joint with a quaternion; None for what is not given."""
     known = ("angular", "linear") if ball.kind == "free" else ("angular",)
     if not isinstance(given, Mapping):

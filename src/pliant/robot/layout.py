@@ -63,7 +63,7 @@ class DrivenFreedom(Protocol):
 S = TypeVar("S", bound=DrivenFreedom)
 
 
-class Ball(NamedTuple):
+class BallJoint(NamedTuple):
     """A joint with a quaternion, "spherical" or "free": places of its coordinates, numbers of its speeds."""
 
     owner: str
@@ -84,7 +84,7 @@ class Coordinates(Generic[S]):
         raise NotImplementedError
 
     @property
-    def balls(self) -> tuple[Ball, ...]:
+    def balls(self) -> tuple[BallJoint, ...]:
         """Joints with quaternions."""
         raise NotImplementedError
 
@@ -210,7 +210,7 @@ class Layout(Coordinates[ShaftFact]):
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
     torques: tuple[ShaftFact, ...]
-    turning: tuple[Ball, ...]
+    turning: tuple[BallJoint, ...]
     undeformed: tuple[float, ...]
     lengths: tuple[tuple[int, float, float], ...]
     first: int
@@ -235,7 +235,7 @@ class Layout(Coordinates[ShaftFact]):
         torques = tuple(
             ShaftFact(**shaft | {"drive": shaft["drive"] and MotorFact(**shaft["drive"])}) for shaft in kept["torques"]
         )
-        turning = tuple(Ball(owner, kind, tuple(q), tuple(v)) for owner, kind, q, v in kept["turning"])
+        turning = tuple(BallJoint(owner, kind, tuple(q), tuple(v)) for owner, kind, q, v in kept["turning"])
         lengths = tuple((place, low, high) for place, low, high in kept["lengths"])
         return cls(
             tuple(kept["coordinates"]), tuple(kept["speeds"]), torques, turning, tuple(kept["undeformed"]), lengths,
@@ -248,7 +248,7 @@ class Layout(Coordinates[ShaftFact]):
         return self.torques
 
     @property
-    def balls(self) -> tuple[Ball, ...]:
+    def balls(self) -> tuple[BallJoint, ...]:
         """Joints with quaternions."""
         return self.turning
 
