@@ -62,14 +62,17 @@ class Code:
         return int(ctypes.CFUNCTYPE(ctypes.c_int64)(self.engine.get_function_address(name))())
 
 
-def compile_function(f: Compilable, kind: str, name: str = "", beside: str = "") -> Code:
+def compile_function(
+    f: Compilable, kind: str, name: str = "", beside: str = "", longest: int = LONGEST_OPTIMISED
+) -> Code:
     """Machine code of `f` from the cache, or compiled and put there.
 
-    Its address is that of the entry point, or of the function `name` of more LLVM IR that stands `beside` it.
+    Its address is that of the entry point, or of the function `name` of more LLVM IR that stands `beside` it. Tapes
+    longer than `longest` are not optimised.
     """
     with lock:
         target = machine()
-        key, opt = _function_key(f, kind, target, beside)
+        key, opt = _function_key(f, kind, target, beside, longest)
         name = name or (entry.SINGLE if kind == "single" else entry.BATCH)
 
         def text() -> str:
@@ -96,15 +99,17 @@ def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -
         return _cached(_key(target, name, 2, digest), name, lambda: "", target, 2, loops)
 
 
-def is_cached(f: Compilable, kind: str = "single") -> bool:
+def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMISED) -> bool:
     """Whether object code of `f` waits in the cache, so that its first call will not compile."""
     with lock:
-        return cache.read(_function_key(f, kind, machine())[0]) is not None
+        return cache.read(_function_key(f, kind, machine(), "", longest)[0]) is not None
 
 
-def _function_key(f: Compilable, kind: str, target: Machine, beside: str = "") -> tuple[str, int]:
+def _function_key(
+    f: Compilable, kind: str, target: Machine, beside: str = "", longest: int = LONGEST_OPTIMISED
+) -> tuple[str, int]:
     """Key and optimisation level."""
-    opt = 2 if f.n_instructions() <= LONGEST_OPTIMISED else 0
+    opt = 2 if f.n_instructions() <= longest else 0
     return _key(target, kind, opt, hashlib.sha256((Recorded.of(f).digest + beside).encode()).hexdigest()), opt
 
 
@@ -143,6 +148,7 @@ def object_code(text: str, target: Machine, opt: int = 2, loops: str = "") -> by
         alone = not text  # loops beside a kernel work on packs: vectors already
         options = binding.create_pipeline_tuning_options(speed_level=3 if alone else 2)
         options.loop_vectorization = options.slp_vectorization = alone
+        options.loop_unrolling = not alone  # a fifth of the compile, and no faster: what is long is done in the kernel
         builder, stepping = binding.create_pass_builder(target_machine, options), parsed(loops)
         builder.getModulePassManager().run(stepping, builder)
         module.link_in(stepping)

@@ -23,7 +23,6 @@ from pliant.model import Model
 from pliant.signatures import checked, require_loads
 
 if TYPE_CHECKING:
-    from pliant.kernels.kernel import Backend
     from pliant.runs.composed_equations import ComposedEquations
 
 TABLE_WIDTH = 5
@@ -31,6 +30,9 @@ TABLE_WIDTH = 5
 LARGEST_RATES = 15_000
 """Instructions of f: beyond, an exact Jacobian, which has some seven times as many, compiles for more than about ten
 seconds."""
+QUICK_JACOBIAN = 15_000
+"""Instructions of an exact Jacobian beyond which it is compiled quickly: a run asks for it once a step, beside eight
+evaluations of f and a factorisation."""
 LARGEST_JACOBIAN = 400_000
 """Instructions of f times states: the same where the accelerations are differentiated through their elimination."""
 EDGE = 1e-12
@@ -151,9 +153,9 @@ class Composition:
 
     # ---------------------------------------------------------------------------------------- running
 
-    def _kernel(self, name: str, trace: Callable[[], Any], recipe: str = "", backend: Backend = "llvm") -> Kernel:
-        """A function of the composition, by its name and whatever else it follows from."""
-        return Kernel(Recorded(trace, self.recipe and f"{self.recipe} {name} {recipe}"), backend)
+    def _known(self, name: str | None, trace: Callable[[], Any]) -> Recorded:
+        """A function of the composition, by its name and what else it follows from; None where that is not known."""
+        return Recorded(trace, None if self.recipe is None or name is None else f"{self.recipe} {name}")
 
     @property
     def function(self) -> Any:
@@ -163,7 +165,7 @@ class Composition:
     @symbolic_property
     def rhs(self) -> Kernel:
         """f(t, x, p)."""
-        return self._kernel("rhs", lambda: self.function)
+        return Kernel(self._known("rhs", lambda: self.function))
 
     def _switches(self, t_end: float) -> Sequence[float]:
         """Times until `t_end` at which f switches."""
@@ -179,7 +181,8 @@ class Composition:
     @symbolic_property
     def jacobian(self) -> Kernel:
         """df/dx and df/dt, exact."""
-        return self._kernel("jacobian", lambda: self.equations.jacobian())
+        known = self._known("jacobian", lambda: self.equations.jacobian())
+        return Kernel(known, longest_optimised=QUICK_JACOBIAN)
 
     def problem(self) -> Problem:
         """What the steppers integrate; a Jacobian that would take long to compile is left to differences."""
@@ -214,7 +217,7 @@ class Composition:
 
     @symbolic_property
     def _load_kernel(self) -> Kernel:
-        return self._kernel("load", lambda: self.equations.read("load", ["loaded"]))
+        return Kernel(self._known("load", lambda: self.equations.read("load", ["loaded"])), longest_optimised=0)
 
     @symbolic_property
     def on_paths(self) -> dict[int, tuple[float, float]]:
@@ -266,11 +269,7 @@ class Composition:
     def event_kernel(self, events: tuple[Event, ...]) -> Kernel:
         """g(t, x, p) of all events."""
         known = content(events)
-        recorded = Recorded(
-            lambda: self.equations.events(events),
-            None if self.recipe is None or known is None else f"{self.recipe} events {known}",
-        )
-        return Kernel(recorded)
+        return Kernel(self._known(known and f"events {known}", lambda: self.equations.events(events)))
 
     # ---------------------------------------------------------------------------------------- reading
 
