@@ -15,6 +15,9 @@ export MYPY_NUM_WORKERS = 2
 # start would compile all libraries anew, for seven seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Of all that pip brings, what a start imports: one run of the command compiles it; the rest is compiled when it is used.
+BYTECODE = @$(BIN)/python -m compileall -q src/pliant && $(BIN)/pliant info two-link > /dev/null
+
 .PHONY: FORCE help demo test test-wheel test-full test-learning test-machines test-long mutants lint docs docs-version bench lock locked release clean
 
 help:
@@ -37,6 +40,7 @@ help:
 $(VENV)/installed-%: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e ".[$*]"
+	$(BYTECODE)
 	@touch $@
 
 demo: $(VENV)/installed-demo

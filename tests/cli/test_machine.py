@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pkgutil
@@ -15,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
-from pliant.cli import app
+from pliant.cli import app, doctor
 from pliant.cli.self_test import SelfCheck, parts
 from pliant.export import EXPORTS
 from pliant.integrate import METHODS
@@ -247,3 +248,27 @@ def test_a_closed_pipe_is_no_error() -> None:
     )
     assert done.stdout == "{\n"
     assert "Traceback" not in done.stderr
+
+
+def test_doctor_says_when_nobody_keeps_bytecode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package whose modules are compiled at every start is named with the command that mends it."""
+    package = tmp_path / "slow_package"
+    (package / "inner").mkdir(parents=True)
+    for file in ("__init__.py", "inner/__init__.py", "inner/module.py"):
+        (package / file).write_text("", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    importlib.import_module("slow_package.inner.module")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    try:
+        found = doctor._bytecode()
+        assert found["lost"] >= 3
+        assert str(package) in found["folders"]
+        text = doctor._start(found)
+        assert text.startswith(f"SLOW: {found['lost']} modules are compiled anew at every start (PYTHONDONTWRITE")
+        subprocess.run([sys.executable, "-m", "compileall", "-q", str(package)], check=True)
+        assert str(package) not in doctor._bytecode()["folders"]
+    finally:
+        for name in ("slow_package", "slow_package.inner", "slow_package.inner.module"):
+            sys.modules.pop(name, None)
+    assert doctor._start({"kept": 7, "lost": 0, "folders": []}) == "quick: bytecode of all 7 modules is kept"

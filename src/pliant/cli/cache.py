@@ -1,4 +1,4 @@
-"""`pliant cache`: compiled kernels on disk."""
+"""`pliant cache`: compiled kernels, and records of what is known about them, on disk."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def command(
         print_json(facts if removed is None else {**facts, "removed": removed})
         return
     if removed is not None:
-        typer.echo(f"removed {removed} kernels")
+        typer.echo(f"removed {removed} kernels and records")
     taken = f"{megabytes(cache.size())} of at most {megabytes(cache.LIMIT)}"
-    typer.echo(f"{facts['location']}: {facts['kernels']} kernels, {taken}")
+    typer.echo(f"{facts['location']}: {facts['kernels']} kernels and records, {taken}")
     if refused is not None:
         typer.echo(f"It is not used: {refused}. It has to belong to you, and nobody else may be able to write it.")
     typer.echo("PLIANT_CACHE_DIR chooses another folder.")

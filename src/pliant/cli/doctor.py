@@ -44,6 +44,7 @@ def examine() -> dict[str, Any]:
         "versions": {name: installed(name) for name in PACKAGES},
         "processor": _processor(),
         "cache": _cache(),
+        "bytecode": _bytecode(),
         "compiler": next((path for name in COMPILERS if (path := shutil.which(name))), None),
         "gpu": _gpu(),
         "extras": _extras(),
@@ -79,6 +80,27 @@ def _cache() -> dict[str, Any]:
         "bytes": cache.size(),
         "writable": nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK) and cache.distrust() is None,
     }
+
+
+def _bytecode() -> dict[str, Any]:
+    """Modules that this process compiled from their source because nobody keeps what it compiled, and their folders."""
+    files = [(str(m.__file__), str(m.__cached__)) for m in list(sys.modules.values()) if _is_source(m)]
+    lost = [file for file, cached in files if not os.path.exists(cached)]
+    return {"kept": len(files) - len(lost), "lost": len(lost), "folders": sorted({_package(file) for file in lost})}
+
+
+def _is_source(module: Any) -> bool:
+    """Whether a module comes from a file of Python source that is imported; the script itself is compiled each time."""
+    cached = getattr(module, "__cached__", None)
+    return bool(cached) and str(getattr(module, "__file__", "")).endswith(".py")
+
+
+def _package(file: str) -> str:
+    """The outermost folder of the package that a file belongs to, or that of a module alone."""
+    folder = os.path.dirname(file)
+    while os.path.exists(os.path.join(os.path.dirname(folder), "__init__.py")):
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def _gpu() -> dict[str, Any]:
@@ -126,6 +148,14 @@ def _verdict(test: dict[str, Any]) -> str:
     return (f"FAILED, {len(bad)} of {tried}: {', '.join(bad)}" if bad else f"passed, {tried}") + "".join(left)
 
 
+def _start(found: dict[str, Any]) -> str:
+    if not found["lost"]:
+        return f"quick: bytecode of all {found['kept']} modules is kept"
+    why = " (PYTHONDONTWRITEBYTECODE is set)" if os.environ.get("PYTHONDONTWRITEBYTECODE") else ""
+    remedy = " ".join(["python -m compileall -q", *found["folders"]])
+    return f"SLOW: {found['lost']} modules are compiled anew at every start{why}; `{remedy}` mends it"
+
+
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     versions, cpu, store, gpu = facts["versions"], facts["processor"], facts["cache"], facts["gpu"]
     asked = cpu["pliant_cpu"]
@@ -139,8 +169,9 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("platform", facts["platform"]),
         ("processor", f"{cpu['cpu']}, {cpu['cores']} cores, {vectors}"),
         ("LLVM", f"{cpu['llvm']}, target {cpu['target']}" + (f", PLIANT_CPU={asked}" if asked else "")),
-        ("cache", f"{store['location']}: {store['kernels']} kernels, {megabytes(store['bytes'])}, "
+        ("cache", f"{store['location']}: {store['kernels']} kernels and records, {megabytes(store['bytes'])}, "
                   f"{'writable' if store['writable'] else 'NOT writable: kernels are compiled anew each time'}"),
+        ("start", _start(facts["bytecode"])),
         ("compiler", f"{facts['compiler'] or 'none found'} (not needed)"),
         ("GPU", f"{found}; CuPy {gpu['cupy'] or 'not installed'}"),
         ("extras", ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in facts["extras"].items())),

@@ -1,4 +1,4 @@
-"""Object code on disk: one checked file per kernel, in the user's cache folder or in `PLIANT_CACHE_DIR`.
+"""Object code, and records of it, on disk: checked files in the user's cache folder or in `PLIANT_CACHE_DIR`.
 
 LLVM trusts object code blindly, so that a file is believed only if it carries the checksum of its own content and of
 the key it was asked for. A checksum keeps damage out, and not a hand that knows how to make one: folder and file have
@@ -61,7 +61,7 @@ def _expanded(name: str, path: str) -> Path:
 
 
 def entries() -> int:
-    """Number of kernels in the cache."""
+    """Number of kernels and records in the cache."""
     return sum(path.suffix == SUFFIX for path in _files())
 
 
@@ -71,7 +71,7 @@ def size() -> int:
 
 
 def clear() -> int:
-    """Remove everything that the cache has put on disk, and say how many kernels there were; those in memory go on."""
+    """Remove everything that the cache has put on disk, and say how much it was; what is in memory goes on."""
     removed = 0
     for path in _files():
         with contextlib.suppress(OSError):
@@ -89,7 +89,7 @@ def distrust() -> str | None:
 
 
 def read(key: str) -> bytes | None:
-    """The object code stored under `key`, or None if there is none that can be trusted."""
+    """What is stored under `key`, or None if there is none that can be trusted."""
     folder = _folder()
     if folder is None:
         return None
@@ -119,7 +119,7 @@ def _content(path: Path) -> bytes:
 
 
 def write(key: str, data: bytes) -> None:
-    """Store object code under `key`."""
+    """Store object code, or a record, under `key`."""
     folder = _folder()
     if folder is None:
         return
