@@ -23,6 +23,7 @@ from pliant.kernels import cache, entry
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.kernels.records import Recorded, recalled
 from pliant.kernels.target import Machine, machine
+from pliant.stages import stage
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -71,16 +72,17 @@ def compile_function(
     longer than `longest` are not optimised.
     """
     with lock:
-        target = machine()
-        key, opt = _function_key(f, kind, target, beside, longest)
+        target, known = machine(), Recorded.of(f)
+        key, opt = _function_key(known, kind, target, beside, longest)
         name = name or (entry.SINGLE if kind == "single" else entry.BATCH)
 
         def text() -> str:
             from pliant.kernels.ir import function_source
 
-            return function_source(Recorded.of(f).traced, kind, target) + beside
+            return function_source(known.traced, kind, target) + beside
 
-        return _cached(key, name, text, target, opt)
+        with stage(f"compiling {known.name}, {known.n_instructions():,} instructions"):
+            return _cached(key, name, text, target, opt)
 
 
 def compile_text(text: str, name: str, loops: str = "") -> Code:
@@ -88,7 +90,8 @@ def compile_text(text: str, name: str, loops: str = "") -> Code:
     with lock:
         target = machine()
         key = _key(target, name, 2, hashlib.sha256(f"{text}\n{loops}".encode()).hexdigest())
-        return _cached(key, name, lambda: text, target, 2, lambda: loops)
+        with stage("compiling a loop over packs"):
+            return _cached(key, name, lambda: text, target, 2, lambda: loops)
 
 
 def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -> Code:
@@ -96,7 +99,8 @@ def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -
     with lock:
         target, loops = machine(), functools.cache(translate)
         digest = recalled(recipe, lambda: hashlib.sha256(loops().encode()).hexdigest())
-        return _cached(_key(target, name, 2, digest), name, lambda: "", target, 2, loops)
+        with stage("compiling the stepping loop"):
+            return _cached(_key(target, name, 2, digest), name, lambda: "", target, 2, loops)
 
 
 def is_cached(f: Compilable, kind: str = "single", longest: int = LONGEST_OPTIMISED) -> bool:

@@ -18,6 +18,7 @@ from pliant.derived import SYMBOLS
 from pliant.kernels import cache
 from pliant.kernels.code_stamp import code_stamp
 from pliant.kernels.target import machine
+from pliant.stages import stage
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -53,13 +54,15 @@ class Recorded:
         All that the function follows from, beside the code of pliant itself; without one it is traced at once.
     remark : function, optional
         Gives, from the traced function, more plain data to be kept with its record (`remarks`).
+    title : str
+        What the user is told is being traced.
     """
 
     def __init__(
         self, trace: Callable[[], ca.Function | ColumnFunction], recipe: str | None = None,
-        remark: Callable[[Any], dict[str, Any]] | None = None,
+        remark: Callable[[Any], dict[str, Any]] | None = None, title: str = "a function",
     ) -> None:  # fmt: skip
-        self._trace, self._remark, self.recipe = trace, remark, recipe
+        self._trace, self._remark, self.recipe, self.title = trace, remark, recipe, title
 
     @classmethod
     def of(cls, f: ca.Function | ColumnFunction | Recorded) -> Recorded:
@@ -69,7 +72,7 @@ class Recorded:
     @cached_property
     def traced(self) -> ca.Function | ColumnFunction:
         """The function as it is compiled."""
-        with SYMBOLS:
+        with SYMBOLS, stage(f"tracing {self.title}"):
             return self._trace()
 
     @property

@@ -43,6 +43,7 @@ from pliant.options import (
 from pliant.robot import Link, Robot, in_pieces
 from pliant.robot.layout import Layout
 from pliant.signatures import checked, require_loads
+from pliant.stages import stage
 
 if TYPE_CHECKING:
     from pliant.dynamics import Chain, Equations, dual_screw, frames, matrices
@@ -128,7 +129,7 @@ class Model(Differentiable):
         name = formulation if isinstance(formulation, str) else formulation.name
         asked = Options(name, rotation, stiffening, tuple(parameters), shapes, roots)
         self.recipe = repr(("model", robot.digest(), asked)) if isinstance(formulation, str) else None
-        with SYMBOLS:
+        with SYMBOLS, stage(f"building {robot.name}"):
             facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation))
         self.robot = robot if facts["robot"] is None else Robot.from_dict(facts["robot"])
         self.choices, self.level = tuple(facts["choices"]), Level(*facts["level"])
@@ -149,7 +150,8 @@ class Model(Differentiable):
 
     @symbolic_property
     def _built(self) -> tuple[Equations, Expression]:
-        return building.built(self.robot, self.options, self._formulation)
+        with stage(f"building {self.robot.name}"):
+            return building.built(self.robot, self.options, self._formulation)
 
     @property
     def equations(self) -> Equations:
@@ -1249,7 +1251,7 @@ class Model(Differentiable):
         """A kernel by its recipe; it is traced when there is no record of it."""
         known = Recorded(
             lambda: building.traced(self, name), self.recipe and f"{self.recipe} {name}",
-            lambda function: building.remarks(self, name, function),
+            lambda function: building.remarks(self, name, function), f"{name} of {self.robot.name}",
         )  # fmt: skip
         shapes = [tuple(shape) for shape in known.remarks["shapes"]]
         return Kernel(known, known.remarks["backend"], out_shapes=shapes)

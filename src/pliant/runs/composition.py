@@ -155,7 +155,8 @@ class Composition:
 
     def _known(self, name: str | None, trace: Callable[[], Any]) -> Recorded:
         """A function of the composition, by its name and what else it follows from; None where that is not known."""
-        return Recorded(trace, None if self.recipe is None or name is None else f"{self.recipe} {name}")
+        recipe = None if self.recipe is None or name is None else f"{self.recipe} {name}"
+        return Recorded(trace, recipe, title=f"a run of {self.model.robot.name}")
 
     @property
     def function(self) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_star
 from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result
 from pliant.signatures import checked
+from pliant.stages import listening, stage
 
 if TYPE_CHECKING:
     from pliant.loads import Load
@@ -101,7 +103,8 @@ def simulate(
     output_step : float, optional
         Spacing of the result; by default t_end / 1000 (every step of a fixed-step method if that is coarser).
     progress : bool or callable, optional
-        A bar on long runs in a terminal by default; a function gets the fraction done.
+        A bar on long runs in a terminal by default, and before it what is traced and compiled, if that takes longer
+        than a second; False is silence; a function gets the fraction done.
     loads : sequence, optional
         Objects of `pliant.loads`: wrenches, distributed loads.
     base : optional
@@ -142,23 +145,25 @@ def simulate(
     >>> bool(np.abs(result.energy_balance).max() < 1e-5)
     True
     """
-    with interruptible("simulate"):
+    with interruptible("simulate"), listening(None) if progress is False else nullcontext():
         _check_options(model, t_end, method, output_step, sample_time)
-        drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
-        acting, sampled = listed(loads), one_table(*drives) is not None
-        composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
-        inputs = Inputs(model, composed, drives, p, sample_time, t_end)
-        q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
-        x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
-        bounds = joint_limits(model, limits)
-        watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
-        stops = composed.breaks(t_end, read_breaks(breaks))
-        impulses = composed.impulses(stops)
-        left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
+        with stage(f"preparing a run of {model.robot.name}"):
+            drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
+            acting, sampled = listed(loads), one_table(*drives) is not None
+            composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
+            inputs = Inputs(model, composed, drives, p, sample_time, t_end)
+            q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
+            x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
+            bounds = joint_limits(model, limits)
+            watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
+            stops = composed.breaks(t_end, read_breaks(breaks))
+            impulses = composed.impulses(stops)
+            left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
+            problem = composed.problem()
         end = 0.0 if left else float(t_end)
         with reporter(progress, t_end) as report, held_back() as hold:
             solution = solve(
-                composed.problem(), (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
+                problem, (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
                 outputs=_output_times(t_end, output_step) if end else [0.0], p=inputs.p, samples=inputs.samples,
                 hold=inputs.hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
                 n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,

@@ -13,6 +13,7 @@ from pliant.dynamics import FORMULATIONS
 from pliant.errors import PliantError
 from pliant.quoting import quoted
 from pliant.robot import Robot
+from pliant.stages import listening
 from pliant.view.figure_data import position_unit
 from pliant.view.gate import LOCAL
 from pliant.view.run_panels import tip_error
@@ -246,7 +247,8 @@ class Visit:
         self.cancel.disabled = False
         self._say("running", "a new arm or manoeuvre is compiled first" if self.run is None else "…")
         try:
-            run = self.workshop.run(wanted, Patience(self._stop, self.limit).check)
+            with listening(lambda text: self._say("running", text) if text else None):
+                run = self.workshop.run(wanted, Patience(self._stop, self.limit).check)
         finally:
             self.cancel.disabled = True
         with self.lock:

@@ -1,0 +1,88 @@
+"""What a start spends its time on, told while it lasts: building, tracing, compiling.
+
+Most starts find everything in the cache and say nothing. What takes longer than a second is told in a terminal or a
+notebook, or to whoever listens: the page of sliders shows it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PATIENCE = 1.0
+"""Seconds after which something is told."""
+EVERY = 0.5
+"""Seconds between two words about it."""
+WIDTH = 100
+"""Letters of a line that is written over."""
+
+Listener = Callable[[str], None]
+"""Gets what is being done, and an empty text at the end; called from a thread of its own."""
+
+
+class _Own(threading.local):
+    """Of one thread: what it is doing, outermost first, and who listens, last of all those that were asked for."""
+
+    def __init__(self) -> None:
+        self.doing: list[str] = []
+        self.listeners: list[Listener | None] = []
+
+
+_own = _Own()
+
+
+@contextmanager
+def stage(text: str) -> Iterator[None]:
+    """Something that may take long; a stage inside another is told in its place."""
+    doing = _own.doing
+    doing.append(text)
+    try:
+        if len(doing) > 1:
+            yield
+            return
+        listener = _own.listeners[-1] if _own.listeners else _surroundings()
+        if listener is None:
+            yield
+            return
+        done = threading.Event()
+        watch = threading.Thread(target=_watch, args=(doing, listener, done), daemon=True)
+        watch.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watch.join()
+    finally:
+        doing.pop()
+
+
+@contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """What this thread does is told to this listener and to nobody else; None is silence."""
+    _own.listeners.append(listener)
+    try:
+        yield
+    finally:
+        _own.listeners.pop()
+
+
+def _watch(doing: list[str], listener: Listener, done: threading.Event) -> None:
+    begin, wait, told = time.perf_counter(), PATIENCE, False
+    while not done.wait(wait):
+        wait, told = EVERY, True
+        listener(f"{doing[-1]} ({time.perf_counter() - begin:.0f} s)")
+    if told:
+        listener("")
+
+
+def _surroundings() -> Listener | None:
+    """A line that is written over, where somebody sees it."""
+    return _line if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules) else None
+
+
+def _line(text: str) -> None:
+    sys.stderr.write(f"\r{(f'pliant: {text}' if text else '')[:WIDTH]:<{WIDTH}}\r")
+    sys.stderr.flush()
