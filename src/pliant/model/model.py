@@ -46,7 +46,7 @@ from pliant.signatures import checked, require_loads
 from pliant.stages import stage
 
 if TYPE_CHECKING:
-    from pliant.dynamics import Chain, Equations, dual_screw, frames, matrices
+    from pliant.dynamics import Chain, Equations, dual_screw, frames, matrices, registry
     from pliant.loads import Load
     from pliant.model import building, compiled_functions, statics
     from pliant.shapes import LinkShapes
@@ -54,8 +54,8 @@ else:  # what makes expressions, which a model whose functions are known goes wi
     building, compiled_functions, statics = (
         LaterModule(f"pliant.model.{name}") for name in ("building", "compiled_functions", "statics")
     )
-    dual_screw, frames, matrices = (
-        LaterModule(f"pliant.dynamics.{name}") for name in ("dual_screw", "frames", "matrices")
+    dual_screw, frames, matrices, registry = (
+        LaterModule(f"pliant.dynamics.{name}") for name in ("dual_screw", "frames", "matrices", "registry")
     )
 
 
@@ -128,7 +128,8 @@ class Model(Differentiable):
     ) -> None:
         name = formulation if isinstance(formulation, str) else formulation.name
         asked = Options(name, rotation, stiffening, tuple(parameters), shapes, roots)
-        self.recipe = repr(("model", robot.digest(), asked)) if isinstance(formulation, str) else None
+        registered = isinstance(formulation, str) or registry.FORMULATIONS.get(name) is formulation
+        self.recipe = repr(("model", robot.digest(), asked)) if registered else None
         with SYMBOLS, stage(f"building {robot.name}"):
             facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation))
         self.robot = robot if facts["robot"] is None else Robot.from_dict(facts["robot"])
