@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
+from pliant.runs import composed_equations
 from pliant.view import studio_run
 from pliant.view.stage import KEPT
 from pliant.view.studio import Visit
@@ -54,6 +55,22 @@ def test_moved_slider_does_not_compile(workshop: Workshop) -> None:
         took.append(time.perf_counter() - began)
         assert not again.compiled
     assert min(took) < 0.5  # 0.02 s on a quiet machine; the least, for a machine that others use as well
+
+
+def test_a_changed_structure_that_is_known_traces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another number of modes, in a studio that was started anew: equations of its run are found, not made."""
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
+    changed = replace(MOVE, modes=2, duration=0.5)
+    first = Workshop().run(changed)
+
+    def refused(*given: Any) -> None:
+        raise AssertionError("traced")
+
+    monkeypatch.setattr(composed_equations.ComposedEquations, "__init__", refused)
+    again = Workshop().run(changed)
+    assert np.array_equal(again.result.q, first.result.q)
+    with pytest.raises(AssertionError, match="traced"):
+        Workshop().run(replace(changed, modes=3))
 
 
 @pytest.mark.parametrize(("stiffness", "payload", "damping"), [(0.4, 0.8, 0.0), (1.0, 0.0, 0.02)])

@@ -17,7 +17,9 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
+from pliant import stages
 from pliant.cli import app
+from pliant.kernels import records
 
 from .conftest import Tab
 
@@ -121,6 +123,30 @@ def test_stiffness_slider(visitor: Visitor) -> None:
     assert stiff[2] / first[2] == pytest.approx(np.sqrt(factor), rel=1e-3)  # four digits stand in the page
     assert stiff[1] != first[1]
     assert visitor.row("stiffness ×").get_by_role("slider").get_attribute("aria-valuenow") == f"{factor:g}"
+
+
+def test_a_new_structure_says_what_is_done_and_then_shows_it(
+    visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With nothing in the cache, the page tells of tracing and compiling while they last."""
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(records, "code_stamp", lambda: None)
+    monkeypatch.setattr(stages, "PATIENCE", 0.02)
+    monkeypatch.setattr(stages, "EVERY", 0.02)
+    told: list[str] = []
+    say = visitor.studio._say
+    monkeypatch.setattr(visitor.studio, "_say", lambda *words: (told.append(" ".join(words)), say(*words)))
+    coordinates = visitor.studio.run.result.model.n
+
+    def change() -> None:
+        visitor.type("modes per direction", "2")
+        visitor.reads("two-link elastic arm (", 30.0)  # tracing or compiling it, and the seconds
+
+    visitor.after(change)
+    assert visitor.studio.run.result.model.n == coordinates + 2
+    assert any("tracing a run of two-link elastic arm" in text for text in told)
+    assert any("compiling" in text for text in told)
+    visitor.after(lambda: visitor.type("modes per direction", "0"))
 
 
 def test_payload_slider(visitor: Visitor) -> None:

@@ -7,7 +7,7 @@ to the last bit. A pulse that begins and ends between two samples is not seen he
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,10 +82,15 @@ class Switches:
                     found.append(INDICATORS[op](*operands))
         return cls(tuple(times), ca.Function("indicators", [t], [ca.vertcat(*found)]) if found else None)
 
-    @property
-    def plain(self) -> tuple[float, ...] | None:
-        """The times, where there is nothing but them."""
-        return self.times if self.indicators is None else None
+    def to_record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"times": self.times, "indicators": self.indicators and self.indicators.serialize()}
+
+    @classmethod
+    def from_record(cls, kept: Mapping[str, Any]) -> Switches:
+        """From plain data."""
+        text = kept["indicators"]
+        return cls(tuple(kept["times"]), text and ca.Function.deserialize(text))
 
     def until(self, t_end: float) -> Array:
         """Times at which something switches, from 0 to t_end."""

@@ -170,8 +170,17 @@ class Composition:
 
     def _switches(self, t_end: float) -> Sequence[float]:
         """Times until `t_end` at which f switches."""
-        times = recalled(self.recipe and f"{self.recipe} switches", lambda: self.equations.switches.plain)
-        return self.equations.switches.until(t_end) if times is None else [t for t in times if 0.0 <= t <= t_end]
+        kept = self._kept_switches
+        if not (kept["times"] or kept["indicators"]):
+            return ()
+        from pliant.kernels.switches import Switches
+
+        return [float(t) for t in Switches.from_record(kept).until(t_end)]
+
+    @symbolic_property
+    def _kept_switches(self) -> dict[str, Any]:
+        recipe = self.recipe and f"{self.recipe} switches"
+        return recalled(recipe, lambda: self.equations.switches.to_record())  # type: ignore[no-any-return]
 
     @property
     def implicit(self) -> bool:
