@@ -113,6 +113,7 @@ locked:
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes \
 		-r release/locks/py$$($(BIN)/python -c "import sys; print(*sys.version_info[:2], sep='.')").txt
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BYTECODE)
 	@touch $(VENV)/installed-dev
 
 release: $(VENV)/installed-dev

@@ -90,7 +90,7 @@ def compile_text(text: str, name: str, loops: str = "") -> Code:
     with lock:
         target = machine()
         key = _key(target, name, 2, hashlib.sha256(f"{text}\n{loops}".encode()).hexdigest())
-        with stage("compiling a loop over packs"):
+        with stage(f"compiling {name}"):
             return _cached(key, name, lambda: text, target, 2, lambda: loops)
 
 

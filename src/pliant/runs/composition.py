@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 TABLE_WIDTH = 5
 """Numbers a sampled torque holds per joint: the cubic of the piece at hand, and the time it starts."""
 LARGEST_RATES = 15_000
-"""Instructions of f: beyond, an exact Jacobian, which has some seven times as many, compiles for more than about ten
-seconds."""
+"""Instructions of f: beyond, an exact Jacobian, which has some seven times as many, takes more than about ten seconds
+to trace and compile."""
 QUICK_JACOBIAN = 15_000
 """Instructions of an exact Jacobian beyond which it is compiled quickly: a run asks for it once a step, beside eight
 evaluations of f and a factorisation."""
