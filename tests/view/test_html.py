@@ -123,14 +123,26 @@ def test_size_of_two_thousand_rows_of_five_links(crooked: pliant.Result, tmp_pat
     assert to_html(result, tmp_path / "run.html").stat().st_size < 5e6
 
 
+def data_of(text: str) -> dict[str, Any]:
+    held = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert held is not None
+    return dict(json.loads(held.group(1)))
+
+
 def test_names_cannot_leave_their_place() -> None:
     """A title of markup is text, and cannot end the script that holds the data."""
     result = pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.1)
     text = page(result, "</script><script>alert(1)</script> @@DATA@@")
     assert "<script>alert" not in text
-    held = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
-    assert held is not None
-    assert json.loads(held.group(1))["title"].startswith("</script>")
+    assert data_of(text)["title"].startswith("</script>")
+
+
+def test_a_payload_that_is_a_parameter_shows_what_the_run_had() -> None:
+    """It comes out of an array: NumPy's truth is none that JSON knows."""
+    model = pliant.load("two-link").model(parameters=["payload.mass"])
+    for mass, loaded in ((2.0, True), (0.0, False)):
+        data = data_of(page(pliant.simulate(model, 0.01, p=[mass])))
+        assert [link["loaded"] for link in data["links"]] == [False, loaded]
 
 
 def test_notices_of_the_libraries_are_kept() -> None:

@@ -234,7 +234,7 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history
     values = model.nominal_parameters if p is None else np.asarray(p, dtype=float)
     deformed = _deformation(model, np.atleast_2d(q), values)
     reach = _reach(model, deformed)
-    payload = dict(zip(model.parameters, values)).get("payload.mass", payload_mass(model.robot))
+    payload = dict(zip(model.parameters, values.tolist())).get("payload.mass", payload_mass(model.robot))
     links = [_link(model, k, part, np.atleast_2d(q), reach, history, payload) for k, part in enumerate(deformed)]
     gravity = np.asarray(model.robot.gravity, dtype=float)
     pull = float(np.linalg.norm(gravity))
