@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pliant.errors import UnsupportedModel
 from pliant.kernels import sincos
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, Lanes
@@ -79,7 +81,7 @@ class BodyWriter:
             if kind == "const":
                 self._known[value] = self.lanes.constant(content)
             else:
-                self._known[value] = self._load("in", int(content))
+                self._known[value] = self._load("in" if kind == "input" else "work", int(content))
         return self._known[value]
 
     def _new(self) -> str:
@@ -211,10 +213,13 @@ def body(program: Program, lanes: Lanes, fma: bool, angle_width: int, linkage: s
     return bodies({"body": BodyWriter(program, lanes, angle_width)}, fma, linkage)
 
 
-def bodies(writers: dict[str, BodyWriter], fma: bool, linkage: str = "internal") -> str:
-    """The same for several tapes, by the names of the functions that run them."""
+def bodies(
+    writers: dict[str, BodyWriter], fma: bool, linkage: str = "internal", others: Sequence[BodyWriter] = ()
+) -> str:
+    """The same for several tapes, by the names of the functions that run them; with what `others` call, which have
+    written already."""
     functions = [_function(name, writer, linkage) for name, writer in writers.items()]  # they say what they call
-    return _callees(list(writers.values()), fma) + "".join(functions)
+    return _callees([*writers.values(), *others], fma) + "".join(functions)
 
 
 def _function(name: str, writer: BodyWriter, linkage: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from pliant.kernels import columns, emit, entry, llvm, lower
+from pliant.kernels import columns, emit_calls, entry, llvm
+from pliant.kernels.call_plan import lowered
 from pliant.kernels.columns import ColumnFunction
 from pliant.kernels.lanes import Lanes
 from pliant.kernels.tape import Tape
@@ -15,15 +16,15 @@ def function_source(f: ca.Function | ColumnFunction, kind: str, target: Machine)
     """With the entry point for one state (`"single"`) or for many (`"batch"`)."""
     if isinstance(f, ColumnFunction):
         return columns.source(f, kind, target, llvm.PART_LENGTH)
-    return source(Tape.from_function(f), kind, target)
+    return source(Tape.from_function(f, calls=True), kind, target)
 
 
 def source(instructions: Tape, kind: str, target: Machine) -> str:
     """Of one tape."""
     pack = Lanes(1) if kind == "single" else target.pack(len(instructions))
     angles = target.width if kind == "single" and target.fma else 1
-    program = lower.lower(instructions, target.fma, llvm.PART_LENGTH, angles)
-    text = emit.body(program, pack, target.fma, angles)
+    program = lowered(instructions, target.fma, llvm.PART_LENGTH, angles)
+    text = emit_calls.body(program, pack, target.fma, angles)
     if kind == "single":
         text += entry.single(program.work_size)
     else:

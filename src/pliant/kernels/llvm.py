@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 #: Steps in one function. Shorter parts compile faster, longer ones run 1-3 % faster; measured on 250 ... 65,000 steps.
 PART_LENGTH = 500
-EMITTERS = ("tape", "operations", "numbering", "lower", "lanes", "sincos", "emit", "entry", "columns", "ir")
+EMITTERS = (
+    *("tape", "operations", "numbering", "lower", "call_plan", "lanes", "sincos", "emit", "emit_calls", "entry"),
+    *("columns", "ir"),
+)
 """Modules that decide what is emitted."""
 #: Tapes longer than this are compiled without optimisation: ten times sooner, 1.7 times slower code, the same bits.
 LONGEST_OPTIMISED = 150_000

@@ -6,17 +6,18 @@ gets no freedom to contract or reorder, and so code for one state and code for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
 
-from pliant.kernels.operations import CODES, NAMES
+from pliant.kernels.operations import CALL, CONST, INPUT, NAMES, RESULT
 from pliant.kernels.tape import Tape
 
 #: Whole exponents up to this size are multiplied out; the error stays below that of a few roundings.
 LARGEST_EXPANDED_POWER = 8
+Leaves = dict[int, tuple[str, int | float]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Program:
     ----------
     parts : list of Block
     leaves : dict
-        Value number to `("input", place)` or `("const", number)`; leaves are read wherever they are needed.
+        Value number to `("input", place)`, `("const", number)` or, for what a call gave, `("work", place)`; leaves are
+        read wherever they are needed.
     outputs : dict
         Value number to the output places it fills.
     zeros : list of int
@@ -55,7 +57,7 @@ class Program:
     """
 
     parts: list[Block]
-    leaves: dict[int, tuple[str, int | float]]
+    leaves: Leaves
     outputs: dict[int, list[int]]
     zeros: list[int]
     work_size: int
@@ -74,29 +76,41 @@ def lower(tape: Tape, fma: bool, part_length: int, angle_width: int = 1) -> Prog
     angle_width : int
         Most angles that one sine-cosine step takes together.
     """
-    leaves: dict[int, tuple[str, int | float]] = {}
-    for i in np.flatnonzero(tape.op == CODES["input"]).tolist():
+    leaves = leaves_of(tape)
+    steps = angles_first(list(steps_of(tape, fma, leaves, leaves.keys())), leaves, angle_width)
+    parts = [Block(steps[k : k + part_length]) for k in range(0, len(steps), part_length)] or [Block([])]
+    return Program(parts, leaves, *outputs_of(tape), _assign_slots(parts))
+
+
+def leaves_of(tape: Tape) -> Leaves:
+    """Inputs and constants of a tape, by value number."""
+    leaves: Leaves = {}
+    for i in np.flatnonzero(tape.op == INPUT).tolist():
         leaves[i] = ("input", int(tape.a[i]))
-    for i in np.flatnonzero(tape.op == CODES["const"]).tolist():
+    for i in np.flatnonzero(tape.op == CONST).tolist():
         leaves[i] = ("const", float(tape.constant[i]))
+    return leaves
+
+
+def outputs_of(tape: Tape) -> tuple[dict[int, list[int]], list[int]]:
+    """The output places that each value fills, and those that hold a structural zero."""
     outputs: dict[int, list[int]] = {}
     for place, value in enumerate(tape.outputs.tolist()):
         outputs.setdefault(value, []).append(place)
     zeros = outputs.pop(-1, [])
-    steps = _angles_first(list(_steps(tape, fma, leaves)), leaves, angle_width)
-    parts = [Block(steps[k : k + part_length]) for k in range(0, len(steps), part_length)] or [Block([])]
-    return Program(parts, leaves, outputs, zeros, _assign_slots(parts))
+    return outputs, zeros
 
 
-def _steps(tape: Tape, fma: bool, leaves: dict[int, tuple[str, int | float]]) -> Iterator[Instruction]:
+def steps_of(tape: Tape, fma: bool, leaves: Leaves, skipped: Container[int]) -> Iterator[Instruction]:
+    """The arithmetic of a tape, in order, without the values that are `skipped`."""
     a, b = tape.a.tolist(), tape.b.tolist()
     names = [NAMES[code] for code in tape.op.tolist()]
     fused = _fusions(names, a, b, _uses(tape)) if fma else {}
     absorbed = set(fused.values())
-    turned = sincos_results(names, a, len(tape))
+    turned = sincos_results(names, a, len(names))
     done: set[int] = set()
     for i, name in enumerate(names):
-        if i in leaves or i in absorbed:
+        if i in skipped or i in absorbed:
             continue
         if i in fused:
             yield _fused_step(i, name, fused[i], names, a, b)
@@ -111,9 +125,9 @@ def _steps(tape: Tape, fma: bool, leaves: dict[int, tuple[str, int | float]]) ->
 
 
 def _uses(tape: Tape) -> list[int]:
-    real = tape.op != CODES["input"]
-    read = np.concatenate([tape.a[real], tape.b[real], tape.outputs])
-    uses: list[int] = np.bincount(read[read >= 0], minlength=len(tape)).tolist()
+    real = ~np.isin(tape.op, (INPUT, CALL, RESULT))
+    read = np.concatenate([tape.a[real], tape.b[real], tape.outputs, *(call.arguments for call in tape.calls)])
+    uses: list[int] = np.bincount(read[read >= 0], minlength=len(tape.op)).tolist()
     return uses
 
 
@@ -148,7 +162,7 @@ def sincos_results(names: list[str], a: list[int], spare: int) -> dict[int, tupl
     return {angle: (p.get("sin", spare + 2 * k), p.get("cos", spare + 2 * k + 1)) for k, (angle, p) in pairs}
 
 
-def _power(i: int, base: int, exponent: int, leaves: dict[int, tuple[str, int | float]]) -> Instruction:
+def _power(i: int, base: int, exponent: int, leaves: Leaves) -> Instruction:
     """Small whole exponents become products, as `power:n`."""
     kind, number = leaves.get(exponent, ("input", 0))
     if kind == "const" and 0 < abs(number) <= LARGEST_EXPANDED_POWER and float(number).is_integer():
@@ -156,9 +170,7 @@ def _power(i: int, base: int, exponent: int, leaves: dict[int, tuple[str, int | 
     return Instruction("pow", (i,), (base, exponent))
 
 
-def _angles_first(
-    steps: list[Instruction], leaves: dict[int, tuple[str, int | float]], angle_width: int
-) -> list[Instruction]:
+def angles_first(steps: list[Instruction], leaves: Leaves, angle_width: int) -> list[Instruction]:
     """Sines and cosines of inputs go first, while few values are alive around the call, and several together."""
     early = [step for step in steps if step.name == "sincos" and step.operands[0] in leaves]
     rest = [step for step in steps if not (step.name == "sincos" and step.operands[0] in leaves)]

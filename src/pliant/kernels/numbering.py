@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.kernels.operations import CODES, COMMUTATIVE, CONST
+from pliant.kernels.operations import CALL, CODES, COMMUTATIVE, CONST, RESULT
 
 Ints = NDArray[np.int32]
 Columns = tuple[Ints, Ints, Ints, NDArray[np.float64]]
@@ -40,6 +40,19 @@ class Numbering:
         self.rows: list[tuple[int, int, int, float]] = []
         self._known: dict[tuple[int, int, int, float], int] = {}
         self._constants = _Constants()
+        self.calls: list[tuple[int, tuple[int, ...]]] = []
+        self._called: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def call(self, callee: int, arguments: tuple[int, ...]) -> int:
+        """The number of a call, of which `value(RESULT, number, k)` is result k."""
+        made = self._called.setdefault((callee, arguments), len(self.calls))
+        if made == len(self.calls):
+            self.calls.append((callee, arguments))
+        return self._row(CALL, made, -1, 0.0)
+
+    def result(self, call: int, k: int) -> int:
+        """The number of result `k` of a call."""
+        return self._row(RESULT, call, k, 0.0)
 
     def constant(self, number: float) -> int:
         """The number of a constant."""

@@ -23,16 +23,21 @@ BINARY = _codes(
 ALIAS = _codes("assign", "lift", "printme")
 CONST, INPUT, OUTPUT = ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT
 
+CALL = ca.OP_CALL
+RESULT = -2
+"""One of the numbers that a call gives; CasADi has no code for it."""
+
 #: Name of every operation that may stand in a tape.
-NAMES: dict[int, str] = {**UNARY, **BINARY, CONST: "const", INPUT: "input"}
+NAMES: dict[int, str] = {**UNARY, **BINARY, CONST: "const", INPUT: "input", CALL: "call", RESULT: "result"}
 CODES: dict[str, int] = {name: code for code, name in NAMES.items()}
 COMMUTATIVE = frozenset(CODES[name] for name in ("add", "mul", "eq", "ne", "and", "or"))
 
-#: How `Tape.count` sorts operations; a change of sign, a constant and an input cost nothing.
+#: How `Tape.count` sorts operations; a change of sign, a constant and an input cost nothing,
+#: what is called is counted where it stands.
 COUNTED_AS: dict[str, str] = {
     **dict.fromkeys(NAMES.values(), "other"),
     **{"mul": "mul", "sq": "mul", "add": "add", "sub": "add", "twice": "add"},
     **{"div": "div", "inv": "div", "sqrt": "sqrt", "sin": "trig", "cos": "trig"},
 }
-FREE = frozenset({"const", "input", "neg"})
+FREE = frozenset({"const", "input", "neg", "call", "result"})
 KINDS = ("mul", "add", "div", "sqrt", "trig", "other")

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.kernels import emit, llvm, sides, threads
+from pliant.kernels import emit_calls, llvm, sides, threads
 from pliant.kernels.batch import in_blocks
+from pliant.kernels.call_plan import lowered
 from pliant.kernels.lanes import Lanes
-from pliant.kernels.lower import lower
 from pliant.kernels.operations import INPUT
 from pliant.kernels.pack_loop import Job, PackForm, body, run_packs
 from pliant.kernels.primitives import table
@@ -80,19 +80,19 @@ class BatchIntegrator:
     def __init__(
         self, f: ca.Function, method: ExplicitTableau, width: int | None = None, quaternions: tuple[int, ...] = ()
     ) -> None:
-        tape = Tape.from_function(f)
+        tape = Tape.from_function(f, calls=True)
         target = machine()
         self.lanes = Lanes(width) if width else target.pack(len(tape))
         self.n, self.n_held, self.n_own = tape.in_sizes[1:]
         if tape.n_out != self.n:
             raise ModelError(f"f: got {tape.n_out} rates, expected {self.n}, one per state")
-        program = lower(tape, target.fma, llvm.PART_LENGTH)
+        program = lowered(tape, target.fma, llvm.PART_LENGTH)
         reads_time = bool(((tape.op == INPUT) & (tape.a == 0)).any())
         sizes = (self.n, self.n_held, self.n_own, program.work_size, self.lanes.width)
         self.form = PackForm(method, *sizes, reads_time, quaternions)
         loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body,))
         loops.entry(ENTRY, run_packs, form=self.form)
-        text = emit.body(program, self.lanes, target.fma, 1, "external")
+        text = emit_calls.body(program, self.lanes, target.fma, 1, "external")
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
         self._function = _TYPE(self._code.address)
 

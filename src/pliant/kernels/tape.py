@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -12,9 +12,30 @@ from numpy.typing import NDArray
 
 from pliant.errors import UnsupportedModel
 from pliant.kernels.numbering import Columns, Ints, Numbering
-from pliant.kernels.operations import ALIAS, BINARY, CODES, CONST, COUNTED_AS, FREE, INPUT, KINDS, NAMES, OUTPUT
+from pliant.kernels.operations import (
+    ALIAS,
+    BINARY,
+    CALL,
+    CODES,
+    CONST,
+    COUNTED_AS,
+    FREE,
+    INPUT,
+    KINDS,
+    NAMES,
+    OUTPUT,
+    RESULT,
+)
 
 DIV, INV, MUL = CODES["div"], CODES["inv"], CODES["mul"]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call of function number `callee`: `arguments` are the values of all its inputs' elements."""
+
+    callee: int
+    arguments: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +55,11 @@ class Tape:
         The value of each output element, in the same layout; -1 is a structural zero.
     in_shapes, out_shapes : tuple of (rows, columns)
     in_names, out_names : tuple of str
+    calls : tuple of Call
+        What is called, in order: operation "call" has its place here as `a`. Operation "result" has the number of the
+        call's value as `a`, and as `b` the place among the results.
+    callees : tuple of Tape
+        The functions that are called, by number. They call nothing.
     """
 
     op: Ints
@@ -45,9 +71,11 @@ class Tape:
     out_shapes: tuple[tuple[int, int], ...]
     in_names: tuple[str, ...]
     out_names: tuple[str, ...]
+    calls: tuple[Call, ...] = ()
+    callees: tuple[Tape, ...] = ()
 
     @classmethod
-    def from_function(cls, f: ca.Function, outputs: Sequence[int] | None = None) -> Tape:
+    def from_function(cls, f: ca.Function, outputs: Sequence[int] | None = None, calls: bool = False) -> Tape:
         """Read the tape of `f`, without dead code and without an operation done twice.
 
         Parameters
@@ -56,14 +84,30 @@ class Tape:
             An `SX` function, or one that can be expanded to it.
         outputs : sequence of int, optional
             The outputs to keep; all of them by default.
+        calls : bool
+            Whether functions that `f` calls stay functions; by default they are written out where they are called.
         """
         f = _expanded(f)
-        keep = tuple(range(f.n_out())) if outputs is None else tuple(outputs)
-        columns, targets = _share_reciprocals(*_number_values(f, keep))
-        inputs = range(f.n_in())
-        shapes = tuple(map(f.size_in, inputs)), tuple(map(f.size_out, keep))
-        names = tuple(map(f.name_in, inputs)), tuple(map(f.name_out, keep))
-        return cls(*_without_dead_code(*columns, targets), *shapes, *names)
+        if outputs is None:
+            return cls._read(f, None, calls)
+        starts = np.cumsum([0, *map(f.numel_out, range(f.n_out()))])
+        kept = np.concatenate([np.zeros(0, dtype=int), *(np.arange(starts[k], starts[k + 1]) for k in outputs)])
+        found = cls._read(f, kept, calls)
+        return replace(found, out_shapes=tuple(map(f.size_out, outputs)), out_names=tuple(map(f.name_out, outputs)))
+
+    @classmethod
+    def _read(cls, f: ca.Function, kept: NDArray[np.int_] | None, calls: bool) -> Tape:
+        """The tape of all outputs, or of the elements that are `kept`, as one column."""
+        reader = _Reader(calls)
+        targets = _number_values(f, reader)
+        numbering, targets = _share_reciprocals(reader.numbering, targets if kept is None else targets[kept])
+        columns, targets, made = _without_dead_code(numbering, targets)
+        ins, outs = range(f.n_in()), range(f.n_out())
+        shapes = tuple(map(f.size_out, outs)) if kept is None else ((len(kept), 1),)
+        names = tuple(map(f.name_out, outs)) if kept is None else ("results",)
+        in_shapes, in_names = tuple(map(f.size_in, ins)), tuple(map(f.name_in, ins))
+        found = cls(*columns, targets, in_shapes, shapes, in_names, names, tuple(made))
+        return _with_callees(found, reader.callees) if made else found
 
     @property
     def n_in(self) -> int:
@@ -86,7 +130,8 @@ class Tape:
         return [rows * columns for rows, columns in self.out_shapes]
 
     def __len__(self) -> int:
-        return len(self.op)
+        """Operations that are written down: those of what is called, once."""
+        return len(self.op) - int(np.isin(self.op, (CALL, RESULT)).sum()) + sum(map(len, self.callees))
 
     def count(self) -> dict[str, int]:
         """Number of operations by kind: mul (sq too), add (sub and twice too), div, sqrt, trig (sin, cos), other."""
@@ -95,6 +140,10 @@ class Tape:
         for code, number in zip(codes.tolist(), numbers.tolist()):
             if NAMES[code] not in FREE:
                 counts[COUNTED_AS[NAMES[code]]] += number
+        called = [callee.count() for callee in self.callees]
+        for call in self.calls:
+            for kind, number in called[call.callee].items():
+                counts[kind] += number
         return counts
 
 
@@ -122,78 +171,163 @@ def _row_major(shape: tuple[int, int], sparsity: ca.Sparsity) -> list[int]:
     return [row * shape[1] + column for row, column in zip(rows, columns)]
 
 
-def _number_values(f: ca.Function, keep: tuple[int, ...]) -> tuple[Columns, Ints]:
-    """Turn CasADi's reused work slots into single assignments."""
-    in_places = [_row_major(f.size_in(i), f.sparsity_in(i)) for i in range(f.n_in())]
-    in_starts = np.cumsum([0] + [f.numel_in(i) for i in range(f.n_in())]).tolist()
-    out_places = {i: _row_major(f.size_out(i), f.sparsity_out(i)) for i in keep}
-    out_starts = dict(zip(keep, np.cumsum([0] + [f.numel_out(i) for i in keep]).tolist()))
-    targets = np.full(sum(f.numel_out(i) for i in keep), -1, dtype=np.int32)
-    numbering = Numbering()
-    slots = [-1] * f.sz_w()
-    for k in range(f.n_instructions()):
-        op, source, target = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
-        if op == OUTPUT:
-            if target[0] in out_places:
-                targets[out_starts[target[0]] + out_places[target[0]][target[1]]] = slots[source[0]]
-            continue
-        if op == INPUT:
-            value = numbering.value(op, in_starts[source[0]] + in_places[source[0]][source[1]])
-        elif op == CONST:
-            value = numbering.constant(f.instruction_constant(k))
-        elif op in ALIAS:
-            value = slots[source[0]]
-        elif op in NAMES:
-            value = numbering.value(op, slots[source[0]], slots[source[1]] if op in BINARY else -1)
-        else:
+class _Reader:
+    """Turns CasADi's reused work slots into single assignments, of one function and of those that it calls: written
+    out where they are called, or kept as `callees`."""
+
+    def __init__(self, calls: bool) -> None:
+        self.numbering = Numbering()
+        self.callees: list[ca.Function] = []
+        self._calls, self._numbers = calls, dict[int, int]()
+
+    def read(self, f: ca.Function, given: Sequence[int]) -> list[int]:
+        """The value of each nonzero of the outputs; `given` are those of the inputs, likewise one after the other."""
+        slots, numbering = [-1] * f.sz_w(), self.numbering
+        in_starts, out_starts = ([0, *np.cumsum([s.nnz() for s in patterns])] for patterns in (
+            [f.sparsity_in(i) for i in range(f.n_in())], [f.sparsity_out(i) for i in range(f.n_out())]
+        ))  # fmt: skip
+        found, called = [-1] * int(out_starts[-1]), _called(f)
+        for k in range(f.n_instructions()):
+            op, source, target = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
+            if op == OUTPUT:
+                found[out_starts[target[0]] + target[1]] = slots[source[0]]
+                continue
+            if op == CALL:
+                for slot, value in zip(target, self._call(called[k], [slots[s] for s in source], target)):
+                    if slot >= 0:
+                        slots[slot] = value
+                continue
+            if op == INPUT:
+                value = given[in_starts[source[0]] + source[1]]
+            elif op == CONST:
+                value = numbering.constant(f.instruction_constant(k))
+            elif op in ALIAS:
+                value = slots[source[0]]
+            elif op in NAMES:
+                value = numbering.value(op, slots[source[0]], slots[source[1]] if op in BINARY else -1)
+            else:
+                raise UnsupportedModel(
+                    f"Operation {op} in the function {f.name()!r} is not a scalar operation that pliant can compile. "
+                    "Build the function from SX expressions, or evaluate it with backend='vm'."
+                )
+            slots[target[0]] = value
+        return found
+
+    def _call(self, f: ca.Function, given: list[int], used: Sequence[int]) -> list[int]:
+        if not f.is_a("SXFunction"):
             raise UnsupportedModel(
-                f"Operation {op} in the function {f.name()!r} is not a scalar operation that pliant can compile. "
-                "Build the function from SX expressions without calls, or evaluate it with backend='vm'."
+                f"The function {f.name()!r} has no scalar operations that pliant can compile. "
+                "Build it from SX expressions, or evaluate what calls it with backend='vm'."
             )
-        slots[target[0]] = value
-    return numbering.columns(), targets
+        if not self._calls:
+            return self.read(f, given)
+        callee = self._numbers.setdefault(hash(f), len(self.callees))
+        if callee == len(self.callees):
+            self.callees.append(f)
+        call = self.numbering.call(callee, tuple(given))
+        return [self.numbering.result(call, k) if slot >= 0 else -1 for k, slot in enumerate(used)]
 
 
-def _share_reciprocals(columns: Columns, targets: Ints) -> tuple[Columns, Ints]:
+def _called(f: ca.Function) -> dict[int, ca.Function]:
+    """What is called by instruction number."""
+    calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL]
+    steps = f.instructions_sx().nz if calls else None
+    return {k: steps[k].which_function() for k in calls}
+
+
+def _number_values(f: ca.Function, reader: _Reader) -> Ints:
+    """The value of each output element, row-major."""
+    starts = np.cumsum([0] + [f.numel_in(i) for i in range(f.n_in())]).tolist()
+    given = [
+        start + place for i, start in enumerate(starts[:-1]) for place in _row_major(f.size_in(i), f.sparsity_in(i))
+    ]
+    inputs = _InputValues(reader.numbering, given)
+    found = reader.read(f, inputs)  # type: ignore[arg-type]  # numbered when they are read
+    targets, first, start = np.full(sum(map(f.numel_out, range(f.n_out()))), -1, dtype=np.int32), 0, 0
+    for i in range(f.n_out()):
+        places = _row_major(f.size_out(i), f.sparsity_out(i))
+        targets[np.array(places, dtype=int) + start] = found[first : first + len(places)]
+        first, start = first + len(places), start + f.numel_out(i)
+    return targets
+
+
+class _InputValues:
+    """Inputs get their numbers in the order in which they are read."""
+
+    def __init__(self, numbering: Numbering, places: list[int]) -> None:
+        self._numbering, self._places = numbering, places
+
+    def __getitem__(self, k: int) -> int:
+        return self._numbering.value(INPUT, self._places[k])
+
+
+def _share_reciprocals(numbering: Numbering, targets: Ints) -> tuple[Numbering, Ints]:
     """Divisions by one value, where there are several, become one reciprocal and products; by a constant, a product.
 
     A division costs ten multiplications, and an elimination divides a whole row by its pivot: CasADi writes x * (1/d)
     back as x / d.
     """
-    op, a, b, constant = (column.tolist() for column in columns)
-    divisions = Counter(b[i] for i in range(len(op)) if op[i] == DIV)
-    numbering = Numbering()
+    rows = numbering.rows
+    divisions = Counter(b for op, _, b, _ in rows if op == DIV)
+    made = Numbering()
     new: list[int] = []
-    for i in range(len(op)):
-        left, right = (new[a[i]] if a[i] >= 0 and op[i] != INPUT else a[i]), (new[b[i]] if b[i] >= 0 else -1)
-        if op[i] == DIV and op[b[i]] == CONST and _has_reciprocal(constant[b[i]]):
-            new.append(numbering.value(MUL, left, numbering.constant(1.0 / constant[b[i]])))
-        elif op[i] == DIV and divisions[b[i]] > 1:
-            new.append(numbering.value(MUL, left, numbering.value(INV, right)))
-        elif op[i] == CONST:
-            new.append(numbering.constant(constant[i]))
+    for op, a, b, constant in rows:
+        if op == CONST:
+            new.append(made.constant(constant))
+        elif op == INPUT:
+            new.append(made.value(op, a))
+        elif op == CALL:
+            callee, given = numbering.calls[a]
+            new.append(made.call(callee, tuple(new[value] for value in given)))
+        elif op == RESULT:
+            new.append(made.result(new[a], b))
+        elif op == DIV and rows[b][0] == CONST and _has_reciprocal(rows[b][3]):
+            new.append(made.value(MUL, new[a], made.constant(1.0 / rows[b][3])))
+        elif op == DIV and divisions[b] > 1:
+            new.append(made.value(MUL, new[a], made.value(INV, new[b])))
         else:
-            new.append(numbering.value(op[i], left, right))
-    return numbering.columns(), np.array([new[t] if t >= 0 else -1 for t in targets.tolist()], dtype=np.int32)
+            new.append(made.value(op, new[a], new[b] if b >= 0 else -1))
+    return made, np.array([new[t] if t >= 0 else -1 for t in targets.tolist()], dtype=np.int32)
 
 
 def _has_reciprocal(number: float) -> bool:
     return 1e-290 < abs(number) < 1e290
 
 
-def _without_dead_code(
-    op: Ints, a: Ints, b: Ints, constant: NDArray[np.float64], targets: Ints
-) -> tuple[Ints, Ints, Ints, NDArray[np.float64], Ints]:
+def _without_dead_code(numbering: Numbering, targets: Ints) -> tuple[Columns, Ints, list[Call]]:
     """Keep what an output needs, in the same order."""
+    op, a, b, constant = numbering.columns()
     live = np.zeros(len(op) + 1, dtype=bool)
     live[targets] = True  # -1 marks the spare last place
-    is_input = op == CODES["input"]
+    named, number_b = (op == INPUT) | (op == CALL), op == RESULT  # where `a`, or `b`, is not a value
     for i in range(len(op) - 1, -1, -1):
-        if live[i] and not is_input[i]:
-            live[a[i]] = True
-            live[b[i]] = True
+        if live[i]:
+            if op[i] == CALL:
+                live[list(numbering.calls[a[i]][1])] = True
+            elif op[i] != INPUT:
+                live[a[i]] = True
+                live[-1 if number_b[i] else b[i]] = True
     live[-1] = False
     number = np.where(live, np.cumsum(live) - 1, -1).astype(np.int32)
     keep = live[:-1]
-    operands = np.where(is_input, a, number[np.where(is_input, -1, a)])
-    return op[keep], operands[keep].astype(np.int32), number[b][keep], constant[keep], number[targets]
+    places, calls = a.copy(), []
+    for i in np.flatnonzero(keep & (op == CALL)).tolist():
+        callee, given = numbering.calls[a[i]]
+        places[i] = len(calls)
+        calls.append(Call(callee, number[list(given)]))
+    first = np.where(named, places, number[np.where(named, -1, a)]).astype(np.int32)
+    second = np.where(number_b, b, number[np.where(number_b, -1, b)]).astype(np.int32)
+    return (op[keep], first[keep], second[keep], constant[keep]), number[targets], calls
+
+
+def _with_callees(tape: Tape, callees: list[ca.Function]) -> Tape:
+    """With the tapes of what is called, each without the results that nobody reads."""
+    results = np.flatnonzero(tape.op == RESULT)
+    owner = np.array([tape.calls[tape.a[c]].callee for c in tape.a[results].tolist()], dtype=int)
+    b, made = tape.b.copy(), []
+    for k, f in enumerate(callees):
+        own = results[owner == k]
+        used = np.unique(tape.b[own])
+        b[own] = np.searchsorted(used, tape.b[own])
+        made.append(Tape._read(f, used, calls=False))
+    return replace(tape, b=b, callees=tuple(made))
