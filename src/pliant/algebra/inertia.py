@@ -49,6 +49,14 @@ class Inertia:
         """The whole 6x6 matrix."""
         return ca.blockcat([[self.A, self.B], [self.B.T, self.C]])
 
+    def upper(self) -> Inertia:
+        """Without what stands below the diagonals of the symmetric blocks: what has to be handed on."""
+        return Inertia(ca.triu(self.A), self.B, ca.triu(self.C))
+
+    def whole(self) -> Inertia:
+        """Of `upper` the whole again."""
+        return Inertia(symmetric(self.A), self.B, symmetric(self.C))
+
     @staticmethod
     def from_matrix(M: SX) -> Inertia:
         """Blocks of a 6x6 matrix of which the upper triangle counts."""

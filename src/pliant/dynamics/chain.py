@@ -9,15 +9,16 @@ lives in `forces.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation
+from pliant.algebra.steps import WRITTEN_OUT, Steps
 from pliant.dynamics.bodies import Body, Moments, TipMap, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
@@ -171,6 +172,12 @@ class Chain(Coordinates[Shaft]):
     first: int = 0
     base: BaseMotion = field(default_factory=BaseMotion)
     dampers: tuple[Damper, ...] = ()
+    steps: Steps = WRITTEN_OUT
+
+    def step(self, name: str, owner: tuple[Any, ...], function: Callable[..., T], link: ChainLink, *given: Any) -> T:
+        """`function(link, *given)`, or a call of it, where links share it whose `owner` is the same. What is not an
+        expression of the coordinates belongs to the owner."""
+        return self.steps((name, *owner), partial(function, link), *given)
 
     @cached_property
     def shafts(self) -> tuple[Shaft, ...]:

@@ -16,13 +16,15 @@ one wrench, since both are carried by the same A^T.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import casadi as ca
 
 from pliant.algebra.inertia import Inertia, shift_wrench, zero
-from pliant.algebra.rotations import SX, axial, skew
+from pliant.algebra.rotations import SX, Rotation, axial, skew
 from pliant.dynamics.bodies import Moments, TipMap
 from pliant.dynamics.chain import Arrivals, Chain, ChainLink
 
@@ -44,13 +46,19 @@ class Motion:
 
     link: ChainLink
     q: SX
+    c: SX
     cd: SX
-    body: Moments
     ports: tuple[Port, ...]
     omega: SX
     alpha: SX
     a: SX
     cdd: SX | None = None
+
+    @cached_property
+    def body(self) -> Moments:
+        """Mass integrals of the link, with its hub."""
+        body = self.link.body.moments(self.c, self.cd)
+        return body.added(self.link.hub) if self.link.hub is not None else body
 
     @property
     def tip(self) -> TipMap:
@@ -137,24 +145,31 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
     motions: list[Motion] = []
     for link in chain.links:
         joint, rate = chain.joint(link, q), chain.joint_rate(link, qd)
-        omega, alpha, a = at_base if link.parent is None else motions[link.parent].at(link.port)
-        omega, alpha, a = _across_joint(link, joint, rate, omega, alpha, a)
+        before = at_base if link.parent is None else motions[link.parent].at(link.port)
+        second = chain.joint_rate(link, qdd) if qdd is not None else None
+        omega, alpha, a = chain.step("across a joint", (link.joint,), _across_joint, link, joint, rate, second, *before)
         c, cd = chain.body(link, q), chain.body_rate(link, qd)
-        if qdd is not None:
-            second = chain.joint_rate(link, qdd)
-            for k, (turn, slide) in enumerate(link.joint.columns(joint)):
-                alpha, a = alpha + turn * second[k], a + slide * second[k]
         cdd = chain.body_rate(link, qdd) if qdd is not None else None
-        ports = tuple(Port(port, *across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
-        motions.append(Motion(link, joint, cd, link.body.moments(c, cd), ports, omega, alpha, a, cdd))
+        ports = chain.step("along a link", (link.body, link.places), _along, link, c, cd, cdd, omega, alpha, a)
+        motions.append(Motion(link, joint, c, cd, ports, omega, alpha, a, cdd))
     return motions
 
 
-def _across_joint(link: ChainLink, q: SX, qd: SX, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
-    """From the frame that a link hangs on to the link frame, without the joint's own acceleration."""
-    a = a + ca.mtimes(euler_matrix(omega, alpha), link.joint.position(q))
-    omega, alpha, a = (link.joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
-    return link.joint.across(q, qd, omega, alpha, a)
+def _across_joint(link: ChainLink, q: SX, qd: SX, qdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+    """From the frame that a link hangs on to the link frame."""
+    joint = link.joint
+    a = a + ca.mtimes(euler_matrix(omega, alpha), joint.position(q))
+    omega, alpha, a = (joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
+    omega, alpha, a = joint.across(q, qd, omega, alpha, a)
+    if qdd is not None:
+        for k, (turn, slide) in enumerate(joint.columns(q)):
+            alpha, a = alpha + turn * qdd[k], a + slide * qdd[k]
+    return omega, alpha, a
+
+
+def _along(link: ChainLink, c: SX, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[Port, ...]:
+    """From the link frame to its ports."""
+    return tuple(Port(port, *across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
 
 
 def across_body(tip: TipMap, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
@@ -199,7 +214,7 @@ def link_wrench(motion: Motion, handed: Mapping[int, tuple[SX, SX]]) -> tuple[SX
     """Moment and force about the link frame and modal forces of body, hub, load and of what others hand in at the
     ports."""
     link, none = motion.link, ca.SX(0, 1)
-    body = _with_hub(motion)
+    body = motion.body
     n, f, modal = body_wrench(body, motion.cd, motion.omega, motion.alpha, motion.a)
     if motion.cdd is not None and link.body_indices:
         n, f = n + ca.mtimes(body.coupling(), motion.cdd), f + ca.mtimes(body.eps, motion.cdd)
@@ -221,13 +236,36 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
     out = ca.SX.zeros(chain.n)
     handed = Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
-        n, f, modal = link_wrench(motion, handed.at(i))
-        if motion.link.body_indices:
-            out[list(motion.link.body_indices)] = modal
-        for index, (turn, slide) in motion.shafts():
-            out[index] = ca.dot(turn, n) + ca.dot(slide, f)
-        handed.add(i, _wrench_to_predecessor(motion, n, f))
+        link, arrived = motion.link, handed.at(i)
+        n, f, modal = chain.step("wrench of a link", _body(link), _wrench, link, *_walked(motion), arrived)
+        if link.body_indices:
+            out[list(link.body_indices)] = modal
+        own, n, f = chain.step("wrench through a joint", (link.joint,), _through, link, motion.q, n, f)
+        if link.joint_indices:
+            out[list(link.joint_indices)] = own
+        handed.add(i, (n, f))
     return out
+
+
+def _body(link: ChainLink) -> tuple[Any, ...]:
+    """All that the steps of a link's body depend on."""
+    return link.body, link.places, link.hub, link.load
+
+
+def _walked(motion: Motion) -> tuple[Any, ...]:
+    """What a step of a link's body is given of its motion."""
+    return motion.c, motion.cd, motion.ports, motion.omega, motion.alpha, motion.a, motion.cdd
+
+
+def _wrench(link: ChainLink, *given: Any) -> tuple[SX, SX, SX]:
+    *walked, arrived = given
+    return link_wrench(Motion(link, ca.SX(0, 1), *walked), arrived)
+
+
+def _through(link: ChainLink, q: SX, n: SX, f: SX) -> tuple[SX, SX, SX]:
+    """Forces along a joint's axes, and the wrench in the frame that the link hangs on."""
+    own = [ca.dot(turn, n) + ca.dot(slide, f) for turn, slide in link.joint.columns(q)]
+    return ca.vertcat(ca.SX(0, 1), *own), *_wrench_to_predecessor(link, q, n, f)
 
 
 def inward_elimination(
@@ -238,44 +276,67 @@ def inward_elimination(
     pivots: list[list[Pivot]] = []
     beyond, handed = Arrivals(chain, zero()), Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
-        link = motion.link
-        n, f, modal = link_wrench(motion, handed.at(i))
-        own, columns, gram = body_blocks(motion, beyond.at(i))
-        M, wrench = own.matrix, ca.vertcat(n, f)
-        phi = force[list(link.body_indices)] - modal if link.body_indices else ca.SX(0, 1)
-        eliminated, M, wrench = _eliminate_body(link, M, columns, gram, wrench, phi, held)
-        for index, screw in reversed(motion.shafts()):
-            if index not in held:
-                S = ca.vertcat(*screw)
-                pivot, M, wrench = _eliminate_joint(index, S, M, wrench, force[index], rotor[index])
-                eliminated.append(pivot)
-        pivots.append(eliminated)
-        beyond.add(i, to_predecessor(motion, Inertia.from_matrix(M)))
-        handed.add(i, _wrench_to_predecessor(motion, wrench[:3], wrench[3:]))
+        link, arrived = motion.link, (handed.at(i), beyond.at(i))
+        free = tuple(index not in held for index in link.body_indices)
+        phi = chain.body_rate(link, force)
+        eliminated, M, wrench = chain.step(
+            "inertia of a link", (*_body(link), free), _eliminate_body, link, free, *_walked(motion), *arrived, phi
+        )
+        free = tuple(index not in held for index in link.joint_indices)
+        given = M, wrench, chain.joint_rate(link, force), chain.joint_rate(link, rotor)
+        after, M, n, f = chain.step(
+            "inertia through a joint", (link.joint, free), _eliminate_joint, link, free, motion.q, *given
+        )
+        pivots.append(_named(link.body_indices, eliminated) + _named(link.joint_indices, after))
+        beyond.add(i, M)
+        handed.add(i, (n, f))
     return pivots[::-1]
 
 
-def _eliminate_body(
-    link: ChainLink, M: SX, F: SX, G: SX, wrench: SX, phi: SX, held: frozenset[int]
-) -> tuple[list[Pivot], SX, SX]:
-    """Amplitudes out of [[M, F], [F^T, G]], last first, one LDL^T step each."""
-    eliminated = []
-    for k in reversed(range(len(link.body_indices))):
-        if link.body_indices[k] in held:
+def _named(indices: tuple[int, ...], eliminated: list[Pivot]) -> list[Pivot]:
+    """The same with the numbers of the speeds instead of those within a body or a joint."""
+    return [
+        replace(pivot, index=indices[pivot.index], later=tuple((indices[j], value) for j, value in pivot.later))
+        for pivot in eliminated
+    ]
+
+
+def _eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tuple[list[Pivot], Inertia, SX]:
+    """Inertia and wrench of a link without its amplitudes: these out of [[M, F], [F^T, G]], last first, one LDL^T step
+    each."""
+    *walked, arrived, beyond, force = given
+    motion = Motion(link, ca.SX(0, 1), *walked)
+    n, f, modal = link_wrench(motion, arrived)
+    own, F, G = body_blocks(motion, {port: inertia.whole() for port, inertia in beyond.items()})
+    M, wrench, phi, eliminated = own.matrix, ca.vertcat(n, f), force - modal, []
+    for k in reversed(range(len(free))):
+        if not free[k]:
             continue
         inverse = 1 / G[k, k]
         psi = F[:, k] * inverse
         later = G[:k, k] * inverse
-        coupled = tuple(zip(link.body_indices[:k], ca.vertsplit(later) if k else (), strict=True))
-        eliminated.append(Pivot(link.body_indices[k], inverse, phi[k], psi, coupled))
+        eliminated.append(Pivot(k, inverse, phi[k], psi, tuple(enumerate(ca.vertsplit(later) if k else ()))))
         M = rank_one(M, F[:, k], psi)
         wrench = wrench + psi * phi[k]
         F, G = F[:, :k] - ca.mtimes(F[:, k], later.T), rank_one(G[:k, :k], G[:k, k], later)
         phi = phi[:k, :] - later * phi[k]
-    return eliminated, M, wrench
+    return eliminated, Inertia.from_matrix(M).upper(), wrench
 
 
-def _eliminate_joint(index: int, S: SX, M: SX, wrench: SX, force: SX, rotor: SX) -> tuple[Pivot, SX, SX]:
+def _eliminate_joint(
+    link: ChainLink, free: tuple[bool, ...], q: SX, inertia: Inertia, wrench: SX, force: SX, rotor: SX
+) -> tuple[list[Pivot], Inertia, SX, SX]:
+    """Inertia and wrench without the joint's coordinates, in the frame that the link hangs on."""
+    M, eliminated = inertia.whole().matrix, []
+    for k, screw in reversed(list(enumerate(link.joint.columns(q)))):
+        if free[k]:
+            pivot, M, wrench = _eliminate_axis(k, ca.vertcat(*screw), M, wrench, force[k], rotor[k])
+            eliminated.append(pivot)
+    inertia = _to_predecessor(link, q, Inertia.from_matrix(M)).upper()
+    return eliminated, inertia, *_wrench_to_predecessor(link, q, wrench[:3], wrench[3:])
+
+
+def _eliminate_axis(index: int, S: SX, M: SX, wrench: SX, force: SX, rotor: SX) -> tuple[Pivot, SX, SX]:
     """A coordinate of the joint out of the link's inertia: what remains has none along its column S, exactly."""
     psi_hat = ca.mtimes(M, S)
     inverse = 1 / (ca.dot(S, psi_hat) + rotor)
@@ -303,25 +364,54 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
     at: dict[tuple[int | None, int], tuple[SX, SX]] = {(None, 0): (ca.SX.zeros(3), ca.SX.zeros(3))}
     for i, (motion, eliminated) in enumerate(zip(motions, pivots, strict=True)):
         link = motion.link
-        alpha, a = at[link.parent, link.port]
-        a = a + ca.cross(alpha, link.joint.position(motion.q))
-        for R in (link.joint.origin_rotation, *link.joint.turns(motion.q)):
-            alpha, a = R.unapply(alpha), R.unapply(a)
-        screws = dict(motion.shafts())
-        for pivot in reversed(eliminated):
-            coupled = (value * qdd[j] for j, value in pivot.later if not is_zero(value))
-            known = ca.dot(pivot.psi, ca.vertcat(alpha, a)) + sum(coupled)
-            qdd[pivot.index] = pivot.phi * pivot.inverse - known
-            if pivot.index in screws:
-                turn, slide = screws[pivot.index]
-                alpha, a = alpha + turn * qdd[pivot.index], a + slide * qdd[pivot.index]
-        cdd = chain.body_rate(link, qdd)
-        for number, port in enumerate(motion.ports):
-            where = port.map
-            turned = alpha + ca.mtimes(where.W, cdd)
-            moved = a + ca.cross(alpha, where.p) + ca.mtimes(where.J, cdd)
-            at[i, number] = where.R.unapply(turned), where.R.unapply(moved)
+        numbers = {index: k for own in (link.joint_indices, link.body_indices) for k, index in enumerate(own)}
+        inside: dict[bool, list[Pivot]] = {True: [], False: []}
+        for pivot in eliminated:
+            later = tuple((numbers[j], value) for j, value in pivot.later)
+            inside[pivot.index in link.joint_indices].append(replace(pivot, index=numbers[pivot.index], later=later))
+        own, alpha, a = chain.step(
+            "acceleration of a joint", (link.joint,), _accelerate_joint, link, motion.q, inside[True],
+            *at[link.parent, link.port],
+        )  # fmt: skip
+        if link.joint_indices:
+            qdd[list(link.joint_indices)] = own
+        maps = tuple((port.map.R, port.map.p, port.map.W, port.map.J) for port in motion.ports)
+        own, ports = chain.step(
+            "acceleration of a link", (len(link.body_indices),), _accelerate_body, link, inside[False], maps, alpha, a
+        )
+        if link.body_indices:
+            qdd[list(link.body_indices)] = own
+        at.update({(i, number): moved for number, moved in enumerate(ports)})
     return qdd
+
+
+def _accelerate_joint(link: ChainLink, q: SX, pivots: list[Pivot], alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+    """Accelerations of a joint's coordinates, and of the link frame."""
+    a = a + ca.cross(alpha, link.joint.position(q))
+    for R in (link.joint.origin_rotation, *link.joint.turns(q)):
+        alpha, a = R.unapply(alpha), R.unapply(a)
+    qdd, screws = ca.SX.zeros(len(link.joint_indices)), link.joint.columns(q)
+    for pivot in reversed(pivots):
+        qdd[pivot.index] = pivot.phi * pivot.inverse - ca.dot(pivot.psi, ca.vertcat(alpha, a))
+        turn, slide = screws[pivot.index]
+        alpha, a = alpha + turn * qdd[pivot.index], a + slide * qdd[pivot.index]
+    return qdd, alpha, a
+
+
+def _accelerate_body(
+    link: ChainLink, pivots: list[Pivot], maps: Sequence[tuple[Rotation, SX, SX, SX]], alpha: SX, a: SX
+) -> tuple[SX, list[tuple[SX, SX]]]:
+    """Accelerations of a link's amplitudes, and of its ports."""
+    cdd = ca.SX.zeros(len(link.body_indices))
+    for pivot in reversed(pivots):
+        coupled = (value * cdd[j] for j, value in pivot.later if not is_zero(value))
+        known = ca.dot(pivot.psi, ca.vertcat(alpha, a)) + sum(coupled)
+        cdd[pivot.index] = pivot.phi * pivot.inverse - known
+    ports = []
+    for R, p, W, J in maps:
+        turned, moved = alpha + ca.mtimes(W, cdd), a + ca.cross(alpha, p) + ca.mtimes(J, cdd)
+        ports.append((R.unapply(turned), R.unapply(moved)))
+    return cdd, ports
 
 
 # -------------------------------------------------------------------------------------------- shared
@@ -330,7 +420,7 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
 def body_blocks(motion: Motion, beyond: Mapping[int, Inertia]) -> tuple[Inertia, SX, SX]:
     """Inertia of the link and of what lies beyond its ports about its frame, columns (6, k) that couple its amplitudes
     to the frame, and their gram (k, k)."""
-    body, load = _with_hub(motion), motion.link.load
+    body, load = motion.body, motion.link.load
     own = Inertia.rigid(body.m, body.s, body.D)
     coupling, eps, gram = body.coupling(), body.eps, body.gram
     for number, inertia in beyond.items():
@@ -348,23 +438,21 @@ def body_blocks(motion: Motion, beyond: Mapping[int, Inertia]) -> tuple[Inertia,
     return own, ca.vertcat(coupling, eps), ca.sparsify(gram)  # elements couple to their neighbours alone
 
 
-def _with_hub(motion: Motion) -> Moments:
-    return motion.body.added(motion.link.hub) if motion.link.hub is not None else motion.body
-
-
 def to_predecessor(motion: Motion, inertia: Inertia) -> Inertia:
     """From the link frame to the frame that it hangs on."""
-    joint = motion.link.joint
-    for R in (*reversed(joint.turns(motion.q)), joint.origin_rotation):
+    return _to_predecessor(motion.link, motion.q, inertia)
+
+
+def _to_predecessor(link: ChainLink, q: SX, inertia: Inertia) -> Inertia:
+    for R in (*reversed(link.joint.turns(q)), link.joint.origin_rotation):
         inertia = inertia.rotated(R)
-    return inertia.shifted(joint.position(motion.q))
+    return inertia.shifted(link.joint.position(q))
 
 
-def _wrench_to_predecessor(motion: Motion, n: SX, f: SX) -> tuple[SX, SX]:
-    joint = motion.link.joint
-    for R in (*reversed(joint.turns(motion.q)), joint.origin_rotation):
+def _wrench_to_predecessor(link: ChainLink, q: SX, n: SX, f: SX) -> tuple[SX, SX]:
+    for R in (*reversed(link.joint.turns(q)), link.joint.origin_rotation):
         n, f = R.apply(n), R.apply(f)
-    return shift_wrench(n, f, joint.position(motion.q)), f
+    return shift_wrench(n, f, link.joint.position(q)), f
 
 
 def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: SX) -> None:
@@ -376,7 +464,7 @@ def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: S
             M[index, column] = ca.dot(turn, n) + ca.dot(slide, f)
         if link.parent is None:
             return
-        n, f = _wrench_to_predecessor(motion, n, f)
+        n, f = _wrench_to_predecessor(link, motion.q, n, f)
         motion, port = motions[link.parent], motions[link.parent].ports[link.port].map
         n, f = port.R.apply(n), port.R.apply(f)
         if motion.link.body_indices:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics.chain import Chain
+from pliant.dynamics.chain import Chain, ChainLink
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:
@@ -31,7 +31,8 @@ def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     numbers = {shaft.name: k for k, shaft in enumerate(chain.bristled)} if bristles is not None else {}
     for link in chain.links:
         if link.body_indices:
-            out[list(link.body_indices)] += link.body.dissipation(chain.body(link, q), chain.body_rate(link, qd))
+            c, cd = chain.body(link, q), chain.body_rate(link, qd)
+            out[list(link.body_indices)] += chain.step("damping", (link.body,), _damping_forces, link, c, cd)
         for shaft in link.shafts:
             rate = qd[shaft.index]
             if bristles is not None and shaft.name in numbers:
@@ -49,6 +50,11 @@ def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     return out
 
 
+def _damping_forces(link: ChainLink, c: SX, cd: SX) -> SX:
+    """(k,) forces of the damping inside a link on its coordinates."""
+    return link.body.dissipation(c, cd)
+
+
 def bristle_rates(chain: Chain, qd: SX, bristles: SX) -> SX:
     """(k,) rates of the states of friction."""
     rates = [shaft.coulomb.rate(qd[shaft.index], bristles[k]) for k, shaft in enumerate(chain.bristled)]
@@ -57,9 +63,23 @@ def bristle_rates(chain: Chain, qd: SX, bristles: SX) -> SX:
 
 def passive(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     """(n,) forces of strain and dissipation, on the left-hand side of the equations of motion."""
-    free = ca.SX.sym("q", chain.n_q)  # q itself may hold prescribed motions, which no derivative can be taken by
-    elastic = ca.substitute(chain.gradient(strain_energy(chain, free), free), free, q)
-    return ca.densify(elastic + dissipation(chain, q, qd, bristles))
+    out = dissipation(chain, q, qd, bristles)
+    for link in chain.links:
+        if link.body_indices:
+            c = chain.body(link, q)
+            out[list(link.body_indices)] += chain.step("strain", (link.body,), _strain_forces, link, c)
+        for shaft in link.shafts:
+            if shaft.drive is not None:
+                torque = shaft.drive.stiffness * (q[shaft.drive.place] - q[shaft.place])
+                out[shaft.actuated] += torque
+                out[shaft.index] -= torque
+    return ca.densify(out)
+
+
+def _strain_forces(link: ChainLink, c: SX) -> SX:
+    """(k,) forces of strain on a link's coordinates."""
+    free = ca.SX.sym("c", c.shape[0])  # c may hold prescribed motions, which no derivative can be taken by
+    return ca.densify(ca.substitute(ca.gradient(link.body.strain_energy(free), free), free, c))
 
 
 def rotors(chain: Chain) -> SX:

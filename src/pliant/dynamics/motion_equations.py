@@ -75,7 +75,10 @@ class Equations:
     ) -> SX:
         """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed. In a run,
         friction has states: `bristles`."""
-        chain, held = self.chain, held or {}
+        return self.chain.steps.settled(lambda: self._accelerations(q, qd, applied, held or {}, bristles))
+
+    def _accelerations(self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX], bristles: SX | None) -> SX:
+        chain = self.chain
         force, rotor = ca.densify(applied) - passive(chain, q, qd, bristles), rotors(chain)
         if self.formulation.forward is None:
             qdd = self._by_matrix(q, qd, force, held)
@@ -99,6 +102,9 @@ class Equations:
 
     def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, bristles: SX | None = None) -> SX:
         """(n,) generalised forces that give `qdd`: M qdd + bias."""
+        return self.chain.steps.settled(lambda: self._inverse_dynamics(q, qd, qdd, bristles))
+
+    def _inverse_dynamics(self, q: SX, qd: SX, qdd: SX, bristles: SX | None) -> SX:
         inverse, other = self.formulation.inverse, passive(self.chain, q, qd, bristles)
         if inverse is None:
             return ca.mtimes(self.mass_matrix(q), qdd) + self.formulation.inertial_forces(self.chain, q, qd) + other

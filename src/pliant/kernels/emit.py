@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pliant.errors import UnsupportedModel
 from pliant.kernels import sincos
@@ -214,7 +214,7 @@ def body(program: Program, lanes: Lanes, fma: bool, angle_width: int, linkage: s
 
 
 def bodies(
-    writers: dict[str, BodyWriter], fma: bool, linkage: str = "internal", others: Sequence[BodyWriter] = ()
+    writers: Mapping[str, BodyWriter], fma: bool, linkage: str = "internal", others: Sequence[BodyWriter] = ()
 ) -> str:
     """The same for several tapes, by the names of the functions that run them; with what `others` call, which have
     written already."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -231,7 +232,7 @@ class _Reader:
 def _called(f: ca.Function) -> dict[int, ca.Function]:
     """What is called by instruction number."""
     calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL]
-    steps = f.instructions_sx().nz if calls else None
+    steps: Any = f.instructions_sx().nz if calls else None
     return {k: steps[k].which_function() for k in calls}
 
 
@@ -310,7 +311,7 @@ def _without_dead_code(numbering: Numbering, targets: Ints) -> tuple[Columns, In
     live[-1] = False
     number = np.where(live, np.cumsum(live) - 1, -1).astype(np.int32)
     keep = live[:-1]
-    places, calls = a.copy(), []
+    places, calls = a.copy(), list[Call]()
     for i in np.flatnonzero(keep & (op == CALL)).tolist():
         callee, given = numbering.calls[a[i]]
         places[i] = len(calls)
