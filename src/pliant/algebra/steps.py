@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import reduce
 from typing import Any, Protocol, TypeVar
 
 import casadi as ca
 
 T = TypeVar("T")
 SX = Any
-Numbers = tuple[float | None, ...]
-"""Of each entry, column by column: its value where that is a constant."""
+Token = float | tuple[int]
+"""What an entry of an expression is: a number, or the identity of an expression."""
 
 
 class Steps(Protocol):
@@ -44,30 +45,72 @@ class WrittenOut:
 WRITTEN_OUT = WrittenOut()
 
 
+OFTEN = 4
+"""Calls from which on a kind has a function of its own."""
+SHORTER = 0.75
+"""A function that is shorter by this factor is kept though it is called less often."""
+LONG = 3000
+"""Instructions of a function beyond which there is one for all calls."""
+
+
 @dataclass(eq=False)
 class Called:
-    """One function for each kind of step.
+    """One function for each kind of step: for what it depends on, and for which of the numbers that it is given are
+    zero.
 
-    A kind takes constants for what is constant in all its calls. That is found out by walking: whenever a call does not
-    fit, its kind is made wider, and the walk is repeated until all calls of a kind are calls of one function.
+    Which kinds there are is found out by walking. Towards the ends of an arm more is zero than in its midst: what is
+    called seldom takes the function of a wider kind on the next walk, until a walk meets nothing new.
     """
 
-    kinds: dict[Hashable, Kind] = field(default_factory=dict)
+    kinds: dict[Hashable, list[Kind]] = field(default_factory=dict)
     changed: bool = False
     _contents: dict[int, tuple[Any, Hashable]] = field(default_factory=dict)
+    _constants: dict[int, tuple[SX, list[float]]] = field(default_factory=dict)
 
     def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
         leaves: list[SX] = []
-        kind, form = tuple(map(self._content, kind)), _form(given, leaves)
-        entries = [entry for leaf in leaves for entry in ca.densify(leaf).nonzeros()]
-        numbers = tuple(_number(entry) for entry in entries)
-        known = self.kinds.get((kind, form))
-        if known is None or not known.fits(numbers):
-            met = numbers if known is None else known.joined(numbers)
-            known = self.kinds[kind, form] = Kind(f"step_{len(self.kinds)}", met, form, step)
+        name, kind, form = kind[0], tuple(map(self._content, kind)), _form(given, leaves)
+        tokens = [token for leaf in leaves for token in self._tokens(leaf)]
+        known = self.kinds.setdefault((kind, form), [])
+        fitting = [one for one in known if one.fits(tokens)]
+        if not fitting:
+            zeros = _zeros(tokens)
+            alike = next((one for one in known if one.zeros == zeros), None)
+            if alike is not None:
+                known.remove(alike)
+            fitting = [Kind(name, form, step, tokens, None if alike is None else alike.classes)]
+            known += fitting
             self.changed = True
-        made: T = known.call(entries)
+        best = min(fitting, key=lambda one: one.length)
+        best.calls += 1
+        made: T = best.call(leaves)
         return made
+
+    def settled(self, build: Callable[[], T]) -> T:
+        while True:
+            self.changed = False
+            for known in self.kinds.values():
+                for one in known:
+                    one.calls = 0
+            made = build()
+            if not self.changed:
+                return made
+            for known in self.kinds.values():
+                _without_rare(known)
+
+    def saved(self) -> float:
+        """How much longer all calls would be, written out, than the functions."""
+        called = [one for known in self.kinds.values() for one in known if one.calls]
+        return sum(one.calls * one.length for one in called) / max(1, sum(one.length for one in called))
+
+    def _tokens(self, leaf: SX) -> list[Token]:
+        """Of every entry, column by column."""
+        if not leaf.is_constant():
+            found = [_token(entry) for entry in leaf.nonzeros()]
+            return found if leaf.is_dense() else _spread(found, leaf)
+        if id(leaf) not in self._constants:
+            self._constants[id(leaf)] = leaf, ca.DM(leaf).full().ravel(order="F").tolist()
+        return list(self._constants[id(leaf)][1])
 
     def _content(self, value: Any) -> Hashable:
         if not is_dataclass(value):
@@ -76,57 +119,163 @@ class Called:
             self._contents[id(value)] = value, content_of(value)
         return self._contents[id(value)][1]
 
-    def settled(self, build: Callable[[], T]) -> T:
-        while True:
-            self.changed = False
-            made = build()
-            if not self.changed:
-                return made
+
+def _zeros(tokens: Sequence[Token]) -> frozenset[int]:
+    return frozenset(k for k, token in enumerate(tokens) if token == 0.0)
+
+
+def _without_rare(known: list[Kind]) -> None:
+    """Drops kinds that are called seldom, or not at all, where a wider one can take their calls; puts one in place of
+    several that would take long to compile."""
+    longest = max(one.length for one in known)
+    large = [one for one in known if one.length > SHORTER * longest]
+    if len(large) > 1 and longest > LONG:
+        known[:] = [one for one in known if one not in large] + [reduce(Kind.joined, large)]
+        return
+    for one in sorted(known, key=lambda one: one.calls):
+        wider = [
+            other
+            for other in known
+            if other is not one and other.calls >= one.calls and other.fits(one.classes.tokens())
+        ]
+        shortest = min((other.length for other in wider), default=0)
+        if one.calls == 0 or (one.calls < OFTEN and wider and one.length > SHORTER * shortest):
+            known.remove(one)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Entries that are one and the same in every call: the class of each entry, and of each class the number that it is
+    in every call, if it is one."""
+
+    of: tuple[int, ...]
+    numbers: tuple[float | None, ...]
+
+    @classmethod
+    def met(cls, tokens: Sequence[Token], before: Classes | None) -> Classes:
+        """Those of the calls before, and of one more."""
+        found: dict[Any, int] = {}
+        old = before.of if before is not None else (0,) * len(tokens)
+        of = tuple(found.setdefault(pair, len(found)) for pair in zip(old, tokens))
+        kept = [token if isinstance(token, float) else None for _, token in found]
+        if before is not None:
+            kept = [n if n == before.numbers[k] else None for n, (k, _) in zip(kept, found)]
+        return cls(of, tuple(kept))
+
+    def tokens(self) -> list[Token]:
+        """A call that fits these, and no narrower ones."""
+        return [(k,) if (number := self.numbers[k]) is None else number for k in self.of]
 
 
 class Kind:
     """A step as a function of those numbers that are not the same constants in every call."""
 
-    def __init__(self, name: str, numbers: Numbers, form: Hashable, step: Callable[..., Any]) -> None:
-        self.numbers = numbers
-        self._free = [k for k, number in enumerate(numbers) if number is None]
-        symbols = ca.SX.sym("x", len(self._free))
-        entries: list[SX] = [ca.SX(0) if number is None else ca.SX(number) for number in numbers]
-        for k, symbol in zip(self._free, symbols.nonzeros()):
-            entries[k] = symbol
+    def __init__(
+        self, name: str, form: Hashable, step: Callable[..., Any], tokens: Sequence[Token], before: Classes | None
+    ) -> None:
+        self.name, self.form, self.step = name, form, step
+        self.classes = Classes.met(tokens, before)
+        self.zeros = _zeros(self.classes.tokens())
+        of, numbers = self.classes.of, self.classes.numbers
+        symbols = [ca.SX.sym(f"x{k}") if number is None else ca.SX(number) for k, number in enumerate(numbers)]
+        entries = [symbols[k] for k in of]
+        shapes: list[tuple[int, int]] = []
+        _shapes(form, shapes)
+        sizes = [rows * columns for rows, columns in shapes]
+        starts = [sum(sizes[:k]) for k in range(len(sizes))]
+        given = [_matrix(shape, entries[start : start + size]) for shape, start, size in zip(shapes, starts, sizes)]
         found: list[SX] = []
-        self._form = _form(step(*_filled(form, iter(entries))), found)
-        entries = [entry for leaf in found for entry in ca.densify(leaf).nonzeros()]
-        self._found = tuple(_number(entry) for entry in entries)
-        given = ca.vertcat(*(entry for entry, number in zip(entries, self._found) if number is None))
-        (given,) = ca.cse([ca.SX(given)])
-        own = {_identity(symbol) for symbol in symbols.nonzeros()}
-        self._others = [symbol for symbol in ca.symvar(given) if _identity(symbol) not in own]
-        inputs = [symbols, ca.vertcat(ca.SX(0, 1), *self._others)]
-        self.function = ca.Function(name, inputs, [given], {"never_inline": True})
+        self._form = _form(step(*_filled(form, iter(given))), found)
+        self._results = [_Result(leaf) for leaf in found]
+        results = _column([entry for result in self._results for entry in result.entries])
+        (results,) = ca.cse([results])
+        used = {_token(symbol): symbol for symbol in ca.symvar(results)}
+        free = {_token(symbol): of.index(k) for k, symbol in enumerate(symbols) if _token(symbol) in used}
+        self._others = _column([symbol for key, symbol in used.items() if key not in free])
+        places = sorted(free.values())
+        self._free = [[k for k in range(size) if start + k in places] for start, size in zip(starts, sizes)]
+        inputs = [_column([entries[k] for k in places]), self._others]
+        self.function = ca.Function(name.replace(" ", "_"), inputs, [results], {"never_inline": True})
+        self.length, self.calls = int(self.function.n_instructions()), 0
 
-    def fits(self, numbers: Numbers) -> bool:
-        """Whether what is constant here is the same constant there."""
-        return all(own is None or own == number for own, number in zip(self.numbers, numbers))
+    def joined(self, other: Kind) -> Kind:
+        """One that takes the calls of both."""
+        made = Kind(self.name, self.form, self.step, other.classes.tokens(), self.classes)
+        made.calls = self.calls + other.calls
+        return made
 
-    def joined(self, numbers: Numbers) -> Numbers:
-        """What is constant in both."""
-        return tuple(own if own == number else None for own, number in zip(self.numbers, numbers))
+    def fits(self, tokens: Sequence[Token]) -> bool:
+        """Whether what is the same here is the same there."""
+        met: list[Token | None] = list(self.classes.numbers)
+        for k, token in zip(self.classes.of, tokens):
+            if met[k] is None:
+                met[k] = token
+            elif met[k] != token:
+                return False
+        return True
 
-    def call(self, entries: Sequence[SX]) -> Any:
-        """What the step gives for these entries of what it is given."""
-        given = ca.vertcat(ca.SX(0, 1), *(entries[k] for k in self._free))
-        results = iter(self.function(given, ca.vertcat(ca.SX(0, 1), *self._others)).nonzeros())
-        return _filled(self._form, iter([next(results) if n is None else ca.SX(n) for n in self._found]))
+    def call(self, leaves: Sequence[SX]) -> Any:
+        """What the step gives for these expressions."""
+        if not any(result.entries for result in self._results):
+            return _filled(self._form, iter([result.of(ca.SX(0, 1), 0) for result in self._results]))
+        given = ca.vertcat(ca.SX(0, 1), *(_chosen(leaf, free) for leaf, free in zip(leaves, self._free) if free))
+        results = self.function(given, self._others)
+        found, place = [], 0
+        for result in self._results:
+            found.append(result.of(results, place))
+            place += len(result.entries)
+        return _filled(self._form, iter(found))
 
 
-def _number(entry: SX) -> float | None:
-    return float(entry) if entry.is_constant() else None
+class _Result:
+    """One expression of those that a step gives: `entries` that are not constant, and where they stand."""
+
+    def __init__(self, leaf: SX) -> None:
+        entries = ca.densify(leaf).nonzeros()
+        tokens = map(_token, entries)
+        numbers = [token if isinstance(token, float) else None for token in tokens]
+        self.shape = rows, columns = leaf.shape
+        places = [k for k, number in enumerate(numbers) if number is None]
+        self.entries = [entries[k] for k in places]
+        triplet = [k % rows for k in places], [k // rows for k in places]
+        self._pattern = ca.Sparsity.triplet(rows, columns, *triplet) if places else None
+        self._rest = _matrix(self.shape, [number or 0.0 for number in numbers]) if any(numbers) else None
+
+    def of(self, results: SX, first: int) -> SX:
+        """The expression of a call whose results stand from `first` on."""
+        if self._pattern is None:
+            return ca.SX(*self.shape) if self._rest is None else self._rest
+        part = results[first : first + len(self.entries)]
+        found = part if part.shape == self.shape else ca.SX(self._pattern, part)
+        return found if self._rest is None else found + self._rest
 
 
-def _identity(entry: SX) -> tuple[int]:
-    """Of an expression that lives."""
-    return (entry.element_hash(),)
+def _spread(tokens: list[Token], leaf: SX) -> list[Token]:
+    """From the nonzeros of an expression to all its entries."""
+    out: list[Token] = [0.0] * leaf.numel()
+    for place, token in zip(leaf.sparsity().find(), tokens):
+        out[place] = token
+    return out
+
+
+def _chosen(leaf: SX, free: list[int]) -> SX:
+    """Some entries, as a column."""
+    dense = leaf if leaf.is_dense() else ca.densify(leaf)
+    column = dense if dense.size2() == 1 else ca.vec(dense)
+    return column if len(free) == dense.numel() else column[free]
+
+
+def _column(entries: Sequence[SX]) -> SX:
+    return ca.vertcat(ca.SX(0, 1), *entries)
+
+
+def _matrix(shape: tuple[int, int], entries: Sequence[SX]) -> SX:
+    """An expression from its entries, column by column, zeros left out."""
+    return ca.sparsify(ca.reshape(_column([ca.SX(entry) for entry in entries]), *shape))
+
+
+def _token(entry: Any) -> Token:
+    return float(entry) if entry.is_constant() else (entry.element_hash(),)
 
 
 def _form(value: Any, leaves: list[SX]) -> Hashable:
@@ -134,6 +283,8 @@ def _form(value: Any, leaves: list[SX]) -> Hashable:
     if isinstance(value, ca.SX):
         leaves.append(value)
         return "SX", value.shape
+    if isinstance(value, ca.DM | float):
+        return _form(ca.SX(value), leaves)
     if isinstance(value, tuple | list):
         return "items", type(value), tuple(_form(item, leaves) for item in value)
     if isinstance(value, dict):
@@ -143,26 +294,38 @@ def _form(value: Any, leaves: list[SX]) -> Hashable:
     return "plain", value
 
 
-def _filled(form: Any, entries: Iterator[SX]) -> Any:
-    """The value again, with other entries in its expressions."""
+def _shapes(form: Any, shapes: list[tuple[int, int]]) -> None:
+    """Of the expressions that a form asks for, in order."""
     kind, *rest = form
     if kind == "SX":
-        rows, columns = rest[0]
-        dense = ca.vertcat(ca.SX(0, 1), *(next(entries) for _ in range(rows * columns)))
-        return ca.sparsify(ca.reshape(dense, rows, columns))
+        shapes.append(rest[0])
+    elif kind == "items":
+        for item in rest[1]:
+            _shapes(item, shapes)
+    elif kind in ("dict", "object"):
+        for _, item in rest[-1]:
+            _shapes(item, shapes)
+
+
+def _filled(form: Any, leaves: Iterator[SX]) -> Any:
+    """The value again, with other expressions."""
+    kind, *rest = form
+    if kind == "SX":
+        return next(leaves)
     if kind == "items":
-        return rest[0](_filled(item, entries) for item in rest[1])
+        return rest[0](_filled(item, leaves) for item in rest[1])
     if kind == "dict":
-        return {key: _filled(item, entries) for key, item in rest[0]}
+        return {key: _filled(item, leaves) for key, item in rest[0]}
     if kind == "object":
-        return rest[0](**{name: _filled(item, entries) for name, item in rest[1]})
+        return rest[0](**{name: _filled(item, leaves) for name, item in rest[1]})
     return rest[0]
 
 
 def content_of(value: Any) -> Hashable:
-    """What an object holds: equal for objects from which the same expressions follow."""
-    if isinstance(value, ca.SX):
-        held = tuple(_identity(entry) if (number := _number(entry)) is None else number for entry in value.nonzeros())
+    """What an object holds: equal for objects from which the same expressions follow, while they live."""
+    if isinstance(value, ca.SX | ca.DM):
+        value = ca.SX(value)
+        held = tuple(_token(entry) for entry in value.nonzeros())
         return value.shape, tuple(value.sparsity().get_triplet()[0]), tuple(value.sparsity().get_triplet()[1]), held
     if isinstance(value, tuple | list):
         return tuple(map(content_of, value))
@@ -172,8 +335,8 @@ def content_of(value: Any) -> Hashable:
         return type(value), tuple(content_of(getattr(value, f.name)) for f in fields(value))
     if hasattr(value, "tobytes"):
         return str(value.dtype), value.shape, value.tobytes()
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return type(value), value
+    if value is None or isinstance(value, str | int | float | type | frozenset):
+        return type(value), value
+    if hasattr(value, "__dict__") and not callable(value):
+        return type(value), tuple((name, content_of(item)) for name, item in sorted(vars(value).items()))
+    return id(value)

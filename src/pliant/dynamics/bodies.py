@@ -254,11 +254,36 @@ class ShapeFunctions(Protocol):
 
 
 @dataclass(frozen=True)
+class BeamNumbers:
+    """What the equations of a linear beam of k amplitudes take of it: `mass`, first (`lever`) and second (`square`)
+    moment along x; `gram` (k, k) of the shapes and `first` (k,), `arm` (k,), their integrals and those times x, all
+    without axes; `inertia` (k, k) of the amplitudes; rotary inertia of the frame (3, 3) and its coupling `spin` (3, k);
+    places of the undeformed `root` and `end`; `turn` and `shift` (3, k) of the tip; `stiffness`, `damping` (k, k)."""
+
+    mass: SX
+    lever: SX
+    square: SX
+    gram: SX
+    first: SX
+    arm: SX
+    inertia: SX
+    rotary: SX
+    spin: SX
+    root: SX
+    end: SX
+    turn: SX
+    shift: SX
+    stiffness: SX
+    damping: SX
+
+
+@dataclass(frozen=True)
 class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
 
     r is the centroid; v and w of the bending shapes are those of the shear centre, about which twist turns the section.
-    2 zeta `damped` is the damping of its ratio zeta, on as many amplitudes as that has rows: see `damping.py`.
+    2 zeta `damped` is the damping of its ratio zeta, on as many amplitudes as that has rows: see `damping.py`. What
+    enters the equations may be `known`, as symbols.
     """
 
     data: BeamData
@@ -268,6 +293,7 @@ class LinearBeam:
     end_rotation: Rotation = field(default_factory=Identity)
     damped: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     is_linear: bool = True
+    known: BeamNumbers | None = None
     travel: ClassVar[None] = None
     follows: ClassVar[bool] = False
 
@@ -306,26 +332,38 @@ class LinearBeam:
         return ca.densify(ca.horzcat(*(ca.SX(ca.DM(axis[j])) * (values[j] * self._scale(j)) for j in range(self.size))))
 
     @cached_property
-    def _translation(self) -> tuple[SX, SX, SX, SX]:
-        """Mass, int phi_i phi_j (k, k), int phi_j (k,) and int eta phi_j (k,) of the shapes without their axes."""
-        I = self.integrals
-        mu = self.data.mass_per_length * self.data.length
+    def numbers(self) -> BeamNumbers:
+        """All that its equations take of it."""
+        return self.known or self._numbers()
+
+    def _numbers(self) -> BeamNumbers:
+        I, L = self.integrals, self.data.length
+        mu = self.data.mass_per_length * L
         scale = ca.vertcat(*(self._scale(j) for j in range(self.size)))
         gram = mu * ca.SX(ca.DM(I.gram)) * ca.mtimes(scale, scale.T)
-        return mu, gram, mu * scale * ca.DM(I.eps), mu * scale * ca.DM(I.eta_eps)
+        rotary, spin, spin_gram = self._rotary()
+        inertia = ca.densify(gram * ca.DM(I.axis @ I.axis.T) + spin_gram)
+        turn, shift = self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
+        stiffness = self._stiffness()
+        found = (
+            mu * I.mass, mu * L * I.first, mu * L * L * I.second, gram, mu * scale * ca.DM(I.eps),
+            L * (mu * scale * ca.DM(I.eta_eps)), inertia, rotary, ca.densify(spin), self.undeformed(0.0),
+            self.undeformed(1.0), turn, shift, stiffness, self._damping(inertia, stiffness),
+        )  # fmt: skip
+        return BeamNumbers(*map(ca.SX, found))
 
     def moments(self, c: SX, cd: SX) -> Moments:
-        k, I, L = self.size, self.integrals, self.data.length
-        mu, gram, eps, first = self._translation
+        k, I, numbers = self.size, self.integrals, self.numbers
+        gram, eps = numbers.gram, numbers.first
         along = [[j for j in range(k) if I.axis[j][a]] for a in range(3)]  # amplitudes that move points along x, y, z
         moved, rates = (self._sums(gram, along, rate) for rate in (c, cd))
         H, N = ([ca.SX(3, 3) for _ in range(k)] for _ in range(2))
         D, P, s = ca.SX.zeros(3, 3), ca.SX.zeros(3, 3), ca.SX.zeros(3)
-        D[0, 0], s[0] = mu * L * L * I.second, mu * L * I.first
+        D[0, 0], s[0] = numbers.square, numbers.lever
         for b, own in enumerate(along):
             if not own:
                 continue
-            axis, lever = ca.DM(I.axis[own, b]), L * (ca.DM(I.axis[own, b]) * first[own])
+            axis, lever = ca.DM(I.axis[own, b]), ca.DM(I.axis[own, b]) * numbers.arm[own]
             s[b] = ca.mac((axis * eps[own]).T, c[own], s[b])
             for a in range(3):
                 dyad, rate = moved[a][own] * axis, rates[a][own] * axis
@@ -338,14 +376,13 @@ class LinearBeam:
                 P[a, b] = ca.mtimes(dyad.T, cd[own])
                 for i, j in enumerate(own):
                     H[j][a, b], N[j][a, b] = dyad[i], rate[i]
-        spin0, spin, spin_gram = self._rotary
-        same = ca.DM(I.axis @ I.axis.T)
+        spin0, root = numbers.rotary, numbers.root
         moments = Moments(
-            m=mu * I.mass, s=s, D=ca.triu2symm(ca.triu(D)) + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0,
-            eps=ca.densify(ca.DM(I.axis.T) * ca.repmat(eps.T, 3, 1)), H=H, gram=ca.densify(gram * same + spin_gram),
-            spin=ca.densify(spin), N=N, P=P, b_beta=ca.SX(k, 1),
+            m=numbers.mass, s=s, D=ca.triu2symm(ca.triu(D)) + ca.trace(spin0) / 2 * ca.SX.eye(3) - spin0,
+            eps=ca.densify(ca.DM(I.axis.T) * ca.repmat(eps.T, 3, 1)), H=H, gram=numbers.inertia,
+            spin=numbers.spin, N=N, P=P, b_beta=ca.SX(k, 1),
         )  # fmt: skip
-        return moments if all(map(is_zero, self.data.offset)) else moments.shifted(self.undeformed(0.0), cd)
+        return moments if is_zero(root) else moments.shifted(root, cd)
 
     def undeformed(self, eta: float) -> SX:
         """(3,) place of the undeformed axis."""
@@ -358,7 +395,6 @@ class LinearBeam:
             ca.mtimes(gram[:, own], rate[own] * ca.DM(axis[own, a])) if own else none for a, own in enumerate(along)
         ]
 
-    @cached_property
     def _rotary(self) -> tuple[SX, SX, SX]:
         """Rotary inertia of the sections: of the frame (3, 3), its coupling (3, k) and of the amplitudes (k, k)."""
         k, I, b = self.size, self.integrals, self.data
@@ -382,23 +418,20 @@ class LinearBeam:
         values, slopes = (canonical(x, norm) for x, norm in zip(found, self.integrals.norms))
         return values, slopes
 
-    @cached_property
-    def _tip_columns(self) -> tuple[SX, SX]:
-        """(3, k) rotation and displacement of the tip per amplitude."""
-        I = self.integrals
-        return self.turn_columns(I.tip, I.tip_slope), self.shift_columns(I.tip)
-
     def tip(self, c: SX, cd: SX) -> TipMap:
-        turn, J = self._tip_columns
+        turn, J = self.numbers.turn, self.numbers.shift
         theta = ca.mtimes(turn, c)
         R, A = ROTATIONS[self.rotation](theta)
         W = ca.mtimes(A, turn)
         w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if self.rotation == "exact" else ca.SX.zeros(3)
-        p = self.undeformed(1.0) + ca.mtimes(J, c)
+        p = self.numbers.end + ca.mtimes(J, c)
         return TipMap(compose(R, self.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
 
     def stiffness(self) -> SX:
         """(k, k) stiffness matrix of the amplitudes."""
+        return self.numbers.stiffness
+
+    def _stiffness(self) -> SX:
         constants, fields = self.integrals.stiffness, self.shapes.fields
         K = ca.SX(self.size, self.size)
         for j, i in np.argwhere(constants).tolist():
@@ -411,12 +444,15 @@ class LinearBeam:
 
     def damping(self) -> SX:
         """(k, k) damping matrix: modal ratio, plus Rayleigh's alpha M + beta K."""
+        return self.numbers.damping
+
+    def _damping(self, inertia: SX, stiffness: SX) -> SX:
         D, own = ca.SX(self.size, self.size), len(self.damped)
         D[:own, :own] = 2 * self.data.damping * ca.sparsify(ca.DM(self.damped))
         alpha, beta = self.data.rayleigh
         if not is_zero(alpha):
-            D = D + alpha * self.moments(ca.SX(self.size, 1), ca.SX(self.size, 1)).gram
-        return D + beta * self.stiffness() if not is_zero(beta) else D
+            D = D + alpha * inertia
+        return D + beta * stiffness if not is_zero(beta) else D
 
     def strain_energy(self, c: SX) -> SX:
         return ca.mtimes([c.T, self.stiffness(), c]) / 2
@@ -430,6 +466,19 @@ class LinearBeam:
         return r, ca.mtimes(self.turn_columns(values, slopes), c)
 
     mass_point = point
+
+
+def in_numbers(body: Body, whole: bool) -> tuple[Any, tuple[Any, ...], Callable[..., Body]]:
+    """A body as its form, the numbers (or symbols) in its equations, and what makes it of others: bodies of the same
+    form have the same equations. Where that is not known, and of the `whole`, the form is the body itself."""
+    if whole:
+        return body, (), lambda: body
+    if isinstance(body, LinearBeam):
+        form = ("linear beam", body.integrals.axis, body.rotation, body.end_rotation)
+        return form, (body.numbers,), lambda numbers: replace(body, known=numbers)
+    if isinstance(body, RigidMap):
+        return "rigid", (body.inertia, body.tip_position, body.tip_rotation, body.root), RigidMap
+    return body, (), lambda: body
 
 
 def is_zero(value: SX) -> bool:

@@ -9,17 +9,18 @@ lives in `forces.py`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation
-from pliant.algebra.steps import WRITTEN_OUT, Steps
-from pliant.dynamics.bodies import Body, Moments, TipMap, is_zero
+from pliant.algebra.steps import OFTEN, WRITTEN_OUT, Steps, content_of
+from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.places import Place, place_map
@@ -174,10 +175,33 @@ class Chain(Coordinates[Shaft]):
     dampers: tuple[Damper, ...] = ()
     steps: Steps = WRITTEN_OUT
 
-    def step(self, name: str, owner: tuple[Any, ...], function: Callable[..., T], link: ChainLink, *given: Any) -> T:
-        """`function(link, *given)`, or a call of it, where links share it whose `owner` is the same. What is not an
-        expression of the coordinates belongs to the owner."""
-        return self.steps((name, *owner), partial(function, link), *given)
+    def joint_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
+        """`function(joint, *given)` of a step of a recursion, which joints with the same axes may share."""
+        joint = link.joint
+
+        def step(rotation: Rotation, origin: SX, *rest: Any) -> T:
+            return function(replace(joint, origin_rotation=rotation, origin=origin), *rest)
+
+        return self.steps((name, joint.kind, joint.axes), step, joint.origin_rotation, joint.origin, *given)
+
+    def body_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
+        """`function(link, *given)` of a step that knows no joint, which links with the same fields may share."""
+        form, numbers, put = in_numbers(link.body, whole=bool(link.places) or self._repeated[id(link.body)])
+
+        def step(own: Any, hub: Moments | None, load: Moments | None, *rest: Any) -> T:
+            return function(replace(link, body=put(*own), hub=hub, load=load), *rest)
+
+        return self.steps((name, form, link.places), step, numbers, link.hub, link.load, *given)
+
+    @cached_property
+    def _repeated(self) -> dict[int, bool]:
+        """Whether others are equal to a body in every number, which may then stand in what they share: always where
+        nothing is shared."""
+        if self.steps is WRITTEN_OUT:
+            return dict.fromkeys((id(link.body) for link in self.links), True)
+        contents = {id(link.body): content_of(link.body) for link in self.links}
+        counts = Counter(contents.values())
+        return {body: counts[content] >= OFTEN or len(counts) == 1 for body, content in contents.items()}
 
     @cached_property
     def shafts(self) -> tuple[Shaft, ...]:

@@ -27,6 +27,7 @@ from pliant.algebra.inertia import Inertia, shift_wrench, zero
 from pliant.algebra.rotations import SX, Rotation, axial, skew
 from pliant.dynamics.bodies import Moments, TipMap
 from pliant.dynamics.chain import Arrivals, Chain, ChainLink
+from pliant.dynamics.joints import JointMap
 
 
 @dataclass(frozen=True)
@@ -147,17 +148,16 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
         joint, rate = chain.joint(link, q), chain.joint_rate(link, qd)
         before = at_base if link.parent is None else motions[link.parent].at(link.port)
         second = chain.joint_rate(link, qdd) if qdd is not None else None
-        omega, alpha, a = chain.step("across a joint", (link.joint,), _across_joint, link, joint, rate, second, *before)
+        omega, alpha, a = chain.joint_step("across a joint", _across_joint, link, joint, rate, second, *before)
         c, cd = chain.body(link, q), chain.body_rate(link, qd)
         cdd = chain.body_rate(link, qdd) if qdd is not None else None
-        ports = chain.step("along a link", (link.body, link.places), _along, link, c, cd, cdd, omega, alpha, a)
+        ports = chain.body_step("along a link", _along, link, c, cd, cdd, omega, alpha, a)
         motions.append(Motion(link, joint, c, cd, ports, omega, alpha, a, cdd))
     return motions
 
 
-def _across_joint(link: ChainLink, q: SX, qd: SX, qdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+def _across_joint(joint: JointMap, q: SX, qd: SX, qdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
     """From the frame that a link hangs on to the link frame."""
-    joint = link.joint
     a = a + ca.mtimes(euler_matrix(omega, alpha), joint.position(q))
     omega, alpha, a = (joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
     omega, alpha, a = joint.across(q, qd, omega, alpha, a)
@@ -237,19 +237,14 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
     handed = Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
         link, arrived = motion.link, handed.at(i)
-        n, f, modal = chain.step("wrench of a link", _body(link), _wrench, link, *_walked(motion), arrived)
+        n, f, modal = chain.body_step("wrench of a link", _wrench, link, *_walked(motion), arrived)
         if link.body_indices:
             out[list(link.body_indices)] = modal
-        own, n, f = chain.step("wrench through a joint", (link.joint,), _through, link, motion.q, n, f)
+        own, n, f = chain.joint_step("wrench through a joint", _through, link, motion.q, n, f)
         if link.joint_indices:
             out[list(link.joint_indices)] = own
         handed.add(i, (n, f))
     return out
-
-
-def _body(link: ChainLink) -> tuple[Any, ...]:
-    """All that the steps of a link's body depend on."""
-    return link.body, link.places, link.hub, link.load
 
 
 def _walked(motion: Motion) -> tuple[Any, ...]:
@@ -262,10 +257,10 @@ def _wrench(link: ChainLink, *given: Any) -> tuple[SX, SX, SX]:
     return link_wrench(Motion(link, ca.SX(0, 1), *walked), arrived)
 
 
-def _through(link: ChainLink, q: SX, n: SX, f: SX) -> tuple[SX, SX, SX]:
+def _through(joint: JointMap, q: SX, n: SX, f: SX) -> tuple[SX, SX, SX]:
     """Forces along a joint's axes, and the wrench in the frame that the link hangs on."""
-    own = [ca.dot(turn, n) + ca.dot(slide, f) for turn, slide in link.joint.columns(q)]
-    return ca.vertcat(ca.SX(0, 1), *own), *_wrench_to_predecessor(link, q, n, f)
+    own = [ca.dot(turn, n) + ca.dot(slide, f) for turn, slide in joint.columns(q)]
+    return ca.vertcat(ca.SX(0, 1), *own), *_wrench_to_predecessor(joint, q, n, f)
 
 
 def inward_elimination(
@@ -279,14 +274,12 @@ def inward_elimination(
         link, arrived = motion.link, (handed.at(i), beyond.at(i))
         free = tuple(index not in held for index in link.body_indices)
         phi = chain.body_rate(link, force)
-        eliminated, M, wrench = chain.step(
-            "inertia of a link", (*_body(link), free), _eliminate_body, link, free, *_walked(motion), *arrived, phi
+        eliminated, M, wrench = chain.body_step(
+            "inertia of a link", _eliminate_body, link, free, *_walked(motion), *arrived, phi
         )
         free = tuple(index not in held for index in link.joint_indices)
         given = M, wrench, chain.joint_rate(link, force), chain.joint_rate(link, rotor)
-        after, M, n, f = chain.step(
-            "inertia through a joint", (link.joint, free), _eliminate_joint, link, free, motion.q, *given
-        )
+        after, M, n, f = chain.joint_step("inertia through a joint", _eliminate_joint, link, free, motion.q, *given)
         pivots.append(_named(link.body_indices, eliminated) + _named(link.joint_indices, after))
         beyond.add(i, M)
         handed.add(i, (n, f))
@@ -324,16 +317,16 @@ def _eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tup
 
 
 def _eliminate_joint(
-    link: ChainLink, free: tuple[bool, ...], q: SX, inertia: Inertia, wrench: SX, force: SX, rotor: SX
+    joint: JointMap, free: tuple[bool, ...], q: SX, inertia: Inertia, wrench: SX, force: SX, rotor: SX
 ) -> tuple[list[Pivot], Inertia, SX, SX]:
     """Inertia and wrench without the joint's coordinates, in the frame that the link hangs on."""
     M, eliminated = inertia.whole().matrix, []
-    for k, screw in reversed(list(enumerate(link.joint.columns(q)))):
+    for k, screw in reversed(list(enumerate(joint.columns(q)))):
         if free[k]:
             pivot, M, wrench = _eliminate_axis(k, ca.vertcat(*screw), M, wrench, force[k], rotor[k])
             eliminated.append(pivot)
-    inertia = _to_predecessor(link, q, Inertia.from_matrix(M)).upper()
-    return eliminated, inertia, *_wrench_to_predecessor(link, q, wrench[:3], wrench[3:])
+    inertia = _to_predecessor(joint, q, Inertia.from_matrix(M)).upper()
+    return eliminated, inertia, *_wrench_to_predecessor(joint, q, wrench[:3], wrench[3:])
 
 
 def _eliminate_axis(index: int, S: SX, M: SX, wrench: SX, force: SX, rotor: SX) -> tuple[Pivot, SX, SX]:
@@ -369,28 +362,26 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
         for pivot in eliminated:
             later = tuple((numbers[j], value) for j, value in pivot.later)
             inside[pivot.index in link.joint_indices].append(replace(pivot, index=numbers[pivot.index], later=later))
-        own, alpha, a = chain.step(
-            "acceleration of a joint", (link.joint,), _accelerate_joint, link, motion.q, inside[True],
-            *at[link.parent, link.port],
-        )  # fmt: skip
+        before = at[link.parent, link.port]
+        own, alpha, a = chain.joint_step(
+            "acceleration of a joint", _accelerate_joint, link, motion.q, inside[True], *before
+        )
         if link.joint_indices:
             qdd[list(link.joint_indices)] = own
         maps = tuple((port.map.R, port.map.p, port.map.W, port.map.J) for port in motion.ports)
-        own, ports = chain.step(
-            "acceleration of a link", (len(link.body_indices),), _accelerate_body, link, inside[False], maps, alpha, a
-        )
+        own, ports = chain.body_step("acceleration of a link", _accelerate_body, link, inside[False], maps, alpha, a)
         if link.body_indices:
             qdd[list(link.body_indices)] = own
         at.update({(i, number): moved for number, moved in enumerate(ports)})
     return qdd
 
 
-def _accelerate_joint(link: ChainLink, q: SX, pivots: list[Pivot], alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+def _accelerate_joint(joint: JointMap, q: SX, pivots: list[Pivot], alpha: SX, a: SX) -> tuple[SX, SX, SX]:
     """Accelerations of a joint's coordinates, and of the link frame."""
-    a = a + ca.cross(alpha, link.joint.position(q))
-    for R in (link.joint.origin_rotation, *link.joint.turns(q)):
+    a = a + ca.cross(alpha, joint.position(q))
+    for R in (joint.origin_rotation, *joint.turns(q)):
         alpha, a = R.unapply(alpha), R.unapply(a)
-    qdd, screws = ca.SX.zeros(len(link.joint_indices)), link.joint.columns(q)
+    qdd, screws = ca.SX.zeros(joint.n_v), joint.columns(q)
     for pivot in reversed(pivots):
         qdd[pivot.index] = pivot.phi * pivot.inverse - ca.dot(pivot.psi, ca.vertcat(alpha, a))
         turn, slide = screws[pivot.index]
@@ -440,19 +431,19 @@ def body_blocks(motion: Motion, beyond: Mapping[int, Inertia]) -> tuple[Inertia,
 
 def to_predecessor(motion: Motion, inertia: Inertia) -> Inertia:
     """From the link frame to the frame that it hangs on."""
-    return _to_predecessor(motion.link, motion.q, inertia)
+    return _to_predecessor(motion.link.joint, motion.q, inertia)
 
 
-def _to_predecessor(link: ChainLink, q: SX, inertia: Inertia) -> Inertia:
-    for R in (*reversed(link.joint.turns(q)), link.joint.origin_rotation):
+def _to_predecessor(joint: JointMap, q: SX, inertia: Inertia) -> Inertia:
+    for R in (*reversed(joint.turns(q)), joint.origin_rotation):
         inertia = inertia.rotated(R)
-    return inertia.shifted(link.joint.position(q))
+    return inertia.shifted(joint.position(q))
 
 
-def _wrench_to_predecessor(link: ChainLink, q: SX, n: SX, f: SX) -> tuple[SX, SX]:
-    for R in (*reversed(link.joint.turns(q)), link.joint.origin_rotation):
+def _wrench_to_predecessor(joint: JointMap, q: SX, n: SX, f: SX) -> tuple[SX, SX]:
+    for R in (*reversed(joint.turns(q)), joint.origin_rotation):
         n, f = R.apply(n), R.apply(f)
-    return shift_wrench(n, f, link.joint.position(q)), f
+    return shift_wrench(n, f, joint.position(q)), f
 
 
 def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: SX) -> None:
@@ -464,7 +455,7 @@ def _carry_column(motions: list[Motion], i: int, column: int, n: SX, f: SX, M: S
             M[index, column] = ca.dot(turn, n) + ca.dot(slide, f)
         if link.parent is None:
             return
-        n, f = _wrench_to_predecessor(link, motion.q, n, f)
+        n, f = _wrench_to_predecessor(link.joint, motion.q, n, f)
         motion, port = motions[link.parent], motions[link.parent].ports[link.port].map
         n, f = port.R.apply(n), port.R.apply(f)
         if motion.link.body_indices:

@@ -32,7 +32,7 @@ def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     for link in chain.links:
         if link.body_indices:
             c, cd = chain.body(link, q), chain.body_rate(link, qd)
-            out[list(link.body_indices)] += chain.step("damping", (link.body,), _damping_forces, link, c, cd)
+            out[list(link.body_indices)] += chain.body_step("damping", _damping_forces, link, c, cd)
         for shaft in link.shafts:
             rate = qd[shaft.index]
             if bristles is not None and shaft.name in numbers:
@@ -67,7 +67,7 @@ def passive(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
     for link in chain.links:
         if link.body_indices:
             c = chain.body(link, q)
-            out[list(link.body_indices)] += chain.step("strain", (link.body,), _strain_forces, link, c)
+            out[list(link.body_indices)] += chain.body_step("strain", _strain_forces, link, c)
         for shaft in link.shafts:
             if shaft.drive is not None:
                 torque = shaft.drive.stiffness * (q[shaft.drive.place] - q[shaft.place])

@@ -3,17 +3,20 @@ share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.algebra.steps import Called
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.forces import passive, rotors
 from pliant.dynamics.formulation import Formulation
 from pliant.errors import UnsupportedModel
 
+T = TypeVar("T")
 MOST_DENSE = 60
 MANY_AMPLITUDES = f"more than {MOST_DENSE} amplitudes in one link"
 """Who has no recursion of its own factorises the whole inertia matrix, symbol by symbol: the time to build that grows
@@ -109,6 +112,28 @@ class Equations:
         if inverse is None:
             return ca.mtimes(self.mass_matrix(q), qdd) + self.formulation.inertial_forces(self.chain, q, qd) + other
         return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + other
+
+
+MANY_LINKS, MANY_COORDINATES = 20, 100
+"""An arm of so many, either way, is tried with functions that its links share."""
+SAVED = 2.0
+"""What is written out is longer by this factor than what is shared, or nothing is shared."""
+
+
+def by_kinds(e: Equations, build: Callable[[Equations], T], shared: bool = True) -> T:
+    """`build(e)`; for a long arm of few kinds of links with calls of functions that links of a kind share, unless that
+    is not wanted.
+
+    Written out, 23,000 instructions (12 links of 5 amplitudes) run a fifth faster than calls, and compile in 3 s;
+    150,000 (100 links of 3) run no faster, and take 17 s instead of one.
+    """
+    n, links = e.chain.n, len(e.chain.links)
+    if shared and e.formulation.name == "denoc" and (links >= MANY_LINKS or n >= MANY_COORDINATES):
+        steps = Called()
+        found = build(replace(e, chain=replace(e.chain, steps=steps)))
+        if steps.saved() >= SAVED:
+            return found
+    return build(e)
 
 
 def factor(M: SX) -> tuple[SX, SX]:

@@ -79,6 +79,11 @@ class _Planner:
         self.copies: list[tuple[int, int]] = []
         self.constants: list[float] = []
         self._pools: dict[tuple[float, ...], int] = {}
+        self.asked: dict[int, tuple[int, int]] = {}
+        """First call and place in it for which a value is asked: neighbours there become neighbours in memory."""
+        for number, made in enumerate(tape.calls):
+            for k, value in enumerate(made.arguments.tolist()):
+                self.asked.setdefault(value, (number, k))
 
     def plan(self) -> CallPlan:
         starts = self._starts()
@@ -103,8 +108,8 @@ class _Planner:
         )  # fmt: skip
 
     def _order(self) -> list[list[Instruction] | int]:
-        """Parts of own arithmetic and numbers of calls: a call as soon as it stands in the tape, arithmetic when a call
-        waits for it, with all else that can be computed by then."""
+        """Parts of own arithmetic and numbers of calls: first the calls that wait for nothing, then the others as they
+        stand in the tape, and arithmetic when a call waits for it, with all else that can be computed by then."""
         known, waiting, order = {*self.leaves}, self.steps, list[list[Instruction] | int]()
 
         def compute() -> None:
@@ -119,8 +124,10 @@ class _Planner:
             order.extend(now[k : k + self.part_length] for k in range(0, len(now), self.part_length))
             waiting = later
 
-        for number, call in enumerate(self.tape.calls):
-            if not known.issuperset(call.arguments.tolist()):
+        arguments = [call.arguments.tolist() for call in self.tape.calls]
+        first = [k for k, given in enumerate(arguments) if known.issuperset(given)]
+        for number in [*first, *sorted({*range(len(arguments))} - {*first})]:
+            if not known.issuperset(arguments[number]):
                 compute()
             order.append(number)
             known.update(self.of_call[number])
@@ -151,9 +158,11 @@ class _Planner:
         born = {value for step in steps for value in step.results}
         read = {value for step in steps for value in step.operands} - born - self.leaves.keys() - self.results.keys()
         part = Block(steps, reads={value: self.place[value] for value in sorted(read)})
-        for value in sorted(born):
-            if last.get(value, now) > now:
-                self.place[value] = part.writes[value] = self.room.take(1, last[value])
+        kept = sorted((v for v in born if last.get(v, now) > now), key=lambda v: self.asked.get(v, (0, v)))
+        if kept:
+            block = self.room.take(len(kept), max(last[value] for value in kept))
+            self.place.update({value: block + k for k, value in enumerate(kept)})
+            part.writes.update({value: self.place[value] for value in kept})
         return part
 
     def _call(self, number: int, now: int, last: dict[int, int], starts: tuple[int, ...], first_kind: int) -> None:
@@ -173,7 +182,9 @@ class _Planner:
         """Where a run of arguments stands, if need be as a copy."""
         if self._kind(values[0]) == CONSTANT:
             return 4 * self._pooled(tuple(float(self.leaves[value][1]) for value in values)) + CONSTANTS
-        if self._kind(values[0]) == OWN and len(values) > 1:
+        if self._kind(values[0]) == OWN and any(
+            self.place[v] != self.place[values[0]] + k for k, v in enumerate(values)
+        ):
             block = self.room.take(len(values), now)
             staged += [(self._source(value), 4 * (block + k) + WORK) for k, value in enumerate(values)]
             return 4 * block + WORK

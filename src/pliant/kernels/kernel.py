@@ -92,6 +92,14 @@ class Kernel:
         """Length of the function; of one whose columns are solved with one factor, of both its tapes."""
         return self._known.n_instructions()
 
+    def code_length(self) -> int:
+        """The same with functions that it calls taken once: what is compiled."""
+        return self._known.code_length()
+
+    def n_calls(self) -> int:
+        """How often it calls functions that links share."""
+        return self._known.n_calls()
+
     @property
     def address(self) -> int:
         """Where `void f(const double *in, double *out)` stands, for one state; it is valid while this kernel lives.

@@ -84,7 +84,7 @@ def compile_function(
 
             return function_source(known.traced, kind, target) + beside
 
-        with stage(f"compiling {known.name}, {known.n_instructions():,} instructions"):
+        with stage(f"compiling {known.name}, {known.code_length():,} instructions"):
             return _cached(key, name, text, target, opt)
 
 
@@ -116,8 +116,9 @@ def _function_key(
     f: Compilable, kind: str, target: Machine, beside: str = "", longest: int = LONGEST_OPTIMISED
 ) -> tuple[str, int]:
     """Key and optimisation level."""
-    opt = 2 if f.n_instructions() <= longest else 0
-    return _key(target, kind, opt, hashlib.sha256((Recorded.of(f).digest + beside).encode()).hexdigest()), opt
+    known = Recorded.of(f)
+    opt = 2 if known.code_length() <= longest else 0
+    return _key(target, kind, opt, hashlib.sha256((known.digest + beside).encode()).hexdigest()), opt
 
 
 def _key(target: Machine, kind: str, opt: int, digest: str) -> str:

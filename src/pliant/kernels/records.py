@@ -86,7 +86,11 @@ class Recorded:
 
     def _describe(self) -> dict[str, Any]:
         f, ins, outs = self.function, range(self.function.n_in()), range(self.function.n_out())
-        found = {"name": f.name(), "names": [f.name_in(i) for i in ins], "instructions": self.traced.n_instructions()}
+        found: dict[str, Any] = {
+            "name": f.name(),
+            "names": [f.name_in(i) for i in ins],
+            "lengths": _lengths(self.traced),
+        }
         found |= {"ins": [f.size_in(i) for i in ins], "outs": [f.size_out(i) for i in outs]}
         found |= {"remarks": {} if self._remark is None else self._remark(self.traced)}
         return found if self.recipe is None else found | {"digest": _digest(self.traced)}
@@ -117,13 +121,33 @@ class Recorded:
         return [(rows, columns) for rows, columns in self._record["outs"]]
 
     def n_instructions(self) -> int:
-        """Length of its tapes."""
-        return int(self._record["instructions"])
+        """Instructions that run: what is called counts as often as it is called."""
+        return int(self._record["lengths"][0])
+
+    def code_length(self) -> int:
+        """Instructions that are compiled: what is called counts once."""
+        return int(self._record["lengths"][1])
+
+    def n_calls(self) -> int:
+        """Calls of functions that links share."""
+        return int(self._record["lengths"][2])
 
     @cached_property
     def digest(self) -> str:
         """Another where the function is another."""
         return str(self._record.get("digest") or _digest(self.traced))
+
+
+def _lengths(f: ca.Function | ColumnFunction) -> tuple[int, int, int]:
+    """Instructions that run, instructions that are compiled, and calls."""
+    if hasattr(f, "serialized") or not f.find_functions():
+        return int(f.n_instructions()), int(f.n_instructions()), 0
+    from pliant.kernels.tape import called_by
+
+    called = list(called_by(f).values())
+    kinds = {hash(one): int(one.n_instructions()) for one in called}
+    own = int(f.n_instructions()) - len(called)
+    return own + sum(kinds[hash(one)] for one in called), own + sum(kinds.values()), len(called)
 
 
 def _digest(f: ca.Function | ColumnFunction) -> str:

@@ -29,6 +29,7 @@ from pliant.kernels.operations import (
 )
 
 DIV, INV, MUL = CODES["div"], CODES["inv"], CODES["mul"]
+ANGLES = (CODES["sin"], CODES["cos"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class Tape:
         reader = _Reader(calls)
         targets = _number_values(f, reader)
         numbering, targets = _share_reciprocals(reader.numbering, targets if kept is None else targets[kept])
-        columns, targets, made = _without_dead_code(numbering, targets)
+        columns, targets, made = _without_dead_code(numbering.columns(), numbering.calls, targets)
         ins, outs = range(f.n_in()), range(f.n_out())
         shapes = tuple(map(f.size_out, outs)) if kept is None else ((len(kept), 1),)
         names = tuple(map(f.name_out, outs)) if kept is None else ("results",)
@@ -178,7 +179,7 @@ class _Reader:
 
     def __init__(self, calls: bool) -> None:
         self.numbering = Numbering()
-        self.callees: list[ca.Function] = []
+        self.callees: list[_Callee] = []
         self._calls, self._numbers = calls, dict[int, int]()
 
     def read(self, f: ca.Function, given: Sequence[int]) -> list[int]:
@@ -187,7 +188,7 @@ class _Reader:
         in_starts, out_starts = ([0, *np.cumsum([s.nnz() for s in patterns])] for patterns in (
             [f.sparsity_in(i) for i in range(f.n_in())], [f.sparsity_out(i) for i in range(f.n_out())]
         ))  # fmt: skip
-        found, called = [-1] * int(out_starts[-1]), _called(f)
+        found, called = [-1] * int(out_starts[-1]), called_by(f)
         for k in range(f.n_instructions()):
             op, source, target = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
             if op == OUTPUT:
@@ -224,12 +225,35 @@ class _Reader:
             return self.read(f, given)
         callee = self._numbers.setdefault(hash(f), len(self.callees))
         if callee == len(self.callees):
-            self.callees.append(f)
-        call = self.numbering.call(callee, tuple(given))
+            self.callees.append(_Callee(f))
+        angles = (self.numbering.value(op, given[place]) for op, place in self.callees[callee].angles)
+        call = self.numbering.call(callee, (*given, *angles))
         return [self.numbering.result(call, k) if slot >= 0 else -1 for k, slot in enumerate(used)]
 
 
-def _called(f: ca.Function) -> dict[int, ca.Function]:
+class _Callee:
+    """A function that is called, and the sines and cosines of its inputs, which the caller hands over: computed once
+    for all functions of one joint, and several together."""
+
+    def __init__(self, f: ca.Function) -> None:
+        self._function, reader = f, _Reader(calls=False)
+        self._numbering, self._targets = _share_reciprocals(reader.numbering, _number_values(f, reader))
+        rows = self._numbering.rows
+        self._turned = [i for i, (op, a, _, _) in enumerate(rows) if op in ANGLES and rows[a][0] == INPUT]
+        self.angles = [(rows[i][0], rows[rows[i][1]][1]) for i in self._turned]
+
+    def tape(self, kept: NDArray[np.int_]) -> Tape:
+        """Of the results that are `kept`."""
+        f, (op, a, b, constant) = self._function, self._numbering.columns()
+        ins = range(f.n_in())
+        op[self._turned] = INPUT
+        a[self._turned] = sum(map(f.numel_in, ins)) + np.arange(len(self._turned))
+        columns, targets, _ = _without_dead_code((op, a, b, constant), (), self._targets[kept])
+        shapes, names = (*map(f.size_in, ins), (len(self._turned), 1)), (*map(f.name_in, ins), "angles")
+        return Tape(*columns, targets, shapes, ((len(kept), 1),), names, ("results",))
+
+
+def called_by(f: ca.Function) -> dict[int, ca.Function]:
     """What is called by instruction number."""
     calls = [k for k in range(f.n_instructions()) if f.instruction_id(k) == CALL]
     steps: Any = f.instructions_sx().nz if calls else None
@@ -295,16 +319,18 @@ def _has_reciprocal(number: float) -> bool:
     return 1e-290 < abs(number) < 1e290
 
 
-def _without_dead_code(numbering: Numbering, targets: Ints) -> tuple[Columns, Ints, list[Call]]:
+def _without_dead_code(
+    columns: Columns, called: Sequence[tuple[int, tuple[int, ...]]], targets: Ints
+) -> tuple[Columns, Ints, list[Call]]:
     """Keep what an output needs, in the same order."""
-    op, a, b, constant = numbering.columns()
+    op, a, b, constant = columns
     live = np.zeros(len(op) + 1, dtype=bool)
     live[targets] = True  # -1 marks the spare last place
     named, number_b = (op == INPUT) | (op == CALL), op == RESULT  # where `a`, or `b`, is not a value
     for i in range(len(op) - 1, -1, -1):
         if live[i]:
             if op[i] == CALL:
-                live[list(numbering.calls[a[i]][1])] = True
+                live[list(called[a[i]][1])] = True
             elif op[i] != INPUT:
                 live[a[i]] = True
                 live[-1 if number_b[i] else b[i]] = True
@@ -313,7 +339,7 @@ def _without_dead_code(numbering: Numbering, targets: Ints) -> tuple[Columns, In
     keep = live[:-1]
     places, calls = a.copy(), list[Call]()
     for i in np.flatnonzero(keep & (op == CALL)).tolist():
-        callee, given = numbering.calls[a[i]]
+        callee, given = called[a[i]]
         places[i] = len(calls)
         calls.append(Call(callee, number[list(given)]))
     first = np.where(named, places, number[np.where(named, -1, a)]).astype(np.int32)
@@ -321,7 +347,7 @@ def _without_dead_code(numbering: Numbering, targets: Ints) -> tuple[Columns, In
     return (op[keep], first[keep], second[keep], constant[keep]), number[targets], calls
 
 
-def _with_callees(tape: Tape, callees: list[ca.Function]) -> Tape:
+def _with_callees(tape: Tape, callees: list[_Callee]) -> Tape:
     """With the tapes of what is called, each without the results that nobody reads."""
     results = np.flatnonzero(tape.op == RESULT)
     owner = np.array([tape.calls[tape.a[c]].callee for c in tape.a[results].tolist()], dtype=int)
@@ -330,5 +356,5 @@ def _with_callees(tape: Tape, callees: list[ca.Function]) -> Tape:
         own = results[owner == k]
         used = np.unique(tape.b[own])
         b[own] = np.searchsorted(used, tape.b[own])
-        made.append(Tape._read(f, used, calls=False))
+        made.append(f.tape(used))
     return replace(tape, b=b, callees=tuple(made))

@@ -17,6 +17,7 @@ from pliant.arrays import Array, Expression
 from pliant.dynamics import Chain, Equations, Formulation, build_chain, equations, stability
 from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.differentials import SolvedColumns
+from pliant.dynamics.motion_equations import by_kinds
 from pliant.dynamics.sliding_roots import check_roots
 from pliant.errors import ModelError
 from pliant.kernels import ColumnFunction
@@ -104,7 +105,7 @@ def traced(model: Model, name: str) -> Any:
     sizes = {"q": model.n_q, "tau": m, "dtau": m, "dp": P}
     row = recipe(name)
     symbols = {s: parameters if s == "p" else ca.SX.sym(s, sizes.get(s, n)) for s in row.inputs}
-    found = row.build(model.equations, *symbols.values())
+    found = by_kinds(model.equations, lambda e: row.build(e, *symbols.values()), row.shared)
     symbols = symbols if "p" in symbols else {**symbols, "p": parameters}
     names = [s for s in symbols if P or s not in ("p", "dp")]
     given = [symbols[s] for s in names]

@@ -26,12 +26,13 @@ class Recipe:
     """How a function of the model is traced: names of its inputs, its expression, and where it runs.
 
     Parameters `p` come behind the inputs, unless these name them; then, and for their change `dp`, the expression is
-    built with none where the model has none.
+    built with none where the model has none. Links may have `shared` functions in recursions from link to link.
     """
 
     inputs: tuple[str, ...]
     build: Callable[..., Sequence[Any] | SolvedColumns]
     backend: Literal["llvm", "vm", "by size"] = "llvm"
+    shared: bool = False
 
     def where(self, instructions: int) -> Literal["llvm", "vm"]:
         """Where a function of so many instructions runs."""
@@ -107,8 +108,8 @@ def _matrices(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
 EXPRESSIONS: dict[str, Recipe] = {
     "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)]),
     "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)]),
-    "forward_dynamics": Recipe(("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)]),
-    "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)]),
+    "forward_dynamics": Recipe(("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)], shared=True),
+    "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)], shared=True),
     "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)]),
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
