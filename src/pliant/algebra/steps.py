@@ -30,6 +30,9 @@ class Steps(Protocol):
     def settled(self, build: Callable[[], T]) -> T:
         """What `build` gives, which takes such steps."""
 
+    def saved(self) -> float:
+        """How much longer all steps of the last build are, written out, than the functions that they call."""
+
 
 @dataclass(frozen=True)
 class WrittenOut:
@@ -40,6 +43,9 @@ class WrittenOut:
 
     def settled(self, build: Callable[[], T]) -> T:
         return build()
+
+    def saved(self) -> float:
+        return 1.0
 
 
 WRITTEN_OUT = WrittenOut()
@@ -65,7 +71,9 @@ class Called:
     kinds: dict[Hashable, list[Kind]] = field(default_factory=dict)
     changed: bool = False
     _contents: dict[int, tuple[Any, Hashable]] = field(default_factory=dict)
-    _constants: dict[int, tuple[SX, list[float]]] = field(default_factory=dict)
+    _constants: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
+    _results: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
+    _count: int = 0
 
     def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
         leaves: list[SX] = []
@@ -83,12 +91,19 @@ class Called:
             self.changed = True
         best = min(fitting, key=lambda one: one.length)
         best.calls += 1
-        made: T = best.call(leaves)
+        made: T = best.call(leaves, self._note)
         return made
+
+    def _note(self, leaf: SX, numbers: Sequence[float | None]) -> None:
+        """Remembers what a result is, so that nobody has to look into it."""
+        first, self._count = self._count, self._count + len(numbers)
+        tokens: list[Token] = [(first + k,) if number is None else number for k, number in enumerate(numbers)]
+        self._results[id(leaf)] = leaf, tokens
 
     def settled(self, build: Callable[[], T]) -> T:
         while True:
             self.changed = False
+            self._results.clear()
             for known in self.kinds.values():
                 for one in known:
                     one.calls = 0
@@ -99,18 +114,19 @@ class Called:
                 _without_rare(known)
 
     def saved(self) -> float:
-        """How much longer all calls would be, written out, than the functions."""
         called = [one for known in self.kinds.values() for one in known if one.calls]
         return sum(one.calls * one.length for one in called) / max(1, sum(one.length for one in called))
 
     def _tokens(self, leaf: SX) -> list[Token]:
         """Of every entry, column by column."""
+        if id(leaf) in self._results:
+            return self._results[id(leaf)][1]
         if not leaf.is_constant():
             found = [_token(entry) for entry in leaf.nonzeros()]
             return found if leaf.is_dense() else _spread(found, leaf)
         if id(leaf) not in self._constants:
             self._constants[id(leaf)] = leaf, ca.DM(leaf).full().ravel(order="F").tolist()
-        return list(self._constants[id(leaf)][1])
+        return self._constants[id(leaf)][1]
 
     def _content(self, value: Any) -> Hashable:
         if not is_dataclass(value):
@@ -214,8 +230,8 @@ class Kind:
                 return False
         return True
 
-    def call(self, leaves: Sequence[SX]) -> Any:
-        """What the step gives for these expressions."""
+    def call(self, leaves: Sequence[SX], note: Callable[[SX, Sequence[float | None]], None]) -> Any:
+        """What the step gives for these expressions; `note` is told each result, and which numbers are in it."""
         if not any(result.entries for result in self._results):
             return _filled(self._form, iter([result.of(ca.SX(0, 1), 0) for result in self._results]))
         given = ca.vertcat(ca.SX(0, 1), *(_chosen(leaf, free) for leaf, free in zip(leaves, self._free) if free))
@@ -223,6 +239,7 @@ class Kind:
         found, place = [], 0
         for result in self._results:
             found.append(result.of(results, place))
+            note(found[-1], result.numbers)
             place += len(result.entries)
         return _filled(self._form, iter(found))
 
@@ -233,7 +250,7 @@ class _Result:
     def __init__(self, leaf: SX) -> None:
         entries = ca.densify(leaf).nonzeros()
         tokens = map(_token, entries)
-        numbers = [token if isinstance(token, float) else None for token in tokens]
+        self.numbers = numbers = [token if isinstance(token, float) else None for token in tokens]
         self.shape = rows, columns = leaf.shape
         places = [k for k, number in enumerate(numbers) if number is None]
         self.entries = [entries[k] for k in places]

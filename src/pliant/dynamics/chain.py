@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation
-from pliant.algebra.steps import OFTEN, WRITTEN_OUT, Steps, content_of
+from pliant.algebra.steps import OFTEN, WRITTEN_OUT, Called, Steps, content_of
 from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
@@ -192,6 +192,11 @@ class Chain(Coordinates[Shaft]):
             return function(replace(link, body=put(*own), hub=hub, load=load), *rest)
 
         return self.steps((name, form, link.places), step, numbers, link.hub, link.load, *given)
+
+    @cached_property
+    def called(self) -> Chain:
+        """The same arm, whose links share functions."""
+        return replace(self, steps=Called())
 
     @cached_property
     def _repeated(self) -> dict[int, bool]:

@@ -10,7 +10,6 @@ from typing import TypeVar
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.algebra.steps import Called
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.forces import passive, rotors
 from pliant.dynamics.formulation import Formulation
@@ -129,9 +128,8 @@ def by_kinds(e: Equations, build: Callable[[Equations], T], shared: bool = True)
     """
     n, links = e.chain.n, len(e.chain.links)
     if shared and e.formulation.name == "denoc" and (links >= MANY_LINKS or n >= MANY_COORDINATES):
-        steps = Called()
-        found = build(replace(e, chain=replace(e.chain, steps=steps)))
-        if steps.saved() >= SAVED:
+        found = build(replace(e, chain=e.chain.called))
+        if e.chain.called.steps.saved() >= SAVED:
             return found
     return build(e)
 

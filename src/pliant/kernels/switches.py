@@ -62,7 +62,8 @@ class Switches:
     @classmethod
     def of(cls, f: ca.Function) -> Switches:
         """The switches of `f(t, ...)`, an `SX` function, that hang on its first input alone, a scalar."""
-        if not any(f.instruction_id(k) in INDICATORS for k in range(f.n_instructions())):
+        whole = (f, *f.find_functions())
+        if not any(one.instruction_id(k) in INDICATORS for one in whole for k in range(one.n_instructions())):
             return cls()
         tape, t = Tape.from_function(f), ca.SX.sym("t")
         values: dict[int, Any] = {}

@@ -18,6 +18,7 @@ from pliant.dynamics.differentials import SolvedColumns, solved_columns, solver
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import bristle_rates, dissipation
 from pliant.dynamics.impulse import after_jump
+from pliant.dynamics.motion_equations import by_kinds
 from pliant.dynamics.sliding_roots import carried_roots, without_states
 from pliant.errors import ModelError
 from pliant.kernels.switches import Switches
@@ -61,7 +62,8 @@ class ComposedEquations:
         S, others = chain.actuation(), tau
 
         def accelerations(command: Any) -> Any:
-            return eq.accelerations(q, qd, ca.mtimes(S, others + command) + extra, held, bristles)
+            force = ca.mtimes(S, others + command) + extra
+            return by_kinds(eq, lambda e: e.accelerations(q, qd, force, held, bristles))
 
         command, z_rate = ca.SX.zeros(m), ca.SX(0, 1)
         if controller is not None and c.sample_time is None:
@@ -87,16 +89,26 @@ class ComposedEquations:
             for sign, side in ((1, at_rest), (-1, eq)):
                 working += sign * side.formulation.inertial_forces(side.chain, q, qd)
         power = ca.dot(working, qd)
-        E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", c.n_q), qd_symbol := ca.SX.sym("qd", n)))
         rates = chain.rates(q, qd)
-        gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(rates, qdd))
-        residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
+
+        def unbalanced() -> Any:
+            E = ca.sum1(energies(chain, q_symbol := ca.SX.sym("q", c.n_q), qd_symbol := ca.SX.sym("qd", n)))
+            gained = ca.jtimes(E, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(rates, qdd))
+            residual = ca.substitute(gained, ca.vertcat(q_symbol, qd_symbol), ca.vertcat(q, qd)) - power
+            return self.roots.closed([residual], beta, q)[0]
+
+        self._unbalanced = unbalanced
         moving = ca.vertcat(rates[c.free_places], qdd[c.free]) if c.free else ca.SX(0, 1)
         xdot = ca.vertcat(
             moving, z_rate, bristle_rates(chain, qd, bristles), self.roots.rates(beta, q, qd), power
         )  # fmt: skip
         self.q, self.qd = q, qd
-        self.residual, self.qdd, self.tau, self.xdot = self.roots.closed([residual, qdd, tau, xdot], beta, q)
+        self.qdd, self.tau, self.xdot = self.roots.closed([qdd, tau, xdot], beta, q)
+
+    @symbolic_property
+    def residual(self) -> Any:
+        """Power that the energies gain less what is fed in."""
+        return self._unbalanced()
 
     def _coordinates(self, x: Any) -> tuple[Any, Any, dict[int, Any]]:
         """All coordinates and rates from the free ones and the prescribed paths, and prescribed accelerations."""
