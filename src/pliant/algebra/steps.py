@@ -25,7 +25,8 @@ class Steps(Protocol):
     """How the steps of a recursion are put together."""
 
     def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
-        """What `step` gives for expressions, in containers of any kind; `kind` holds all that it depends on besides."""
+        """What `step` gives for expressions, in containers of any kind; `kind`, a name and more, is all that it depends
+        on besides."""
 
     def settled(self, build: Callable[[], T]) -> T:
         """What `build` gives, which takes such steps."""
@@ -57,6 +58,8 @@ SHORTER = 0.75
 """A function that is shorter by this factor is kept though it is called less often."""
 LONG = 3000
 """Instructions of a function beyond which there is one for all calls."""
+WALK = 4.0
+"""Instructions that compile while a walk makes one call."""
 
 
 @dataclass(eq=False)
@@ -70,14 +73,14 @@ class Called:
 
     kinds: dict[Hashable, list[Kind]] = field(default_factory=dict)
     changed: bool = False
-    _contents: dict[int, tuple[Any, Hashable]] = field(default_factory=dict)
+    _used: set[Kind] = field(default_factory=set)
     _constants: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
     _results: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
     _count: int = 0
 
     def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
         leaves: list[SX] = []
-        name, kind, form = kind[0], tuple(map(self._content, kind)), _form(given, leaves)
+        form = _form(given, leaves)
         tokens = [token for leaf in leaves for token in self._tokens(leaf)]
         known = self.kinds.setdefault((kind, form), [])
         fitting = [one for one in known if one.fits(tokens)]
@@ -86,11 +89,12 @@ class Called:
             alike = next((one for one in known if one.zeros == zeros), None)
             if alike is not None:
                 known.remove(alike)
-            fitting = [Kind(name, form, step, tokens, None if alike is None else alike.classes)]
+            fitting = [Kind(kind[0], form, step, tokens, None if alike is None else alike.classes)]
             known += fitting
             self.changed = True
         best = min(fitting, key=lambda one: one.length)
         best.calls += 1
+        self._used.add(best)
         made: T = best.call(leaves, self._note)
         return made
 
@@ -107,33 +111,31 @@ class Called:
             for known in self.kinds.values():
                 for one in known:
                     one.calls = 0
+            self._used.clear()
             made = build()
             if not self.changed:
                 return made
             for known in self.kinds.values():
                 _without_rare(known)
+            kept = {one for known in self.kinds.values() for one in known}
+            calls = sum(one.calls for one in self._used)
+            if sum(one.length for one in self._used - kept) < WALK * calls:
+                return made
 
     def saved(self) -> float:
-        called = [one for known in self.kinds.values() for one in known if one.calls]
-        return sum(one.calls * one.length for one in called) / max(1, sum(one.length for one in called))
+        return sum(one.calls * one.length for one in self._used) / max(1, sum(one.length for one in self._used))
 
     def _tokens(self, leaf: SX) -> list[Token]:
         """Of every entry, column by column."""
         if id(leaf) in self._results:
             return self._results[id(leaf)][1]
-        if not leaf.is_constant():
-            found = [_token(entry) for entry in leaf.nonzeros()]
-            return found if leaf.is_dense() else _spread(found, leaf)
-        if id(leaf) not in self._constants:
-            self._constants[id(leaf)] = leaf, ca.DM(leaf).full().ravel(order="F").tolist()
-        return self._constants[id(leaf)][1]
-
-    def _content(self, value: Any) -> Hashable:
-        if not is_dataclass(value):
-            return content_of(value)
-        if id(value) not in self._contents:
-            self._contents[id(value)] = value, content_of(value)
-        return self._contents[id(value)][1]
+        if id(leaf) in self._constants:
+            return self._constants[id(leaf)][1]
+        found: list[Token] = [_token(entry) for entry in leaf.nonzeros()]
+        found = found if leaf.is_dense() else _spread(found, leaf)
+        if leaf.is_constant():
+            self._constants[id(leaf)] = leaf, found
+        return found
 
 
 def _zeros(tokens: Sequence[Token]) -> frozenset[int]:
@@ -234,8 +236,8 @@ class Kind:
         """What the step gives for these expressions; `note` is told each result, and which numbers are in it."""
         if not any(result.entries for result in self._results):
             return _filled(self._form, iter([result.of(ca.SX(0, 1), 0) for result in self._results]))
-        given = ca.vertcat(ca.SX(0, 1), *(_chosen(leaf, free) for leaf, free in zip(leaves, self._free) if free))
-        results = self.function(given, self._others)
+        given = [_chosen(leaf, free) for leaf, free in zip(leaves, self._free) if free]
+        results = self.function(ca.vertcat(*given) if given else ca.SX(0, 1), self._others)
         found, place = [], 0
         for result in self._results:
             found.append(result.of(results, place))
@@ -295,11 +297,22 @@ def _token(entry: Any) -> Token:
     return float(entry) if entry.is_constant() else (entry.element_hash(),)
 
 
+class Taken:
+    """A value that is given to many steps, taken apart once."""
+
+    def __init__(self, value: Any) -> None:
+        self.leaves: list[SX] = []
+        self.form = _form(value, self.leaves)
+
+
 def _form(value: Any, leaves: list[SX]) -> Hashable:
     """What of a value is not expressions, which go into `leaves`."""
     if isinstance(value, ca.SX):
         leaves.append(value)
         return "SX", value.shape
+    if isinstance(value, Taken):
+        leaves += value.leaves
+        return value.form
     if isinstance(value, ca.DM | float):
         return _form(ca.SX(value), leaves)
     if isinstance(value, tuple | list):
@@ -342,8 +355,7 @@ def content_of(value: Any) -> Hashable:
     """What an object holds: equal for objects from which the same expressions follow, while they live."""
     if isinstance(value, ca.SX | ca.DM):
         value = ca.SX(value)
-        held = tuple(_token(entry) for entry in value.nonzeros())
-        return value.shape, tuple(value.sparsity().get_triplet()[0]), tuple(value.sparsity().get_triplet()[1]), held
+        return value.sparsity().hash(), tuple(map(_token, value.nonzeros()))
     if isinstance(value, tuple | list):
         return tuple(map(content_of, value))
     if isinstance(value, dict):

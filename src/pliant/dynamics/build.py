@@ -221,7 +221,10 @@ def _is_auto(link: Any) -> bool:
 
 
 def _beyond_tips(robot: Any) -> list[Inertia]:
-    """For every link, the inertia at its tip of its tip lump and of everything beyond, at its reference."""
+    """For every link, the inertia at its tip of its tip lump and of everything beyond, at its reference; nothing where
+    no link bends, since nobody asks."""
+    if all(link.shapes is None for link in robot.links):
+        return [zero()] * len(robot.links)
     found = inertias_beyond(robot)
     for i in range(len(robot.links)):
         shapes = robot.links[i].shapes

@@ -10,16 +10,16 @@ lives in `forces.py`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation
-from pliant.algebra.steps import OFTEN, WRITTEN_OUT, Called, Steps, content_of
+from pliant.algebra.steps import OFTEN, WRITTEN_OUT, Called, Steps, Taken, content_of
 from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
@@ -30,6 +30,10 @@ from pliant.robot import BeamPiece
 from pliant.robot.layout import BallJoint, Coordinates
 
 T = TypeVar("T")
+Step = Callable[..., Any]
+"""`step(name, function, *given)` of a joint or of a body."""
+FEW_AMPLITUDES = 8
+"""The numbers of so many, whose matrices are small, are handed over wherever links share functions."""
 
 
 @dataclass(frozen=True)
@@ -177,36 +181,59 @@ class Chain(Coordinates[Shaft]):
 
     def joint_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
         """`function(joint, *given)` of a step of a recursion, which joints with the same axes may share."""
-        joint = link.joint
-
-        def step(rotation: Rotation, origin: SX, *rest: Any) -> T:
-            return function(replace(joint, origin_rotation=rotation, origin=origin), *rest)
-
-        return self.steps((name, joint.kind, joint.axes), step, joint.origin_rotation, joint.origin, *given)
+        if self.steps is WRITTEN_OUT:
+            return function(link.joint, *given)
+        joint, _ = self._kinds[id(link)]
+        return self.steps((name, joint.form), partial(_step, function, joint.put), joint.numbers, *given)
 
     def body_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
         """`function(link, *given)` of a step that knows no joint, which links with the same fields may share."""
-        form, numbers, put = in_numbers(link.body, whole=bool(link.places) or self._repeated[id(link.body)])
+        if self.steps is WRITTEN_OUT:
+            return function(link, *given)
+        _, body = self._kinds[id(link)]
+        return self.steps((name, body.form), partial(_step, function, body.put), body.numbers, *given)
 
-        def step(own: Any, hub: Moments | None, load: Moments | None, *rest: Any) -> T:
-            return function(replace(link, body=put(*own), hub=hub, load=load), *rest)
+    def link_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
+        """`function(of_joint, of_body, *given)` of a step of a link, in terms of steps of its joint and of its body:
+        two functions, so that bodies may share theirs whatever joint they hang on, but one where the body is rigid and
+        there is little in it."""
+        if self.steps is WRITTEN_OUT or link.body_indices:
+            of_joint, of_body = (
+                lambda name, step, *given, take=take: take(name, step, link, *given)
+                for take in (self.joint_step, self.body_step)
+            )
+            return function(of_joint, of_body, *given)
+        joint, body = self._kinds[id(link)]
 
-        return self.steps((name, form, link.places), step, numbers, link.hub, link.load, *given)
+        def both(own: Any, others: Any, *rest: Any) -> T:
+            made = joint.put(*own), body.put(*others)
+            return function(*(lambda name, step, *given, of=of: step(of, *given) for of in made), *rest)
+
+        return self.steps((name, joint.form, body.form), both, joint.numbers, body.numbers, *given)
+
+    @cached_property
+    def _kinds(self) -> dict[int, tuple[LinkKind, LinkKind]]:
+        """What joints and links share, and the numbers in which they differ."""
+        large = [link for link in self.links if len(link.body_indices) > FEW_AMPLITUDES]
+        contents = {id(link.body): content_of(link.body) for link in large}
+        counts, found = Counter(contents.values()), {}
+        for link in self.links:
+            joint, content = link.joint, contents.get(id(link.body))
+            repeated = content is not None and (len(counts) == 1 or counts[content] >= OFTEN)
+            whole = repeated or bool(link.places)  # numbers that others have too may stand in what they share
+            form, numbers, body = in_numbers(link.body, whole)
+            own = Taken((joint.origin_rotation, joint.origin)), Taken((numbers, link.hub, link.load))
+            fields = content if repeated else content_of(form), content_of(link.places)
+            found[id(link)] = (
+                LinkKind((joint.kind, joint.axes), own[0], partial(_joint_of, joint)),
+                LinkKind(fields, own[1], partial(_link_of, link, body)),
+            )
+        return found
 
     @cached_property
     def called(self) -> Chain:
         """The same arm, whose links share functions."""
         return replace(self, steps=Called())
-
-    @cached_property
-    def _repeated(self) -> dict[int, bool]:
-        """Whether others are equal to a body in every number, which may then stand in what they share: always where
-        nothing is shared."""
-        if self.steps is WRITTEN_OUT:
-            return dict.fromkeys((id(link.body) for link in self.links), True)
-        contents = {id(link.body): content_of(link.body) for link in self.links}
-        counts = Counter(contents.values())
-        return {body: counts[content] >= OFTEN or len(counts) == 1 for body, content in contents.items()}
 
     @cached_property
     def shafts(self) -> tuple[Shaft, ...]:
@@ -312,6 +339,27 @@ class Chain(Coordinates[Shaft]):
         for column, shaft in enumerate(self.shafts):
             S[shaft.actuated, column] = 1
         return S
+
+
+@dataclass(frozen=True)
+class LinkKind:
+    """Of a joint, or of a link without it: what it shares with others, its numbers, and what puts numbers in place."""
+
+    form: Hashable
+    numbers: Taken
+    put: Callable[..., Any]
+
+
+def _step(function: Callable[..., T], put: Callable[..., Any], numbers: Any, *given: Any) -> T:
+    return function(put(*numbers), *given)
+
+
+def _joint_of(joint: JointMap, rotation: Rotation, origin: SX) -> JointMap:
+    return replace(joint, origin_rotation=rotation, origin=origin)
+
+
+def _link_of(link: ChainLink, body: Callable[..., Body], own: Any, hub: Any, load: Any) -> ChainLink:
+    return replace(link, body=body(*own), hub=hub, load=load)
 
 
 class Arrivals(Generic[T]):

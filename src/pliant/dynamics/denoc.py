@@ -26,7 +26,7 @@ import casadi as ca
 from pliant.algebra.inertia import Inertia, shift_wrench, zero
 from pliant.algebra.rotations import SX, Rotation, axial, skew
 from pliant.dynamics.bodies import Moments, TipMap
-from pliant.dynamics.chain import Arrivals, Chain, ChainLink
+from pliant.dynamics.chain import Arrivals, Chain, ChainLink, Step
 from pliant.dynamics.joints import JointMap
 
 
@@ -148,12 +148,17 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
         joint, rate = chain.joint(link, q), chain.joint_rate(link, qd)
         before = at_base if link.parent is None else motions[link.parent].at(link.port)
         second = chain.joint_rate(link, qdd) if qdd is not None else None
-        omega, alpha, a = chain.joint_step("across a joint", _across_joint, link, joint, rate, second, *before)
         c, cd = chain.body(link, q), chain.body_rate(link, qd)
         cdd = chain.body_rate(link, qdd) if qdd is not None else None
-        ports = chain.body_step("along a link", _along, link, c, cd, cdd, omega, alpha, a)
-        motions.append(Motion(link, joint, c, cd, ports, omega, alpha, a, cdd))
+        moved, ports = chain.link_step("out to a link", _out, link, (joint, rate, second, *before), (c, cd, cdd))
+        motions.append(Motion(link, joint, c, cd, ports, *moved, cdd))
     return motions
+
+
+def _out(of_joint: Step, of_body: Step, first: Any, second: Any) -> tuple[tuple[SX, SX, SX], tuple[Port, ...]]:
+    """Motion of a link's frame, and of its ports."""
+    moved = of_joint("across a joint", _across_joint, *first)
+    return moved, of_body("along a link", _along, *second, *moved)
 
 
 def _across_joint(joint: JointMap, q: SX, qd: SX, qdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
@@ -237,14 +242,19 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
     handed = Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
         link, arrived = motion.link, handed.at(i)
-        n, f, modal = chain.body_step("wrench of a link", _wrench, link, *_walked(motion), arrived)
+        modal, own, *handing = chain.link_step("wrench", _in, link, (*_walked(motion), arrived), motion.q)
         if link.body_indices:
             out[list(link.body_indices)] = modal
-        own, n, f = chain.joint_step("wrench through a joint", _through, link, motion.q, n, f)
         if link.joint_indices:
             out[list(link.joint_indices)] = own
-        handed.add(i, (n, f))
+        handed.add(i, tuple(handing))
     return out
+
+
+def _in(of_joint: Step, of_body: Step, given: Any, q: SX) -> tuple[SX, ...]:
+    """Forces on a link's amplitudes and along its joint's axes, and the wrench that it hands on."""
+    n, f, modal = of_body("wrench of a link", _wrench, *given)
+    return modal, *of_joint("wrench through a joint", _through, q, n, f)
 
 
 def _walked(motion: Motion) -> tuple[Any, ...]:
@@ -272,18 +282,20 @@ def inward_elimination(
     beyond, handed = Arrivals(chain, zero()), Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
         link, arrived = motion.link, (handed.at(i), beyond.at(i))
-        free = tuple(index not in held for index in link.body_indices)
-        phi = chain.body_rate(link, force)
-        eliminated, M, wrench = chain.body_step(
-            "inertia of a link", _eliminate_body, link, free, *_walked(motion), *arrived, phi
-        )
-        free = tuple(index not in held for index in link.joint_indices)
-        given = M, wrench, chain.joint_rate(link, force), chain.joint_rate(link, rotor)
-        after, M, n, f = chain.joint_step("inertia through a joint", _eliminate_joint, link, free, motion.q, *given)
+        free = [tuple(index not in held for index in own) for own in (link.body_indices, link.joint_indices)]
+        body = free[0], *_walked(motion), *arrived, chain.body_rate(link, force)
+        joint = chain.joint_rate(link, force), chain.joint_rate(link, rotor)
+        eliminated, after, M, n, f = chain.link_step("elimination", _eliminate, link, body, (free[1], motion.q), joint)
         pivots.append(_named(link.body_indices, eliminated) + _named(link.joint_indices, after))
         beyond.add(i, M)
         handed.add(i, (n, f))
     return pivots[::-1]
+
+
+def _eliminate(of_joint: Step, of_body: Step, body: Any, joint: Any, acting: Any) -> tuple[Any, ...]:
+    """Pivots of a link's amplitudes and of its joint, and the inertia and wrench that it hands on."""
+    eliminated, *left = of_body("inertia of a link", _eliminate_body, *body)
+    return eliminated, *of_joint("inertia through a joint", _eliminate_joint, *joint, *left, *acting)
 
 
 def _named(indices: tuple[int, ...], eliminated: list[Pivot]) -> list[Pivot]:
@@ -363,17 +375,22 @@ def outward_accelerations(chain: Chain, motions: list[Motion], pivots: list[list
             later = tuple((numbers[j], value) for j, value in pivot.later)
             inside[pivot.index in link.joint_indices].append(replace(pivot, index=numbers[pivot.index], later=later))
         before = at[link.parent, link.port]
-        own, alpha, a = chain.joint_step(
-            "acceleration of a joint", _accelerate_joint, link, motion.q, inside[True], *before
+        maps = tuple((port.map.R, port.map.p, port.map.W, port.map.J) for port in motion.ports)
+        first, second, ports = chain.link_step(
+            "acceleration", _accelerate, link, (motion.q, inside[True], *before), (inside[False], maps)
         )
         if link.joint_indices:
-            qdd[list(link.joint_indices)] = own
-        maps = tuple((port.map.R, port.map.p, port.map.W, port.map.J) for port in motion.ports)
-        own, ports = chain.body_step("acceleration of a link", _accelerate_body, link, inside[False], maps, alpha, a)
+            qdd[list(link.joint_indices)] = first
         if link.body_indices:
-            qdd[list(link.body_indices)] = own
+            qdd[list(link.body_indices)] = second
         at.update({(i, number): moved for number, moved in enumerate(ports)})
     return qdd
+
+
+def _accelerate(of_joint: Step, of_body: Step, joint: Any, body: Any) -> tuple[SX, SX, list[tuple[SX, SX]]]:
+    """Accelerations of a joint's coordinates, of a link's amplitudes, and of its ports."""
+    own, alpha, a = of_joint("acceleration of a joint", _accelerate_joint, *joint)
+    return own, *of_body("acceleration of a link", _accelerate_body, *body, alpha, a)
 
 
 def _accelerate_joint(joint: JointMap, q: SX, pivots: list[Pivot], alpha: SX, a: SX) -> tuple[SX, SX, SX]:

@@ -294,6 +294,8 @@ def _share_reciprocals(numbering: Numbering, targets: Ints) -> tuple[Numbering, 
     """
     rows = numbering.rows
     divisions = Counter(b for op, _, b, _ in rows if op == DIV)
+    if not divisions:
+        return numbering, targets
     made = Numbering()
     new: list[int] = []
     for op, a, b, constant in rows:

@@ -176,13 +176,9 @@ class Robot(Document):
         >>> pliant.load("lab-arm").carried(2)[0].mass
         1.0
         """
-        last = len(self.links) - 1
-        names = [link.name for link in self.links]
-        return tuple(
-            payload
-            for payload in self.payloads
-            if place == (last if payload.link is None else names.index(payload.link))
-        )
+        links = self.links
+        name, last = links[place].name, place == len(links) - 1
+        return tuple(one for one in self.payloads if (last if one.link is None else one.link == name))
 
     @checked
     def link(self, name: str | int) -> Link:
