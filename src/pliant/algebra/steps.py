@@ -9,6 +9,7 @@ planar.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import reduce
 from typing import Any, Protocol, TypeVar
@@ -71,9 +72,10 @@ class Called:
     called seldom takes the function of a wider kind on the next walk, until a walk meets nothing new.
     """
 
-    kinds: dict[Hashable, list[Kind]] = field(default_factory=dict)
+    kinds: dict[Hashable, list[StepFunction]] = field(default_factory=dict)
     changed: bool = False
-    _used: set[Kind] = field(default_factory=set)
+    traced: dict[Hashable, StepFunction] = field(default_factory=dict)
+    _used: set[StepFunction] = field(default_factory=set)
     _constants: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
     _results: dict[int, tuple[SX, list[Token]]] = field(default_factory=dict)
     _count: int = 0
@@ -89,13 +91,43 @@ class Called:
             alike = next((one for one in known if one.zeros == zeros), None)
             if alike is not None:
                 known.remove(alike)
-            fitting = [Kind(kind[0], form, step, tokens, None if alike is None else alike.classes)]
+            classes = Classes.met(tokens, None if alike is None else alike.classes)
+            fitting = [self._kind((kind, form, classes), step)]
             known += fitting
             self.changed = True
         best = min(fitting, key=lambda one: one.length)
         best.calls += 1
         self._used.add(best)
         made: T = best.call(leaves, self._note)
+        return made
+
+    def _kind(self, key: tuple[Any, Any, Classes], step: Callable[..., Any]) -> StepFunction:
+        """Of a step, traced now or before: what was met before has no part in what is chosen."""
+        if key not in self.traced:
+            self.traced[key] = StepFunction(key, step)
+        found = copy(self.traced[key])
+        found.calls = 0
+        return found
+
+    def _drop_rare(self, known: list[StepFunction]) -> None:
+        """Drops kinds that are called seldom, or not at all, where a wider one can take their calls; puts one in place
+        of several that would take long to compile."""
+        longest = max(one.length for one in known)
+        large = [one for one in known if one.length > SHORTER * longest]
+        if len(large) > 1 and longest > LONG:
+            known[:] = [one for one in known if one not in large] + [reduce(self._joined, large)]
+            return
+        for one in sorted(known, key=lambda one: one.calls):
+            others = [other for other in known if other is not one and other.calls >= one.calls]
+            wider = [other.length for other in others if other.fits(one.classes.tokens())]
+            if one.calls == 0 or (one.calls < OFTEN and wider and one.length > SHORTER * min(wider)):
+                known.remove(one)
+
+    def _joined(self, one: StepFunction, other: StepFunction) -> StepFunction:
+        """One that takes the calls of both."""
+        kind, form, classes = one.key
+        made = self._kind((kind, form, Classes.met(other.classes.tokens(), classes)), one.step)
+        made.calls = one.calls + other.calls
         return made
 
     def _note(self, leaf: SX, numbers: Sequence[float | None]) -> None:
@@ -116,7 +148,7 @@ class Called:
             if not self.changed:
                 return made
             for known in self.kinds.values():
-                _without_rare(known)
+                self._drop_rare(known)
             kept = {one for known in self.kinds.values() for one in known}
             calls = sum(one.calls for one in self._used)
             if sum(one.length for one in self._used - kept) < WALK * calls:
@@ -140,25 +172,6 @@ class Called:
 
 def _zeros(tokens: Sequence[Token]) -> frozenset[int]:
     return frozenset(k for k, token in enumerate(tokens) if token == 0.0)
-
-
-def _without_rare(known: list[Kind]) -> None:
-    """Drops kinds that are called seldom, or not at all, where a wider one can take their calls; puts one in place of
-    several that would take long to compile."""
-    longest = max(one.length for one in known)
-    large = [one for one in known if one.length > SHORTER * longest]
-    if len(large) > 1 and longest > LONG:
-        known[:] = [one for one in known if one not in large] + [reduce(Kind.joined, large)]
-        return
-    for one in sorted(known, key=lambda one: one.calls):
-        wider = [
-            other
-            for other in known
-            if other is not one and other.calls >= one.calls and other.fits(one.classes.tokens())
-        ]
-        shortest = min((other.length for other in wider), default=0)
-        if one.calls == 0 or (one.calls < OFTEN and wider and one.length > SHORTER * shortest):
-            known.remove(one)
 
 
 @dataclass(frozen=True)
@@ -185,14 +198,12 @@ class Classes:
         return [(k,) if (number := self.numbers[k]) is None else number for k in self.of]
 
 
-class Kind:
+class StepFunction:
     """A step as a function of those numbers that are not the same constants in every call."""
 
-    def __init__(
-        self, name: str, form: Hashable, step: Callable[..., Any], tokens: Sequence[Token], before: Classes | None
-    ) -> None:
-        self.name, self.form, self.step = name, form, step
-        self.classes = Classes.met(tokens, before)
+    def __init__(self, key: tuple[Any, Any, Classes], step: Callable[..., Any]) -> None:
+        self.key, self.step = key, step
+        (name, *_), form, self.classes = key
         self.zeros = _zeros(self.classes.tokens())
         of, numbers = self.classes.of, self.classes.numbers
         symbols = [ca.SX.sym(f"x{k}") if number is None else ca.SX(number) for k, number in enumerate(numbers)]
@@ -215,12 +226,6 @@ class Kind:
         inputs = [_column([entries[k] for k in places]), self._others]
         self.function = ca.Function(name.replace(" ", "_"), inputs, [results], {"never_inline": True})
         self.length, self.calls = int(self.function.n_instructions()), 0
-
-    def joined(self, other: Kind) -> Kind:
-        """One that takes the calls of both."""
-        made = Kind(self.name, self.form, self.step, other.classes.tokens(), self.classes)
-        made.calls = self.calls + other.calls
-        return made
 
     def fits(self, tokens: Sequence[Token]) -> bool:
         """Whether what is the same here is the same there."""

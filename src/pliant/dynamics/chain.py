@@ -32,6 +32,8 @@ from pliant.robot.layout import BallJoint, Coordinates
 T = TypeVar("T")
 Step = Callable[..., Any]
 """`step(name, function, *given)` of a joint or of a body."""
+MANY_LINKS, MANY_COORDINATES = 20, 100
+"""An arm of so many, either way, is tried with functions that its links share."""
 FEW_AMPLITUDES = 8
 """The numbers of so many, whose matrices are small, are handed over wherever links share functions."""
 
@@ -230,10 +232,20 @@ class Chain(Coordinates[Shaft]):
             )
         return found
 
+    @property
+    def long(self) -> bool:
+        """Whether functions that its links share may pay."""
+        return len(self.links) >= MANY_LINKS or self.n >= MANY_COORDINATES
+
     @cached_property
+    def _traced(self) -> dict[Any, Any]:
+        """Steps that were traced."""
+        return {}
+
+    @property
     def called(self) -> Chain:
         """The same arm, whose links share functions."""
-        return replace(self, steps=Called())
+        return replace(self, steps=Called(traced=self._traced))
 
     @cached_property
     def shafts(self) -> tuple[Shaft, ...]:

@@ -135,6 +135,44 @@ def mass_matrix(chain: Chain, q: SX) -> SX:
     return ca.densify(ca.tril2symm(_lower(M)))
 
 
+def diagonal(chain: Chain, motions: list[Motion]) -> SX:
+    """(n,) diagonal of the generalised inertia matrix."""
+    out, beyond = ca.SX.zeros(chain.n), Arrivals(chain, zero())
+    for i, motion in reversed(list(enumerate(motions))):
+        link = motion.link
+        own, first, second = chain.link_step("composite", _composite, link, (*_walked(motion), beyond.at(i)), motion.q)
+        if link.body_indices:
+            out[list(link.body_indices)] = first
+        if link.joint_indices:
+            out[list(link.joint_indices)] = second
+        beyond.add(i, own)
+    return out
+
+
+def _composite(of_joint: Step, of_body: Step, given: Any, q: SX) -> tuple[Any, ...]:
+    """The composite inertia that a link hands on, and the inertias of its amplitudes and of its joint's coordinates."""
+    own, first = of_body("composite of a link", _composite_body, *given)
+    inertia, second = of_joint("composite through a joint", _composite_joint, q, own)
+    return inertia, first, second
+
+
+def _composite_body(link: ChainLink, *given: Any) -> tuple[Inertia, SX]:
+    *walked, beyond = given
+    own, _, gram = body_blocks(Motion(link, ca.SX(0, 1), *walked), _whole(beyond))
+    return own.upper(), ca.diag(gram)
+
+
+def _composite_joint(joint: JointMap, q: SX, inertia: Inertia) -> tuple[Inertia, SX]:
+    inertia = inertia.whole()
+    columns = [ca.vertcat(*screw) for screw in joint.columns(q)]
+    own = [ca.mtimes([S.T, inertia.matrix, S]) for S in columns]
+    return _to_predecessor(joint, q, inertia).upper(), ca.vertcat(ca.SX(0, 1), *own)
+
+
+def _whole(arrived: Mapping[int, Inertia]) -> dict[int, Inertia]:
+    return {port: inertia.whole() for port, inertia in arrived.items()}
+
+
 # ------------------------------------------------------------------------------------------- outward
 
 
@@ -312,7 +350,7 @@ def _eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tup
     *walked, arrived, beyond, force = given
     motion = Motion(link, ca.SX(0, 1), *walked)
     n, f, modal = link_wrench(motion, arrived)
-    own, F, G = body_blocks(motion, {port: inertia.whole() for port, inertia in beyond.items()})
+    own, F, G = body_blocks(motion, _whole(beyond))
     M, wrench, phi, eliminated = own.matrix, ca.vertcat(n, f), force - modal, []
     for k in reversed(range(len(free))):
         if not free[k]:

@@ -113,8 +113,6 @@ class Equations:
         return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + other
 
 
-MANY_LINKS, MANY_COORDINATES = 20, 100
-"""An arm of so many, either way, is tried with functions that its links share."""
 SAVED = 2.0
 """What is written out is longer by this factor than what is shared, or nothing is shared."""
 
@@ -126,10 +124,10 @@ def by_kinds(e: Equations, build: Callable[[Equations], T], shared: bool = True)
     Written out, 23,000 instructions (12 links of 5 amplitudes) run a fifth faster than calls, and compile in 3 s;
     150,000 (100 links of 3) run no faster, and take 17 s instead of one.
     """
-    n, links = e.chain.n, len(e.chain.links)
-    if shared and e.formulation.name == "denoc" and (links >= MANY_LINKS or n >= MANY_COORDINATES):
-        found = build(replace(e, chain=e.chain.called))
-        if e.chain.called.steps.saved() >= SAVED:
+    if shared and e.chain.long and e.formulation.name == "denoc":
+        called = e.chain.called
+        found = build(replace(e, chain=called))
+        if called.steps.saved() >= SAVED:
             return found
     return build(e)
 

@@ -10,10 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.algebra.inertia import zero
 from pliant.algebra.rotations import SX
 from pliant.dynamics import denoc
-from pliant.dynamics.chain import Arrivals, Chain, ChainLink
+from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.energies import potential_energy
 from pliant.dynamics.forces import rotors
 from pliant.dynamics.tracked import frozen
@@ -31,22 +30,14 @@ BEND = 1e-3
 
 def pivots(chain: Chain, q: SX) -> tuple[SX, SX]:
     """(n,) pivots of the elimination and diagonal entries of the inertia matrix; zeros at motors."""
+    chain = chain.called if chain.long else chain
     rest = ca.SX.zeros(chain.n)
     motions = denoc.outward_motion(chain, q, rest, None)
-    d, diagonal = ca.SX.zeros(chain.n), ca.SX.zeros(chain.n)
+    d = ca.SX.zeros(chain.n)
     for eliminated in denoc.inward_elimination(chain, motions, rest, rotors(chain)):
         for pivot in eliminated:
             d[pivot.index] = 1 / pivot.inverse
-    beyond, rotor = Arrivals(chain, zero()), rotors(chain)
-    for i, motion in reversed(list(enumerate(motions))):
-        own, _, gram = denoc.body_blocks(motion, beyond.at(i))
-        for k, index in enumerate(motion.link.body_indices):
-            diagonal[index] = gram[k, k]
-        for index, screw in motion.shafts():
-            S = ca.vertcat(*screw)
-            diagonal[index] = ca.mtimes([S.T, own.matrix, S]) + rotor[index]
-        beyond.add(i, denoc.to_predecessor(motion, own))
-    return d, diagonal
+    return d, denoc.diagonal(chain, motions) + rotors(chain)
 
 
 def trial_state(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray[np.float64]:
