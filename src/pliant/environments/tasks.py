@@ -24,7 +24,7 @@ class Task:
         self.start, self.target = np.zeros((self.motion.count, m)), np.zeros((self.motion.count, m))
         self.time = np.zeros(self.motion.count)
         self.goal = np.zeros((self.motion.count, self.goal_size))
-        self.middle = self.motion.q[0, :m].copy()
+        self.middle, self.half = self.motion.room(self.motion.q[0, :m], self.spread)
 
     @property
     def goal_size(self) -> int:
@@ -34,8 +34,8 @@ class Task:
     def begin(self, chosen: Booleans, rng: np.random.Generator) -> None:
         """New starts and targets of the chosen arms."""
         size = (int(chosen.sum()), self.motion.m)
-        self.start[chosen] = self.motion.within(self.middle + rng.uniform(-self.spread, self.spread, size))
-        self.target[chosen] = self.motion.within(self.middle + rng.uniform(-self.spread, self.spread, size))
+        self.start[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
+        self.target[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
         self.time[chosen] = 0.0
         self.motion.place(chosen, self.start[chosen], rng)
         self.aim(chosen)
