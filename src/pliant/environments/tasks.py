@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.arrays import Array, Booleans
 from pliant.environments.motion import PackMotion
+from pliant.errors import ModelError
 from pliant.model import read_state
 
 
@@ -20,6 +21,8 @@ class Task:
     effort: float = 0.01
 
     def __post_init__(self) -> None:
+        if not 0 <= self.spread < np.inf:
+            raise ModelError(f"spread: got {self.spread}, expected a number from 0 on")
         m = self.motion.m
         self.start, self.target = np.zeros((self.motion.count, m)), np.zeros((self.motion.count, m))
         self.time = np.zeros(self.motion.count)
