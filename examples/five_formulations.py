@@ -12,7 +12,7 @@ qd[2:] *= 1e-3
 
 found = {}
 for name in pliant.FORMULATIONS:
-    model = robot.model(formulation=name)
+    model = robot.model(formulation=name, stiffening=False)  # dual-screw has none
     found[name] = model.forward_dynamics(q, qd, tau)
     count = model.operation_count("forward_dynamics")
     print(f"{name:20s} qdd[0] = {found[name][0]:+.10f}   {count['mul']:5d} mul {count['add']:5d} add")
@@ -20,6 +20,6 @@ for name in pliant.FORMULATIONS:
 reference = found["lagrange"]
 for name, qdd in found.items():
     difference = np.abs(qdd - reference).max() / np.abs(reference).max()
-    # dual-screw keeps terms of first order in everything elastic, by design
-    assert difference < (1e-3 if name == "dual-screw" else 1e-9), name
+    # dual-screw keeps terms of first order in everything elastic, by design: squares of 1e-4 and 1e-3 are left
+    assert difference < (1e-5 if name == "dual-screw" else 1e-9), name
 print("all agree to 1e-9; dual-screw to first order in the deflections")

@@ -108,15 +108,20 @@ def test_scenarios_and_environments_hold_them() -> None:
     from pliant.environments import ArmEnv, ArmVectorEnv
 
     env = ArmEnv(robot, "reach", spread=3.0)
-    for seed in range(5):  # starts lie within the limits
+    for seed in range(5):  # starts and goals lie within the limits, not at them, where a touch would end the episode
         observation, _ = env.reset(seed=seed)
-        assert LOWER <= observation[1] <= UPPER
+        assert LOWER < observation[1] < UPPER
+        assert LOWER < env._arms.task.target[0, 1] < UPPER
     for _ in range(200):
         observation, reward, terminated, _, info = env.step(np.array([0.0, 1.0]))
         if terminated:
             break
         assert observation[1] <= UPPER
     assert (terminated, info, reward) == (True, {"limit": UP}, -100.0)
+    beside = ArmEnv(robot.replace({"links.fore.joint.limits": {"lower": 0.2, "upper": 1.0}}), "reach", spread=0.1)
+    starts = [beside.reset(seed=seed)[0][:2] for seed in range(20)]  # as wide as beside no limit
+    assert np.ptp(starts, axis=0) == pytest.approx([0.2, 0.2], rel=0.25)
+    assert np.mean(starts, axis=0) == pytest.approx([0.0, 0.3], abs=0.05)
     envs = ArmVectorEnv(3, robot, "reach", spread=0.1)
     envs.reset(seed=0)
     for _ in range(200):

@@ -97,7 +97,7 @@ def test_smoke_run_of_everything_that_is_installed(run: Run, parts: tuple[str, .
     result = run("bench", *parts, "--quick")
     assert result.exit_code == 0, result.stderr
     data = json.loads(Path("out/bench/bench.json").read_text())
-    assert data["parts"] == list(parts or ("rigid", "puma", "loops", "flexible", "large", "start"))
+    assert data["parts"] == list(parts or PARTS)
     assert data["failures"] == []
     assert Path("out/bench/work_precision.png").stat().st_size > 10_000
     for c in data["comparisons"]:

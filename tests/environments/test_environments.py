@@ -49,6 +49,12 @@ def test_all_bundled_arms(robot: str) -> None:
         assert not fallen
 
 
+@pytest.mark.parametrize("spread", [-0.5, np.inf])
+def test_a_spread_that_is_none_is_refused(spread: float) -> None:
+    with pytest.raises(pliant.ModelError, match="spread: got"):
+        ArmEnv("two-link", spread=spread)
+
+
 def test_physics_is_that_of_simulate() -> None:
     """RK4 with steps of 0.3 rad of the fastest mode against an adaptive run: 1e-4 of that mode's small part."""
     env = ArmEnv("two-link", "reach", period=0.01)

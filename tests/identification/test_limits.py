@@ -12,6 +12,7 @@ import pliant
 from pliant import ModelError, Recording, UnsupportedModel
 from pliant.identification import read_csv
 from pliant.identification.precision import unresolved_directions
+from pliant.robot import Friction, Joint, Link, RigidBody, Robot
 
 from .conftest import FOUR, GAUGES, Q0, START, arm, measure, model, perturbed
 
@@ -51,6 +52,22 @@ def test_a_number_without_effect(recording: Recording) -> None:
     with pytest.warns(UserWarning, match="does not depend on it"):
         found = pliant.identify(arm(), recording, (*FOUR, "links.upper.beam.EI_y"), start=START)
     assert list(found.unresolved[0].weights) == ["links.upper.beam.EI_y"]
+
+
+def test_a_number_without_effect_slows_nothing(rng: np.random.Generator) -> None:
+    """Steps of Gauss and Newton arrive in 7 to 10 runs, those to the edge of a trust region in 20 to 40."""
+    body = RigidBody(mass=1.3, com=(0.4, 0.1, 0.0), inertia=(0.02, 0.05, 0.07), tip=(0.9, 0.0, 0.0))
+    link = Link(name="body", joint=Joint(friction=Friction(viscous=0.3)), rigid=body)
+    pendulum = Robot(name="pendulum", gravity=(0.0, -9.81, 0.0), links=[link])
+    run = pliant.simulate(pendulum.model(), 2.0, {"body": 0.8}, output_step=0.05)
+    measured = run["body"] + 0.005 * rng.normal(size=len(run))
+    recording = Recording(run.t, {"body": measured}, noise=0.005, q0={"body": 0.8})
+    start = {"links.body.rigid.mass": 1.0, "links.body.joint.friction.viscous": 0.2, "links.body.rigid.inertia.0": 0.02}
+    with pytest.warns(UserWarning, match="inertia.0: the data does not depend on it"):
+        found = pliant.identify(pendulum, recording, tuple(start), start=start, stages=[1.0])
+    assert found.evaluations < 15
+    off = (found.estimates - [1.3, 0.3, 0.02]) / found.standard_errors
+    assert np.abs(off).max() < 4
 
 
 def test_long_records_need_little_memory() -> None:

@@ -78,7 +78,7 @@ class ArmEnv(gym.Env[Array, Array]):
     period, horizon : float
         Seconds between actions, and of an episode.
     spread : float
-        Joints begin, and goals lie, within this of the middle, rad or m.
+        Joints begin, and goals lie, within this of the middle, rad or m. Near a joint limit it is moved inwards.
     torque_limit : float or (m,), optional
         Torque of an action of 1; by default enough to hold the arm in any pose, twice over.
     vary : mapping from paths to (lowest, highest), optional
@@ -167,7 +167,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     period, horizon : float
         Seconds between actions, and of an episode.
     spread : float
-        Joints begin, and goals lie, within this of the middle, rad or m.
+        Joints begin, and goals lie, within this of the middle, rad or m. Near a joint limit it is moved inwards.
     torque_limit : float or (m,), optional
         Torque of an action of 1, as in `ArmEnv`.
     vary : mapping from paths to (lowest, highest), optional

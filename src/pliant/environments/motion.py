@@ -84,13 +84,15 @@ class PackMotion:
             own = np.hstack([np.zeros((len(q), self.m)), self.p[chosen]])
             self.x[chosen] = self._equations.loaded(self._equations.start(q, np.zeros_like(q), np), self._held[0], own)
 
-    def within(self, joints: Array) -> Array:
-        """Joint positions (k, m), those beyond a limit put there."""
+    def room(self, middle: Array, spread: float) -> tuple[Array, Array]:
+        """Middle and half width (m,) of the joint positions within `spread` of `middle`, moved to within the limits;
+        between limits that are nearer together, all that there is."""
         low, high = np.full(self.m, -np.inf), np.full(self.m, np.inf)
         for limit in self._limits:
             index, bound = limit.index, high if limit.direction > 0 else low
             bound[index] = (min if limit.direction > 0 else max)(bound[index], limit.value)
-        return np.clip(joints, low, high)
+        half = np.minimum(spread, (high - low) / 2)
+        return np.clip(middle, low + half, high - half), half
 
     def advance(self, torque: Array) -> NDArray[np.bool_]:
         """One period under torques (B, m); which arms are finite and within their joint limits (the others are put to

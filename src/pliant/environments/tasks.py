@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.arrays import Array, Booleans
 from pliant.environments.motion import PackMotion
+from pliant.errors import ModelError
 from pliant.model import read_state
 
 
@@ -20,11 +21,13 @@ class Task:
     effort: float = 0.01
 
     def __post_init__(self) -> None:
+        if not 0 <= self.spread < np.inf:
+            raise ModelError(f"spread: got {self.spread}, expected a number from 0 on")
         m = self.motion.m
         self.start, self.target = np.zeros((self.motion.count, m)), np.zeros((self.motion.count, m))
         self.time = np.zeros(self.motion.count)
         self.goal = np.zeros((self.motion.count, self.goal_size))
-        self.middle = self.motion.q[0, :m].copy()
+        self.middle, self.half = self.motion.room(self.motion.q[0, :m], self.spread)
 
     @property
     def goal_size(self) -> int:
@@ -34,8 +37,8 @@ class Task:
     def begin(self, chosen: Booleans, rng: np.random.Generator) -> None:
         """New starts and targets of the chosen arms."""
         size = (int(chosen.sum()), self.motion.m)
-        self.start[chosen] = self.motion.within(self.middle + rng.uniform(-self.spread, self.spread, size))
-        self.target[chosen] = self.motion.within(self.middle + rng.uniform(-self.spread, self.spread, size))
+        self.start[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
+        self.target[chosen] = self.middle + rng.uniform(-self.half, self.half, size)
         self.time[chosen] = 0.0
         self.motion.place(chosen, self.start[chosen], rng)
         self.aim(chosen)

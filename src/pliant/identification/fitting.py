@@ -34,6 +34,10 @@ EARLY = 1e-3
 """Relative change of the sum of squares at which an early stage is good enough."""
 RIDGE = 0.1
 """Weight of the start in early stages, so that what a short record does not tell stays where it is."""
+FAINT = 1e-3
+"""Likewise on the whole record: each number is known to a thousand times its start, which moves what the data tells by
+less than a millionth of its error. Where the data tells nothing, it keeps the slopes at full rank: without that
+`least_squares` takes no step of Gauss and Newton, and ends each one at the edge of its trust region."""
 
 
 @checked
@@ -207,7 +211,7 @@ def _staged(residuals: Residuals, u: Array, fitted: Unknowns, stages: Sequence[f
 
 
 def _solve(
-    residuals: Residuals, fitted: Unknowns, u: Array, ridge: float = 0.0, tolerance: float = 1e-9
+    residuals: Residuals, fitted: Unknowns, u: Array, ridge: float = FAINT, tolerance: float = 1e-9
 ) -> tuple[Array, str]:
     from scipy.optimize import least_squares
 

@@ -317,7 +317,7 @@ class Result:
 
     @checked
     def rotation(self, link: str | int, x: float | str = "tip") -> Array:
-        """Rotation vector of a section in the link's own root frame: theta_z is the slope v'.
+        """Rotation vector of a section in the link's own root frame: to first order theta_z is the slope v'.
 
         Parameters
         ----------

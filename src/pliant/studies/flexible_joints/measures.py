@@ -132,27 +132,36 @@ def _shortening(runs: Runs) -> dict[str, float]:
     return {
         "about y (m)": float(np.abs(y).max()),
         "about z (m)": float(np.abs(z).max()),
-        "tip mass": _off_quadrature(runs.extra["spin with tip mass"], "arm"),
-        "first boom": _off_quadrature(runs.falls["stiffness 2.66 MN m"], BOOMS[0]),
+        "tip mass": off_quadrature(runs.extra["spin with tip mass"], "arm"),
+        "first boom": off_quadrature(runs.falls["stiffness 2.66 MN m"], BOOMS[0]),
     }
 
 
-def _off_quadrature(run: Result, link: str) -> float:
-    """Shortening of a link at its tip against -1/2 of the integral of the squared slopes, over the largest."""
+def off_quadrature(run: Result, link: str) -> float:
+    """Shortening of a link at its tip against -1/2 of the integral of the squared slopes, over the largest.
+
+    Slopes are those of the bending shapes, v' and w'. Rotation vectors of sections are not: to second order twist turns
+    them.
+    """
     length = run.robot.links[[one.name for one in run.robot.links].index(link)].beam.length  # type: ignore[union-attr]
     x, w = np.polynomial.legendre.leggauss(12)
-    slopes = np.array([run.rotation(link, length / 2 * (1 + s))[:, 1:] for s in x])
-    expected = -0.5 * np.einsum("p,ptk->t", length / 2 * w, slopes**2)
+    slopes = np.array([_sum(run, link, name, (1 + x) / 2, 1) / length for name in ("bending_y", "bending_z")])
+    expected = -0.5 * np.einsum("p,ktp->t", length / 2 * w, slopes**2)
     return float(np.abs(run.deflection(link)[:, 0] - axial(run, link) - expected).max() / np.abs(expected).max())
 
 
 def axial(run: Result, link: str) -> Array:
     """Axial displacement of the tip of a link by its axial shapes alone (m)."""
+    return _sum(run, link, "axial", np.ones(1), 0)[:, 0]
+
+
+def _sum(run: Result, link: str, name: str, eta: Array, derivative: int) -> Array:
+    """(N, stations) sum of the shapes of one field, or of their derivatives by eta = x / length."""
     shapes = run.model.link_shapes[[one.name for one in run.robot.links].index(link)]
     assert shapes is not None
-    columns = [k for k, kind in enumerate(shapes.fields) if kind == "axial"]
-    amplitudes = [run[f"{link}.{shapes.names[k]}"] for k in columns]
-    return np.column_stack(amplitudes) @ shapes.integrals.tip[columns] if columns else np.zeros(len(run))
+    columns = [k for k, kind in enumerate(shapes.fields) if kind == name]
+    amplitudes = np.array([run[f"{link}.{shapes.names[k]}"] for k in columns]).reshape(-1, len(run))
+    return amplitudes.T @ shapes.evaluate(eta, derivative)[:, columns].T
 
 
 def _stretches(runs: Runs) -> dict[str, Any]:
