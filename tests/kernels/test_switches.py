@@ -12,6 +12,13 @@ import pytest
 from pliant.kernels import sides
 from pliant.kernels.switches import Switches
 
+
+def window(t: Any) -> Any:
+    """A switch that stands in a function that is called."""
+    x = ca.SX.sym("x")
+    return ca.Function("window", [x], [ca.if_else(x > 0.4, 1, 0)], {"never_inline": True})(t)
+
+
 CASES: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
     "not before": (lambda t: ca.if_else(t >= 0.5, 1, 0), [0.5]),
     "after": (lambda t: ca.if_else(t > 0.5, 1, 0), [0.5]),
@@ -43,6 +50,12 @@ def test_switches_of_the_time(case: str) -> None:
     for a, b in zip(merged, times):
         assert abs(a - b) <= sides.margin(b) or case == "square wave"  # which is rounded itself
     np.testing.assert_allclose(merged, times, rtol=1e-14)
+
+
+def test_a_switch_inside_a_function_that_is_called() -> None:
+    t, x = ca.SX.sym("t"), ca.SX.sym("x")
+    found = Switches.of(ca.Function("f", [t, x], [window(t) * x]))
+    np.testing.assert_allclose(found.until(1.0), [0.4], rtol=1e-14)
 
 
 def test_only_within_the_run() -> None:

@@ -242,7 +242,7 @@ def _runs(folder: Path) -> dict[str, Call]:
                                                      "force": True}),
         "export_casadi": Call(export.export_casadi, {"model": m, "folder": folder / "ca", "functions": ["tip_pose"],
                                                      "force": True}),
-        "export_latex": Call(export.export_latex, {"model": m, "folder": folder / "l", "digits": 3, "limit": 200,
+        "export_latex": Call(export.export_latex, {"model": m, "folder": folder / "l", "digits": 3, "limit": 400,
                                                    "force": True}),
         "export_fmu": Call(export.export_fmu, {"model": m, "path": folder / "a.fmu", "fmi": "3.0", "q0": q,
                                                "force": True}),

@@ -435,7 +435,10 @@ class LinearBeam:
         constants, fields = self.integrals.stiffness, self.shapes.fields
         K = ca.SX(self.size, self.size)
         for j, i in np.argwhere(constants).tolist():
-            spring = self.data.rigidity(fields[j]) / self.data.length ** (3 if fields[j].startswith("bending") else 1)
+            power = 3 if fields[j].startswith("bending") else 1
+            spring = (
+                ca.SX(self.data.rigidity(fields[j])) / self.data.length**power
+            )  # endless for no length, and refused
             K[j, i] = spring * float(constants[j, i]) * self._scale(j) * self._scale(i)
         for j, i in np.argwhere(self.integrals.shear).tolist():
             spring = (self.data.GA_y if fields[j] == "bending_y" else self.data.GA_z) / self.data.length

@@ -140,7 +140,7 @@ class Recorded:
 
 def _lengths(f: ca.Function | ColumnFunction) -> tuple[int, int, int]:
     """Instructions that run, instructions that are compiled, and calls."""
-    if hasattr(f, "serialized") or not f.find_functions():
+    if hasattr(f, "serialized") or not (f.is_a("SXFunction") and f.find_functions()):
         return int(f.n_instructions()), int(f.n_instructions()), 0
     from pliant.kernels.tape import called_by
 
