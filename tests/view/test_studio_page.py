@@ -290,13 +290,11 @@ TELL = """
 globalThis.pliantTold = [];
 globalThis.pliantShown = [];
 let asked = 0, told = false, before = /run (\\d+): tip/.exec(document.body.textContent)?.[1];
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Enter") { asked = performance.now(); told = false; }
-}, true);
+document.addEventListener("input", () => { asked = performance.now(); told = false; }, true);
 new MutationObserver(() => {
   if (!asked) return;
   const text = document.body.textContent, run = /run (\\d+): tip/.exec(text)?.[1];
-  if (!told && /running/.test(text)) { told = true; pliantTold.push(performance.now() - asked); }
+  if (!told && /running: /.test(text)) { told = true; pliantTold.push(performance.now() - asked); }
   if (run && run !== before) { before = run; pliantShown.push(performance.now() - asked); asked = 0; }
 }).observe(document.body, { subtree: true, childList: true, characterData: true });
 """
@@ -306,21 +304,22 @@ new MutationObserver(() => {
 def test_a_new_structure_of_the_lab_arm_by_the_clock_of_the_page(
     visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Any
 ) -> None:
-    """From Enter to the word that it runs, and to the numbers of the new run: with nothing in the cache, and when both
-    structures are known. Bounds are twice those of the promise (1 s, 2 s), since one processor draws and computes."""
+    """From the new number to the word that it runs (within 1 s, with nothing in the cache) and to the numbers of the new
+    run (within 2 s, where both structures are known)."""
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
     visitor.tab_of("arm")
     visitor.after(lambda: visitor.choose("arm or file", "lab-arm"), 180.0)
+    visitor.page.wait_for_timeout(1000)  # the controls of the new arm
     visitor.page.evaluate(TELL)
-    for modes in ("2", "1", "2", "1", "2", "1"):
-        visitor.after(lambda modes=modes: visitor.type("modes per direction", modes), 180.0)
+    for modes in ("1", "2", "1", "2", "1", "2"):  # the file has two
+        visitor.after(lambda modes=modes: visitor.type("modes per direction", modes), 60.0)
     told, shown = (np.array(visitor.page.evaluate(f"pliant{name}")) / 1e3 for name in ("Told", "Shown"))
-    assert len(told) == len(shown) == 6
-    said = f"lab arm, word after {told[0]:.2f} s cold, {max(told[2:]):.2f} s warm; numbers after {min(shown[2:]):.2f} s warm"
+    assert len(shown) == 6
+    said = f"lab arm: word after {told[0]:.2f} s cold, numbers after {shown[0]:.2f} s cold, {max(shown[2:]):.2f} s warm"
     print(said)
     record_property("measured", said)
-    assert told[0] < 2.0
-    assert min(shown[2:]) < 4.0
+    assert told[0] < 1.0
+    assert max(shown[2:]) < 2.0
 
 
 def test_nothing_went_wrong_and_nothing_was_fetched(visitor: Visitor) -> None:
