@@ -304,7 +304,7 @@ new MutationObserver(() => {
 def test_a_new_structure_of_the_lab_arm_by_the_clock_of_the_page(
     visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Any
 ) -> None:
-    """From the new number to the word that it runs (within 1 s, with nothing in the cache) and to the numbers of the new
+    """From the new number to the word that it runs (within 1 s, with an empty cache) and to the numbers of the new
     run (within 2 s, where both structures are known)."""
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
     visitor.tab_of("arm")

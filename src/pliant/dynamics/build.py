@@ -68,8 +68,10 @@ def build_chain(
     order = _Coordinates(robot, view.pieces, shapes)
     hanging = _Hanging(view, stiffening)
     links = [_base(view.base, robot.bodies[0], order)] if robot.base.is_free else []
+    payloads, last = view.payloads, robot.links[-1].name
+    carried = [[one for one in payloads if link.name == (one.link or last)] for link in robot.links]
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
-        made = _chain_link(link, nominal, view.pieces[i], shapes[i], view.carried(i), order, rotation, stiffening)
+        made = _chain_link(link, nominal, view.pieces[i], shapes[i], carried[i], order, rotation, stiffening)
         if shapes[i] is not None and view.pieces[i].count == 1 and not is_zero(link.shapes.damping):
             made = replace(made, body=_damped(made.body, nominal, beyond[i]))
         links.append(hanging.placed(i, made))

@@ -28,13 +28,12 @@ BEND = 1e-3
 """Trial deflection of a beam over its length, and trial twist in radians: small, as the models assume."""
 
 
-def pivots(chain: Chain, q: SX) -> tuple[SX, SX]:
-    """(n,) pivots of the elimination and diagonal entries of the inertia matrix; zeros at motors."""
-    chain = chain.called if chain.long else chain
-    rest = ca.SX.zeros(chain.n)
-    motions = denoc.outward_motion(chain, q, rest, None)
+def pivots(chain: Chain, q: SX, qd: SX, force: SX) -> tuple[SX, SX]:
+    """(n,) pivots of the elimination and diagonal entries of the inertia matrix, which do not hang on rates and forces;
+    zeros at motors."""
+    motions = denoc.outward_motion(chain, q, qd, None)
     d = ca.SX.zeros(chain.n)
-    for eliminated in denoc.inward_elimination(chain, motions, rest, rotors(chain)):
+    for eliminated in denoc.inward_elimination(chain, motions, force, rotors(chain)):
         for pivot in eliminated:
             d[pivot.index] = 1 / pivot.inverse
     return d, denoc.diagonal(chain, motions) + rotors(chain)
@@ -90,8 +89,13 @@ def _check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray
             raise ModelError(
                 f"links.{shaft.name}.joint.drive: rotor_inertia is 0; an elastic drive needs rotor_inertia > 0"
             )
-    q = ca.SX.sym("q", chain.n_q)
-    found = ca.Function("pivots", [q, p], list(pivots(chain, q)))
+    q, none = ca.SX.sym("q", chain.n_q), ca.SX.zeros(chain.n)
+    if chain.long:  # by the steps that will be traced for its dynamics too, at rest all the same
+        still = ca.SX.sym("qd", chain.n), ca.SX.sym("force", chain.n)
+        both = ca.substitute(list(pivots(chain.called, q, *still)), list(still), [none, none])
+    else:
+        both = list(pivots(chain, q, none, none))
+    found = ca.Function("pivots", [q, p], both)
     for state in (chain.rest(), bent := trial_state(chain, p, values)):
         d, diagonal = (np.array(x, dtype=float).ravel() for x in found(state, values))
         lost = [k for k in range(chain.n) if k not in motors and not d[k] > SMALLEST * diagonal[k]]

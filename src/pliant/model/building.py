@@ -112,7 +112,9 @@ def traced(model: Model, name: str) -> Any:
     title = "".join(c if c.isalnum() else "_" for c in name)
     if isinstance(found, SolvedColumns):
         return column_function(title, dict(zip(names, given)), found)
-    outputs = ca.cse([ca.densify(x) for x in found])
+    outputs = [ca.densify(x) for x in found]
+    if not (row.shared and model.chain.long):  # calls are looked through when they are numbered, which is quicker
+        outputs = ca.cse(outputs)
     return ca.Function(title, given, outputs, names, [f"{title}_{k}" for k in range(len(outputs))])
 
 

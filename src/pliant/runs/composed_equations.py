@@ -188,10 +188,11 @@ class ComposedEquations:
         return self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)])
 
     def _function(self, name: str, outputs: list[Any]) -> Any:
+        found = [ca.densify(ca.SX(o)) for o in outputs]
         return ca.Function(
             name,
             [self.t, self.x, self.p],
-            ca.cse([ca.densify(ca.SX(o)) for o in outputs]),
+            found if self.composition.model.chain.long else ca.cse(found),
             ["t", "x", "p"],
             [f"o{k}" for k in range(len(outputs))],
         )
