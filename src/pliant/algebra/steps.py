@@ -32,8 +32,8 @@ class Steps(Protocol):
     def settled(self, build: Callable[[], T]) -> T:
         """What `build` gives, which takes such steps."""
 
-    def saved(self) -> float:
-        """How much longer all steps of the last build are, written out, than the functions that they call."""
+    def lengths(self) -> tuple[int, int]:
+        """Instructions of all steps of the last build, written out, and of the functions that they call."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class WrittenOut:
     def settled(self, build: Callable[[], T]) -> T:
         return build()
 
-    def saved(self) -> float:
-        return 1.0
+    def lengths(self) -> tuple[int, int]:
+        return 0, 0
 
 
 WRITTEN_OUT = WrittenOut()
@@ -154,8 +154,8 @@ class Called:
             if sum(one.length for one in self._used - kept) < WALK * calls:
                 return made
 
-    def saved(self) -> float:
-        return sum(one.calls * one.length for one in self._used) / max(1, sum(one.length for one in self._used))
+    def lengths(self) -> tuple[int, int]:
+        return sum(one.calls * one.length for one in self._used), sum(one.length for one in self._used)
 
     def _tokens(self, leaf: SX) -> list[Token]:
         """Of every entry, column by column."""

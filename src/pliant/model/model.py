@@ -1179,8 +1179,8 @@ class Model(Differentiable):
     def statistics(self, function: FunctionName = "forward_dynamics") -> dict[str, int]:
         """How large a function of this model is, and whether its links share functions.
 
-        The recursion of a long arm (from 20 links or 100 coordinates on) calls one function for each kind of link, with
-        the numbers of each link as data: what is compiled then grows with the kinds and not with the links.
+        The recursion of a long arm (20 links or 100 coordinates, and 25,000 instructions) calls one function for each
+        kind of link, with the numbers of each link as data: what is compiled grows with the kinds, not with the links.
 
         Parameters
         ----------
