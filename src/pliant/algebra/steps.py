@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import reduce
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import casadi as ca
 
@@ -20,37 +20,6 @@ T = TypeVar("T")
 SX = Any
 Token = float | tuple[int]
 """What an entry of an expression is: a number, or the identity of an expression."""
-
-
-class Steps(Protocol):
-    """How the steps of a recursion are put together."""
-
-    def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
-        """What `step` gives for expressions, in containers of any kind; `kind`, a name and more, is all that it depends
-        on besides."""
-
-    def settled(self, build: Callable[[], T]) -> T:
-        """What `build` gives, which takes such steps."""
-
-    def lengths(self) -> tuple[int, int]:
-        """Instructions of all steps of the last build, written out, and of the functions that they call."""
-
-
-@dataclass(frozen=True)
-class WrittenOut:
-    """Every step in full."""
-
-    def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
-        return step(*given)
-
-    def settled(self, build: Callable[[], T]) -> T:
-        return build()
-
-    def lengths(self) -> tuple[int, int]:
-        return 0, 0
-
-
-WRITTEN_OUT = WrittenOut()
 
 
 OFTEN = 4
@@ -61,6 +30,8 @@ LONG = 3000
 """Instructions of a function beyond which there is one for all calls."""
 WALK = 4.0
 """Instructions that compile while a walk makes one call."""
+MOST_WALKS = 5
+"""Two are usual. What is not a number is never the same, and would be met for the first time for ever."""
 
 
 @dataclass(eq=False)
@@ -81,6 +52,8 @@ class Called:
     _count: int = 0
 
     def __call__(self, kind: tuple[Any, ...], step: Callable[..., T], *given: Any) -> T:
+        """What `step` gives for expressions, in containers of any kind; `kind`, a name and more, is all that it depends
+        on besides."""
         leaves: list[SX] = []
         form = _form(given, leaves)
         tokens = [token for leaf in leaves for token in self._tokens(leaf)]
@@ -137,7 +110,8 @@ class Called:
         self._results[id(leaf)] = leaf, tokens
 
     def settled(self, build: Callable[[], T]) -> T:
-        while True:
+        """What `build` gives, which takes such steps."""
+        for walk in range(MOST_WALKS):
             self.changed = False
             self._results.clear()
             for known in self.kinds.values():
@@ -145,16 +119,18 @@ class Called:
                     one.calls = 0
             self._used.clear()
             made = build()
-            if not self.changed:
-                return made
+            if not self.changed or walk == MOST_WALKS - 1:
+                break
             for known in self.kinds.values():
                 self._drop_rare(known)
             kept = {one for known in self.kinds.values() for one in known}
             calls = sum(one.calls for one in self._used)
             if sum(one.length for one in self._used - kept) < WALK * calls:
-                return made
+                break
+        return made
 
     def lengths(self) -> tuple[int, int]:
+        """Instructions of all steps of the last build, written out, and of the functions that they call."""
         return sum(one.calls * one.length for one in self._used), sum(one.length for one in self._used)
 
     def _tokens(self, leaf: SX) -> list[Token]:

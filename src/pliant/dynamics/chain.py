@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation
-from pliant.algebra.steps import OFTEN, WRITTEN_OUT, Called, Steps, Taken, content_of
+from pliant.algebra.steps import OFTEN, Called, Taken, content_of
 from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers, is_zero
 from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
@@ -179,18 +179,18 @@ class Chain(Coordinates[Shaft]):
     first: int = 0
     base: BaseMotion = field(default_factory=BaseMotion)
     dampers: tuple[Damper, ...] = ()
-    steps: Steps = WRITTEN_OUT
+    steps: Called | None = None
 
     def joint_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
         """`function(joint, *given)` of a step of a recursion, which joints with the same axes may share."""
-        if self.steps is WRITTEN_OUT:
+        if self.steps is None:
             return function(link.joint, *given)
         joint, _ = self._kinds[id(link)]
         return self.steps((name, joint.form), partial(_step, function, joint.put), joint.numbers, *given)
 
     def body_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
         """`function(link, *given)` of a step that knows no joint, which links with the same fields may share."""
-        if self.steps is WRITTEN_OUT:
+        if self.steps is None:
             return function(link, *given)
         _, body = self._kinds[id(link)]
         return self.steps((name, body.form), partial(_step, function, body.put), body.numbers, *given)
@@ -199,7 +199,7 @@ class Chain(Coordinates[Shaft]):
         """`function(of_joint, of_body, *given)` of a step of a link, in terms of steps of its joint and of its body:
         two functions, so that bodies may share theirs whatever joint they hang on, but one where the body is rigid and
         there is little in it."""
-        if self.steps is WRITTEN_OUT or link.body_indices:
+        if self.steps is None or link.body_indices:
             of_joint, of_body = (
                 lambda name, step, *given, take=take: take(name, step, link, *given)
                 for take in (self.joint_step, self.body_step)
@@ -237,15 +237,14 @@ class Chain(Coordinates[Shaft]):
         """Whether functions that its links share may pay."""
         return len(self.links) >= MANY_LINKS or self.n >= MANY_COORDINATES
 
-    @cached_property
-    def _traced(self) -> dict[Any, Any]:
-        """Steps that were traced."""
-        return {}
+    def settled(self, build: Callable[[], T]) -> T:
+        """What `build` gives, which takes steps of this chain."""
+        return build() if self.steps is None else self.steps.settled(build)
 
-    @property
-    def called(self) -> Chain:
-        """The same arm, whose links share functions."""
-        return replace(self, steps=Called(traced=self._traced))
+    @cached_property
+    def traced(self) -> dict[Any, Any]:
+        """Steps of its links that were traced, for `Called`."""
+        return {}
 
     @cached_property
     def shafts(self) -> tuple[Shaft, ...]:

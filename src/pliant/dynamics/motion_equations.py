@@ -10,6 +10,7 @@ from typing import TypeVar
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.algebra.steps import Called
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.forces import passive, rotors
 from pliant.dynamics.formulation import Formulation
@@ -77,7 +78,7 @@ class Equations:
     ) -> SX:
         """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed. In a run,
         friction has states: `bristles`."""
-        return self.chain.steps.settled(lambda: self._accelerations(q, qd, applied, held or {}, bristles))
+        return self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, bristles))
 
     def _accelerations(self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX], bristles: SX | None) -> SX:
         chain = self.chain
@@ -104,7 +105,7 @@ class Equations:
 
     def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, bristles: SX | None = None) -> SX:
         """(n,) generalised forces that give `qdd`: M qdd + bias."""
-        return self.chain.steps.settled(lambda: self._inverse_dynamics(q, qd, qdd, bristles))
+        return self.chain.settled(lambda: self._inverse_dynamics(q, qd, qdd, bristles))
 
     def _inverse_dynamics(self, q: SX, qd: SX, qdd: SX, bristles: SX | None) -> SX:
         inverse, other = self.formulation.inverse, passive(self.chain, q, qd, bristles)
@@ -126,9 +127,9 @@ def by_kinds(e: Equations, build: Callable[[Equations], T], shared: bool = True)
     until it is so long that no cache holds it (100 links of 3: 43 us either way, 22 s to compile instead of 3).
     """
     if shared and e.chain.long and e.formulation.name == "denoc":
-        called = e.chain.called
-        found = build(replace(e, chain=called))
-        written, functions = called.steps.lengths()
+        steps = Called(traced=e.chain.traced)
+        found = build(replace(e, chain=replace(e.chain, steps=steps)))
+        written, functions = steps.lengths()
         if written >= max(QUICKLY_WRITTEN, SAVED * functions):
             return found
     return build(e)

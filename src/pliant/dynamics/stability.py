@@ -6,11 +6,14 @@ divided by.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algebra.rotations import SX
+from pliant.algebra.steps import Called
 from pliant.dynamics import denoc
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.energies import potential_energy
@@ -92,7 +95,8 @@ def _check_definite(chain: Chain, p: SX, values: NDArray[np.float64]) -> NDArray
     q, none = ca.SX.sym("q", chain.n_q), ca.SX.zeros(chain.n)
     if chain.long:  # by the steps that will be traced for its dynamics too, at rest all the same
         still = ca.SX.sym("qd", chain.n), ca.SX.sym("force", chain.n)
-        both = ca.substitute(list(pivots(chain.called, q, *still)), list(still), [none, none])
+        called = replace(chain, steps=Called(traced=chain.traced))
+        both = ca.substitute(list(pivots(called, q, *still)), list(still), [none, none])
     else:
         both = list(pivots(chain, q, none, none))
     found = ca.Function("pivots", [q, p], both)
