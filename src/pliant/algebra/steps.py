@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 import casadi as ca
 
+from pliant.algebra.rotations import SX
+
 T = TypeVar("T")
-SX = Any
 Token = float | tuple[int]
 """What an entry of an expression is: a number, or the identity of an expression."""
 
@@ -275,7 +276,8 @@ def _matrix(shape: tuple[int, int], entries: Sequence[SX]) -> SX:
 
 
 def _token(entry: Any) -> Token:
-    return float(entry) if entry.is_constant() else (entry.element_hash(),)
+    """Numbers to 14 digits: which of them are the same must not hang on the last bits of a library."""
+    return float(f"{float(entry):.13e}") if entry.is_constant() else (entry.element_hash(),)
 
 
 class Taken:
