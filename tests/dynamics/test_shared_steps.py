@@ -100,10 +100,12 @@ def test_prescribed_coordinates() -> None:
     agree(*both_ways(chain, 3, held=(1, chain.links[3].body_indices[0])))
 
 
-def test_parameters_stay_symbols() -> None:
-    robot = unequal_links(6)
-    paths = ["links.l1.beam.mass_per_length", "links.l4.tip.mass"]
-    model = Model(robot, stiffening=False, parameters=paths, shapes="nominal")
+@pytest.mark.parametrize(("count", "stiffening"), [(6, False), (2, "second-order")])
+def test_parameters_stay_symbols(count: int, stiffening: bool | str) -> None:
+    """As data of a linear beam, and as symbols inside the functions of others."""
+    robot = unequal_links(count)
+    paths = ["links.l1.beam.mass_per_length", f"links.l{count - 1}.tip.mass"]
+    model = Model(robot, stiffening=stiffening, parameters=paths, shapes="nominal")  # type: ignore[arg-type]
     values = np.array([1.1, 0.7])
     q, qd = tree_state(model.chain, 3)
     tau = np.linspace(-1, 1, model.n_joints)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import Kernel, Tape
-from pliant.kernels.call_plan import COPY, CallPlan, lowered
+from pliant.kernels.call_plan import COPY, WORK, CallPlan, lowered
 from pliant.kernels.operations import CALL
 
 
@@ -65,6 +65,20 @@ def test_work_grows_with_what_is_kept_and_results_are_read_in_place() -> None:
     assert sizes[1] - sizes[0] <= 20 * 6
     moved = [row for row in plans[1].rows if row[0] == COPY]  # type: ignore[union-attr]
     assert len(moved) <= 81
+
+
+def test_no_call_writes_where_it_reads() -> None:
+    tape = Tape.from_function(walk(40, False), calls=True)
+    plan = lowered(tape, True, 500)
+    assert isinstance(plan, CallPlan)
+    first, callee = 1 + len(plan.main.parts), tape.callees[0]
+    ends = [*plan.starts[0][1:], callee.n_in]
+    for kind, results, *runs in (row for row in plan.rows if row[0] >= first):
+        assert kind == first
+        written = range(results // 4, results // 4 + callee.n_out)
+        for place, start, end in zip(runs, plan.starts[0], ends):
+            if place % 4 == WORK:
+                assert not set(written) & set(range(place // 4, place // 4 + end - start))
 
 
 def test_what_cannot_be_written_as_operations_is_refused_also_behind_a_call() -> None:
