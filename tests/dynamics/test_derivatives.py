@@ -13,7 +13,9 @@ from flyers import satellite, small
 from pliant import Model, load
 from pliant.bench.arms import arm
 from pliant.control import PD
+from pliant.dynamics.factor import factor
 from pliant.loads import Wrench
+from pliant.model.building import traced
 from pliant.robot import Robot
 from pliant.runs.composition import compose
 from trees import random_tree, tree_state
@@ -139,6 +141,17 @@ def test_inverse_of_the_inertia_matrix(products: Model) -> None:
     np.testing.assert_allclose(product, np.eye(products.n), atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", [3, 9, 21])
+def test_factors_of_trees_whose_amplitudes_are_not_coupled(seed: int) -> None:
+    """What has no entry in one place, or is zero for one right-hand side, must not be lost for others."""
+    robot, options = robot_of(seed)
+    model = Model(robot, **options)  # type: ignore[arg-type]
+    q, _, _ = state_of(model, seed)
+    symbol = ca.SX.sym("q", model.n_q)
+    inverse = ca.Function("inverse", [symbol], [ca.densify(factor(model.chain, symbol).inverse())])
+    np.testing.assert_allclose(np.array(inverse(q)) @ model.mass_matrix(q), np.eye(model.n), atol=1e-9)
+
+
 def test_batches_have_the_bits_of_single_states(rng: np.random.Generator) -> None:
     model = load("two-link").model()
     q, qd, tau = (rng.normal(size=(37, k)) for k in (model.n, model.n, model.n_joints))
@@ -163,11 +176,15 @@ def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) ->
 
 @pytest.mark.parametrize("sizes", [pytest.param((15, 30, 60), marks=pytest.mark.full)])
 def test_operations_grow_with_the_square_of_a_chain(sizes: tuple[int, ...]) -> None:
-    """Both tapes, the second once per column, on rigid chains."""
+    """All tapes, those of groups once per column, on rigid chains."""
     counts = []
     for links in sizes:
-        function = arm(links).model()._function("forward_dynamics_derivatives")
-        first, second = (f.n_instructions() for f in (function.first, function.second))
-        counts.append(first + sum(function.widths) * second)
+        function = traced(arm(links).model(), "forward_dynamics_derivatives")
+        columns = [
+            function.first.size2_out(function.first.n_out() - len(function.seconds) + k)
+            for k in range(len(function.seconds))
+        ]
+        walks = sum(K * f.n_instructions() for K, f in zip(columns, function.seconds, strict=True))
+        counts.append(function.first.n_instructions() + walks)
     slopes_of_log = np.diff(np.log2(counts))
     assert slopes_of_log.max() <= 2.1, counts

@@ -140,7 +140,7 @@ def diagonal(chain: Chain, motions: list[Motion]) -> SX:
     out, beyond = ca.SX.zeros(chain.n), Arrivals(chain, zero())
     for i, motion in reversed(list(enumerate(motions))):
         link = motion.link
-        own, first, second = chain.link_step("composite", _composite, link, (*_walked(motion), beyond.at(i)), motion.q)
+        own, first, second = chain.link_step("composite", _composite, link, (*walked(motion), beyond.at(i)), motion.q)
         if link.body_indices:
             out[list(link.body_indices)] = first
         if link.joint_indices:
@@ -157,8 +157,8 @@ def _composite(of_joint: Step, of_body: Step, given: Any, q: SX) -> tuple[Any, .
 
 
 def _composite_body(link: ChainLink, *given: Any) -> tuple[Inertia, SX]:
-    *walked, beyond = given
-    own, _, gram = body_blocks(Motion(link, ca.SX(0, 1), *walked), _whole(beyond))
+    *moving, beyond = given
+    own, _, gram = body_blocks(Motion(link, ca.SX(0, 1), *moving), _whole(beyond))
     return own.upper(), ca.diag(gram)
 
 
@@ -195,11 +195,11 @@ def outward_motion(chain: Chain, q: SX, qd: SX, qdd: SX | None) -> list[Motion]:
 
 def _out(of_joint: Step, of_body: Step, first: Any, second: Any) -> tuple[tuple[SX, SX, SX], tuple[Port, ...]]:
     """Motion of a link's frame, and of its ports."""
-    moved = of_joint("across a joint", _across_joint, *first)
-    return moved, of_body("along a link", _along, *second, *moved)
+    moved = of_joint("across a joint", across_joint, *first)
+    return moved, of_body("along a link", along_body, *second, *moved)
 
 
-def _across_joint(joint: JointMap, q: SX, qd: SX, qdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
+def across_joint(joint: JointMap, q: SX, qd: SX, qdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[SX, SX, SX]:
     """From the frame that a link hangs on to the link frame."""
     a = a + ca.mtimes(euler_matrix(omega, alpha), joint.position(q))
     omega, alpha, a = (joint.origin_rotation.unapply(x) for x in (omega, alpha, a))
@@ -210,7 +210,7 @@ def _across_joint(joint: JointMap, q: SX, qd: SX, qdd: SX | None, omega: SX, alp
     return omega, alpha, a
 
 
-def _along(link: ChainLink, c: SX, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[Port, ...]:
+def along_body(link: ChainLink, c: SX, cd: SX, cdd: SX | None, omega: SX, alpha: SX, a: SX) -> tuple[Port, ...]:
     """From the link frame to its ports."""
     return tuple(Port(port, *across_body(port, cd, cdd, omega, alpha, a)) for port in link.ports(c, cd))
 
@@ -280,7 +280,7 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
     handed = Arrivals(chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
     for i, motion in reversed(list(enumerate(motions))):
         link, arrived = motion.link, handed.at(i)
-        modal, own, *handing = chain.link_step("wrench", _in, link, (*_walked(motion), arrived), motion.q)
+        modal, own, *handing = chain.link_step("wrench", _in, link, (*walked(motion), arrived), motion.q)
         if link.body_indices:
             out[list(link.body_indices)] = modal
         if link.joint_indices:
@@ -292,20 +292,20 @@ def inward_forces(chain: Chain, motions: list[Motion]) -> SX:
 def _in(of_joint: Step, of_body: Step, given: Any, q: SX) -> tuple[SX, ...]:
     """Forces on a link's amplitudes and along its joint's axes, and the wrench that it hands on."""
     n, f, modal = of_body("wrench of a link", _wrench, *given)
-    return modal, *of_joint("wrench through a joint", _through, q, n, f)
+    return modal, *of_joint("wrench through a joint", through_joint, q, n, f)
 
 
-def _walked(motion: Motion) -> tuple[Any, ...]:
+def walked(motion: Motion) -> tuple[Any, ...]:
     """What a step of a link's body is given of its motion."""
     return motion.c, motion.cd, motion.ports, motion.omega, motion.alpha, motion.a, motion.cdd
 
 
 def _wrench(link: ChainLink, *given: Any) -> tuple[SX, SX, SX]:
-    *walked, arrived = given
-    return link_wrench(Motion(link, ca.SX(0, 1), *walked), arrived)
+    *moving, arrived = given
+    return link_wrench(Motion(link, ca.SX(0, 1), *moving), arrived)
 
 
-def _through(joint: JointMap, q: SX, n: SX, f: SX) -> tuple[SX, SX, SX]:
+def through_joint(joint: JointMap, q: SX, n: SX, f: SX) -> tuple[SX, SX, SX]:
     """Forces along a joint's axes, and the wrench in the frame that the link hangs on."""
     own = [ca.dot(turn, n) + ca.dot(slide, f) for turn, slide in joint.columns(q)]
     return ca.vertcat(ca.SX(0, 1), *own), *_wrench_to_predecessor(joint, q, n, f)
@@ -321,7 +321,7 @@ def inward_elimination(
     for i, motion in reversed(list(enumerate(motions))):
         link, arrived = motion.link, (handed.at(i), beyond.at(i))
         free = [tuple(index not in held for index in own) for own in (link.body_indices, link.joint_indices)]
-        body = free[0], *_walked(motion), *arrived, chain.body_rate(link, force)
+        body = free[0], *walked(motion), *arrived, chain.body_rate(link, force)
         joint = chain.joint_rate(link, force), chain.joint_rate(link, rotor)
         eliminated, after, M, n, f = chain.link_step("elimination", _eliminate, link, body, (free[1], motion.q), joint)
         pivots.append(_named(link.body_indices, eliminated) + _named(link.joint_indices, after))
@@ -332,8 +332,8 @@ def inward_elimination(
 
 def _eliminate(of_joint: Step, of_body: Step, body: Any, joint: Any, acting: Any) -> tuple[Any, ...]:
     """Pivots of a link's amplitudes and of its joint, and the inertia and wrench that it hands on."""
-    eliminated, *left = of_body("inertia of a link", _eliminate_body, *body)
-    return eliminated, *of_joint("inertia through a joint", _eliminate_joint, *joint, *left, *acting)
+    eliminated, *left = of_body("inertia of a link", eliminate_body, *body)
+    return eliminated, *of_joint("inertia through a joint", eliminate_joint, *joint, *left, *acting)
 
 
 def _named(indices: tuple[int, ...], eliminated: list[Pivot]) -> list[Pivot]:
@@ -344,11 +344,11 @@ def _named(indices: tuple[int, ...], eliminated: list[Pivot]) -> list[Pivot]:
     ]
 
 
-def _eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tuple[list[Pivot], Inertia, SX]:
+def eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tuple[list[Pivot], Inertia, SX]:
     """Inertia and wrench of a link without its amplitudes: these out of [[M, F], [F^T, G]], last first, one LDL^T step
     each."""
-    *walked, arrived, beyond, force = given
-    motion = Motion(link, ca.SX(0, 1), *walked)
+    *moving, arrived, beyond, force = given
+    motion = Motion(link, ca.SX(0, 1), *moving)
     n, f, modal = link_wrench(motion, arrived)
     own, F, G = body_blocks(motion, _whole(beyond))
     M, wrench, phi, eliminated = own.matrix, ca.vertcat(n, f), force - modal, []
@@ -366,7 +366,7 @@ def _eliminate_body(link: ChainLink, free: tuple[bool, ...], *given: Any) -> tup
     return eliminated, Inertia.from_matrix(M).upper(), wrench
 
 
-def _eliminate_joint(
+def eliminate_joint(
     joint: JointMap, free: tuple[bool, ...], q: SX, inertia: Inertia, wrench: SX, force: SX, rotor: SX
 ) -> tuple[list[Pivot], Inertia, SX, SX]:
     """Inertia and wrench without the joint's coordinates, in the frame that the link hangs on."""

@@ -1,9 +1,10 @@
 """Derivatives of the dynamics by the implicit formula: nothing is differentiated through the elimination.
 
 With the residual r(x, a) = inverse_dynamics(q, qd, a; p) - S tau, accelerations solve r = 0, so that any change of the
-state changes them by da = -M^-1 dr at the solved accelerations. Only inverse dynamics is ever differentiated, forwards
-for columns and products, backwards for products with a row; M^-1 is one walk in and out per right-hand side
-(`factor.py`). Differences by coordinates are taken along the speeds, n numbers also where a joint has a quaternion.
+state changes them by da = -M^-1 dr at the solved accelerations. Only inverse dynamics is ever differentiated, link by
+link for columns (`link_slopes.py`), forwards for products, backwards for products with a row; M^-1 is one walk in and
+out per right-hand side (`factor.py`). Differences by coordinates are taken along the speeds, n numbers also where a
+joint has a quaternion.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Protocol
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics.factor import Naming, factor, inverse_of
+from pliant.dynamics.factor import ColumnGroup, Naming, column_group, factor, inverse_of
+from pliant.dynamics.forces import passive
+from pliant.dynamics.link_slopes import LinkSlopes
 from pliant.dynamics.motion_equations import Equations, back_substitute
 from pliant.dynamics.motion_equations import factor as factor_matrix
 
@@ -63,39 +66,52 @@ def solver(e: Equations, q: SX) -> Solver:
 
 @dataclass(frozen=True)
 class SolvedColumns:
-    """Many right-hand sides and one factor, kept apart: `own` expressions; `shared` numbers of the factor; `columns`
-    (n, K), each solved like `b` to `x`, in which `symbols` stand for the shared numbers; `widths` of what the K columns
-    are cut into; and the `order` of the outputs, each rows of blocks, own ones and cut columns."""
+    """Many right-hand sides and one factor, kept apart: `own` expressions; `shared` numbers of the factor, for which
+    `symbols` stand in the `groups` of columns; `widths` of what the solved columns are cut into, in the order of their
+    places; and the `order` of the outputs, each rows of blocks, own ones and cut columns."""
 
     own: tuple[SX, ...]
     shared: SX
-    columns: SX
     symbols: SX
-    b: SX
-    x: SX
+    groups: tuple[ColumnGroup, ...]
     widths: tuple[int, ...]
     order: tuple[tuple[int, ...], ...]
 
-    def outputs(self) -> list[SX]:
-        """All of it written out, column by column."""
-        solve = ca.Function("solve", [self.symbols, self.b], [self.x])
-        solved = ca.horzcat(*(solve(self.shared, b) for b in ca.horzsplit(self.columns)))
-        starts = [sum(self.widths[:k]) for k in range(len(self.widths) + 1)]
-        both = [*self.own, *ca.horzsplit(solved, starts)]
-        return [ca.vertcat(*(both[k] for k in blocks)) for blocks in self.order]
+
+def acceleration_slopes(
+    e: Equations, q: SX, qd: SX, qdd: SX, applied: SX, others: Sequence[SX], bristles: SX | None = None
+) -> tuple[Naming, tuple[ColumnGroup, ...]]:
+    """Slopes of accelerations by displacements along the speeds, by speeds and by `others`, all of them symbols, under
+    forces (n,) that are expressions of them: columns in that order, and the numbers that they share."""
+    chain, n, name, at = e.chain, e.chain.n, Naming(), ca.SX.sym("qdd", e.chain.n)
+    residual = applied - e.inverse_dynamics(q, qd, at, bristles)
+    groups: tuple[ColumnGroup, ...] = ()
+    if e.formulation.name == "denoc":
+        links, forces = LinkSlopes(chain, q, qd, qdd), applied - passive(chain, q, qd, bristles)
+        by, slopes = links.factor.named(name), ca.horzcat(chain.jacobian(forces, q), ca.jacobian(forces, qd))
+        groups = links.groups(slopes, name, by)
+        solve, left = by.solve, [*by.motors, *(n + motor for motor in by.motors)]
+        columns = slopes[:, left]
+    else:
+        solve, left = solver(e, q).named(name).solve, list(range(2 * n))
+        columns = ca.horzcat(chain.jacobian(residual, q), ca.jacobian(residual, qd))
+    columns = ca.horzcat(columns, *(ca.jacobian(residual, z) for z in others))
+    (columns,) = ca.substitute([columns], [at], [qdd])
+    places = (*left, *range(2 * n, 2 * n + columns.shape[1] - len(left)))
+    return name, (*groups, column_group(places, columns, solve)) if places else groups
 
 
 def solved_columns(
-    own: Sequence[SX], by: Solver, columns: Sequence[SX], order: tuple[tuple[int, ...], ...] = ()
+    own: Sequence[SX],
+    slopes: tuple[Naming, tuple[ColumnGroup, ...]],
+    widths: tuple[int, ...],
+    order: tuple[tuple[int, ...], ...] = (),
 ) -> SolvedColumns:
-    """Blocks of right-hand sides; outputs in the order that they are given by default."""
-    name = Naming()
-    named, b = by.named(name), ca.SX.sym("b", columns[0].shape[0])
-    x = named.solve(b)
+    """Own expressions and slopes, cut into blocks; outputs in the order that they are given by default."""
+    name, groups = slopes
     shared, symbols = (ca.vertcat(ca.SX(0, 1), *column) for column in (name.values, name.symbols))
-    widths = tuple(block.shape[1] for block in columns)
     order = order or tuple((k,) for k in range(len(own) + len(widths)))
-    return SolvedColumns(tuple(own), shared, ca.densify(ca.horzcat(*columns)), symbols, b, x, widths, order)
+    return SolvedColumns(tuple(own), shared, symbols, groups, widths, order)
 
 
 @dataclass(frozen=True)
@@ -192,7 +208,6 @@ class Differentials:
 
     def forward_derivatives(self, tau: SX) -> SolvedColumns:
         """Accelerations and their derivatives by q, qd and tau, and by p where there are parameters."""
-        by_q, by_qd, by_p = (-by for by in self.inverse_columns())
-        columns = [by_q, by_qd, self.e.chain.actuation(), *([by_p] if self.p.numel() else [])]
-        qdd, *columns = self.at(tau, [self.qdd, *columns])
-        return solved_columns([qdd], self.solver, columns)
+        qdd, others = self.e.forward_dynamics(self.q, self.qd, tau), [tau, *([self.p] if self.p.numel() else [])]
+        slopes = acceleration_slopes(self.e, self.q, self.qd, qdd, self.changes(tau), others)
+        return solved_columns([qdd], slopes, (self.e.chain.n,) * 2 + tuple(z.numel() for z in others))

@@ -15,6 +15,7 @@ import casadi as ca
 from pliant.dynamics.differentials import SolvedColumns
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import EXPRESSIONS, Model
+from pliant.model.column_functions import column_function
 from pliant.version import VERSION
 
 
@@ -81,7 +82,11 @@ def function(model: Model, name: str) -> Any:
         values = [model.chain.rates(*given)]
     else:
         built = EXPRESSIONS[name].build(model.equations, *given)
-        values = built.outputs() if isinstance(built, SolvedColumns) else list(built)
+        if isinstance(built, SolvedColumns):
+            inputs = dict(zip((*signature.inputs, "p"), (*given, model.parameter_symbols)))
+            whole = column_function(name, inputs, built).function.expand()
+            built = whole.call(list(inputs.values()))
+        values = list(built)
     if name == "linearize":
         values = _state_space(model, *values)
     outputs = ca.cse([ca.densify(ca.SX(x)) for x in values])

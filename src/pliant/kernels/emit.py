@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pliant.errors import UnsupportedModel
 from pliant.kernels import sincos
@@ -21,6 +21,7 @@ class BodyWriter:
     """Writes the steps of one part as the body of a function of `%in`, `%out` and `%work`."""
 
     pointers: tuple[str, ...] = ("in", "out", "work")
+    outputs_apart = 1
 
     def __init__(self, program: Program, lanes: Lanes, angle_width: int) -> None:
         self.program, self.lanes, self.angle_width = program, lanes, angle_width
@@ -32,35 +33,46 @@ class BodyWriter:
 
     def function(self, name: str, part: Block, zeros: bool) -> str:
         """The whole text of `void @name(in, out, work)`; structural zeros are stored where asked."""
-        self.lines, self._known = [], {}
+        self._begin()
         for value, slot in part.reads.items():
-            self._known[value] = self._load("work", slot)
+            for _ in self._registers():
+                self._known[value] = self._load("work", slot)
         for step in part.steps:
-            self._step(step)
-            for value in step.results:
-                if value in part.writes:
-                    self._store("work", part.writes[value], self._known[value])
-                self._outputs(value)
-        if zeros:
+            for _ in self._registers():
+                self._step(step)
+                for value in step.results:
+                    if value in part.writes:
+                        self._store("work", part.writes[value], self._known[value])
+                    self._outputs(value)
+        for _ in self._registers() if zeros else ():
             for value in self.program.leaves:
                 self._outputs(value)
             for place in self.program.zeros:
                 self._store("out", place, self.lanes.constant(0.0))
         return self._closed(name)
 
+    def _begin(self) -> None:
+        """Forget all values."""
+        self.lines, self._known = [], {}
+
+    def _registers(self) -> Iterable[int]:
+        """Turns in which each step is written, one for each of several registers of lanes."""
+        return (0,)
+
     def filling(self, name: str, places: list[tuple[int, int]]) -> str:
         """The same for outputs that are inputs or constants, given as (value, place)."""
-        self.lines, self._known = [], {}
-        for value, place in places:
-            self._store("out", place, self._operand(value))
+        self._begin()
+        for _ in self._registers():
+            for value, place in places:
+                self._store("out", place, self._operand(value))
         return self._closed(name)
 
     def clearing(self, name: str, count: int) -> str:
         """The same for `count` outputs that become zero, in a loop."""
-        T = self.lanes.type
+        T, element, apart = self.lanes.type, self._element("out"), self.outputs_apart
         self.lines = [
             "entry:", "br label %next", "next:", "%i = phi i64 [0, %entry], [%j, %next]",
-            f"%place = getelementptr {T}, ptr %out, i64 %i",
+            f"%at = mul i64 %i, {apart}", f"%place = getelementptr {element}, ptr %out, i64 %at",
             f"store {T} {self.lanes.constant(0.0)}, ptr %place, align 8",
             "%j = add i64 %i, 1", f"%more = icmp slt i64 %j, {count}", "br i1 %more, label %next, label %end", "end:",
         ]  # fmt: skip
@@ -100,7 +112,10 @@ class BodyWriter:
         self.lines.append(f"store {self.lanes.type} {value}, ptr {self._address(buffer, index)}, align 8")
 
     def _address(self, buffer: str, index: int) -> str:
-        return self._let(f"getelementptr {self.lanes.type}, ptr %{buffer}, i64 {index}")
+        return self._let(f"getelementptr {self._element(buffer)}, ptr %{buffer}, i64 {index}")
+
+    def _element(self, buffer: str) -> str:
+        return self.lanes.type
 
     def _call(self, function: str, *arguments: str) -> str:
         T = self.lanes.type

@@ -13,8 +13,14 @@ from pliant.kernels import ColumnFunction
 
 def column_function(name: str, inputs: Mapping[str, Expression], solved: SolvedColumns) -> ColumnFunction:
     """The function of these inputs, named symbols."""
-    outputs = ca.cse([ca.densify(x) for x in (*solved.own, solved.shared, solved.columns)])
-    titles = [f"own{k}" for k in range(len(solved.own))] + ["shared", "columns"]
+    blocks = [group.columns for group in solved.groups]
+    outputs = ca.cse([ca.densify(x) for x in (*solved.own, solved.shared, *blocks)])
+    titles = [f"own{k}" for k in range(len(solved.own))] + ["shared"] + [f"columns{k}" for k in range(len(blocks))]
     first = ca.Function(f"{name}_first", list(inputs.values()), outputs, list(inputs), titles)
-    second = ca.Function(f"{name}_second", [solved.symbols, solved.b], ca.cse([ca.densify(solved.x)]))
-    return ColumnFunction(name, first, second, solved.widths, solved.order)
+    seconds = tuple(
+        ca.Function(f"{name}_second{k}", [solved.symbols, group.symbols], [ca.densify(group.x)])
+        for k, group in enumerate(solved.groups)
+    )
+    given = [place for group in solved.groups for place in group.places]
+    places = tuple(sorted(range(len(given)), key=given.__getitem__))
+    return ColumnFunction(name, first, seconds, places, solved.widths, solved.order)

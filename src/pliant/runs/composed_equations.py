@@ -14,7 +14,7 @@ from pliant.arrays import Array
 from pliant.control.law import Felt, Law
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
-from pliant.dynamics.differentials import SolvedColumns, solved_columns, solver
+from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import bristle_rates, dissipation
 from pliant.dynamics.impulse import after_jump
@@ -204,16 +204,13 @@ class ComposedEquations:
 
     def _jacobian_columns(self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, bristles: Any) -> SolvedColumns:
         """df/dx and df/dt with the accelerations' rows solved for: M dqdd = d(applied) - d(inverse dynamics)."""
-        c = self.composition
-        by, at, f = (self.x, self.t), ca.SX.sym("qdd", c.n), len(c.free_places)
-        residual = applied - eq.inverse_dynamics(q, qd, at, bristles)
-        (columns,) = ca.substitute([ca.horzcat(*(ca.jacobian(residual, z) for z in by))], [at], [qdd])
-        above, below = ([ca.jacobian(part, z) for z in by] for part in (self.xdot[:f], self.xdot[c.moving :]))
-        size = self.x.shape[0]
-        own = [above[0], below[0], above[1], below[1]]
-        return solved_columns(
-            own, solver(eq, q), ca.horzsplit(columns, [0, size, size + 1]), order=((0, 4, 1), (2, 5, 3))
+        c, by = self.composition, (self.x, self.t)
+        slopes = acceleration_slopes(eq, q, qd, qdd, applied, [self.x[c.moving :], self.t], bristles)
+        above, below = (
+            [ca.jacobian(part, z) for z in by] for part in (self.xdot[: len(c.free_places)], self.xdot[c.moving :])
         )
+        own = [above[0], below[0], above[1], below[1]]
+        return solved_columns(own, slopes, (self.x.numel(), 1), order=((0, 4, 1), (2, 5, 3)))
 
     def after_impulse(self, before: Any, after: Any) -> Any:
         """The state behind a jump of the prescribed rates from `before` to `after`, an expression in t, x and p."""
