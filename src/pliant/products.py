@@ -21,7 +21,6 @@ from itertools import accumulate, pairwise
 from typing import Any, Literal, cast
 
 import casadi as ca
-import numpy as np
 
 from pliant.derived import SYMBOLS
 from pliant.dynamics.energies import energies
@@ -29,7 +28,6 @@ from pliant.dynamics.frames import frame_pose
 from pliant.dynamics.kinematics import tip_pose
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
-from pliant.kernels.cuda_rows import DeviceRows
 from pliant.kernels.rows import Shape, Signature
 from pliant.model import Model
 from pliant.options import FunctionName
@@ -81,7 +79,6 @@ class DerivativeProducts:
     def __init__(self, kernel: Kernel, made: Mapping[str, Callable[[], Kernel]] | None = None) -> None:
         self._made: dict[str, Callable[[], Kernel]] = {"value": lambda: kernel, **(made or {})}
         self._kernels: dict[str, Kernel] = {}
-        self._on_devices: dict[tuple[str, int], DeviceRows] = {}
         self.signature: Signature = kernel.signature
         self._function = kernel.function
 
@@ -152,14 +149,7 @@ class DerivativeProducts:
 
     def on_device(self, product: str, arrays: Sequence[Any]) -> list[Any]:
         """A product of CuPy arrays, on their device."""
-        shapes = self.operands(product)
-        lead = np.broadcast_shapes(*[x.shape[: x.ndim - len(shape)] for x, shape in zip(arrays, shapes)])
-        key = product, int(arrays[0].device.id)
-        if key not in self._on_devices:
-            kernel = self.kernel(product)
-            with SYMBOLS:
-                self._on_devices[key] = DeviceRows(kernel.function, kernel.signature)
-        return self._on_devices[key](arrays, lead)
+        return self.kernel(product).on_device(arrays)
 
     def __call__(self, product: str, *arrays: Any) -> tuple[Any, ...]:
         """A product of NumPy arrays, always as a tuple."""

@@ -1,28 +1,28 @@
-"""Any kernel on a graphics processor, one thread a state: arrays of rows in and out, where they are, without a copy."""
+"""CUDA source of any kernel, one thread a state: arrays of rows in and out, where they are, without a copy."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import casadi as ca
-import numpy as np
 
-from pliant.errors import UnsupportedModel
+from pliant.kernels.columns import ColumnFunction
 from pliant.kernels.cuda import BLOCK, choose
-from pliant.kernels.cuda_device import cupy, shared_bytes
+from pliant.kernels.cuda_device import shared_bytes
 from pliant.kernels.cuda_program import nodes_of
 from pliant.kernels.cuda_steps import CudaKernel
 from pliant.kernels.cuda_text import DOUBLE, CudaOperations
-from pliant.kernels.rows import Shape, Signature
+from pliant.kernels.device_rows import ColumnsSource, DeviceColumns, DeviceRows, RowsSource
+from pliant.kernels.rows import Signature
 from pliant.kernels.tape import Tape
 
 NAME = "rows"
 
 
-def emit_rows(f: ca.Function, memory: int) -> tuple[str, int]:
-    """CUDA source of a kernel over rows, and the bytes of shared memory that a block of it takes."""
+def rows_source(f: ca.Function, signature: Signature, memory: int, repeats: tuple[int, ...] = ()) -> RowsSource:
+    """Of a function, for a device whose blocks may have so many bytes of shared memory; so many states in a row as
+    `repeats` says share a row of an input."""
+    repeats = repeats or (1,) * f.n_in()
     tape = Tape.from_function(_flat(f))
     n = tape.in_sizes[1]
     operations = CudaOperations(nodes_of(tape), DOUBLE, (n, 0, 0))
@@ -32,7 +32,8 @@ def emit_rows(f: ca.Function, memory: int) -> tuple[str, int]:
         slots = max(0, memory // chosen.blocks // (BLOCK * DOUBLE.size) - 1 - n)
     writer = CudaKernel(operations, slots > 0, chosen.values, slots, BLOCK, chosen.blocks)
     sizes = [f.numel_in(k) for k in range(f.n_in())], [f.numel_out(k) for k in range(f.n_out())]
-    return writer.rows(NAME, *sizes), writer.shared_values * BLOCK * DOUBLE.size
+    text = writer.rows(NAME, *sizes, repeats)
+    return RowsSource(text, NAME, BLOCK, writer.shared_values * BLOCK * DOUBLE.size, signature, repeats)
 
 
 def _flat(f: ca.Function) -> ca.Function:
@@ -47,30 +48,29 @@ def _flat(f: ca.Function) -> ca.Function:
     return ca.Function(f.name(), [ca.SX.sym("t"), x, *nothing], [y])
 
 
-class DeviceRows:
-    """A kernel on the current CUDA device."""
+def columns_source(f: ColumnFunction, signature: Signature, memory: int) -> ColumnsSource:
+    """Of a function with groups of columns."""
+    groups, first = len(f.seconds), f.first
+    x = [ca.SX.sym(first.name_in(k), *first.size_in(k)) for k in range(first.n_in())]
+    found = first.call(x)
+    outputs = [*found[:-groups], *(block.T for block in found[-groups:])]  # a column is a row then
+    counts = tuple(block.shape[0] for block in outputs[-groups:])
+    shapes = tuple(tuple(y.shape) for y in outputs)
+    turned = ca.Function(first.name(), x, outputs)
+    names = replace(signature, out_shapes=shapes)
+    seconds = tuple(
+        rows_source(second, _columns_of(second), memory, (count, 1)) for second, count in zip(f.seconds, counts)
+    )
+    return ColumnsSource(signature, rows_source(turned, names, memory), seconds, counts, f.places, f.widths, f.order)
 
-    def __init__(self, f: ca.Function, signature: Signature) -> None:
-        self.cp = cp = cupy()
-        self.signature = signature
-        text, self.bytes = emit_rows(f, shared_bytes())
-        try:
-            self.kernel = cp.RawModule(code=text, options=("--std=c++17",)).get_function(NAME)
-        except Exception as error:
-            raise UnsupportedModel(f"The GPU code of {signature.name} could not be compiled: {error}") from error
-        if self.bytes:
-            self.kernel.max_dynamic_shared_size_bytes = self.bytes
 
-    def __call__(self, arrays: Sequence[Any], lead: Shape) -> list[Any]:
-        """Outputs (*lead, ...) of CuPy arrays (*lead, ...) of float64, or of arrays of one state that all share."""
-        cp, count = self.cp, math.prod(lead)
-        outputs = [cp.empty(lead + shape) for shape in self.signature.out_shapes]
-        given: list[Any] = []
-        for x, shape in zip(arrays, self.signature.in_shapes):
-            alone = math.prod(x.shape[: x.ndim - len(shape)]) == 1
-            laid = cp.ascontiguousarray(x if alone else cp.broadcast_to(x, lead + shape))
-            given += [laid, np.int64(0 if alone else math.prod(shape))]
-        if count:
-            grid = (-(-count // BLOCK),), (BLOCK,)
-            self.kernel(*grid, (*given, *outputs, np.int64(count)), shared_mem=self.bytes)
-        return outputs
+def _columns_of(second: ca.Function) -> Signature:
+    shapes = tuple((second.numel_in(k),) for k in range(2))
+    return Signature(second.name(), ("shared", "column"), shapes, ((second.numel_out(0),),))
+
+
+def device_code(f: ca.Function | ColumnFunction, signature: Signature) -> DeviceRows | DeviceColumns:
+    """A function of rows on the current CUDA device."""
+    if isinstance(f, ColumnFunction):
+        return DeviceColumns(columns_source(f, signature, shared_bytes()))
+    return DeviceRows(rows_source(f, signature, shared_bytes()))

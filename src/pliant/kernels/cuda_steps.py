@@ -129,9 +129,9 @@ class CudaKernel:
         lines += [*self.body(), *self._copies(always=True), "}"]
         return "\n".join(lines) + "\n"
 
-    def rows(self, name: str, in_sizes: Sequence[int], out_sizes: Sequence[int]) -> str:
+    def rows(self, name: str, in_sizes: Sequence[int], out_sizes: Sequence[int], repeats: Sequence[int]) -> str:
         """One evaluation for every row of states: input `k` of state i begins at `in<k> + i * row<k>`, and outputs
-        stand one row behind the other."""
+        stand one row behind the other. So many states in a row as `repeats` says share a row of an input."""
         T = self.T
         given = [f"const {T}* __restrict__ in{k}, long long row{k}" for k in range(len(in_sizes))]
         taken = [f"{T}* __restrict__ out{k}" for k in range(len(out_sizes))]
@@ -152,7 +152,8 @@ class CudaKernel:
         ]
         place = 0
         for k, size in enumerate(in_sizes):
-            lines.append(f"for (int j = 0; j < {size}; ++j) XS({place} + j) = in{k}[i * row{k} + j];")
+            row = f"i / {repeats[k]}" if repeats[k] > 1 else "i"
+            lines.append(f"for (int j = 0; j < {size}; ++j) XS({place} + j) = in{k}[({row}) * row{k} + j];")
             place += size
         lines += [f"#define KS(j) *({target})", *self.body(), *self._copies(always=True), "}"]
         return "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.derived import SYMBOLS
 from pliant.errors import ModelError
 from pliant.kernels import llvm
 from pliant.kernels.batch import BatchCode
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import casadi as ca
 
     from pliant.kernels.columns import ColumnFunction
+    from pliant.kernels.device_rows import DeviceColumns, DeviceRows
     from pliant.kernels.tape import Tape
     from pliant.kernels.vm import VirtualMachine
 
@@ -39,7 +41,8 @@ class Kernel:
 
     `kernel(*arrays)` takes one array an input, of the input's shape behind any batch axes, `(..., n)`; batch axes are
     broadcast. It gives one array, or a tuple of them where the function has several outputs. A batch gives the same
-    bits as its states one by one, with any number of threads.
+    bits as its states one by one, with any number of threads. Arrays on a CUDA device are taken where they are, and
+    CuPy arrays given back; what is not finite there gives NaN instead of an error.
 
     Parameters
     ----------
@@ -75,6 +78,7 @@ class Kernel:
         self._fast: Callable[..., Any] = _refuse
         self._code: llvm.Code | None = None
         self._batch: BatchCode | None = None
+        self._on_devices: dict[int, DeviceRows | DeviceColumns] = {}
 
     @property
     def function(self) -> ca.Function:
@@ -139,6 +143,9 @@ class Kernel:
 
     def _checked(self, given: Sequence[Any]) -> Any:
         """Everything that is not one plain state: the first call, conversion, batches, errors."""
+        if any(hasattr(x, "__cuda_array_interface__") for x in given):
+            outputs = self.on_device(given)
+            return outputs[0] if len(outputs) == 1 else tuple(outputs)
         arrays = plain(self.signature, given)
         leading = batch_shape(self.signature, arrays)
         if self.backend == "vm":
@@ -152,6 +159,20 @@ class Kernel:
             if not finite:
                 refuse_non_finite(self.signature, arrays)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def on_device(self, given: Sequence[Any]) -> list[Any]:
+        """Outputs as CuPy arrays on the current CUDA device, of arrays that are there, or are brought there."""
+        from pliant.kernels.cuda_device import cupy
+
+        cp = cupy()
+        arrays = plain(self.signature, given, cp)
+        leading, device = batch_shape(self.signature, arrays), int(cp.cuda.Device().id)
+        if device not in self._on_devices:
+            from pliant.kernels.cuda_rows import device_code
+
+            with SYMBOLS, llvm.lock:
+                self._on_devices[device] = device_code(self._known.traced, self.signature)
+        return self._on_devices[device](arrays, leading)
 
     @functools.cached_property
     def _virtual_machine(self) -> VirtualMachine:

@@ -39,17 +39,17 @@ def describe(shape: Shape) -> str:
     return f"(..., {', '.join(map(str, shape))})" if shape else "(...)"
 
 
-def plain(signature: Signature, given: Sequence[Any]) -> list[Array]:
-    """Every input as an array of float64 whose last axes have the right shape."""
+def plain(signature: Signature, given: Sequence[Any], library: Any = np) -> list[Any]:
+    """Every input as an array of float64, of NumPy or of CuPy, whose last axes have the right shape."""
     if len(given) != len(signature.in_names):
         names = ", ".join(signature.in_names) or "none"
         raise ModelError(f"{signature.name}: got {len(given)} inputs, expected {len(signature.in_names)}: {names}")
-    return [_plain(*item) for item in zip(signature.in_names, signature.in_shapes, given)]
+    return [_plain(library, *item) for item in zip(signature.in_names, signature.in_shapes, given)]
 
 
-def _plain(name: str, shape: Shape, given: Any) -> Array:
+def _plain(library: Any, name: str, shape: Shape, given: Any) -> Any:
     try:
-        array = np.asarray(given)
+        array = library.asarray(given)
     except (ValueError, TypeError) as error:
         raise _refused(name, shape, f"{type(given).__name__} that is no array ({error})") from error
     if array.dtype.kind not in "fiu":

@@ -68,6 +68,9 @@ class Differentiable:
     ) -> ForwardDerivatives | ForwardDerivativesOfParameters:
         """Accelerations and their exact derivatives by q, qd and tau, and by the parameters where there are any.
 
+        Arrays on a CUDA device, of CuPy, PyTorch or JAX, are taken where they are, and CuPy arrays given back, by this
+        and by all functions of a state.
+
         Parameters
         ----------
         q : (..., n) array
