@@ -83,7 +83,8 @@ class LinkSlopes:
 
     @cached_property
     def velocities(self) -> dict[At | None, SX]:
-        """Of the origins of all ports, in their own axes, as the base sees them."""
+        """Of the origins of all ports, in their own axes, as the base sees them: those of `kinematics.twists`, by the
+        maps that the way out has formed, of which nothing is computed again."""
         found: dict[At | None, SX] = {None: ca.SX.zeros(3)}
         for i, motion in enumerate(self.motions):
             joint, before = motion.link.joint, hung(motion)

@@ -66,7 +66,7 @@ class DeviceRows:
         outputs = [cp.empty(lead + shape) for shape in source.signature.out_shapes]
         given: list[Any] = []
         for x, shape, repeated in zip(arrays, source.signature.in_shapes, source.repeats):
-            alone = math.prod(x.shape[: x.ndim - len(shape)]) == 1
+            alone = _alone(x, shape)
             laid = cp.ascontiguousarray(x if alone or repeated > 1 else cp.broadcast_to(x, lead + shape))
             given += [laid, np.int64(0 if alone else math.prod(shape))]
         if count:
@@ -89,8 +89,9 @@ class DeviceColumns:
         outputs = [cp.empty((count, *shape)) for shape in signature.out_shapes]
         flat = []
         for x, shape in zip(arrays, signature.in_shapes):
-            alone = math.prod(x.shape[: x.ndim - len(shape)]) == 1
-            flat.append(x.reshape(1, *shape) if alone else cp.broadcast_to(x, lead + shape).reshape(count, *shape))
+            flat.append(
+                x.reshape(1, *shape) if _alone(x, shape) else cp.broadcast_to(x, lead + shape).reshape(count, *shape)
+            )
         for start in range(0, count, SLICE):
             part = slice(start, min(start + SLICE, count))
             found = self._some([x if len(x) == 1 else x[part] for x in flat], part.stop - start)
@@ -111,3 +112,8 @@ class DeviceColumns:
         ends = itertools.accumulate(source.widths, initial=0)
         both = [*own, *(solved[:, :, low:high] for low, high in itertools.pairwise(ends))]
         return [cp.concatenate([both[k] for k in blocks], axis=1) for blocks in source.order]
+
+
+def _alone(array: Any, shape: Shape) -> bool:
+    """Whether an array holds one state, which all share."""
+    return bool(math.prod(array.shape[: array.ndim - len(shape)]) == 1)

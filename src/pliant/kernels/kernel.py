@@ -93,7 +93,7 @@ class Kernel:
         return Tape.from_function(self.function)
 
     def n_instructions(self) -> int:
-        """Length of the function; of one whose columns are solved with one factor, of both its tapes."""
+        """Length of the function; of one with groups of columns, of all its tapes."""
         return self._known.n_instructions()
 
     def code_length(self) -> int:

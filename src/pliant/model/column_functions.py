@@ -1,4 +1,4 @@
-"""Columns that are solved with one factor, as a function of two tapes."""
+"""Groups of columns that are solved with one factor, as a function of several tapes."""
 
 from __future__ import annotations
 
