@@ -45,6 +45,7 @@ PlaneName = Literal["bending_y", "bending_z"]
 
 # How a run is computed
 MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]
+StepMethodName = Literal["rk4", "dopri5", "dop853", "rodas5p", "midpoint"]
 BatchMethodName = Literal["auto", "rk4", "dopri5"]
 GradientMethodName = Literal["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]
 CheckpointsName = Literal["auto", "all", "fewest"]

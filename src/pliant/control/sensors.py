@@ -23,6 +23,7 @@ from pliant.dynamics.frames import frame_motion, frame_of, frame_pose
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.stations import locate, places_of, shape_curvature
 from pliant.errors import ModelError
+from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.options import DriveSide, PlaneName
 from pliant.signatures import checked
@@ -317,6 +318,7 @@ class Measurement:
         self.size = int(y.shape[0])
         self.noise = np.repeat([s.noise for s in self.sensors], sizes)
         self.quantum = np.repeat([s.quantum for s in self.sensors], sizes)
+        self.rough = bool(self.noise.any() or self.quantum.any())
 
     def felt(self, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """(k, 1) ideal readings of an arm with accelerations `qdd`, whatever they come from.
@@ -367,15 +369,40 @@ class Measurement:
         >>> print(measurement.read(0.0, zero, zero, zero, pliant.control.law.Felt((), None, lambda tau: tau)))
         [0.]
         """
+        reading = self.reading(felt.loads, felt.base)
+        return np.asarray(reading(np.array([t], dtype=float), q, qd, qdd, self.model.values(felt.parameters)))
 
-        def function() -> Any:
+    def reading(self, loads: Sequence[Any] = (), base: Any = None) -> Kernel:
+        """Ideal readings as a compiled function of time, coordinates, rates, accelerations and parameters.
+
+        Parameters
+        ----------
+        loads : sequence of Load
+            What acts on the arm.
+        base : MovingBase, optional
+            Motion of the base.
+
+        Returns
+        -------
+        Kernel
+            Of arrays (1,), (n,), (n,), (n,), (P,), and of batches of them; gives (k,).
+
+        Examples
+        --------
+        >>> model, zero = pliant.load("two-link").model(), np.zeros(4)
+        >>> reading = pliant.control.Measurement(model, [pliant.control.TipPosition()]).reading()
+        >>> print(reading(np.zeros(1), zero, zero, zero, np.zeros(0)).round(3))
+        [2. 0. 0.]
+        """
+
+        def made() -> Kernel:
             t, x = ca.SX.sym("t"), ca.SX.sym("q", self.model.n_q)
             v, a = (ca.SX.sym(name, self.model.n) for name in ("qd", "qdd"))
-            y = ca.SX(self.felt(x, v, a, Acting(t, felt.loads, felt.base)))
-            return ca.Function("reading", [t, x, v, a, self.model.parameter_symbols], ca.cse([ca.densify(y)]))
+            y, names = ca.SX(self.felt(x, v, a, Acting(t, tuple(loads), base))), ["t", "q", "qd", "qdd", "p"]
+            given = [t, x, v, a, self.model.parameter_symbols]
+            return Kernel(ca.Function("reading", given, ca.cse([ca.densify(y)]), names, ["y"]))
 
-        reading = self._derived("readings", (Same(felt.base), *map(Same, felt.loads)), function)
-        return np.array(reading(t, q, qd, qdd, self.model.values(felt.parameters)), dtype=float).ravel()
+        return self._derived("readings", (Same(base), *map(Same, loads)), made)
 
     def expression(self, q: Any, qd: Any, tau: Any, t: Any = 0.0) -> Any:
         """(k, 1) ideal readings under torques `tau`.
