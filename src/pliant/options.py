@@ -70,6 +70,8 @@ EngineName = Literal["auto", "points", "batch"]
 ExportName = Literal["c", "python", "latex", "casadi", "cuda", "fmu"]
 FmiVersion = Literal["3.0", "2.0"]
 TaskName = Literal["reach", "track", "rest-to-rest"]
+RenderName = Literal["rgb_array"]
+AutoresetName = Literal["next-step", "same-step"]
 FigureName = Literal[
     "joints", "deflections", "path", "tip", "attitude", "energy", "torques", "spectrum", "spectrogram", "error",
 ]  # fmt: skip

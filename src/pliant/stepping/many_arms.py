@@ -67,8 +67,9 @@ class ManyArms:
         still, before = self.stopped != "", self.x.copy()
         while True:
             stop = self._breaks.following(self.t + near)
-            stop = stop if stop <= end + near else end
-            self._stretch(stop)
+            if stop > end + near:
+                stop = end
+            self._stretch(stop, dt if self.t + dt == stop else stop - self.t)
             self.t = stop
             jump = self._breaks.jump(stop)
             if jump is not None:
@@ -82,9 +83,9 @@ class ManyArms:
         self._judge(sound)
         return self.stopped == ""
 
-    def _stretch(self, end: float) -> None:
-        """All arms to a time, without a look at what came of them."""
-        length = end - self.t
+    def _stretch(self, end: float, length: float) -> None:
+        """All arms to a time, without a look at what came of them. A whole step has the length that was asked for, not
+        one with the rounding of the clock: so bits do not hang on the time."""
         count = 0
         if self._fixed:
             count = max(1, int(np.ceil(length / self._step * (1 - 1e-10)))) if self._step is not None else 1
