@@ -69,7 +69,16 @@ _LATER = {
 }
 _ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "scenario",
           "studies", "sweeps", "view")  # fmt: skip
-_INNER = ("dynamics", "errors", "kernels", "model", "robot", "runs", "shapes", "stepping")  # what the public names come from
+_INNER = (
+    "dynamics",
+    "errors",
+    "kernels",
+    "model",
+    "robot",
+    "runs",
+    "shapes",
+    "stepping",
+)  # what the public names come from
 
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
 

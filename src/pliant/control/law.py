@@ -155,7 +155,9 @@ class Law:
         q, qd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         tau, rate = self.with_states(t, q, qd, z)
         outputs = [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))]
-        return Kernel(ca.Function("law", [t, q, qd, z, p], ca.cse(outputs), ["t", "q", "qd", "z", "p"], ["tau", "rate"]))
+        return Kernel(
+            ca.Function("law", [t, q, qd, z, p], ca.cse(outputs), ["t", "q", "qd", "z", "p"], ["tau", "rate"])
+        )
 
     def __call__(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
         """Torques (n_joints,) as numbers; `z` defaults to the initial state."""

@@ -41,8 +41,8 @@ class ArmMotion:
         steps = max(1, int(np.ceil(self.period / longest_step(self.model))))
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(
-                f"{self.model.robot.name}: its fastest mode ({fastest_mode(self.model):.3g} rad/s) needs {steps} steps in "
-                f"a period of {self.period:g} s; use fewer shape functions, no axial ones, or a rigid robot"
+                f"{self.model.robot.name}: its fastest mode ({fastest_mode(self.model):.3g} rad/s) needs {steps} steps "
+                f"in a period of {self.period:g} s; use fewer shape functions, no axial ones, or a rigid robot"
             )
         return steps
 

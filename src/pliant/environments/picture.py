@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.environments.motion import ArmMotion
-from pliant.environments.tasks import Task
+from pliant.environments.tasks import Reach, Task
 from pliant.model import read_state
 from pliant.view.scene import make_scene
 from pliant.view.style import STYLE
@@ -34,7 +34,7 @@ def picture(motion: ArmMotion, task: Task, arm: int) -> Any:
         shadow, colours = faces(list(scene.lines(0.0)), 2, 0.0, drawing.camera, np.zeros(3), ghost=True)
         drawing.shapes.set_verts([*shadow, *(path.vertices[:-1] for path in drawing.shapes.get_paths())])
         drawing.shapes.set_facecolor(np.vstack([colours, drawing.shapes.get_facecolor()]))
-        if task.goal_size == 3:
+        if isinstance(task, Reach):
             at, _ = drawing.camera.project(task.goal[arm][None])
             drawing.axes.plot(*at.T, "x", color="#0072B2", markersize=10, markeredgewidth=2, zorder=6)
         canvas.draw()

@@ -11,7 +11,6 @@ from pliant.environments.motion import ArmMotion
 from pliant.errors import ModelError
 from pliant.model import read_state
 
-
 RINGING = 0.01
 """Amplitude of the tip, m, that counts as bad."""
 RINGING_OF_REACH = 0.005
@@ -20,8 +19,10 @@ RINGING_OF_REACH = 0.005
 
 @dataclass
 class Task:
-    """A task of B arms under torques up to `limit` (m,). `goal` (B, g) is part of what is observed; subclasses set it and give
-    the reward."""
+    """A task of B arms under torques up to `limit` (m,).
+
+    `goal` (B, g) is part of what is observed; subclasses set it and give the reward.
+    """
 
     motion: ArmMotion
     spread: float

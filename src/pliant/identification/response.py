@@ -155,6 +155,12 @@ class Response:
             )
         return breaks
 
+    def start_state(self, parameters: Array, start: Array) -> Array:
+        """State of the run at its start, work included."""
+        x, _ = self._start(parameters)
+        x[list(self.free)] = start
+        return np.append(x, 0.0)
+
     def predict(self, parameters: Array, start: Array, scale: Array, until: float = np.inf) -> Prediction:
         """Readings and slopes; raises `SimulationError` where the run breaks down."""
         x0, by_p = self._start(parameters)

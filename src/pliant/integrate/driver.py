@@ -15,8 +15,8 @@ from pliant.integrate.loop_state import Clock, LoopStatus, Tally
 from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.integrate.settings import Settings, prepare
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
-from pliant.integrate.state import Rows, State
 from pliant.integrate.starting import breakdown, first_guess, least_step
+from pliant.integrate.state import Rows, State
 from pliant.integrate.steppers import FIXED, MethodLoop, make_loop
 from pliant.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.integrate.sundials import MULTISTEP, solve_sundials

@@ -228,7 +228,8 @@ class Inputs:
             return None
         if t_end > self.period * MOST_SAMPLES:
             raise ModelError(
-                f"sample_time: got {self.period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} samples"
+                f"sample_time: got {self.period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} "
+                "samples"
             )
 
         def sample(t: float, x: Array, p: Array) -> None:

@@ -90,8 +90,8 @@ class OneArm:
         """Whether the arm went on for the time `dt`; where not, it stopped at a limit."""
         if self.stopped:
             raise SimulationError(
-                f"step: the arm stands at a limit ({self.stopped}) since t = {self.t:g} s; reset or restore it, or give "
-                "limits=False"
+                f"step: the arm stands at a limit ({self.stopped}) since t = {self.t:g} s; reset or restore it, or "
+                "give limits=False"
             )
         run = self._run
         end = run.t + dt
@@ -150,8 +150,8 @@ class OneArm:
             return ModelError(f"{name}: got {run.p[at]}, expected a finite number")
         _, words = breakdown(status, end, run.least)
         return SimulationError(
-            f"step: {words} at t = {run.t:.6g} s (first to go: {c.state_name(run.worst)}). Take shorter steps, or check "
-            "that the arm is stable under these torques"
+            f"step: {words} at t = {run.t:.6g} s (first to go: {c.state_name(run.worst)}). Take shorter steps, or "
+            "check that the arm is stable under these torques"
         )
 
     def save(self) -> tuple[Any, ...]:
