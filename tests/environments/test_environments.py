@@ -165,7 +165,8 @@ def test_pictures_show_arm_and_goal() -> None:
         env = ArmEnv("two-link", task, render_mode="rgb_array")
         env.reset(seed=3)
         first = env.render()
-        assert first.shape == (480, 640, 3) and first.dtype == np.uint8
+        assert first.shape == (480, 640, 3)
+        assert first.dtype == np.uint8
         assert len(np.unique(first.reshape(-1, 3), axis=0)) > 50
         for _ in range(20):
             env.step(np.ones(2))
@@ -183,8 +184,11 @@ def test_arms_may_begin_anew_at_once() -> None:
         envs.step(np.ones((3, 2)))
     last, reward, _, over, info = later.step(np.ones((3, 2)))
     seen, rewards, _, ended, told = once.step(np.ones((3, 2)))
-    assert over.all() and ended.all() and "final_obs" not in info
-    assert np.array_equal(np.stack(told["final_obs"]), last) and told["_final_obs"].all()
+    assert over.all()
+    assert ended.all()
+    assert "final_obs" not in info
+    assert np.array_equal(np.stack(told["final_obs"]), last)
+    assert told["_final_obs"].all()
     assert np.array_equal(reward, rewards)
     assert np.array_equal(later.step(np.ones((3, 2)))[0], seen)  # the same numbers were drawn
 

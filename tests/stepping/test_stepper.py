@@ -8,14 +8,23 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+
+import pliant
 from arms import unequal_arm, unequal_two_link
 from batch_arms import two_links
 from flyers import small, states
-
-import pliant
 from pliant import Event, Limits, ModelError, SimulationError, Stepper, UnsupportedModel, simulate
 from pliant.control import (
-    LQR, PD, PID, Accelerometer, Encoder, Observer, OutputFeedback, Sampled, StrainGauge, TipPosition,
+    LQR,
+    PD,
+    PID,
+    Accelerometer,
+    Encoder,
+    Observer,
+    OutputFeedback,
+    Sampled,
+    StrainGauge,
+    TipPosition,
 )  # fmt: skip
 from pliant.loads import Wrench
 
@@ -54,7 +63,8 @@ def near(stepper: Stepper, end: tuple[np.ndarray, np.ndarray], tolerance: float)
 
 
 @pytest.mark.parametrize(
-    ("method", "tolerance"), [("rk4", 1e-12), ("midpoint", 1e-11), ("dopri5", 1e-6), ("dop853", 1e-6), ("rodas5p", 1e-5)]
+    ("method", "tolerance"),
+    [("rk4", 1e-12), ("midpoint", 1e-11), ("dopri5", 1e-6), ("dop853", 1e-6), ("rodas5p", 1e-5)],
 )  # fmt: skip
 def test_steps_are_those_of_a_run(model: pliant.Model, method: Any, tolerance: float) -> None:
     fixed = {"step": STEP} if method in ("rk4", "midpoint") else {}
@@ -172,6 +182,17 @@ def test_a_restored_arm_goes_on_to_the_bit(model: pliant.Model, method: Any, law
         assert all(np.array_equal(a, b) for a, b in zip(first[0], again))
 
 
+def test_a_saved_state_stays_as_it_is(model: pliant.Model) -> None:
+    arm = Stepper(model, step=STEP, controller=CONTROLLERS["sampled"], q0=START)
+    arm.step(0.01)
+    kept = arm.save()
+    arm.step(0.03)
+    end = arm.state.q
+    arm.restore(kept)
+    arm.step(0.03)
+    assert np.array_equal(arm.state.q, end)
+
+
 def test_an_arm_stops_at_its_limit_where_a_run_stops() -> None:
     model = two_links(Limits(lower=-1.0, upper=0.8)).model()
     run = simulate(model, 2.0, torque=[90.0, 20.0], method="dop853")
@@ -187,7 +208,8 @@ def test_an_arm_stops_at_its_limit_where_a_run_stops() -> None:
         arm.step(0.01)
     arm.reset()
     arm.step(0.01)
-    assert arm.stopped == "" and arm.t == 0.01
+    assert arm.stopped == ""
+    assert arm.t == 0.01
     free = Stepper(model, method="dop853", limits=False)
     for _ in range(100):
         free.step(0.01, [90.0, 20.0])
@@ -200,7 +222,8 @@ def test_many_arms_go_as_each_alone(rng: np.random.Generator) -> None:
     arms = Stepper(model, step=STEP, controller=pd(), count=5, q0=q, p={"payload.mass": masses})
     for _ in range(20):
         arms.step(3 * STEP, torques)
-    assert arms.state.q.shape == (5, model.n) and arms.outputs.shape == (5, 5)
+    assert arms.state.q.shape == (5, model.n)
+    assert arms.outputs.shape == (5, 5)
     for k in range(5):
         one = Stepper(model, step=STEP, controller=pd(), q0=q[k], p={"payload.mass": masses[k]})
         for _ in range(20):
@@ -213,7 +236,8 @@ def test_many_arms_go_as_each_alone(rng: np.random.Generator) -> None:
     first = arms.state
     arms.restore(kept)
     arms.step(0.01)
-    assert np.array_equal(first.q, arms.state.q) and np.array_equal(first.qd, arms.state.qd)
+    assert np.array_equal(first.q, arms.state.q)
+    assert np.array_equal(first.qd, arms.state.qd)
 
 
 def test_of_many_arms_those_at_a_limit_stay_there() -> None:
@@ -224,9 +248,12 @@ def test_of_many_arms_those_at_a_limit_stay_there() -> None:
     assert arms.stopped.tolist() == ["", "fore at its lower limit", "broke down"]
     kept = arms.q[1:]
     arms.step(0.01)
-    assert np.array_equal(arms.q[1:], kept) and np.isfinite(kept).all()
+    assert np.array_equal(arms.q[1:], kept)
+    assert np.isfinite(kept).all()
     arms.reset({"upper": 0.1}, arms=[1])
-    assert arms.stopped[1] == "" and arms.q[1, 0] == 0.1 and arms.t == pytest.approx(0.31)
+    assert arms.stopped[1] == ""
+    assert arms.q[1, 0] == 0.1
+    assert arms.t == pytest.approx(0.31)
 
 
 def test_many_arms_with_breaks_and_jumps(model: pliant.Model) -> None:
@@ -281,7 +308,8 @@ def test_bad_input_is_told(model: pliant.Model) -> None:
             arm.step(dt)
     for wrong, words in (
         ({"step": 0.0}, "step: got"), ({"count": 0}, "count: got"), ({"method": "euler"}, "method: got"),
-        ({"controller": [1.0, 2.0]}, "controller: got torques"), ({"q0": [[0.0, 0.0]] * 2, "count": 3}, "q0: got 2 arms"),
+        ({"controller": [1.0, 2.0]}, "controller: got torques"),
+        ({"q0": [[0.0, 0.0]] * 2, "count": 3}, "q0: got 2 arms"),
         ({"p": {"payload.mass": 1.0}}, "not a parameter"), ({"count": 2, "method": "rodas5p"}, "method: got 'rodas5p'"),
     ):  # fmt: skip
         with pytest.raises((ModelError, UnsupportedModel), match=words):

@@ -254,8 +254,8 @@ class _SampledFeedback(Law):
             memory["xh"] = f.A @ xh + f.B @ memory["applied"]
             return np.asarray(tau)
 
-        own = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
-        own |= {"rng": np.random.default_rng(self.seed)}
+        own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
+        own["rng"] = np.random.default_rng(self.seed)
         return HeldLaw(compute, model.n_joints, self.ticks, self.late, own)
 
 

@@ -239,7 +239,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         self._done[:] = False
         return self._arms.observe(), {}
 
-    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+    def step(self, actions: Array) -> tuple[Array, Array, Any, Any, dict[str, Any]]:
         """One period; with `autoreset="next-step"` arms that were done before it begin anew instead, with reward 0.
 
         Parameters

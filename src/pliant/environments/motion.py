@@ -105,7 +105,7 @@ class ArmMotion:
         """(B,) how far the tip swings beside the rigid arm, m: rates of what bends, each over its own frequency."""
         J = self.model.jacobian(self.q, self.own)[:, 3:]
         swing = self.qd @ self._vibration.T
-        return np.linalg.norm(np.einsum("bik,bk->bi", J[:, :, self._bending], swing), axis=1)
+        return np.asarray(np.linalg.norm(np.einsum("bik,bk->bi", J[:, :, self._bending], swing), axis=1))
 
     def _vibrating(self) -> None:
         """Numbers of the speeds that vibrate, and the matrix that makes their amplitudes of rates: those of a joint

@@ -58,7 +58,7 @@ class ArmVecEnv(VecEnv):  # type: ignore[misc]
         seen, _ = self.arms.reset(seed=self._seeds[0])
         self._reset_seeds()
         self._reset_options()
-        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         return seen
 
     def step_async(self, actions: Any) -> None:

@@ -220,7 +220,8 @@ class Inputs:
         asked = bool(self.functions) or self.sampler is not None
         self.period = (sample_time or composed.sample_time) if asked else None
         at_stages = bool(self.functions) and self.period is None
-        self.callback, self.n_callback = (self._stage, m) if at_stages else (None, 0)
+        self.callback = self._stage if at_stages else None
+        self.n_callback = m if at_stages else 0
 
     def hold(self, t_end: float) -> Hold | None:
         """What is asked at sample times of a run."""

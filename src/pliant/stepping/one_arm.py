@@ -162,7 +162,7 @@ class OneArm:
                 f"save: the sampler of {type(self._composed.controller).__name__} has no `memory`; keep there all that "
                 "changes from sample to sample"
             )
-        memory = None if sampler is None else deepcopy(sampler.memory)  # type: ignore[attr-defined]
+        memory = None if sampler is None else deepcopy(sampler.memory)
         held = self._inputs.constant.copy(), self._held.copy(), self._samples, memory
         return self._run.memory, self._run.x.copy(), self._run.p.copy(), self.stopped, held
 
