@@ -115,6 +115,11 @@ class ArmEnv(gym.Env[Array, Array]):
         self.action_space = self._arms.action_space  # type: ignore[assignment]
         self.render_mode = render_mode
 
+    @property
+    def step_length(self) -> float:
+        """Seconds of a step inside a period, as the fastest mode asks."""
+        return float(self._arms.motion.stepper.step_length or 0.0)
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """A new start and goal.
 
