@@ -252,9 +252,9 @@ def test_the_regulator_has_its_own_rest_torque_also_when_it_is_sampled() -> None
     model, goal = unequal_two_link().model(), [0.3, -0.4]
     sensors = [
         *(Encoder(joint, noise=1e-4) for joint in model.joints),
-        *(StrainGauge(link, noise=1e-6) for link in model.joints),
+        *(StrainGauge(link, 0.3, noise=1e-3) for link in model.joints),
     ]
     regulator, observer = LQR(goal, [100.0, 100.0, *[1.0] * 6], 0.01), Observer([0.1, -0.1], sensors)
     loop = OutputFeedback(regulator, observer, sample_time=2e-3)
     end = simulate(model, 4.0, q0=model.equilibrium([0.31, -0.39]), controller=loop, rtol=1e-6).q[-1, :2]
-    assert np.abs(end - goal).max() < 3e-3
+    assert np.abs(end - goal).max() < 5e-3

@@ -21,7 +21,8 @@ from pliant.dynamics.chain import FrameMap
 from pliant.dynamics.denoc import outward_motion
 from pliant.dynamics.frames import frame_motion, frame_of, frame_pose
 from pliant.dynamics.kinematics import placements
-from pliant.dynamics.stations import locate, places_of, shape_curvature
+from pliant.dynamics.section_forces import InternalForces
+from pliant.dynamics.stations import locate, places_of
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
@@ -124,9 +125,9 @@ class Encoder(Sensor):
 class StrainGauge(Sensor):
     """Curvature (1/m) of a beam at station `x` (m from its root), in the plane "bending_y" or "bending_z".
 
-    That of the shapes, so that it tells of the amplitudes and of nothing else; the strain at a distance d from the
-    neutral axis is d times this. (The true moment of a section follows torques and loads at once: at the root of a link
-    without a hub it is the joint torque itself. `Result.strain` and the gauges of `pliant.identification` have it.)
+    It is the bending moment that the section carries over EI, as in `Result.strain`, in recordings and exports; the
+    strain at a distance d from the neutral axis is d times this. Torques and loads enter at once: at the root of a link
+    without a hub the moment is the joint torque itself.
 
     Parameters
     ----------
@@ -166,8 +167,9 @@ class StrainGauge(Sensor):
             raise ModelError(f"links.{link.name}: a strain gauge needs a flexible beam of fixed length")
         if self.plane not in shapes.fields:
             raise ModelError(f"plane: links.{link.name} has no {self.plane!r}, it has {', '.join(set(shapes.fields))}")
-        curvature = shape_curvature(link, model.chain.body(link, q), eta)
-        return curvature[2] if self.plane == "bending_y" else -curvature[1]
+        key = (Same(acting.base), *map(Same, acting.loads))
+        forces = model.derived("forces inside", key, lambda: InternalForces(model.chain, acting.loads, acting.base))
+        return forces.at(forces.stretches(place, eta).by_field()[self.plane], acting.t, q, qd, qdd)
 
 
 @checked
