@@ -22,7 +22,8 @@ from pliant import Drive, Friction, Joint, Shapes
 from pliant.control import PD, Sampled
 from pliant.errors import ModelError, PliantError
 from pliant.export import export
-from pliant.export.fmu import find_compiler, platform_folder
+from pliant.export.compiling import find_compiler
+from pliant.export.fmu import platform_folder
 from pliant.robot import beam_properties
 from pliant.runs.internal_forces import RunHistory
 
