@@ -154,6 +154,33 @@ def test_states_of_a_unit_have_their_derivatives_in_order(units: dict[str, Path]
     assert float(variables[4].get("start", "")) == pytest.approx(read_state(m, START)[3])
 
 
+@needs_compiler
+@pytest.mark.parametrize("version", ["3.0", "2.0"])
+def test_derivatives_of_a_unit_with_quaternions(
+    version: str, units: dict[str, Path], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """By all numbers of the state, those of quaternions too: differences of the rates, and the transpose."""
+    pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
+    m, unit = flyer(), Unit(units[version], tmp_path)
+    size = m.n_q + m.n
+    known, unknown = list(range(1, 1 + size)), [u.variable.valueReference for u in unit.description.derivatives]
+    x, d = np.concatenate([read_state(m, START), read_state(m, MOVING, "qd0")]), rng.normal(size=size)
+    with unit.instance("model") as running:
+        # Richardson's differences: error h^4, and round-off over h
+        rough, fine = (
+            (unit.rates(running, x + h * d) - unit.rates(running, x - h * d)) / (2 * h) for h in (4e-4, 2e-4)
+        )
+        unit.rates(running, x)
+        found = np.array(running.getDirectionalDerivative(unknown, known, d.tolist()))
+        expected = (4 * fine - rough) / 3
+        assert np.abs(found - expected)[: m.n_q].max() < 1e-8
+        assert np.abs(found - expected).max() < 1e-7 * np.abs(expected).max()
+        if version == "3.0":
+            w = rng.normal(size=size)
+            back = np.array(running.getAdjointDerivative(unknown, known, w.tolist(), size))
+            assert back @ d == pytest.approx(w @ found, rel=1e-10)
+
+
 # ----------------------------------------------------------------------------------------------------------------- CUDA
 
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +59,11 @@ class Platform:
         return {"darwin": ".dylib", "windows": ".dll"}.get(self.system, ".so")
 
 
-_SYSTEMS = {"windows": ("mingw", "windows", "win32", "cygwin", "msys"), "darwin": ("darwin", "macos"), "linux": ("linux",)}
+_SYSTEMS = {
+    "windows": ("mingw", "windows", "win32", "cygwin", "msys"),
+    "darwin": ("darwin", "macos"),
+    "linux": ("linux",),
+}
 _SHORT = {"linux": "linux", "darwin": "darwin", "windows": "win"}
 
 
@@ -87,9 +91,7 @@ def compiler_of(given: str, name: str = "compilers", help: str = "install it, or
         words = []
     found = shutil.which(words[0]) if words else None
     if found is None:
-        raise PliantError(
-            f"{name}: got {given!r}, expected a C compiler that is there, with or without flags; {help}"
-        )
+        raise PliantError(f"{name}: got {given!r}, expected a C compiler that is there, with or without flags; {help}")
     return [found, *words[1:]]
 
 
@@ -104,14 +106,20 @@ def target_platform(compiler: list[str]) -> Platform:
     return Platform.of(said[0], compiler[1:])
 
 
-def compile_library(compiler: list[str], target: Platform, sources: Sequence[Path], library: Path) -> None:
-    """Compile C sources into a shared library that shows nothing but what is marked."""
+def compile_library(compiler: list[str], target: Platform, sources: Mapping[Path, str], library: Path) -> None:
+    """Compile C sources into a shared library that shows nothing but what is marked.
+
+    Each source is optimised as much as it says (`-O2`), unless the compiler came with a level of its own.
+    """
     library.parent.mkdir(parents=True)
-    windows = target.system == "windows"
-    flags = ["-std=c99", "-fvisibility=hidden", "-shared", "-static-libgcc" if windows else "-fPIC"]
-    if not any(word.startswith("-O") for word in compiler[1:]):
-        flags.insert(0, "-O2")
-    run_compiler([*compiler, *flags, *map(str, sources), "-lm", "-o", str(library)])
+    windows, own = target.system == "windows", any(word.startswith("-O") for word in compiler[1:])
+    flags = ["-std=c99", "-fvisibility=hidden", *([] if windows else ["-fPIC"])]
+    with tempfile.TemporaryDirectory() as folder:
+        objects = [str(Path(folder) / f"{source.stem}.o") for source in sources]
+        for (source, level), compiled in zip(sources.items(), objects):
+            run_compiler([*compiler, *([] if own else [level]), *flags, "-c", str(source), "-o", compiled])
+        flags = ["-shared", *(["-static-libgcc"] if windows else [])]
+        run_compiler([*compiler, *flags, *objects, "-lm", "-o", str(library)])
 
 
 def run_compiler(command: list[str]) -> str:

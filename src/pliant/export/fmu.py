@@ -96,12 +96,16 @@ def export_fmu(
     with tempfile.TemporaryDirectory() as folder, placed_file(target, force) as inner:
         root = Path(folder)
         _write_tree(model, root, fmi, states, bounds, list(platforms))
-        files = [root / "sources" / file for file in sources(fmi)]
+        levels = {root / "sources" / file: _LEVELS.get(file, "-O2") for file in sources(fmi)}
         for platform, compiler in platforms.items():
             library = root / "binaries" / platform.folder(fmi) / f"{export_name(model)}{platform.extension}"
-            compile_library(compiler, platform, files, library)
+            compile_library(compiler, platform, levels, library)
         _zip(root, inner)
     return target
+
+
+_LEVELS = {"derivatives.c": "-O1"}
+"""How much a source is optimised: derivatives are long, asked now and then, and compile in half the time."""
 
 
 def platform_folder(fmi: str) -> str:
@@ -118,8 +122,8 @@ def _platforms(compilers: Sequence[str] | None) -> dict[Platform, list[str]]:
         target = target_platform(compiler)
         if target in found:
             raise PliantError(
-                f"compilers: {found[target][0]} and {compiler[0]} both compile for {target.folder('3.0')}, expected one "
-                "for each platform; leave one out"
+                f"compilers: {found[target][0]} and {compiler[0]} both compile for {target.folder('3.0')}, expected "
+                "one for each platform; leave one out"
             )
         found[target] = compiler
     return found
@@ -157,7 +161,8 @@ def documentation(model: Model, listed: list[Variable], fmi: str, folders: Seque
     """The page that a tool shows beside the unit."""
     rows = [(v.name, v.causality, v.unit, "" if v.start is None else f"{v.start:g}", v.description) for v in listed]
     return template("fmu_index.html.in").substitute(
-        title=quoted(model.robot.name, "html"), name=export_name(model), fmi=fmi, platforms=", ".join(folders) or "none",
+        title=quoted(model.robot.name, "html"), name=export_name(model), fmi=fmi,
+        platforms=", ".join(folders) or "none",
         about=" ".join(f"{quoted(line, 'html')}." for line in description(model)[1:4]), tolerance="1e-8",
         sources=", ".join(f"<code>{file}</code>" for file in sources(fmi)),
         rows="\n".join("<tr>" + "".join(f"<td>{quoted(cell, 'html')}</td>" for cell in row) + "</tr>" for row in rows),
@@ -171,7 +176,8 @@ def model_token(model: Model, limits: Sequence[JointLimit]) -> str:
 
 
 def _prototype(function: Any) -> str:
-    given = [f"const double *{name}" for name in function.name_in()] + [f"double *{name}" for name in function.name_out()]
+    given = [f"const double *{name}" for name in function.name_in()]
+    given += [f"double *{name}" for name in function.name_out()]
     return f"void model_{function.name()}({', '.join(given)})"
 
 

@@ -92,12 +92,12 @@ class UnitFunctions:
         d = _directions(by)
         slope = ca.vertcat(factor.solve(_along(residual, by, d)), _along(bristles, by, d))
         w = ca.SX.sym("w", n + bristles.numel())
-        back = _against(residual, by, factor.solve(w[:n])) + _against(bristles, by, w[n:])
+        gradient = _against(residual, by, factor.solve(w[:n])) + _against(bristles, by, w[n:])
         at = {**by, "qdd": qdd}
         found = [
             (
                 _function("accelerations_change", {**at, **d}, {"dqdd": slope}),
-                _function("accelerations_gradient", {**at, "w": w}, _pieces(back, by)),
+                _function("accelerations_gradient", {**at, "w": w}, _pieces(gradient, by)),
             )
         ]
         pairs = [("outputs", self.values, self._seen)]
@@ -106,7 +106,8 @@ class UnitFunctions:
         for name, y, given in pairs:
             d, w = _directions(given), ca.SX.sym("w", y.numel())
             change = _function(f"{name}_change", {**given, **d}, {"dy": _along(y, given, d)})
-            found.append((change, _function(f"{name}_gradient", {**given, "w": w}, _pieces(_against(y, given, w), given))))
+            back = _pieces(_against(y, given, w), given)
+            found.append((change, _function(f"{name}_gradient", {**given, "w": w}, back)))
         return found
 
     # ------------------------------------------------------------------------------------------------ dependencies
