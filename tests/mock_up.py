@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pliant.export.fmu import platform_folder
+
+VERSIONS = ("3.0", pytest.param("2.0", marks=pytest.mark.full))
+"""Of the standard; of a large arm the older one is built by the full tests alone, since both share their code."""
 
 
 class Unit:

@@ -276,7 +276,7 @@ def test_a_joint_that_turns_back_within_a_step(unit: Unit) -> None:
 
 def test_limits_are_events_of_model_exchange(unit: Unit) -> None:
     """A solver outside follows the indicators to the limit; there the unit asks to end the run."""
-    torque, words = CASES["lower"]
+    torque, words = CASES["upper"]
     end, log = crossing(tuple(torque))[0], []
     with unit.instance("model", log=log) as running:
         for name, value in zip(arm().joints, torque):
@@ -305,7 +305,7 @@ def test_limits_are_events_of_model_exchange(unit: Unit) -> None:
         assert words in log[0]
         unit.rates(running, start)
         assert not running.completedIntegratorStep()[0]
-        start[1] = -0.501
+        start[1] = 1.101
         unit.rates(running, start)
         assert running.completedIntegratorStep()[0]
 
@@ -324,6 +324,7 @@ def test_fmpy_ends_a_run_at_a_limit(unit: Unit) -> None:
     assert np.degrees(found["upper"]).max() <= 85.0 + 1e-9
 
 
+@pytest.mark.full
 def test_units_without_limits(tmp_path: Path) -> None:
     path = export(arm(), "fmu", tmp_path / "free3", limits=False, compilers=[])
     assert fmpy.read_model_description(str(path)).numberOfEventIndicators == 0

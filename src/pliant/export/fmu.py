@@ -193,7 +193,7 @@ def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, 
     lines += ["/* One end of the range of a coordinate: `direction` is 1 at its upper end, -1 at its lower one. */"]
     lines += ["typedef struct {", "    int place, speed;", "    double direction, value;", "    const char *name;"]
     lines += ["} Limit;", f"extern const Limit limits[{max(len(limits), 1)}];", ""]
-    written = [*functions.evaluated(), *derivatives]
+    written = [*functions.evaluated, *derivatives]
     return "\n".join([*lines, *(f"{_prototype(f)};" for f in written), "", "#endif", ""])
 
 
@@ -221,7 +221,7 @@ def _source(functions: UnitFunctions, states: tuple[float, ...], limits: Sequenc
         for limit in limits
     ]
     lines += [f"const Limit limits[{max(len(rows), 1)}] = {{", *(f"    {row}," for row in rows or ["{0}"]), "};", ""]
-    return "\n".join([*lines, *_definitions(functions.evaluated(), model)])
+    return "\n".join([*lines, *_definitions(functions.evaluated, model)])
 
 
 def _derivatives(model: Model, written: Sequence[Any]) -> str:

@@ -54,6 +54,7 @@ class UnitFunctions:
         """Rates of the coordinates."""
         return self.model.chain.rates(self.given.q, self.given.qd)
 
+    @cached_property
     def evaluated(self) -> list[Any]:
         """What a step needs: functions `accelerations`, `outputs` and, where speeds are not rates of q, `rates`."""
         by, q, qd = self.symbols, self.given.q, self.given.qd
