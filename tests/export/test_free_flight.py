@@ -143,14 +143,15 @@ def test_unit_flies_as_the_run(version: str, written: Callable[[str], Path], tmp
 def test_states_of_a_unit_have_their_derivatives_in_order(written: Callable[[str], Path]) -> None:
     """The list of derivatives names the rate of each state, first those of the coordinates."""
     m = flyer()
-    with zipfile.ZipFile(written("3.0")) as archive:
+    with zipfile.ZipFile(written("2.0")) as archive:
         root = ElementTree.fromstring(archive.read("modelDescription.xml"))
-    variables = {int(v.get("valueReference", "")): v for v in root.iter("Float64")}
-    listed = [int(d.get("valueReference", "")) for d in root.iter("ContinuousStateDerivative")]
-    assert [int(variables[r].get("derivative", "")) for r in listed] == list(range(1, 1 + m.n_q + m.n))
-    assert variables[listed[3]].get("name") == "der(base.qw)"
-    assert variables[listed[m.n_q]].get("name") == "der(speed.base.wx)"
-    assert float(variables[4].get("start", "")) == pytest.approx(read_state(m, START)[3])
+    variables = list(root.iter("ScalarVariable"))  # indices count from 1
+    listed = [variables[int(d.get("index", "")) - 1] for d in root.find("ModelStructure/Derivatives")]
+    places = [int(v.find("Real").get("derivative", "")) - 1 for v in listed]
+    assert places == list(range(1, 1 + m.n_q + m.n))
+    assert listed[3].get("name") == "der(base.qw)"
+    assert listed[m.n_q].get("name") == "der(speed.base.wx)"
+    assert float(variables[4].find("Real").get("start", "")) == pytest.approx(read_state(m, START)[3])
 
 
 @needs_compiler
