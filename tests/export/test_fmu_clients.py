@@ -263,15 +263,38 @@ def _terminates(unit: Unit, running: Any) -> bool:
     return bool(found[1])
 
 
-def test_a_joint_that_turns_back_within_a_step(unit: Unit) -> None:
-    """It is beyond its limit for less than a step of the integrator, which ends where it left all the same."""
-    turning = {"fore": 1.0999, "fore.motor": 1.0999, "der(fore)": 0.4, "der(fore.motor)": 0.4, "torque.fore": -60.0}
-    with unit.instance("slave", turning, tolerance=1e-3, log=[], early=unit.version == "3.0") as running:
-        reached = _until_it_ends(unit, running, 0.02)
-        found = unit.get(running, "fore", "der(fore)")
-    assert found[0] == pytest.approx(1.1, abs=1e-14)
-    assert found[1] > 0
-    assert 0 < reached < 1e-3
+@cache
+def just_beyond(over: float) -> tuple[float, float]:
+    """Where `fore` must start, moving at 0.4 rad/s, to come `over` beyond its upper limit, and when it is there."""
+    place, when = 1.0, 0.0
+    for _ in range(3):
+        q, qd = np.array([0.2, place, place, 0.0, 0.0]), np.array([0.0, 0.4, 0.4, 0.0, 0.0])
+        options = {"torque": [0.0, -20.0], "limits": False, "output_step": 1e-5, "rtol": 1e-12, "atol": 1e-14}
+        run = pliant.simulate(arm(), 0.02, q, qd, **options)
+        k = int(np.flatnonzero(run.qd[:, 1] < 0)[0])
+        v, a = run.qd[k - 1 : k + 1, 1], run.qdd[k - 1, 1]
+        when = float(run.t[k - 1]) - v[0] / a
+        place += 1.1 + over - (run.q[k - 1, 1] - v[0] ** 2 / (2 * a))
+    return place, when
+
+
+@pytest.mark.parametrize(("over", "ends"), [(1e-8, True), (-1e-6, False)])
+def test_a_joint_that_turns_back_within_a_step(unit: Unit, over: float, ends: bool) -> None:
+    """It is beyond its limit for a small part of a step of the integrator, which ends where it left all the same."""
+    place, when = just_beyond(over)
+    start = {"upper": 0.2, "fore": place, "fore.motor": place, "der(fore)": 0.4, "der(fore.motor)": 0.4}
+    start |= {"upper.bending_y[1]": 0.0, "fore.bending_y[1]": 0.0, "torque.fore": -20.0}
+    with unit.instance("slave", start, tolerance=1e-10, log=[], early=unit.version == "3.0") as running:
+        running.doStep(0.0, 0.5 * when)
+        if ends:
+            reached = _until_it_ends(unit, running, 0.75 * when, 0.5 * when)
+            found = unit.get(running, "fore", "der(fore)")
+            assert found[0] == pytest.approx(1.1, abs=1e-14)
+            assert found[1] > 0
+            assert reached == pytest.approx(when, abs=1e-4)
+        else:
+            running.doStep(0.5 * when, 0.75 * when)
+            assert unit.get(running, "time")[0] == 1.25 * when
 
 
 def test_limits_are_events_of_model_exchange(unit: Unit) -> None:

@@ -407,21 +407,38 @@ static double crossing(const State *s, const double *x, double h, double k[STAGE
     return at;
 }
 
+/* The step that ends beyond limit i where the joint turns back within the step h from x to y, or h where it comes not
+   so far: its farthest place is where its speed is zero. Leaves the state there in y. */
+static double turning(const State *s, int i, const double *x, double h, double k[STAGES][N_STATES], double *y)
+{
+    double low = 0.0, high = h, out = outward(i, x), back = outward(i, y);
+    int count;
+    for (count = 0; count < 4; count++) {
+        const double middle = low + (high - low) * out / (out - back);
+        trial(s, x, middle, k, y);
+        if (left(y, 0.0)) {
+            return middle;
+        }
+        if (outward(i, y) > 0.0) {
+            low = middle;
+            out = outward(i, y);
+        } else {
+            high = middle;
+            back = outward(i, y);
+        }
+    }
+    trial(s, x, h, k, y);
+    return h;
+}
+
 /* The part of an accepted step from x to y within the limits: all of it, or up to the crossing, with the state there
-   in y. Where a joint turns back within the step, its farthest place is looked at too. */
+   in y. */
 static double within(State *s, const double *x, double h, double k[STAGES][N_STATES], double *y)
 {
     int i;
     for (i = 0; i < N_LIMITS && !left(y, 0.0); i++) {
-        const double out = outward(i, x), back = outward(i, y);
-        if (out > 0.0 && back < 0.0 && beyond(i, x) + h * out > 0.0) {
-            const double middle = h * out / (out - back);
-            trial(s, x, middle, k, y);
-            if (left(y, 0.0)) {
-                h = middle;
-            } else {
-                trial(s, x, h, k, y);
-            }
+        if (outward(i, x) > 0.0 && outward(i, y) < 0.0 && beyond(i, x) + h * outward(i, x) > 0.0) {
+            h = turning(s, i, x, h, k, y);
         }
     }
     if (left(y, 0.0)) {
