@@ -139,7 +139,7 @@ class _JointLaw(Law):
         if self.of_motors and self.reference.joints is not None:
             joints = self.reference.joints.expression(t)
         weight = self._weight(joints, q)
-        error = r - y if self.of_motors else r + self._wind_up(weight) - y
+        error = (r if self.of_motors else r + self._wind_up(weight)) - y
         tau = ca.mtimes(gain(self.kp), error) + ca.mtimes(gain(self.kd), rd - yd) + weight
         if self.n_states:
             tau = tau + ca.mtimes(gain(self.ki), z)

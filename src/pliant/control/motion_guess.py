@@ -9,7 +9,7 @@ from pliant.arrays import Array
 from pliant.control.motion_forces import ArmForces, StiffArmForces
 from pliant.control.motion_grid import MotionGrid
 from pliant.control.motion_response import Driven, DrivenMotion
-from pliant.control.motion_search import MotionSearch, Unsolved, Watch
+from pliant.control.motion_search import LEAST_TIME, MotionSearch, Unsolved, Watch
 from pliant.errors import PliantError
 from pliant.model import Model
 
@@ -82,6 +82,6 @@ def stiff_shortest_time(model: Model, start: Array, goal: Array, limit: Array) -
     command = _quintic(np.linspace(0, 1, grid.intervals + 1))[2] * travel
     try:
         guess = driven.response(command, T, np.zeros((grid.intervals, grid.width)))
-        return MotionSearch(driven, guess, b, limit, timed=True).solve(Watch(TIRED))[0].T
+        return MotionSearch(driven, guess, b, limit, LEAST_TIME, jumps=True).solve(Watch(TIRED))[0].T
     except (ArithmeticError, Unsolved):
         return None

@@ -12,8 +12,8 @@ energy, are no conditions, so that none contradicts another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -26,14 +26,45 @@ from pliant.errors import Interrupted, PliantError
 from pliant.interrupts import held_back
 from pliant.model.compiled_functions import CompiledFunction, Ports
 
-WIGGLE = 1e-10
-"""Weight of changes of acceleration, which the Gauss points do not see."""
-EFFORT_IN_TIME = 1e-4
-"""Weight of the effort where the duration is least: without it torques inside the limits are open."""
+ITERATIONS = 500
+"""After which a search is given up."""
 STEERED = 1e-6
 """Share of the largest effect on the end's energy (its root) that a command must have on what is a condition."""
 TOLERANCE = 1e-7
 """Of IPOPT, of the scaled program."""
+
+
+@dataclass(frozen=True)
+class SearchAim:
+    """What a search makes least: the integral of tau^2 (in units of the largest torque), plus a little of what is open.
+
+    Parameters
+    ----------
+    timed : bool
+        The duration instead, plus `effort` times that integral: without it torques inside the limits are open.
+    effort : float
+        Weight of the integral.
+    wiggle : float
+        Weight of changes of acceleration, which the Gauss points do not see.
+    iterations : int
+        After which it is given up.
+    options : mapping
+        Of IPOPT.
+    """
+
+    timed: bool
+    effort: float = 1.0
+    wiggle: float = 1e-10
+    iterations: int = ITERATIONS
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_NEAR: dict[str, Any] = {"mu_strategy": "monotone", "mu_init": 1e-3}
+LEAST_EFFORT = SearchAim(timed=False, options={"mu_strategy": "adaptive"})
+SMOOTH_EFFORT = SearchAim(timed=False, wiggle=1e-8, options={"mu_strategy": "adaptive"})
+LEAST_TIME = SearchAim(timed=True, effort=1e-4, options={"mu_strategy": "adaptive"})
+SMOOTH_TIME = SearchAim(timed=True, effort=1e-3, wiggle=1e-8, options=_NEAR)
+SHARP_TIME = SearchAim(timed=True, effort=1e-4, iterations=100, options=_NEAR | {"mu_init": 1e-4})
 
 
 class Unsolved(PliantError):
@@ -61,12 +92,16 @@ class MotionSearch:
         State of rest at the end.
     limit : (m,) array, optional
         Of the torques.
-    timed : bool
-        Whether the duration is the cost.
+    aim : SearchAim
+        What is made least.
+    jumps : bool
+        Whether accelerations may jump from and to rest.
     """
 
-    def __init__(self, driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool) -> None:
-        self.driven, self.limit, self.timed, grid = driven, limit, timed, driven.grid
+    def __init__(
+        self, driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, aim: SearchAim, jumps: bool = False
+    ) -> None:
+        self.driven, self.limit, self.aim, self.jumps, grid = driven, limit, aim, jumps, driven.grid
         self.curvature = Curvature(driven)
         n, m, N, act = grid.n, len(grid.actuated), grid.intervals, list(grid.actuated)
         a = guess.nodes[:, 2, act]
@@ -78,11 +113,11 @@ class MotionSearch:
         self.goal = np.concatenate([goal, 0 * goal])
         self.weights = np.repeat(np.tile(grid.weights, N) / N, m)
         steps = (np.eye(N * m, (N + 1) * m + 1, m) - np.eye(N * m, (N + 1) * m + 1)) * self.scale
-        self._wiggle = WIGGLE * N**2 / guess.T**3 * steps.T @ steps
+        self._wiggle = aim.wiggle * N**2 / guess.T**3 * steps.T @ steps
         self._response, self._x = guess, self.start.copy()
         self._slopes: DrivenSlopes | None = None
         self.ends = self._end_conditions(driven.slopes(guess), n)
-        self.count = len(self.ends) + (0 if limit is None else m * (N * grid.degree + N - 1))
+        self.count = len(self.ends) + (0 if limit is None else m * (N * grid.degree + N + 1))
 
     def _end_conditions(self, slopes: DrivenSlopes, n: int) -> Array:
         """(K, 2 n) rows: what the end state must not have of, each of size one for a change of the command by one."""
@@ -142,20 +177,20 @@ class MotionSearch:
         if found is None:
             return np.nan
         effort = self.effort(found) / self.torque_scale**2
-        return float((found.T + EFFORT_IN_TIME * effort if self.timed else effort) + x @ self._wiggle @ x)
+        return float(self.aim.timed * found.T + self.aim.effort * effort + x @ self._wiggle @ x)
 
     def gradient(self, x: Array) -> Array:
         """Of the cost."""
         by, found = self._torque_slopes(x)
         T, tau = self._response.T, self._response.tau.ravel()
         out = found * 2 * T * (self.weights * tau) @ by
-        out[-1] += (found * (self.weights @ tau**2) + self.timed) * self.scale[-1]
+        out[-1] += (found * (self.weights @ tau**2) + self.aim.timed) * self.scale[-1]
         return np.asarray(out + 2 * self._wiggle @ x)
 
     def _torque_slopes(self, x: Array) -> tuple[Array, float]:
         """(P m, N_x) of the torques at the Gauss points, and the weight of their squares."""
         by = self.slopes(x).tau.reshape(-1, len(x)) * self.scale
-        return by, (EFFORT_IN_TIME if self.timed else 1.0) / self.torque_scale**2
+        return by, self.aim.effort / self.torque_scale**2
 
     def constraints(self, x: Array) -> Array:
         """Conditions of the end, then torques as shares of their limits."""
@@ -165,7 +200,7 @@ class MotionSearch:
         ends = self.ends @ (found.nodes[-1, :2].ravel() - self.goal)
         if self.limit is None:
             return np.asarray(ends)
-        return np.concatenate([ends, (found.tau / self.limit).ravel(), (found.tau_nodes[1:-1] / self.limit).ravel()])
+        return np.concatenate([ends, (found.tau / self.limit).ravel(), (found.tau_nodes / self.limit).ravel()])
 
     def jacobian(self, x: Array) -> Array:
         """(count, N_x) of the constraints."""
@@ -173,7 +208,7 @@ class MotionSearch:
         ends = self.ends @ by.end
         if self.limit is None:
             return np.asarray(ends * self.scale)
-        torques = [(each / self.limit[:, None]).reshape(-1, len(x)) for each in (by.tau, by.tau_nodes[1:-1])]
+        torques = [(each / self.limit[:, None]).reshape(-1, len(x)) for each in (by.tau, by.tau_nodes)]
         return np.asarray(np.concatenate([ends, *torques]) * self.scale)
 
     def hessian(self, x: Array, cost: float, multipliers: Array) -> Array:
@@ -185,7 +220,7 @@ class MotionSearch:
         nodes = np.zeros_like(at.tau_nodes)
         if self.limit is not None:
             tau = tau + (multipliers[K : K + tau.size].reshape(at.tau.shape) / self.limit).ravel()
-            nodes[1:-1] = multipliers[K + tau.size :].reshape(-1, len(self.limit)) / self.limit
+            nodes = multipliers[K + tau.size :].reshape(-1, len(self.limit)) / self.limit
         ends = multipliers[:K] @ self.ends
         out = self.curvature.of(at, self.slopes(x), ends, tau.reshape(at.tau.shape), nodes)
         out = out * self.scale * self.scale[:, None] + 2 * weight * T * by.T @ (self.weights[:, None] * by)
@@ -200,8 +235,9 @@ class MotionSearch:
         """The motion, and how many iterations it took."""
         size, m = len(self.start), len(self.driven.grid.actuated)
         low, high = np.full(size, -np.inf), np.full(size, np.inf)
-        low[:m] = high[:m] = low[-1 - m : -1] = high[-1 - m : -1] = 0  # accelerations at start and goal
-        low[-1], high[-1] = (1e-2, np.inf) if self.timed else (1, 1)
+        if not self.jumps:
+            low[:m] = high[:m] = low[-1 - m : -1] = high[-1 - m : -1] = 0
+        low[-1], high[-1] = (1e-2, np.inf) if self.aim.timed else (1, 1)
         bounds = np.zeros((2, self.count))
         bounds[:, len(self.ends) :] = [[-1], [1]]
         with held_back() as interrupt:
@@ -251,9 +287,10 @@ class MotionSearch:
         ]  # fmt: skip
         options: Any = {
             "ipopt": {
-                "print_level": 0, "sb": "yes", "max_iter": 500, "tol": TOLERANCE, "constr_viol_tol": 1e-9,
+                "print_level": 0, "sb": "yes", "max_iter": self.aim.iterations, "tol": TOLERANCE,
+                "constr_viol_tol": 1e-9,
                 "acceptable_tol": 1e-5, "acceptable_constr_viol_tol": 1e-9, "acceptable_iter": 10,
-                "nlp_scaling_method": "none", "mu_strategy": "adaptive",
+                "nlp_scaling_method": "none", **self.aim.options,
             },
             "print_time": False, "error_on_fail": False, "no_nlp_grad": True, "show_eval_warnings": False,
             "grad_f": parts[1], "jac_g": parts[2], "hess_lag": parts[3], "iteration_callback": parts[4],

@@ -21,7 +21,15 @@ from pliant.control.motion_forces import smoothed
 from pliant.control.motion_grid import MotionGrid
 from pliant.control.motion_guess import SAFE, first_guess, stiff_shortest_time
 from pliant.control.motion_response import Driven, DrivenMotion
-from pliant.control.motion_search import MotionSearch, Unsolved, Watch
+from pliant.control.motion_search import (
+    LEAST_EFFORT,
+    SHARP_TIME,
+    SMOOTH_EFFORT,
+    SMOOTH_TIME,
+    MotionSearch,
+    Unsolved,
+    Watch,
+)
 from pliant.control.splines import Piece, Piecewise
 from pliant.control.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError, PliantError
@@ -203,9 +211,8 @@ def _searched(
     arm = smoothed(model, np.maximum(travel, 0.1 * travel.max()) / T)
     grid = MotionGrid(model.n, tuple(shaft.actuated for shaft in model.layout.shafts), *size)
     driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
-    search = MotionSearch(driven, guess, ends.goal, limit, objective == "time")
     try:
-        found, iterations = search.solve(watch)
+        search, found, iterations = _staged(driven, guess, ends.goal, limit, objective == "time", watch)
     except Unsolved as error:
         known = "" if shortest is None else f"; stiff, the arm would take {shortest:.3g} s within torque_limit"
         raise PliantError(
@@ -214,6 +221,24 @@ def _searched(
         ) from None
     cost = found.T if objective == "time" else search.effort(found)
     return _read(model, driven, found, ends.start, cost, search.violation(found), iterations)
+
+
+def _staged(
+    driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool, watch: Watch
+) -> tuple[MotionSearch, DrivenMotion, int]:
+    """Least effort at once; least time from there, at first with smooth torques."""
+    search = MotionSearch(driven, guess, goal, limit, SMOOTH_EFFORT if timed else LEAST_EFFORT)
+    found, count = search.solve(watch)
+    if not timed:
+        return search, found, count
+    smooth = MotionSearch(driven, found, goal, limit, SMOOTH_TIME)
+    found, more = smooth.solve(watch)
+    sharp = MotionSearch(driven, found, goal, limit, SHARP_TIME)
+    try:
+        faster, last = sharp.solve(watch)
+    except Unsolved:
+        return smooth, found, count + more
+    return sharp, faster, count + more + last
 
 
 @dataclass(frozen=True)
