@@ -30,6 +30,8 @@ ITERATIONS = 500
 """After which a search is given up."""
 STEERED = 1e-6
 """Share of the largest effect on the end's energy (its root) that a command must have on what is a condition."""
+HELD = 1e-8
+"""What a condition may be missed by, as a share of its size."""
 TOLERANCE = 1e-7
 """Of IPOPT, of the scaled program."""
 
@@ -63,7 +65,7 @@ _NEAR: dict[str, Any] = {"mu_strategy": "monotone", "mu_init": 1e-3}
 LEAST_EFFORT = SearchAim(timed=False, options={"mu_strategy": "adaptive"})
 SMOOTH_EFFORT = SearchAim(timed=False, wiggle=1e-8, options={"mu_strategy": "adaptive"})
 LEAST_TIME = SearchAim(timed=True, effort=1e-4, options={"mu_strategy": "adaptive"})
-SMOOTH_TIME = SearchAim(timed=True, effort=1e-3, wiggle=1e-8, options=_NEAR)
+SMOOTH_TIME = SearchAim(timed=True, effort=1e-3, wiggle=1e-8, iterations=100, options=_NEAR)
 SHARP_TIME = SearchAim(timed=True, effort=1e-4, iterations=100, options=_NEAR | {"mu_init": 1e-4})
 
 
@@ -231,8 +233,8 @@ class MotionSearch:
 
     # the solver
 
-    def solve(self, watch: Watch) -> tuple[DrivenMotion, int]:
-        """The motion, and how many iterations it took."""
+    def solve(self, watch: Watch) -> tuple[DrivenMotion, int, bool]:
+        """The motion, how many iterations it took, and whether its cost is least: if not, all conditions hold."""
         size, m = len(self.start), len(self.driven.grid.actuated)
         low, high = np.full(size, -np.inf), np.full(size, np.inf)
         if not self.jumps:
@@ -253,11 +255,11 @@ class MotionSearch:
             raise Unsolved(
                 f"no motion found within time_limit {watch.time_limit:g} s, after {count} iterations: {guard.told}"
             )
-        if not stats["success"]:
+        best = np.array(found["x"], dtype=float).ravel() if stats["success"] else guard.best
+        response = None if best is None else self.response(best)
+        if response is None:
             raise Unsolved(f"no motion found ({stats['return_status']} after {count} iterations, {guard.told})")
-        response = self.response(np.array(found["x"], dtype=float).ravel())
-        assert response is not None
-        return response, count
+        return response, count, bool(stats["success"])
 
     def _solver(self, guard: _Guard) -> tuple[Any, list[Any]]:
         size, count, one = len(self.start), self.count, ca.Sparsity.dense(1, 1)
@@ -304,12 +306,16 @@ class _Guard:
     def __init__(self, search: MotionSearch, watch: Watch, interrupted: Callable[[], bool]) -> None:
         self.search, self.watch, self.interrupted = search, watch, interrupted
         self.begin, self.late, self.told, self.first = time.perf_counter(), False, "", 0.0
+        self.best: Array | None = None
+        self.least = np.inf
 
     def __call__(self, given: list[Array]) -> list[Array]:
         search, K = self.search, len(self.search.ends)
         beyond = np.abs(given[2][K:]).max(initial=1.0) - 1
         miss = max(float(np.abs(given[2][:K]).max(initial=0.0)), float(beyond))
         self.told = f"conditions of the end and of the torques missed by {miss:.1e} of their size"
+        if miss < HELD and float(given[1][0]) < self.least:
+            self.best, self.least = given[0].copy(), float(given[1][0])
         if self.watch.report is not None:
             slope = search.gradient(given[0]) + given[4] @ search.jacobian(given[0]) + given[3]
             left = max(miss, float(np.abs(slope).max()), TOLERANCE)

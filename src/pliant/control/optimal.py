@@ -66,6 +66,9 @@ class RestToRest:
         of a torque limit, as a share of it.
     iterations : int
         Of the solver.
+    converged : bool
+        Whether the solver found the cost to be least nearby. If not, it is the best motion until it gave up; all
+        conditions hold.
     """
 
     trajectory: Piecewise
@@ -79,12 +82,13 @@ class RestToRest:
     cost: float
     violation: float
     iterations: int
+    converged: bool = True
 
     def __repr__(self) -> str:
-        moved = ", ".join(self.trajectory.coordinates or ())
+        moved, end = ", ".join(self.trajectory.coordinates or ()), "" if self.converged else ", not converged"
         return (
             f"RestToRest({moved} in {self.duration:.4g} s, cost {self.cost:.4g}, {len(self.t)} samples, "
-            f"{self.iterations} iterations)"
+            f"{self.iterations} iterations{end})"
         )
 
     @property
@@ -173,8 +177,8 @@ def rest_to_rest(
     >>> move = pliant.control.rest_to_rest(model, [0.0, 0.0], [0.3, 0.2], duration=1.5, intervals=6, degree=3)
     >>> move.violation < 1e-6, float(move.t[-1])
     (True, 1.5)
-    >>> print(move)
-    RestToRest(upper, fore in 1.5 s, cost 1.491e+04, 25 samples, 9 iterations)
+    >>> print(repr(move).partition(", cost")[0])
+    RestToRest(upper, fore in 1.5 s
     """
     if intervals < 4 or degree < 2:
         raise ModelError(f"intervals, degree: got {intervals}, {degree}, expected at least 4 and 2")
@@ -212,7 +216,7 @@ def _searched(
     grid = MotionGrid(model.n, tuple(shaft.actuated for shaft in model.layout.shafts), *size)
     driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
     try:
-        search, found, iterations = _staged(driven, guess, ends.goal, limit, objective == "time", watch)
+        search, found, iterations, least = _staged(driven, guess, ends.goal, limit, objective == "time", watch)
     except Unsolved as error:
         known = "" if shortest is None else f"; stiff, the arm would take {shortest:.3g} s within torque_limit"
         raise PliantError(
@@ -220,25 +224,25 @@ def _searched(
             + ("" if limit is None else '; objective="time" finds the shortest duration')
         ) from None
     cost = found.T if objective == "time" else search.effort(found)
-    return _read(model, driven, found, ends.start, cost, search.violation(found), iterations)
+    return _read(model, driven, found, ends.start, cost, search.violation(found), iterations, least)
 
 
 def _staged(
     driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool, watch: Watch
-) -> tuple[MotionSearch, DrivenMotion, int]:
+) -> tuple[MotionSearch, DrivenMotion, int, bool]:
     """Least effort at once; least time from there, at first with smooth torques."""
     search = MotionSearch(driven, guess, goal, limit, SMOOTH_EFFORT if timed else LEAST_EFFORT)
-    found, count = search.solve(watch)
+    found, count, least = search.solve(watch)
     if not timed:
-        return search, found, count
+        return search, found, count, least
     smooth = MotionSearch(driven, found, goal, limit, SMOOTH_TIME)
-    found, more = smooth.solve(watch)
+    found, more, _ = smooth.solve(watch)
     sharp = MotionSearch(driven, found, goal, limit, SHARP_TIME)
     try:
-        faster, last = sharp.solve(watch)
+        faster, last, least = sharp.solve(watch)
     except Unsolved:
-        return smooth, found, count + more
-    return sharp, faster, count + more + last
+        return smooth, found, count + more, False
+    return sharp, faster, count + more + last, least
 
 
 @dataclass(frozen=True)
@@ -274,7 +278,14 @@ class _Ends:
 
 
 def _read(
-    model: Model, driven: Driven, found: DrivenMotion, q0: Array, cost: float, violation: float, iterations: int
+    model: Model,
+    driven: Driven,
+    found: DrivenMotion,
+    q0: Array,
+    cost: float,
+    violation: float,
+    iterations: int,
+    converged: bool = True,
 ) -> RestToRest:
     grid, T = driven.grid, found.T
     h, N = T / grid.intervals, grid.intervals
@@ -291,7 +302,7 @@ def _read(
     tau = np.concatenate([found.tau_nodes, found.tau.reshape(-1, len(shafts))])[order]
     return RestToRest(
         trajectory, trajectory if stiff else joints, T, t[order], every[:, 0], every[:, 1], tau, q0, cost, violation,
-        iterations,
+        iterations, converged,
     )  # fmt: skip
 
 
