@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
     "started", "version", "later", "options", "arrays", "errors", "stages", "interrupts", "deprecation", "derived",
-    "content", "signatures", "reading", "writing", "quoting", "algebra", "kernels", "integrate", "robot", "shapes",
-    "dynamics", "model", "control", "loads", "protocols", "progress", "timing", "runs", "batch", "stepping",
+    "content", "signatures", "progress", "reading", "writing", "quoting", "algebra", "kernels", "integrate",
+    "robot", "shapes", "dynamics", "model", "control", "loads", "protocols", "timing", "runs", "batch", "stepping",
     "gradients", "analysis", "export", "view", "scenario", "identification", "sweeps", "environments", "products",
     "jax", "torch", "studies", "bench", "cli",
 )  # fmt: skip
