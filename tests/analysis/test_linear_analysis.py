@@ -200,7 +200,7 @@ def test_link_frequencies_of_a_loaded_beam() -> None:
 def test_python_control(arm, monkeypatch) -> None:
     system = arm.linearize(np.zeros(4))
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(pliant.PliantError, match="pip install control"):
+    with pytest.raises(pliant.PliantError, match=r"pip install 'pliant\[control\]'"):
         to_control(system)
     double = types.ModuleType("control")
     double.StateSpace = lambda *matrices, **names: (matrices, names)
@@ -218,3 +218,33 @@ def test_python_control_itself(arm) -> None:
     converted = to_control(arm.linearize(np.zeros(4)), arm)
     assert isinstance(converted, control.StateSpace)
     assert converted.ninputs == 2
+
+
+def test_python_control_names_outputs_with_their_units() -> None:
+    pytest.importorskip("control", reason="python-control is not installed (extra: control)")
+    beam = pliant.Beam(length=0.8, mass_per_length=2.0, EI_z=300.0)
+    boom = pliant.Link(name="boom", beam=beam, shapes=pliant.Shapes(bending_y=1))
+    joint = pliant.Joint(type="prismatic", axis=[1, 0, 0])
+    slide = pliant.Link(name="slide", joint=joint, rigid=pliant.RigidBody.slender_rod(1.0, 0.5))
+    model = pliant.Robot(name="turn and slide", links=[boom, slide]).model()
+    q = np.zeros(model.n)
+    plant = to_control(model.linearize(q), model)
+    assert plant.output_labels[:3] == ["boom [rad]", "slide [m]", "boom_bending_y_1 [m]"]
+    assert plant.output_labels[3:5] == ["boom_rate [rad/s]", "slide_rate [m/s]"]
+    assert plant.state_labels[4] == "slide.rate"
+    locked = to_control(model.linearize(q, joints="locked"), model)
+    assert locked.output_labels[0] == "boom_bending_y_1 [m]"
+    system = model.linearize(q, outputs=lambda q, qd: q[:2])
+    assert to_control(system, model).output_labels == ["y[0]", "y[1]"]
+    assert to_control(system, model, ["a", "b"]).output_labels == ["a", "b"]
+    with pytest.raises(pliant.ModelError, match="expected 2 names"):
+        to_control(system, model, ["a"])
+    with pytest.raises(pliant.ModelError, match="states, expected"):
+        to_control(system, pliant.load("two-link").model())
+
+
+def test_python_control_of_a_free_base() -> None:
+    pytest.importorskip("control", reason="python-control is not installed (extra: control)")
+    model = pliant.load("free-flyer").model("denoc", stiffening=False)
+    plant = to_control(model.linearize(), model)
+    assert plant.output_labels[2:4] == ["base_wz [rad]", "base_vx [m]"]
