@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
@@ -22,6 +23,7 @@ from pliant.robot.named_frames import Frame
 from pliant.robot.paths import canonical, numbers, plain, put
 from pliant.robot.tree import BASE, check_place, outwards, parents
 from pliant.signatures import checked, shown
+from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
     from pliant.model import Formulation, Model
@@ -299,6 +301,40 @@ class Robot(Document):
 
         save(self, path)
 
+    def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The rigid skeleton as URDF, which `pliant.load` reads back: links, joints, masses, limits and friction.
+
+        Beams are rigid bodies with their mass and inertia, straight or curved as they are described; one that slides is
+        a rod on a prismatic joint. Hubs are part of their links; tip loads, payloads and frames become links on fixed
+        joints; a joint of several axes becomes several. A free base hangs on a link `world` by a floating joint. What
+        the format has no place for (stiffness, rotors and gears, gravity) is listed in a comment at its head; gravity
+        stands in the attribute `pliant:gravity`, which `load` reads.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write.
+
+        Returns
+        -------
+        str
+            The document, or the path of the file.
+
+        Raises
+        ------
+        UnsupportedModel
+            A spherical joint, which URDF has not.
+
+        Examples
+        --------
+        >>> rigid = pliant.load(pliant.load("lab-arm").to_urdf())
+        >>> [link.name for link in rigid.links]
+        ['base', 'upper', 'upper_tip', 'fore', 'fore_payload']
+        """
+        from pliant.robot.urdf_out import urdf_text
+
+        return _handed(urdf_text(self), path)
+
     def model(
         self,
         formulation: FormulationName | Formulation = "denoc",
@@ -366,6 +402,15 @@ class Robot(Document):
         from pliant.robot.text_table import table
 
         return table(self)
+
+
+def _handed(text: str, path: str | os.PathLike[str] | None) -> str:
+    """The text, or the file that it was written to."""
+    if path is None:
+        return text
+    with atomic_write(Path(path)) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return os.fspath(path)
 
 
 YOUNGER: dict[str, Any] = {

@@ -19,6 +19,8 @@ from pliant.robot.faults import listed, short, short_key, suggestion
 MOST_ELEMENTS = 100_000
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 TEXT, NUMBER, VECTOR = "a name", "a finite number", "three finite numbers"
+GRAVITY = "pliant:gravity"
+"""Attribute of the robot, of ours: m/s^2 in base axes. The format has none."""
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -41,7 +43,7 @@ class Kind:
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 KINDS = {
     "robot": Kind(
-        {"name": TEXT}, many=("link", "joint"), ignored=("version",),
+        {"name": TEXT, GRAVITY: VECTOR}, many=("link", "joint"), ignored=("version",),
         passes=("material", "transmission", "gazebo", "ros2_control", "sensor"),
     ),
     "link": Kind(
