@@ -90,11 +90,9 @@ def test_what_urdf_holds_and_what_is_told(tmp_path: Path) -> None:
     friction = {"viscous": 0.4, "coulomb": 0.2, "bristle": 0}
     limits = {"lower": -0.5, "upper": 1.5, "speed": 2.0, "effort": 30.0}
     section = {
-        "shape": "channel",
+        "shape": "rectangle",
         "width": 0.05,
         "height": 0.08,
-        "flange": 0.004,
-        "web": 0.003,
         "offset": [0.01, -0.02],
         "rotation": 0.3,
     }

@@ -335,6 +335,52 @@ class Robot(Document):
 
         return _handed(urdf_text(self), path)
 
+    def to_mjcf(
+        self, path: str | os.PathLike[str] | None = None, bodies: int | None = None, error: float = 0.01
+    ) -> str:
+        """A MuJoCo model (MJCF): links as rigid bodies, beams that bend as chains of bodies with springs between them.
+
+        A beam becomes as many elements as there are `bodies`; the flexibility of an element sits in its middle, in
+        hinges for bending in the planes that `shapes` have and for torsion, in slides for axial motion and shear.
+        Without `bodies` there are as few as keep the first three frequencies (q = 0, no gravity, joints held and free)
+        within `error` of those of the beams; a comment in the file states it. An elastic drive is a motor joint with
+        the rotor as `armature`, then a joint with its spring; friction and limits of both act on a tendon, their sum.
+        Rotors of stiff drives are `armature`. Dampers of beams are in proportion to their springs, so that a `damping`
+        ratio holds for the first mode of a link alone. Named frames are sites, and each joint has a motor.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write.
+        bodies : int, optional
+            Springs per beam; found from `error` by default.
+        error : float
+            Relative, of the first three frequencies.
+
+        Returns
+        -------
+        str
+            The document, or the path of the file.
+
+        Raises
+        ------
+        UnsupportedModel
+            A beam slides.
+
+        Examples
+        --------
+        >>> text = pliant.load("lab-arm").to_mjcf(bodies=6)
+        >>> text.count("<motor"), text.count('type="hinge"')
+        (3, 42)
+        """
+        from pliant.export.mjcf import mjcf_text
+
+        if bodies is not None and (isinstance(bodies, bool) or not isinstance(bodies, int) or not 1 <= bodies <= 400):
+            raise ModelError(f"bodies: got {shown(bodies)}, expected a whole number from 1 to 400")
+        if not isinstance(error, float) or not 1e-3 <= error <= 0.2:
+            raise ModelError(f"error: got {shown(error)}, expected a part from 0.001 to 0.2, such as 0.01 for 1 %")
+        return _handed(mjcf_text(self, bodies, error), path)
+
     def model(
         self,
         formulation: FormulationName | Formulation = "denoc",

@@ -2,11 +2,14 @@
 
 Rigid finite elements: a beam of length L becomes N elements of equal length. The flexibility of an element sits in a
 hinge at its middle, with the spring EI N / L, so that stretches between hinges are half an element long at both ends.
-Tangents at root and tip are then those of stretches, and errors of frequencies fall like 1/N^2.
+Tangents at root and tip are then those of stretches, and errors of frequencies fall like 1/N^2. Where something hangs
+on a section in between, elements end there, for the same reason.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -29,14 +32,20 @@ class Spring(NamedTuple):
     high: float
 
 
-def springs(count: int) -> tuple[Spring, ...]:
-    """One in the middle of each of `count` elements; places are parts of the length."""
-    return tuple(Spring((k + 0.5) / count, k / count, (k + 1) / count) for k in range(count))
+def springs(count: int, marks: Sequence[float] = ()) -> tuple[Spring, ...]:
+    """One in the middle of each of `count` elements; places are parts of the length. At `marks`, parts of the length
+    too, elements end: they are then nearly equal, and nearly `count`."""
+    found = []
+    for low, high in pairwise([0.0, *sorted({mark for mark in marks if 0.0 < mark < 1.0}), 1.0]):
+        own = max(1, round(count * (high - low)))
+        ends = [low + (high - low) * k / own for k in range(own)] + [high]
+        found += [Spring((a + b) / 2, a, b) for a, b in pairwise(ends)]
+    return tuple(found)
 
 
-def stretches(count: int) -> tuple[tuple[float, float], ...]:
-    """The rigid stretches between the ends and the springs, as parts of the length."""
-    return tuple(pairwise([0.0, *(spring.eta for spring in springs(count)), 1.0]))
+def stretches(found: Sequence[Spring]) -> tuple[tuple[float, float], ...]:
+    """The rigid stretches between the ends of the beam and its springs, as parts of the length."""
+    return tuple(pairwise([0.0, *(spring.eta for spring in found), 1.0]))
 
 
 def stiffness(beam: BeamProperties, name: str, spring: Spring) -> float:
@@ -76,10 +85,16 @@ def _profile(beam: BeamProperties, name: str, eta: Array) -> Any:
     return np.ones(len(eta)) if beam.profile is None else getattr(beam.profile, name)(eta)
 
 
+@cache
+def _gauss() -> tuple[Array, Array]:
+    x, w = np.polynomial.legendre.leggauss(POINTS)
+    return x, w
+
+
 def _rule(beam: BeamProperties, low: float, high: float) -> tuple[Array, Array]:
     """Gauss points and weights between two parts of the length, piece by piece of a table."""
     breaks = () if beam.profile is None else beam.profile.breaks
     ends = [low, *(eta for eta in breaks if low < eta < high), high]
-    x, w = np.polynomial.legendre.leggauss(POINTS)
+    x, w = _gauss()
     parts = [(a + (b - a) * (x + 1) / 2, (b - a) * w / 2) for a, b in pairwise(ends)]
     return np.concatenate([eta for eta, _ in parts]), np.concatenate([weight for _, weight in parts])
