@@ -120,8 +120,8 @@ def from_urdf(
     side : dict
         `links: {link name: {beam, shapes, tip, hub, drive, friction, along}}`, and `name`, `gravity`, `payload`,
         `frames`. A beam lies from the link's frame to the next joint, the farthest of several (or along `along`); its
-        length defaults to that distance. It replaces the link's own mass. Joints beside its end hang on the section
-        that is nearest to them.
+        length defaults to that distance. Without `mass_per_length` or a section it has the mass of the link; with one
+        it replaces it. Joints beside its end hang on the section that is nearest to them.
     tip : str
         Last link of a chain: whatever is not on the way to it is held still and lumped onto the chain. The whole tree
         by default.
@@ -152,7 +152,7 @@ def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
             if "beam" in extras[joint.child] and _branches(tree, joint.child, kept.on[joint.child]).m:
                 raise ModelError(f"{where} carries bodies off the chain; as a beam it would lose their mass")
             ends = [(places[further.child], further.xyz) for further in kept.on[joint.child]]
-            _make_flexible(places[joint.child], ends, extras[joint.child], where)
+            _make_flexible(places[joint.child], ends, extras[joint.child], _mass(tree, joint.child), where)
     given = {} if tree.gravity is None else {"gravity": tree.gravity}
     data = {"name": tree.name or "robot", **given, **{k: v for k, v in side.items() if k != "links"}, "links": links}
     lines: dict[Place, int] = {}
@@ -358,10 +358,16 @@ def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dic
 
 
 def _make_flexible(
-    link: dict[str, Any], ends: list[tuple[dict[str, Any], Array]], extra: dict[str, Any], where: str
+    link: dict[str, Any],
+    ends: list[tuple[dict[str, Any], Array]],
+    extra: dict[str, Any],
+    inertial: MassSum,
+    where: str,
 ) -> None:
     """Add what the side file says to a link; a beam turns its frame so that x points along the beam. `ends` are the
-    links that it carries, and where their joints are."""
+    links that it carries, and where their joints are; `inertial` is the mass that the file gives it."""
+    if "hub" in link["joint"] and ("beam" in extra or "hub" in extra):
+        del link["joint"]["hub"]  # what replaces it has a mass of its own, or that of the link
     link["joint"] |= {key: extra[key] for key in ("hub", "drive", "friction") if key in extra}
     link |= {key: extra[key] for key in ("shapes", "tip") if key in extra}
     if "beam" not in extra:
@@ -376,6 +382,8 @@ def _make_flexible(
         if not end.any():
             raise ModelError(f"{where}: the chain ends here, so its beam needs a `length`")
         beam["length"] = float(np.linalg.norm(end))
+    if isinstance(beam, dict) and not {"mass_per_length", "material", "section"} & set(beam):
+        _take_mass(link, beam, extra, inertial.moved(B.T, np.zeros(3)), where)
     link["beam"] = beam
     _turn(link["joint"], B)
     length = beam.get("length", 0.0) if isinstance(beam, dict) else 0.0
@@ -387,6 +395,42 @@ def _make_flexible(
             carried["at"] = {"x": x} if x > length * 1e-12 else "root"
         rest = along - np.array([x, 0.0, 0.0])
         _hang(carried["joint"], B, np.where(np.abs(rest) < 1e-12 * np.linalg.norm(end), 0.0, rest))
+
+
+def _take_mass(
+    link: dict[str, Any], beam: dict[str, Any], extra: dict[str, Any], inertial: MassSum, where: str
+) -> None:
+    """Let a beam without a mass of its own have that of the link: spread evenly, but for what must sit at its nearer
+    end that mass and centre of mass along the beam are those of the link. `inertial` is in the axes of the beam.
+
+    The moment about the beam is shared likewise; those across it are the ones of beam and lump.
+    """
+    length = beam.get("total_length" if beam.get("slides") else "length")
+    if not isinstance(length, (int, float)) or isinstance(length, bool) or not length > 0.0:
+        return  # refused with the robot
+    m, com, inertia = inertial.about_com()
+    if not m:
+        raise ModelError(
+            f"{where} has no mass in this file; give its beam `mass_per_length`, or `material` and `section`"
+        )
+    spin, part = max(float(inertia[0, 0]), 0.0), float(com[0]) / length
+    if beam.get("slides") or abs(part - 0.5) < 1e-9:
+        part = 0.5
+    if not 0.0 < part < 1.0:
+        raise ModelError(
+            f"{where}: its centre of mass is at {com[0]:.4g} m along the beam of {length:.4g} m, not within it; give "
+            "its beam `mass_per_length`, and `hub` or `tip` what sits at its ends"
+        )
+    spread = 2.0 * min(part, 1.0 - part)
+    beam["mass_per_length"] = m * spread / length
+    if spin:
+        beam.setdefault("polar_inertia", spin * spread / length)
+    if spread < 1.0:
+        lump = {"mass": m * (1.0 - spread), "inertia": [spin * (1.0 - spread), 0.0, 0.0]}
+        if part < 0.5:
+            link["joint"].setdefault("hub", lump)
+        elif "tip" not in extra:
+            link["tip"] = lump
 
 
 def _turn(joint: dict[str, Any], B: Array) -> None:
