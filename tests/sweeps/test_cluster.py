@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pliant import ModelError
@@ -34,6 +35,9 @@ def test_two_workers_one_of_them_killed(tmp_path: Path) -> None:
     assert killed
     assert result.status == ("finished",) * 200
     assert sorted(journalled(tmp_path)) == list(range(200))
+    alone = sweep(study(vary=VARY, engine="points"), tmp_path / "alone", workers=1)
+    for name, column in alone.metrics.items():
+        np.testing.assert_array_equal(result.metrics[name], column)
 
 
 def test_nobody_there(tmp_path: Path) -> None:

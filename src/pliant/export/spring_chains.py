@@ -22,6 +22,8 @@ from pliant.robot.stretches import mass_between, section_place, springs, stiffne
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 40, 48)
 FINE = 14
 """Springs per link of the coarser of two chains that tell, by how they differ, the frequencies of the beams."""
+TIP = "tip"
+"""Place at the end of a link, and name of the frame at that of the last."""
 FIRST = 3
 """Frequencies, joints held and free, that the error is about."""
 LEAST = 1e-9
@@ -239,6 +241,7 @@ class _Cutter:
             number, pose = self.frame.frame(frame)
             at = (ground, pose) if number is None else self._hung(number, frame.at, pose)
             frames.append((frame.name, *at))
+        frames.append((TIP, *self._hung(len(self.parts) - 1, TIP, self.frame.bones[-1].tip)))
         return SpringChain(self.robot, self.bodies, frames, self.count)
 
     def _hung(self, bone: int, at: Any, pose: Pose) -> tuple[int, Pose]:

@@ -346,7 +346,7 @@ class Robot(Document):
         within `error` of those of the beams; a comment in the file states it. An elastic drive is a motor joint with
         the rotor as `armature`, then a joint with its spring; friction and limits of both act on a tendon, their sum.
         Rotors of stiff drives are `armature`. Dampers of beams are in proportion to their springs, so that a `damping`
-        ratio holds for the first mode of a link alone. Named frames are sites, and each joint has a motor.
+        ratio holds for the first mode of a link alone. Named frames and `tip` are sites, and each joint has a motor.
 
         Parameters
         ----------
