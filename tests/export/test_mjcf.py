@@ -240,7 +240,7 @@ def test_every_bundled_arm_loads(tmp_path: Path) -> None:
     assert (model.nsite, model.nu, model.opt.gravity.tolist()) == (3, 9, [0.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("seed", sampled(range(14), 0, 4))
+@pytest.mark.parametrize("seed", sampled(range(14), 4))
 def test_mujoco_moves_rigid_trees_as_we_do(seed: int) -> None:
     """Joints of all types, drives, hubs, tips, payloads: accelerations at random states."""
     robot = random_tree(seed, flying=seed % 2 == 0)
