@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from pliant.runs import Event, Result, simulate
     from pliant.scenario import Scenario
+    from pliant.stepping import Stepper
     from pliant.sweeps import sweep
 
 __version__ = VERSION
@@ -64,11 +65,20 @@ _LATER = {
     **dict.fromkeys(("Identification", "Recording", "identify"), "identification"),
     **dict.fromkeys(("gradient", "gradient_batch"), "gradients"),
     **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
-    **{"sweep": "sweeps"},
+    **{"Stepper": "stepping", "sweep": "sweeps"},
 }
 _ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "scenario",
           "studies", "sweeps", "view")  # fmt: skip
-_INNER = ("dynamics", "errors", "kernels", "model", "robot", "runs", "shapes")  # what the public names come from
+_INNER = (
+    "dynamics",
+    "errors",
+    "kernels",
+    "model",
+    "robot",
+    "runs",
+    "shapes",
+    "stepping",
+)  # what the public names come from
 
 _LEARNERS = ("jax", "torch")  # not listed: what completes names would ask for libraries that take seconds to import
 
@@ -117,6 +127,7 @@ __all__ = [
     "Section",
     "Shapes",
     "SimulationError",
+    "Stepper",
     "TipLoad",
     "UnsupportedModel",
     "analysis",

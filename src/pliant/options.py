@@ -45,6 +45,7 @@ PlaneName = Literal["bending_y", "bending_z"]
 
 # How a run is computed
 MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]
+StepMethodName = Literal["rk4", "dopri5", "dop853", "rodas5p", "midpoint"]
 BatchMethodName = Literal["auto", "rk4", "dopri5"]
 GradientMethodName = Literal["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]
 CheckpointsName = Literal["auto", "all", "fewest"]
@@ -69,6 +70,8 @@ EngineName = Literal["auto", "points", "batch"]
 ExportName = Literal["c", "python", "latex", "casadi", "cuda", "fmu", "urdf", "mjcf"]
 FmiVersion = Literal["3.0", "2.0"]
 TaskName = Literal["reach", "track", "rest-to-rest"]
+RenderName = Literal["rgb_array"]
+AutoresetName = Literal["next-step", "same-step"]
 FigureName = Literal[
     "joints", "deflections", "path", "tip", "attitude", "energy", "torques", "spectrum", "spectrogram", "error",
 ]  # fmt: skip

@@ -170,11 +170,11 @@ def test_observability_is_what_a_vibration_of_unit_energy_shows() -> None:
         w, h = 2 * np.pi * f, 1e-6
         assert shape @ model.mass_matrix(q) @ shape == pytest.approx(1.0, rel=1e-9)
         readings = []
-        for phase in np.linspace(0, np.pi, 41):
+        for phase in (0.0, np.pi / 2):
             move, rate = shape / w * np.cos(phase), -shape * np.sin(phase)
             ends = [reader.ideal(q + s * h * move, s * h * rate)[0] for s in (1, -1)]
             readings.append((ends[0] - ends[1]) / (2 * h))
-        largest.append(np.abs(readings).max(axis=0))
+        largest.append(np.hypot(*readings))  # of a swing
     expected = np.array(largest) / np.max(largest, axis=0)
     np.testing.assert_allclose(found.observe, expected, atol=1e-6)  # differences
 

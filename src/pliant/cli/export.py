@@ -46,6 +46,19 @@ def command(
         typer.Option(help="Only this function (c, python, casadi, cuda); may stand several times.", metavar="NAME"),
     ] = None,
     fmi: Annotated[FmiVersion, typer.Option(help="Version of the standard (fmu).")] = "3.0",
+    limits: Annotated[
+        bool, typer.Option("--limits/--no-limits", help="End a run where a joint leaves its limits (fmu).")
+    ] = True,
+    compiler: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="C compiler, with or without flags (fmu); may stand several times, once for each platform.",
+            metavar="CC",
+        ),
+    ] = None,
+    sources_only: Annotated[
+        bool, typer.Option("--sources-only", help="No binaries (fmu): needs no compiler; a tool compiles the unit.")
+    ] = False,
     shared_memory: Annotated[
         int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
     ] = 99,
@@ -61,8 +74,11 @@ def command(
     from pliant.export import export
     from pliant.export.contents import export_name
 
+    if sources_only and compiler:
+        raise ModelError("--sources-only: has no compiler, got --compiler as well; leave one of them out")
+    compilers = [] if sources_only else compiler or None
     own: dict[str, dict[str, Any]] = {
-        "fmu": {"fmi": fmi},
+        "fmu": {"fmi": fmi, "limits": limits, "compilers": compilers},
         "cuda": {"shared_memory": shared_memory},
         "mjcf": {"bodies": bodies},
     }

@@ -21,6 +21,7 @@ from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Constant, Trajectory
 from pliant.derived import Same
 from pliant.errors import ModelError
+from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.signatures import checked
 
@@ -148,12 +149,15 @@ class Law:
         return self.expression(t, q, qd), NO_STATES
 
     @cached_property
-    def _function(self) -> Any:
+    def _kernel(self) -> Kernel:
         model, p = self.model, self.model.parameter_symbols
         t, z = ca.SX.sym("t"), ca.SX.sym("z", self.n_states)
         q, qd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         tau, rate = self.with_states(t, q, qd, z)
-        return ca.Function("law", [t, q, qd, z, p], [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))])
+        outputs = [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))]
+        return Kernel(
+            ca.Function("law", [t, q, qd, z, p], ca.cse(outputs), ["t", "q", "qd", "z", "p"], ["tau", "rate"])
+        )
 
     def __call__(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
         """Torques (n_joints,) as numbers; `z` defaults to the initial state."""
@@ -182,9 +186,8 @@ class Law:
         >>> print(tau, rate)
         [0.1 0.2] [0.1 0.2]
         """
-        arguments = [np.asarray(x, dtype=float) for x in (q, qd, z)]
-        tau, rate = self._function(t, *arguments, self.model.nominal_parameters)
-        return np.array(tau, dtype=float).ravel(), np.array(rate, dtype=float).ravel()
+        tau, rate = self._kernel(np.array([t], dtype=float), q, qd, z, self.model.nominal_parameters)
+        return tau, rate
 
     def acting(self, felt: Felt) -> Law:
         """The law in a run, for sensors that feel what acts there.

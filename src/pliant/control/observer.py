@@ -14,7 +14,7 @@ from pliant.arrays import Array, Complex, Expression
 from pliant.control import riccati
 from pliant.control.law import NO_STATES, Controller, Felt, Law, Sampler
 from pliant.control.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
-from pliant.control.sampled import delay_ticks, delayed
+from pliant.control.sampled import HeldLaw, delay_ticks
 from pliant.control.sensors import Acting, Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError
@@ -243,26 +243,20 @@ class _SampledFeedback(Law):
     def sampler(self) -> Sampler:
         """A fresh filter and fresh instruments. They read what acted until the sample: at first what holds the arm."""
         f, d, model = self.filter, self.design, self.model
-        rng = np.random.default_rng(self.seed)
-        xh, applied, acted = np.zeros(len(f.A)), np.zeros(model.n_joints), f.u0
 
-        def compute(t: float, q: Array, qd: Array, felt: Felt) -> Array:
-            nonlocal xh, applied
-            qdd = felt.accelerations(acted) if f.measurement.accelerated else np.zeros(model.n)
-            y = f.measurement.add_noise(f.measurement.read(t, q, qd, qdd, felt), rng)
-            xh = xh + f.L @ (y - f.y0 - f.C @ xh - f.D @ applied)
-            applied = -d.G @ (xh + f.x0 - d.x0)
-            xh = f.A @ xh + f.B @ applied
-            return np.asarray(f.u0 + applied)
+        def compute(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> Array:
+            sensed, xh = f.measurement, memory["xh"]
+            qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(model.n)
+            y = sensed.add_noise(sensed.read(t, q, qd, qdd, felt), memory["rng"])
+            xh = xh + f.L @ (y - f.y0 - f.C @ xh - f.D @ memory["applied"])
+            tau = d.u0 - d.G @ (xh + f.x0 - d.x0)
+            memory["applied"] = tau - f.u0
+            memory["xh"] = f.A @ xh + f.B @ memory["applied"]
+            return np.asarray(tau)
 
-        tick = delayed(compute, model.n_joints, self.ticks, self.late)
-
-        def sample(t: float, q: Array, qd: Array, felt: Felt) -> Array:
-            nonlocal acted
-            acted = tick(t, q, qd, felt)
-            return acted
-
-        return sample
+        own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
+        own["rng"] = np.random.default_rng(self.seed)
+        return HeldLaw(compute, model.n_joints, self.ticks, self.late, own)
 
 
 def _disturbance(model: Model, x0: Array) -> Array:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -84,15 +83,14 @@ class SampledLaw(Law):
 
     def sampler(self) -> Sampler:
         """A fresh controller: its own states and queue."""
-        z = self.inner.initial_state
 
-        def compute(t: float, q: Array, qd: Array) -> Array:
-            nonlocal z
-            tau, rate = self.inner.step(t, q, qd, z)
-            z = z + self.period * rate
+        def compute(memory: dict[str, Any], t: float, q: Array, qd: Array) -> Array:
+            tau, rate = self.inner.step(t, q, qd, memory["z"])
+            memory["z"] = memory["z"] + self.period * rate
             return tau
 
-        return delayed(compute, self.model.n_joints, self.ticks, self.late)
+        own = {"z": self.inner.initial_state}
+        return HeldLaw(compute, self.model.n_joints, self.ticks, self.late, own)
 
 
 def delay_ticks(period: float, delay: float) -> tuple[int, int]:
@@ -106,17 +104,30 @@ def delay_ticks(period: float, delay: float) -> tuple[int, int]:
     raise ModelError(f"delay: got {delay!r}, expected a multiple of sample_time / k for some k up to {FINEST}")
 
 
-def delayed(compute: Callable[..., Array], m: int, ticks: int, late: int) -> Sampler:
-    """Calls `compute` on every `ticks`-th call and returns what it gave `late` calls ago."""
-    queue: deque[Array] = deque([np.zeros(m)] * late)
-    value, count = np.zeros(m), 0
+@dataclass
+class HeldLaw:
+    """A law at its sample times: computed on every `ticks`-th call, given back `late` calls later.
 
-    def tick(*given: Any) -> Array:
-        nonlocal value, count
-        if count % ticks == 0:
-            value = compute(*given)
-        count += 1
-        queue.append(value)
-        return queue.popleft()
+    `memory` is all that changes from call to call: what `compute(memory, t, q, qd, ...)` keeps of its `own`, and how
+    far the queue is.
+    """
 
-    return tick
+    compute: Callable[..., Array]
+    m: int
+    ticks: int
+    late: int
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        still = np.zeros(self.m)
+        self.memory = {"count": 0, "value": still, "queue": [still] * self.late, "acted": still} | self.memory
+
+    def __call__(self, *given: Any) -> Array:
+        """The torques that act from this tick on."""
+        memory = self.memory
+        if memory["count"] % self.ticks == 0:
+            memory["value"] = self.compute(memory, *given)
+        memory["count"] += 1
+        memory["queue"].append(memory["value"])
+        memory["acted"] = memory["queue"].pop(0)
+        return np.asarray(memory["acted"])

@@ -21,8 +21,10 @@ from pliant.dynamics.chain import FrameMap
 from pliant.dynamics.denoc import outward_motion
 from pliant.dynamics.frames import frame_motion, frame_of, frame_pose
 from pliant.dynamics.kinematics import placements
-from pliant.dynamics.stations import locate, places_of, shape_curvature
+from pliant.dynamics.section_forces import InternalForces
+from pliant.dynamics.stations import locate, places_of
 from pliant.errors import ModelError
+from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.options import DriveSide, PlaneName
 from pliant.signatures import checked
@@ -123,9 +125,9 @@ class Encoder(Sensor):
 class StrainGauge(Sensor):
     """Curvature (1/m) of a beam at station `x` (m from its root), in the plane "bending_y" or "bending_z".
 
-    That of the shapes, so that it tells of the amplitudes and of nothing else; the strain at a distance d from the
-    neutral axis is d times this. (The true moment of a section follows torques and loads at once: at the root of a link
-    without a hub it is the joint torque itself. `Result.strain` and the gauges of `pliant.identification` have it.)
+    It is the bending moment that the section carries over EI, as in `Result.strain`, in recordings and exports; the
+    strain at a distance d from the neutral axis is d times this. Torques and loads enter at once: at the root of a link
+    without a hub the moment is the joint torque itself.
 
     Parameters
     ----------
@@ -165,8 +167,9 @@ class StrainGauge(Sensor):
             raise ModelError(f"links.{link.name}: a strain gauge needs a flexible beam of fixed length")
         if self.plane not in shapes.fields:
             raise ModelError(f"plane: links.{link.name} has no {self.plane!r}, it has {', '.join(set(shapes.fields))}")
-        curvature = shape_curvature(link, model.chain.body(link, q), eta)
-        return curvature[2] if self.plane == "bending_y" else -curvature[1]
+        key = (Same(acting.base), *map(Same, acting.loads))
+        forces = model.derived("forces inside", key, lambda: InternalForces(model.chain, acting.loads, acting.base))
+        return forces.at(forces.stretches(place, eta).by_field()[self.plane], acting.t, q, qd, qdd)
 
 
 @checked
@@ -317,6 +320,7 @@ class Measurement:
         self.size = int(y.shape[0])
         self.noise = np.repeat([s.noise for s in self.sensors], sizes)
         self.quantum = np.repeat([s.quantum for s in self.sensors], sizes)
+        self.rough = bool(self.noise.any() or self.quantum.any())
 
     def felt(self, q: Any, qd: Any, qdd: Any, acting: Acting) -> Any:
         """(k, 1) ideal readings of an arm with accelerations `qdd`, whatever they come from.
@@ -367,15 +371,40 @@ class Measurement:
         >>> print(measurement.read(0.0, zero, zero, zero, pliant.control.law.Felt((), None, lambda tau: tau)))
         [0.]
         """
+        reading = self.reading(felt.loads, felt.base)
+        return np.asarray(reading(np.array([t], dtype=float), q, qd, qdd, self.model.values(felt.parameters)))
 
-        def function() -> Any:
+    def reading(self, loads: Sequence[Any] = (), base: Any = None) -> Kernel:
+        """Ideal readings as a compiled function of time, coordinates, rates, accelerations and parameters.
+
+        Parameters
+        ----------
+        loads : sequence of Load
+            What acts on the arm.
+        base : MovingBase, optional
+            Motion of the base.
+
+        Returns
+        -------
+        Kernel
+            Of arrays (1,), (n,), (n,), (n,), (P,), and of batches of them; gives (k,).
+
+        Examples
+        --------
+        >>> model, zero = pliant.load("two-link").model(), np.zeros(4)
+        >>> reading = pliant.control.Measurement(model, [pliant.control.TipPosition()]).reading()
+        >>> print(reading(np.zeros(1), zero, zero, zero, np.zeros(0)).round(3))
+        [2. 0. 0.]
+        """
+
+        def made() -> Kernel:
             t, x = ca.SX.sym("t"), ca.SX.sym("q", self.model.n_q)
             v, a = (ca.SX.sym(name, self.model.n) for name in ("qd", "qdd"))
-            y = ca.SX(self.felt(x, v, a, Acting(t, felt.loads, felt.base)))
-            return ca.Function("reading", [t, x, v, a, self.model.parameter_symbols], ca.cse([ca.densify(y)]))
+            y, names = ca.SX(self.felt(x, v, a, Acting(t, tuple(loads), base))), ["t", "q", "qd", "qdd", "p"]
+            given = [t, x, v, a, self.model.parameter_symbols]
+            return Kernel(ca.Function("reading", given, ca.cse([ca.densify(y)]), names, ["y"]))
 
-        reading = self._derived("readings", (Same(felt.base), *map(Same, felt.loads)), function)
-        return np.array(reading(t, q, qd, qdd, self.model.values(felt.parameters)), dtype=float).ravel()
+        return self._derived("readings", (Same(base), *map(Same, loads)), made)
 
     def expression(self, q: Any, qd: Any, tau: Any, t: Any = 0.0) -> Any:
         """(k, 1) ideal readings under torques `tau`.

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.arrays import Array
 from pliant.control.law import checked_limit
-from pliant.environments.motion import PackMotion
+from pliant.environments.motion import ArmMotion
 from pliant.environments.tasks import TASKS
-from pliant.options import TaskName
+from pliant.options import AutoresetName, RenderName, TaskName
 from pliant.robot import Robot, load
 from pliant.signatures import checked
 
@@ -31,13 +31,13 @@ class _Arms:
         torque_limit: Any, vary: Mapping[str, tuple[float, float]] | None,
     ) -> None:  # fmt: skip
         arm = load(robot) if isinstance(robot, str) else robot
-        self.motion = PackMotion(arm, count, period, vary or {})
+        self.motion = ArmMotion(arm, count, period, vary or {})
         self.limit = self.motion.torque_scale()
         if torque_limit is not None:
             self.limit = checked_limit("torque_limit", torque_limit, self.motion.m)
         rest = self.motion.model.layout.rest()[: self.motion.m]  # a sliding beam stands in the middle of its travel
         self.motion.place(np.ones(count, dtype=bool), np.tile(rest, (count, 1)), np.random.default_rng(0))
-        self.task = TASKS[task](self.motion, spread)
+        self.task = TASKS[task](self.motion, spread, self.limit)
         self.steps, self.most = np.zeros(count, dtype=int), max(1, round(horizon / period))
         size = 2 * self.motion.n + 3 + self.task.goal_size
         self.observation_space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float64)
@@ -60,9 +60,11 @@ class _Arms:
         reward = np.where(sound, self.task.reward(bounded) * self.motion.period, FALL)
         return reward, ~sound, self.steps >= self.most
 
-    def info(self, which: Any = slice(None)) -> dict[str, Any]:
-        """Names of the joint limits that these arms have left in the last step, where any has."""
-        return {"limit": self.motion.met[which]} if self.motion.met.any() else {}
+    def picture(self, arm: int) -> Any:
+        """(H, W, 3) of one arm, with its goal."""
+        from pliant.environments.picture import picture
+
+        return picture(self.motion, self.task, arm)
 
 
 @checked
@@ -83,8 +85,8 @@ class ArmEnv(gym.Env[Array, Array]):
         Torque of an action of 1; by default enough to hold the arm in any pose, twice over.
     vary : mapping from paths to (lowest, highest), optional
         Numbers of the robot that are drawn anew for each episode.
-    render_mode : None
-        Asked for by Gymnasium; nothing is drawn.
+    render_mode : "rgb_array", optional
+        What `render` gives.
 
     Notes
     -----
@@ -101,17 +103,22 @@ class ArmEnv(gym.Env[Array, Array]):
     ((14,), False)
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 50}
 
     def __init__(
         self, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02, horizon: float = 4.0,
         spread: float = 0.5, torque_limit: ArrayLike | None = None,
-        vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
+        vary: Mapping[str, tuple[float, float]] | None = None, render_mode: RenderName | None = None,
     ) -> None:  # fmt: skip
         self._arms = _Arms(robot, task, 1, period, horizon, spread, torque_limit, vary)
         self.observation_space = self._arms.observation_space
         self.action_space = self._arms.action_space  # type: ignore[assignment]
         self.render_mode = render_mode
+
+    @property
+    def step_length(self) -> float:
+        """Seconds of a step inside a period, as the fastest mode asks."""
+        return float(self._arms.motion.stepper.step_length or 0.0)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """A new start and goal.
@@ -147,14 +154,24 @@ class ArmEnv(gym.Env[Array, Array]):
             As Gymnasium has them.
         """
         reward, fallen, over = self._arms.step(np.asarray(action)[None])
-        return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), self._arms.info(0)
+        stopped = str(self._arms.motion.stepper.stopped[0])
+        info = {"limit": stopped} if stopped else {}
+        return self._arms.observe()[0], float(reward[0]), bool(fallen[0]), bool(over[0]), info
+
+    def render(self) -> Any:
+        """A picture of the arm and its goal.
+
+        Returns
+        -------
+        (H, W, 3) array of uint8, or None
+            For `render_mode="rgb_array"`.
+        """
+        return self._arms.picture(0) if self.render_mode == "rgb_array" else None
 
 
 @checked
 class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     """Many flexible arms, stepped together in SIMD packs on all threads.
-
-    An arm that is done is reset by the next step.
 
     Parameters
     ----------
@@ -172,8 +189,11 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         Torque of an action of 1, as in `ArmEnv`.
     vary : mapping from paths to (lowest, highest), optional
         Numbers of the robot that are drawn anew for each episode.
-    render_mode : None
-        Asked for by Gymnasium; nothing is drawn.
+    render_mode : "rgb_array", optional
+        What `render` gives.
+    autoreset : "next-step" or "same-step"
+        When an arm that is done begins anew: in the next step, whose action then does not count, or at once, with its
+        last observation in `info["final_obs"]`, as Gymnasium has both.
 
     Examples
     --------
@@ -184,14 +204,17 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     (8,)
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 50}
 
     def __init__(
         self, num_envs: int = 64, robot: str | Robot = "two-link", task: TaskName = "reach", period: float = 0.02,
         horizon: float = 4.0, spread: float = 0.5, torque_limit: ArrayLike | None = None,
-        vary: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None,
+        vary: Mapping[str, tuple[float, float]] | None = None, render_mode: RenderName | None = None,
+        autoreset: AutoresetName = "next-step",
     ) -> None:  # fmt: skip
-        self.num_envs = num_envs
+        self.num_envs, self._at_once = num_envs, autoreset == "same-step"
+        mode = AutoresetMode.SAME_STEP if self._at_once else AutoresetMode.NEXT_STEP
+        self.metadata = {**self.metadata, "autoreset_mode": mode}
         self._arms = _Arms(robot, task, num_envs, period, horizon, spread, torque_limit, vary)
         self.single_observation_space = self._arms.observation_space
         self.single_action_space = self._arms.action_space
@@ -221,8 +244,8 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         self._done[:] = False
         return self._arms.observe(), {}
 
-    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """One period; arms that were done before it begin anew instead, with reward 0.
+    def step(self, actions: Array) -> tuple[Array, Array, Any, Any, dict[str, Any]]:
+        """One period; with `autoreset="next-step"` arms that were done before it begin anew instead, with reward 0.
 
         Parameters
         ----------
@@ -232,14 +255,36 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
         Returns
         -------
         observations, rewards, terminated, truncated, info
-            As Gymnasium has them, each with num_envs rows.
+            As Gymnasium has them, each with num_envs rows; `info["limit"]` names the limits that arms have left.
         """
-        fresh = self._done.copy()
+        begun = self._done.copy()
         reward, fallen, over = self._arms.step(actions)
-        self._arms.motion.met[fresh] = ""
-        if fresh.any():
-            self._arms.begin(fresh, self.np_random)
-            reward, fallen, over = (np.where(fresh, 0, a) for a in (reward, fallen, over))
-        self._done = np.asarray(fallen, dtype=bool) | np.asarray(over, dtype=bool)
-        ended = np.asarray(fallen, dtype=bool), np.asarray(over, dtype=bool)
-        return self._arms.observe(), reward, *ended, self._arms.info()
+        if begun.any():
+            self._arms.begin(begun, self.np_random)
+            reward, fallen, over = np.where(begun, 0.0, reward), fallen & ~begun, over & ~begun
+        done = fallen | over
+        stopped = self._arms.motion.stepper.stopped
+        info: dict[str, Any] = {"limit": stopped, "_limit": stopped != ""} if (stopped != "").any() else {}
+        seen = self._arms.observe()
+        if self._at_once and done.any():
+            last = np.full(self.num_envs, None, dtype=object)
+            for arm in np.flatnonzero(done):
+                last[arm] = seen[arm]
+            info |= {"final_obs": last, "_final_obs": done, "final_info": dict(info), "_final_info": done}
+            self._arms.begin(done, self.np_random)
+            seen = self._arms.observe()
+        else:
+            self._done = done
+        return seen, np.asarray(reward), fallen, over, info
+
+    def render(self) -> Any:
+        """Pictures of all arms.
+
+        Returns
+        -------
+        tuple of (H, W, 3) arrays of uint8, or None
+            For `render_mode="rgb_array"`.
+        """
+        if self.render_mode != "rgb_array":
+            return None
+        return tuple(self._arms.picture(arm) for arm in range(self.num_envs))

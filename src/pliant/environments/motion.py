@@ -1,4 +1,4 @@
-"""Many arms stepped together under held torques: one call of a compiled RK4 loop for each control period."""
+"""Arms under held torques, a control period at a time: a stepper of many arms, and where they may begin."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
-from pliant.batch.batch_equations import equations
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.model import Model, read_state
+from pliant.model.statics import settled_arms
 from pliant.robot import Robot
 from pliant.runs.limits import joint_limits
+from pliant.stepping import Stepper
+from pliant.stepping.step_length import fastest_mode, longest_step
 
-RADIANS = 0.4
-"""Of the fastest mode in a step: RK4 is stable to 2.8, and true to 1e-4 of a swing at this."""
-SLIPS = 0.3
-"""Of the time in which friction begins to slip, in a step: RK4 is stable to 0.4."""
 MOST_SUBSTEPS = 2000
 SETTLE_SAMPLES = 32
 
 
-class PackMotion:
-    """B arms of one robot: states x (B, 2n and friction), numbers p (B, P), advanced a control period at a time."""
+class ArmMotion:
+    """B arms of one robot, with numbers of their own where some vary, advanced a control period at a time."""
 
     def __init__(self, robot: Robot, count: int, period: float, vary: Mapping[str, tuple[float, float]]) -> None:
         if count < 1 or not (np.isfinite(period) and period > 0):
@@ -35,54 +31,55 @@ class PackMotion:
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period
         self.n, self.m = self.model.n, self.model.n_joints
-        self._equations = f = equations(self.model, torque=np.zeros(self.m))
-        self._integrator = BatchIntegrator(f.function, rk4())
-        self.substeps = self._substeps()
-        self._plan = TimeSegments(
-            np.zeros(1), np.full(1, period / self.substeps), np.full(1, self.substeps), np.zeros(1, dtype=np.int64),
-            np.zeros(1, dtype=np.int64),
-        )  # fmt: skip
-        self._settings, self._held = np.array([1e-6, 1e-9, period, 1e7]), np.zeros((1, 1, 0))
         self._limits = joint_limits(self.model)
-        self.met = np.full(count, "", dtype=object)  # names of the limits that arms have left in the last period
-        self.x = np.zeros((count, f.n))
+        self.stepper = Stepper(self.model, step=period / self._substeps(), count=count)
         self.p = np.tile(self.model.nominal_parameters, (count, 1))
+        self._vibrating()
 
     def _substeps(self) -> int:
         """Steps in a period that the fastest mode allows."""
-        squares, _ = self.model.modes(self.model.layout.rest(), "free")
-        fastest = self.fastest = float(np.sqrt(np.abs(squares).max(initial=0.0)))
-        rates = [1.3 * fastest / RADIANS]  # other poses are up to a third faster
-        joints = (link.joint for link in self.model.robot.links)
-        bristles = [freedom.friction for joint in joints for freedom in joint.freedoms if freedom.friction.bristle]
-        rates += [f.coulomb_speed / f.bristle / SLIPS for f in bristles if f.coulomb]
-        steps = max(1, int(np.ceil(self.period * max(rates))))
+        steps = max(1, int(np.ceil(self.period / longest_step(self.model))))
         if steps > MOST_SUBSTEPS:
             raise UnsupportedModel(
-                f"{self.model.robot.name}: its fastest mode ({fastest:.3g} rad/s) needs {steps} steps in a period of "
-                f"{self.period:g} s; use fewer shape functions, no axial ones, or a rigid robot"
+                f"{self.model.robot.name}: its fastest mode ({fastest_mode(self.model):.3g} rad/s) needs {steps} steps "
+                f"in a period of {self.period:g} s; use fewer shape functions, no axial ones, or a rigid robot"
             )
         return steps
 
     @property
     def q(self) -> Array:
         """(B, n)."""
-        return self.x[:, : self.n]
+        return self.stepper.q
 
     @property
     def qd(self) -> Array:
         """(B, n)."""
-        return self.x[:, self.n : 2 * self.n]
+        return self.stepper.qd
+
+    @property
+    def own(self) -> Array | None:
+        """Parameters as functions of the model take them."""
+        return self.p if len(self.ranges) else None
 
     def place(self, chosen: NDArray[np.bool_], joints: Array, rng: np.random.Generator) -> None:
-        """Put the chosen arms at rest with these joint positions (k, m), with new values of what varies."""
+        """Put the chosen arms at static rest with these joint positions (k, m), with new values of what varies."""
+        if not chosen.any():
+            return
         if len(self.ranges):
             low, high = self.ranges.T
             self.p[chosen] = rng.uniform(low, high, (int(chosen.sum()), len(self.ranges)))
-        if chosen.any():
-            q = read_state(self.model, joints, many=True)
-            own = np.hstack([np.zeros((len(q), self.m)), self.p[chosen]])
-            self.x[chosen] = self._equations.loaded(self._equations.start(q, np.zeros_like(q), np), self._held[0], own)
+            self.stepper.change(self.p)
+        self.stepper.reset(self.settled(joints, self.p[chosen]), arms=chosen)
+
+    def settled(self, joints: Array, p: Array) -> Array:
+        """Coordinates (k, n) at static rest with these joint positions (k, m)."""
+        return settled_arms(self.model, read_state(self.model, joints, many=True), p if len(self.ranges) else None)
+
+    def holding(self, q: Array, p: Array) -> Array:
+        """Torques (k, m) that hold arms at rest in these coordinates (k, n)."""
+        rows = [shaft.actuated for shaft in self.model.chain.shafts]
+        forces = self.model.bias(q, np.zeros_like(q), p if len(self.ranges) else None)
+        return np.asarray(forces[:, rows])
 
     def room(self, middle: Array, spread: float) -> tuple[Array, Array]:
         """Middle and half width (m,) of the joint positions within `spread` of `middle`, moved to within the limits;
@@ -95,35 +92,51 @@ class PackMotion:
         return np.clip(middle, low + half, high - half), half
 
     def advance(self, torque: Array) -> NDArray[np.bool_]:
-        """One period under torques (B, m); which arms are finite and within their joint limits (the others are put to
-        rest)."""
-        x = np.ascontiguousarray(self.x)
-        out = np.empty((self.count, 1, x.shape[1]))
-        own = np.ascontiguousarray(np.hstack([torque, self.p]))
-        self._integrator(x, self._held, own, self._plan, out, self._settings)
-        sound = np.isfinite(x).all(axis=1)
-        self.met = np.full(self.count, "", dtype=object)
-        for limit in self._limits:
-            left = limit.left(x[:, : self.n].T, x[:, self.n : 2 * self.n].T)
-            self.met[sound & left] = limit.name
-            sound &= ~left
-        rest = self.model.layout.rest()[None]
-        x[~sound] = self._equations.start(rest, np.zeros_like(rest), np)
-        self.x = x
-        return np.asarray(sound)
+        """One period under torques (B, m); which arms are sound: those that left a joint limit or broke down stand
+        still from then on."""
+        self.stepper.step(self.period, torque)
+        return np.asarray(self.stepper.stopped == "")
 
     def tip(self) -> Array:
         """(B, 3)."""
-        pose = self.model.tip_pose(self.q, self.p if len(self.ranges) else None)
-        return np.asarray(pose[:, :3, 3])
+        return np.asarray(self.model.tip_pose(self.q, self.own)[:, :3, 3])
+
+    def ringing(self) -> Array:
+        """(B,) how far the tip swings beside the rigid arm, m: rates of what bends, each over its own frequency."""
+        J = self.model.jacobian(self.q, self.own)[:, 3:]
+        swing = self.qd @ self._vibration.T
+        return np.asarray(np.linalg.norm(np.einsum("bik,bk->bi", J[:, :, self._bending], swing), axis=1))
+
+    def _vibrating(self) -> None:
+        """Numbers of the speeds that vibrate, and the matrix that makes their amplitudes of rates: those of a joint
+        behind an elastic drive are relative to its motor."""
+        model, rest = self.model, self.model.layout.rest()
+        driven = {shaft.index: shaft.actuated for shaft in model.layout.driven}
+        moved = {shaft.actuated for shaft in model.chain.shafts}
+        self._bending = [k for k in range(model.n) if k not in moved]
+        K, M = np.diag(model.stiffness(rest)), np.diag(model.mass_matrix(rest))
+        self._vibration = np.zeros((len(self._bending), model.n))
+        for row, k in enumerate(self._bending):
+            scale = 1 / np.sqrt(K[k] / M[k]) if K[k] > 0 else 0.0
+            self._vibration[row, k] = scale
+            if k in driven:
+                self._vibration[row, driven[k]] = -scale
+
+    def reach(self) -> float:
+        """Largest distance of the tip from the base, m."""
+        return float(np.linalg.norm(self.model.tip_pose(self._poses())[:, :3, 3], axis=1).max())
+
+    def _poses(self) -> Array:
+        """Poses of the unbent arm, all over its room."""
+        rng = np.random.default_rng(0)
+        states = np.tile(self.model.layout.rest(), (SETTLE_SAMPLES, 1))
+        turning = np.array([shaft.turns for shaft in self.model.chain.shafts])
+        states[:, : self.m] += np.where(turning, rng.uniform(-np.pi, np.pi, (SETTLE_SAMPLES, self.m)), 0.0)
+        return states
 
     def torque_scale(self) -> Array:
         """(m,) torques that hold the arm in any pose, twice over, and turn it at 2 rad/s^2 besides."""
-        rng = np.random.default_rng(0)
-        rest = self.model.layout.rest()
-        states = np.tile(rest, (SETTLE_SAMPLES, 1))
-        turning = np.array([shaft.turns for shaft in self.model.chain.shafts])
-        states[:, : self.m] += np.where(turning, rng.uniform(-np.pi, np.pi, (SETTLE_SAMPLES, self.m)), 0.0)
+        states = self._poses()
         rows = [shaft.actuated for shaft in self.model.chain.shafts]
         hold = np.abs(self.model.bias(states, np.zeros_like(states))[:, rows]).max(axis=0)
         inertia = np.abs(self.model.mass_matrix(states)[:, rows, rows]).max(axis=0)

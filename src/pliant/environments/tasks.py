@@ -7,17 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array, Booleans
-from pliant.environments.motion import PackMotion
+from pliant.environments.motion import ArmMotion
 from pliant.errors import ModelError
 from pliant.model import read_state
+
+RINGING = 0.01
+"""Amplitude of the tip, m, that counts as bad."""
+RINGING_OF_REACH = 0.005
+"""Likewise of a short arm, of its reach."""
 
 
 @dataclass
 class Task:
-    """A task of B arms. `goal` (B, g) is part of what is observed; subclasses set it and give the reward."""
+    """A task of B arms under torques up to `limit` (m,).
 
-    motion: PackMotion
+    `goal` (B, g) is part of what is observed; subclasses set it and give the reward.
+    """
+
+    motion: ArmMotion
     spread: float
+    limit: Array
     effort: float = 0.01
 
     def __post_init__(self) -> None:
@@ -108,16 +117,33 @@ class Track(Task):
 
 
 class RestToRest(Task):
-    """Turn the joints to a goal and be still there: errors, speed and vibration count."""
+    """Turn the joints to a goal and be still there: errors, ringing of the tip, and torque beyond what holds the arm.
 
-    vibration = 10.0
+    One centimetre of ringing (or a two-hundredth of the arm's reach, if that is less) costs more than the largest
+    torques: it never pays to let the arm ring.
+    """
+
+    error, ringing = 100.0, 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.hold = np.zeros((self.motion.count, self.motion.m))
+        self.amplitude = min(RINGING, self.motion.reach() * RINGING_OF_REACH)
+
+    def aim(self, chosen: Booleans) -> None:
+        """The goal, and the action that holds the arm there."""
+        super().aim(chosen)
+        if chosen.any():
+            m, p = self.motion, self.motion.p[chosen]
+            self.hold[chosen] = m.holding(m.settled(self.target[chosen], p), p) / self.limit
 
     def reward(self, action: Array) -> Array:
-        """Minus squared errors of the joints, vibration (rates of what bends by the fastest frequency) and effort."""
+        """Minus squared errors of the joints, ringing and effort."""
         m = self.motion
         error = np.square(m.q[:, : m.m] - self.goal).mean(axis=1)
-        shaking = np.square(m.qd[:, m.m :] / max(m.fastest, 1.0)).sum(axis=1)
-        return np.asarray(-error - self.vibration * shaking - self.effort * np.square(action).mean(axis=1))
+        shaking = np.square(m.ringing() / self.amplitude)
+        effort = np.square(action - self.hold).mean(axis=1)
+        return np.asarray(-self.error * error - self.ringing * shaking - self.effort * effort)
 
 
 TASKS: dict[str, type[Task]] = {"reach": Reach, "track": Track, "rest-to-rest": RestToRest}

@@ -36,7 +36,7 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
 
     Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
     those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `shared_memory=` (CUDA), `digits=`,
-    `limit=` (LaTeX), `fmi=`, `q0=` and `qd0=` (units), `bodies=` and `error=` (MJCF).
+    `limit=` (LaTeX), `fmi=`, `q0=`, `qd0=`, `limits=` and `compilers=` (units), `bodies=` and `error=` (MJCF).
 
     Parameters
     ----------

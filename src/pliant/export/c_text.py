@@ -51,6 +51,12 @@ def comment(lines: Iterable[str]) -> str:
     return "/* " + "\n   ".join(lines).replace("\n   \n", "\n\n") + "\n*/\n"
 
 
+def quoted_string(text: str) -> str:
+    """A string of C, in printable ASCII and safe as a format too."""
+    plain = "".join(c if " " <= c <= "~" and c not in '\\"%?' else "_" for c in text)
+    return f'"{plain}"'
+
+
 def array(declaration: str, values: Array) -> str:
     """An initialised array, four numbers per line."""
     texts = [c_constant(x) for x in values.ravel().tolist()] or ["0.0"]

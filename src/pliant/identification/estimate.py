@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.identification.fit_verdict import FITS, FitVerdict
 from pliant.robot import Robot
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ class Identification:
         How the fit ended.
     notes : tuple of str
         What else is worth knowing.
+    verdict : FitVerdict
+        Whether what is left over is noise. Where it is not, the errors are those that residuals of this size and colour
+        leave open; what the model lacks may have moved the estimates further.
 
     Examples
     --------
@@ -137,6 +141,7 @@ class Identification:
     evaluations: int
     message: str
     notes: tuple[str, ...] = field(default=())
+    verdict: FitVerdict = FITS
 
     def __getitem__(self, name: str) -> float:
         """Estimate by name."""
@@ -215,6 +220,12 @@ class Identification:
             ],
             "noise": {f"{c.recording}: {c.name}": c.noise for c in self.channels},
             "chi2": self.chi2,
+            "verdict": {
+                "fits": self.verdict.fits,
+                "chi2_probability": self.verdict.chi2_probability,
+                "white_probability": self.verdict.white_probability,
+                "reasons": list(self.verdict.reasons),
+            },
             "at_bound": list(self.at_bound),
             "notes": list(self.notes),
             "evaluations": self.evaluations,
@@ -231,6 +242,12 @@ class Identification:
             span = f"[{low:.6g}, {high:.6g}]" if known else "not known"
             relative = f"{100 * error / abs(value):.2g} %" if known and value else "-"
             lines.append(f"{name:{width}}  {value:12.6g}  {span:>28}  {relative:>8}")
+        found = self.verdict.chi2_probability is None
+        how = "noise found from the residuals" if found else f"probability {self.verdict.chi2_probability:.2g}"
+        lines.append(f"chi2 per degree of freedom: {self.chi2:.4g} of {self.freedom} ({how})")
+        lines.append(str(self.verdict))
+        if not self.verdict.fits:
+            lines.append("intervals are widened by what is left over; the estimates themselves may be off by more")
         lines += [f"the data cannot tell: {item}" for item in self.unresolved]
         lines += [f"{name} ended on its bound: its error does not hold" for name in self.at_bound]
         lines += list(self.notes)

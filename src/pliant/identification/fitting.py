@@ -15,6 +15,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import Interrupted, ModelError, SimulationError
 from pliant.identification.estimate import Channel, Identification
+from pliant.identification.lack_of_fit import verdict
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
 from pliant.identification.recording import Recording
 from pliant.identification.residuals import Residuals
@@ -238,8 +239,9 @@ def _outcome(
     relative = np.maximum(np.abs(values), fitted.scale)  # what has gone to zero is judged by where it began
     relative[fitted.P :] = fitted.scale[fitted.P :]
     unresolved, spectrum = unresolved_directions(J[: len(data)] * (relative / fitted.scale), fitted.names)
-    C = covariance(residuals, u, unresolved, fitted) * np.outer(fitted.scale, fitted.scale)
     freedom = max(1, len(data) - len(u))
+    judged = verdict(residuals, u, freedom)
+    C = covariance(residuals, u, unresolved, fitted, judged.fits) * np.outer(fitted.scale, fitted.scale)
     channels = tuple(Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u))
     edge = 1e-6 * fitted.scale
     bound = (values - fitted.lower <= edge) | (fitted.upper - values <= edge)
@@ -247,8 +249,10 @@ def _outcome(
     found = Identification(
         robot.replace(known), fitted.names, values, C, fitted.start, unresolved, spectrum, channels,
         float(data @ data) / freedom, freedom, tuple(n for n, b in zip(fitted.names, bound) if b),
-        residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)),
+        residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)), judged,
     )  # fmt: skip
+    if not judged.fits:
+        warnings.warn(f"identify: {judged}", stacklevel=3)
     for item in unresolved:
         warnings.warn(
             f"identify: {item}; fix one of them, give a prior, or measure a motion that excites them", stacklevel=3

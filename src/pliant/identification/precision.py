@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.identification.estimate import Unresolved
+from pliant.identification.lack_of_fit import spread_of
 from pliant.identification.residuals import Residuals, loss_function
 from pliant.identification.unknowns import Unknowns
 
@@ -39,8 +40,11 @@ def unresolved_directions(J: Array, names: tuple[str, ...]) -> tuple[tuple[Unres
     return tuple(found), s
 
 
-def covariance(residuals: Residuals, u: Array, unresolved: tuple[Unresolved, ...], fitted: Unknowns) -> Array:
-    """(K, K) covariance of u: inverse information, or the sandwich H^-1 B H^-1 under a robust loss.
+def covariance(
+    residuals: Residuals, u: Array, unresolved: tuple[Unresolved, ...], fitted: Unknowns, fits: bool = True
+) -> Array:
+    """(K, K) covariance of u: inverse information; the sandwich H^-1 B H^-1 under a robust loss, and where the model
+    does not fit: B then is what residuals of that size and colour leave open.
 
     Numbers that the data leaves open and no prior holds get infinite variance.
     """
@@ -53,6 +57,9 @@ def covariance(residuals: Residuals, u: Array, unresolved: tuple[Unresolved, ...
         curvature = np.maximum(first + 2 * second * r**2, 0.0)
         H = (J.T * curvature) @ J + soft.T @ soft
         B = (J.T * (first * r) ** 2) @ J + soft.T @ soft
+        r = first * r
+    if not fits:
+        B = soft.T @ soft + sum(spread_of(J[rows], r[rows]) for rows in residuals.blocks(u))
     scale = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
     inverse = np.linalg.pinv(H / np.outer(scale, scale), rcond=1e-14, hermitian=True) / np.outer(scale, scale)
     C = inverse if B is None else inverse @ B @ inverse

@@ -114,6 +114,13 @@ class Residuals:
                 _, values = self._reading(k, c)
                 yield k, c, values - prediction.y[rows, c]
 
+    def blocks(self, u: Array) -> Iterator[slice]:
+        """Rows of each channel of each recording in `weighted`."""
+        first = 0
+        for _, _, r in self._blocks(u):
+            yield slice(first, first + len(r))
+            first += len(r)
+
     def _reading(self, k: int, c: int) -> tuple[Array, Array]:
         recording = self.responses[k].recording
         return recording.reading(recording.channels[c], self._until[k])

@@ -140,7 +140,7 @@ class Response:
             slope = rest_slope(model, q, loads, p)
             if isinstance(r.q0, Mapping):
                 slope[sorted(named_places(model, r.q0, "q0"))] = 0.0
-        inputs = Inputs(model, self.composed, self._given, p, None, 1.0)
+        inputs = Inputs(model, self.composed, self._given, p, None)
         x = self.composed.start(q, qd, inputs.at_start(q, qd))[: self.N]
         out = np.zeros((self.N, self.P))
         out[: len(self.composed.free_places)] = slope[self.composed.free_places]
@@ -155,6 +155,12 @@ class Response:
             )
         return breaks
 
+    def start_state(self, parameters: Array, start: Array) -> Array:
+        """State of the run at its start, work included."""
+        x, _ = self._start(parameters)
+        x[list(self.free)] = start
+        return np.append(x, 0.0)
+
     def predict(self, parameters: Array, start: Array, scale: Array, until: float = np.inf) -> Prediction:
         """Readings and slopes; raises `SimulationError` where the run breaks down."""
         x0, by_p = self._start(parameters)
@@ -165,7 +171,7 @@ class Response:
             S0[place, self.P + k] = scale[self.P + k]
         times = self.recording.times(until)
         end = float(times[-1])
-        inputs = Inputs(self.model, self.composed, self._given, parameters, None, end)
+        inputs = Inputs(self.model, self.composed, self._given, parameters, None)
         p = np.concatenate([inputs.p, scale[: self.P]])
         outputs = times if times[0] > 0.0 else times[1:]
         tolerance = np.full(self.N * (1 + self.K), self.atol)

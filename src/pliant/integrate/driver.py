@@ -15,16 +15,14 @@ from pliant.integrate.loop_state import Clock, LoopStatus, Tally
 from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput, StageCallback
 from pliant.integrate.settings import Settings, prepare
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status, Stiffness
+from pliant.integrate.starting import breakdown, first_guess, least_step
 from pliant.integrate.state import Rows, State
-from pliant.integrate.steppers import FIXED, Stepper, error_order, make_stepper
+from pliant.integrate.steppers import FIXED, MethodLoop, make_loop
 from pliant.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.integrate.sundials import MULTISTEP, solve_sundials
 from pliant.interrupts import pending
-from pliant.kernels.step_control import LEAST_FIRST, first_step
 
 CHUNK_SECONDS = 0.15
-#: A step this small a part of the span would take 1e13 like it: a breakdown, not patience.
-HOPELESS = 1e-13
 CRAWL_NOISE = 30.0  # a crawling explicit run shakes the stiff modes by its own error, about the tolerance
 NEVER = np.iinfo(np.int64).max
 
@@ -140,40 +138,17 @@ class _Driver:
         m = state.problem.n_positions
         if not np.array_equal(slope[:m], run.x0[m : 2 * m]):
             raise ModelError(f"n_positions = {m}: the first {m} derivatives must be exactly the next {m} states")
-        span = run.t1 - run.t0
-        state.clock[Clock.H_MIN] = max(4 * np.spacing(max(abs(run.t0), abs(run.t1))), HOPELESS * span)
+        state.clock[Clock.H_MIN] = least_step(run.t0, run.t1)
         state.clock[Clock.H_MAX] = run.step or np.inf
         state.tally[Tally.CHECK_AT] = NEVER
         if self.method == "auto":
             self.method, self.reason = self._decide()
             state.tally[Tally.CHECK_AT] = 0
         fixed = self.method in FIXED
-        state.clock[Clock.H] = run.step if fixed else self._first_step(slope)
+        state.clock[Clock.H] = (
+            run.step if fixed else first_guess(state, self.method, run.t1 - run.t0, slope, run.rtol, run.atol)
+        )
         return True
-
-    def _first_step(self, slope: Array) -> float:
-        """Hairer's estimate from f and its change along an Euler step, [HW] II.4."""
-        run, k = self.run, error_order(self.method)
-        weight = run.atol + run.rtol * np.abs(run.x0)
-        m = self.state.problem.n_positions
-        if self.method == "rodas5p":
-            weight[m : 2 * m] = np.inf
-
-        def norm(v: Array) -> float:
-            scaled = np.abs(v / weight)
-            largest = scaled.max()  # taken out of the squares, which would overflow on absurd rates
-            if not 0 < largest < np.inf:
-                return float(largest)
-            return float(largest * np.sqrt(np.mean((scaled / largest) ** 2)))
-
-        d0, d1 = norm(run.x0), norm(slope)
-        h0 = min(first_step(d0, d1), run.t1 - run.t0)
-        if h0 == 0.0:
-            return 1.0
-        bend = norm(self.state.evaluate(run.t0 + h0, run.x0 + h0 * slope) - slope) / h0
-        largest = max(d1, bend)
-        h1 = max(LEAST_FIRST, 1e-3 * h0) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / k)
-        return float(min(100 * h0, h1, run.t1 - run.t0)) if np.isfinite(h1) else h0
 
     # ------------------------------------------------------------ auto
 
@@ -262,8 +237,8 @@ class _Driver:
         if run.hold is not None and plan.holds[at]:
             state.hold(run.hold)
 
-    def _stepper(self) -> Stepper:
-        return make_stepper(self.method, self.state, self.run.plan, self.rows, self.run.rtol, self.run.atol)
+    def _stepper(self) -> MethodLoop:
+        return make_loop(self.method, self.state, self.run.plan, self.rows, self.run.rtol, self.run.atol)
 
     def _report(self) -> None:
         if self.progress:
@@ -278,13 +253,8 @@ class _Driver:
             return self._finish("event", f"stopped by an event at t = {clock[Clock.T]:.6g}")
         if status == LoopStatus.CALLBACK:
             self.state.raise_again()
-        if status == LoopStatus.NONFINITE:
-            self._fail("non-finite", worst, tried, "the state stopped being finite")
-        elif status == LoopStatus.UNDERFLOW:
-            least = f"a run to {self.run.t1:g} s takes none below {clock[Clock.H_MIN]:.2g} s"
-            self._fail("step underflow", worst, tried, f"the step became too small to advance ({least})")
-        else:
-            self._fail("no convergence", worst, tried, "Newton's iteration did not converge; take a smaller step")
+        kind, words = breakdown(status, self.run.t1, float(clock[Clock.H_MIN]))
+        self._fail(kind, worst, tried, words)
         return "failed"
 
     def _fail(self, kind: str, index: int, step: float, message: str) -> None:

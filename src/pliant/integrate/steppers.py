@@ -25,10 +25,10 @@ FIXED = ("rk4", "midpoint")
 COMPILED = ("rk4", "dopri5", "dop853", "rodas5p", "midpoint")
 
 
-class Stepper:
+class MethodLoop:
     """One method at work on a state: `advance(budget)` runs its compiled loop and returns a status.
 
-    The loop gets a table of sizes and addresses; the stepper keeps the arrays alive. Call `refresh` when rows
+    The loop gets a table of sizes and addresses; this keeps the arrays alive. Call `refresh` when rows
     have grown.
     """
 
@@ -50,10 +50,11 @@ class Stepper:
         state = self.state
         ode = Ode(*state.ode(self.jacobian), state.inp, state.flag, state.clock, state.tally, self.atol)
         self.table = table(ode, self.plan, Record(*self.rows.record()), self.step, *self.method)
+        self._address = self.table.ctypes.data
 
     def advance(self, budget: int) -> int:
         """At most `budget` attempts."""
-        return self.loop(self.table.ctypes.data, budget)
+        return self.loop(self._address, budget)
 
 
 def error_order(method: str) -> int:
@@ -61,34 +62,34 @@ def error_order(method: str) -> int:
     return {"dopri5": 5, "dop853": 8, "rodas5p": 5}.get(method, 4)
 
 
-def make_stepper(method: str, state: State, plan: RunPlan, rows: Rows, rtol: float, atol: Array) -> Stepper:
-    """The stepper of a method, continuing from the state."""
+def make_loop(method: str, state: State, plan: RunPlan, rows: Rows, rtol: float, atol: Array) -> MethodLoop:
+    """The loop of a method, continuing from the state."""
     state.clock[[Clock.RTOL, Clock.ALPHA, Clock.BETA]] = rtol, *exponents(error_order(method))
     if method in EXPLICIT:
         return _explicit(EXPLICIT[method](), state, plan, rows, atol)
     return (_rosenbrock if method == "rodas5p" else _midpoint)(state, plan, rows, atol)
 
 
-def _explicit(pair: ExplicitTableau, state: State, plan: RunPlan, rows: Rows, atol: Array) -> Stepper:
+def _explicit(pair: ExplicitTableau, state: State, plan: RunPlan, rows: Rows, atol: Array) -> MethodLoop:
     state.clock[Clock.STABILITY] = 0.8 * pair.stability
     sizes = (pair.name in FIXED, pair.stages, len(pair.c), pair.error_low.size > 0)
     K = np.zeros(len(pair.c) * state.problem.n)
     method = Explicit(*sizes, pair.A, pair.c, pair.error, pair.error_low, pair.dense, K)
-    return Stepper(run_explicit, state, plan, rows, pair.dense.shape[1], atol.copy(), method)
+    return MethodLoop(run_explicit, state, plan, rows, pair.dense.shape[1], atol.copy(), method)
 
 
-def _rosenbrock(state: State, plan: RunPlan, rows: Rows, atol: Array) -> Stepper:
+def _rosenbrock(state: State, plan: RunPlan, rows: Rows, atol: Array) -> MethodLoop:
     damped, n, m = rodas5p(), state.problem.n, state.problem.n_positions
     state.clock[Clock.GAMMA] = damped.gamma
     atol = atol.copy()
     atol[m : 2 * m] = np.inf  # rates of damped modes are not to be followed
     weights = (damped.A, damped.C, damped.c, damped.d, damped.b, damped.error, damped.dense)
     method = Rosenbrock(len(damped.c), *weights, np.zeros(len(damped.c) * n))
-    return Stepper(run_rosenbrock, state, plan, rows, damped.dense.shape[1], atol, method, _newton(state))
+    return MethodLoop(run_rosenbrock, state, plan, rows, damped.dense.shape[1], atol, method, _newton(state))
 
 
-def _midpoint(state: State, plan: RunPlan, rows: Rows, atol: Array) -> Stepper:
-    return Stepper(run_midpoint, state, plan, rows, 3, atol.copy(), _newton(state))
+def _midpoint(state: State, plan: RunPlan, rows: Rows, atol: Array) -> MethodLoop:
+    return MethodLoop(run_midpoint, state, plan, rows, 3, atol.copy(), _newton(state))
 
 
 def _newton(state: State) -> Newton:

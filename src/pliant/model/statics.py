@@ -153,6 +153,24 @@ def settled(
     )
 
 
+def settled_arms(model: Model, q: Array, p: Array | None = None) -> Array:
+    """Coordinates (B, n_q) of many arms at rest under gravity, the joints where `q` has them; parameters are (B, P)."""
+    q, (unknown, rows) = np.array(q, dtype=float), resting(model)
+    at, still, last = places(model, unknown), np.zeros((len(q), model.n)), np.inf
+    for _ in range(MOST_STEPS if unknown else 0):
+        K = np.atleast_3d(model.stiffness(q, p=p))[:, rows][:, :, unknown]
+        step = np.linalg.solve(K, model.bias(q, still, p)[:, rows, None])[..., 0]
+        q[:, at] -= step
+        weight = np.sqrt(np.abs(np.diagonal(K, axis1=1, axis2=2)))
+        size, whole = (np.linalg.norm(weight * x, axis=1) for x in (step, q[:, at]))
+        if ((size <= CONVERGED * whole) | ((last <= size) & (size <= STALLED * whole))).all():
+            return q
+        last = size
+    if unknown:
+        raise PliantError("equilibrium: an arm finds no static rest near the straight one; stiffen its links")
+    return q
+
+
 def _positions(model: Model, q: Array) -> Array:
     return q[[shaft.place for shaft in model.chain.shafts if shaft.place is not None]]
 

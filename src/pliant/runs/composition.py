@@ -247,6 +247,13 @@ class Composition:
         edge = EDGE * t_end
         return np.array(sorted({b for b in found if edge < b < t_end - edge}))
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether there may be such times at all."""
+        parts = (*self.motion.values(), self.torque, self.controller, *self.loads, self.base)
+        kept = self._kept_switches
+        return bool(kept["times"] or kept["indicators"]) or any(len(getattr(part, "breaks", ())) for part in parts)
+
     def impulses(self, breaks: Array) -> Impulses:
         """Where prescribed rates jump, of these times."""
         if not self.prescribed or not len(breaks):
@@ -307,11 +314,12 @@ class Composition:
         return Kernel(self.equations.read("torques", ["tau", "residual", "qdd"]), "vm")
 
     def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n).
+        """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n);
+        parameters are (P,) or (N, P).
 
         The residual is dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers.
         """
-        p = np.hstack([inputs, np.tile(parameters, (len(t), 1))])
+        p = np.hstack([inputs, np.broadcast_to(parameters, (len(t), parameters.shape[-1]))])
         tau, residual, qdd = self._torque_kernel(t[:, None], x, p)
         shapes = (len(t), self.m), (len(t),), (len(t), self.n)
         tau, residual, qdd = (np.asarray(a).reshape(shape) for a, shape in zip((tau, residual, qdd), shapes))

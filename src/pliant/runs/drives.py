@@ -192,7 +192,11 @@ def _samples(model: Model, given: tuple[Any, ...], name: str, many: bool) -> tup
 
 
 class Inputs:
-    """What feeds the parameters p of the composed equations: held torques, samples, Python functions."""
+    """What feeds the parameters p of the composed equations: held torques, samples, Python functions.
+
+    Functions and a sampled controller are asked every `period` seconds and held; without one, functions are asked at
+    every stage, by `callback`.
+    """
 
     def __init__(
         self,
@@ -201,7 +205,6 @@ class Inputs:
         given: list[TorqueInput],
         p: ArrayLike | None,
         sample_time: float | None,
-        t_end: float,
     ) -> None:
         m = model.n_joints
         self.model, self.composed = model, composed
@@ -213,19 +216,29 @@ class Inputs:
         self.p = np.concatenate([self.constant, np.zeros(TABLE_WIDTH * m if composed.has_table else 0), values])
         self.samples = self._sampled() if self.table is not None else None
         self.held: list[tuple[float, Array]] = []
-        self.hold, self.callback, self.n_callback = None, None, 0
-        controller_time = composed.sample_time
-        period = sample_time or controller_time
         self.sampler = composed.sampler()
-        if period is not None and t_end > period * MOST_SAMPLES:
+        asked = bool(self.functions) or self.sampler is not None
+        self.period = (sample_time or composed.sample_time) if asked else None
+        at_stages = bool(self.functions) and self.period is None
+        self.callback = self._stage if at_stages else None
+        self.n_callback = m if at_stages else 0
+
+    def hold(self, t_end: float) -> Hold | None:
+        """What is asked at sample times of a run."""
+        if self.period is None:
+            return None
+        if t_end > self.period * MOST_SAMPLES:
             raise ModelError(
-                f"sample_time: got {period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} samples"
+                f"sample_time: got {self.period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} "
+                "samples"
             )
-        if period is not None and (self.functions or self.sampler is not None):
-            times = np.arange(0.0, t_end * (1 + 1e-12), period)
-            self.hold = Hold(self._sample, times)
-        elif self.functions:
-            self.callback, self.n_callback = self._stage, m
+
+        def sample(t: float, x: Array, p: Array) -> None:
+            value = self.sample(t, x, p)
+            p[: len(value)] = value
+            self.held.append((t, value))
+
+        return Hold(sample, np.arange(0.0, t_end * (1 + 1e-12), self.period))
 
     def _sampled(self) -> SampledInput:
         """The pieces of the table, each held in p from its start on."""
@@ -248,14 +261,14 @@ class Inputs:
         q, qd = self.composed.full_state(t, x)
         p[:] = self.torque(t, q, qd)
 
-    def _sample(self, t: float, x: Array, p: Array) -> None:
+    def sample(self, t: float, x: Array, p: Array) -> Array:
+        """Torques at a sample: constants, functions and controller."""
         q, qd = self.composed.full_state(t, x)
         value = self.torque(t, q, qd)
         if self.sampler is not None:
             felt = [self._felt(t, x, p, value)] if getattr(self.composed.controller, "senses", False) else []
             value = value + self.sampler(t, q, qd, *felt)
-        p[: len(value)] = value
-        self.held.append((t, value))
+        return value
 
     def _felt(self, t: float, x: Array, p: Array, others: Array) -> Felt:
         """What sensors feel at a sample."""
@@ -277,7 +290,7 @@ class Inputs:
         """(N, held + samples) values of the time-dependent part of p at the rows of the result."""
         m = self.model.n_joints
         held = np.tile(self.constant, (len(t), 1))
-        if self.hold is not None and self.held:
+        if self.held:
             times = np.array([time for time, _ in self.held])
             rows = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 1)
             held = np.stack([value for _, value in self.held])[rows]

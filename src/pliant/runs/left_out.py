@@ -10,6 +10,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.model import Model
+from pliant.model.level import Effect
 from pliant.model.level_choice import RootLoads, effects, worst
 from pliant.model.validity import Findings
 from pliant.robot import Link, in_pieces
@@ -19,16 +20,22 @@ from pliant.runs.results import Result
 
 def judge_run(result: Result) -> Findings:
     """What second order would have changed under the forces of this run, if it is to be told."""
-    model = result.model
-    if not model.level.in_doubt:
+    if not result.model.level.in_doubt:
         return {}
+    effect = second_order_effect(result)
+    return {} if effect is None else result.model.level.doubt(effect)
+
+
+def second_order_effect(result: Result) -> Effect | None:
+    """The largest change that second order would have made under the forces of a run; None where these are not
+    known."""
     loads = [load for load in result.history.loads if hasattr(load, "points")]  # others do not say where they act
     history = replace(result.history, loads=loads)
     try:
-        found = [effects(link, _root_loads(history, link)) for link in model.bodies if link.bends]
+        found = [effects(link, _root_loads(history, link)) for link in result.model.bodies if link.bends]
     except UnsupportedModel:
-        return {}  # forces inside beams whose modes follow the arm are not known
-    return model.level.doubt(max(chain.from_iterable(found), key=lambda effect: effect.size))
+        return None  # forces inside beams whose modes follow the arm are not known
+    return max(chain.from_iterable(found), key=lambda effect: effect.size, default=None)
 
 
 def judge_speeds(model: Model, qd: Array) -> Findings:

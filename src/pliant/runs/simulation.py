@@ -151,7 +151,8 @@ def simulate(
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             acting, sampled = listed(loads), one_table(*drives) is not None
             composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
-            inputs = Inputs(model, composed, drives, p, sample_time, t_end)
+            inputs = Inputs(model, composed, drives, p, sample_time)
+            hold = inputs.hold(t_end)
             q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
             bounds = joint_limits(model, limits)
@@ -161,18 +162,18 @@ def simulate(
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
             problem = composed.problem()
         end = 0.0 if left else float(t_end)
-        with reporter(progress, t_end) as report, held_back() as hold:
+        with reporter(progress, t_end) as report, held_back() as interrupt:
             solution = solve(
                 problem, (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
                 outputs=_output_times(t_end, output_step) if end else [0.0], p=inputs.p, samples=inputs.samples,
-                hold=inputs.hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
+                hold=hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
                 n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,
             )  # fmt: skip
             if left:
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
             result = _finish(model, composed, inputs, watch, impulses, solution)
-        if hold.came or solution.status == "interrupted":
+        if interrupt.came or solution.status == "interrupted":
             raise Interrupted(f"simulate: {solution.message or 'interrupted when the run had finished'}", result)
         return result
 

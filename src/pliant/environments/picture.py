@@ -1,0 +1,41 @@
+"""A picture of an arm of an environment, with its goal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.environments.motion import ArmMotion
+from pliant.environments.tasks import Reach, Task
+from pliant.model import read_state
+from pliant.view.scene import make_scene
+from pliant.view.style import STYLE
+from pliant.view.video_drawing import FrameDrawing, faces
+
+SIZE = (640, 480)
+"""Pixels."""
+
+
+def picture(motion: ArmMotion, task: Task, arm: int) -> Any:
+    """(H, W, 3) pixels: the arm as it is, where it shall be as a shadow, and the point that its tip shall reach."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    poses = read_state(motion.model, np.stack([task.start[arm], task.target[arm]]), many=True)
+    q, p = np.vstack([motion.q[arm], poses]), motion.p[arm]
+    scene = make_scene(motion.model, np.arange(3.0), q, p)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
+        canvas: Any = FigureCanvasAgg(figure)
+        drawing = FrameDrawing(figure.add_axes((0.0, 0.0, 1.0, 1.0)), scene, ghost=False)
+        drawing.show(0)
+        shadow, colours = faces(list(scene.lines(0.0)), 2, 0.0, drawing.camera, np.zeros(3), ghost=True)
+        drawing.shapes.set_verts([*shadow, *(path.vertices[:-1] for path in drawing.shapes.get_paths())])
+        drawing.shapes.set_facecolor(np.vstack([colours, drawing.shapes.get_facecolor()]))
+        if isinstance(task, Reach):
+            at, _ = drawing.camera.project(task.goal[arm][None])
+            drawing.axes.plot(*at.T, "x", color="#0072B2", markersize=10, markeredgewidth=2, zorder=6)
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()

@@ -1,0 +1,163 @@
+"""Whether a model follows its readings: chi-squared where the noise is known, whiteness of the residuals where not.
+
+A fit gives estimates and errors whatever the model; they mean something only if what is left over is noise. Where it is
+not, errors are computed anew from what is left over, and the arm of the fit is asked what it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import PliantError
+from pliant.identification.fit_verdict import FitVerdict
+from pliant.identification.residuals import Residuals
+from pliant.model.level import NOTICED
+from pliant.runs.drives import listed
+from pliant.runs.left_out import second_order_effect
+from pliant.runs.simulation import simulate
+
+if TYPE_CHECKING:
+    from pliant.runs.results import Result
+
+DOUBT = 1e-3
+"""Probability with which a model that is right is doubted, over all channels."""
+LAGS = 20
+"""Of the autocorrelation that is tested."""
+FEWEST = 40
+"""Readings of a channel whose residuals are tested."""
+FINEST = 1e-5
+"""Of the deviation of a channel: residuals below come from the integrator, not from a sensor."""
+MOST_TERMS = 30
+"""Of an autoregression."""
+STRAIGHT = 0.1
+"""Slope, rad, below which a beam is as good as straight: what it lacks are shapes."""
+LOST = 2e-3
+"""Of the length: what a run may have lost at the tip of a link and not be named."""
+
+
+def verdict(residuals: Residuals, u: Array, freedom: int) -> FitVerdict:
+    """Of the fit at the scaled values `u`."""
+    from scipy.special import chdtrc
+
+    sum_of_squares, known, tested, reasons = 0.0, 0, [], []
+    for name, r, was_given, fine in _series(residuals, u):
+        if was_given:
+            sum_of_squares, known = sum_of_squares + float(r @ r), known + len(r)
+        if len(r) >= FEWEST and not fine:
+            tested.append((_whiteness(r), name, r))
+    chance = None
+    if known:
+        taken = freedom / max(freedom, sum(len(r) for _, r, _, _ in _series(residuals, u)))
+        chance = float(chdtrc(max(1.0, known * taken), sum_of_squares))
+        if chance < DOUBT:
+            size = sum_of_squares / max(1.0, known * taken)
+            reasons.append(f"chi2 is {size:.3g} per degree of freedom, where the noise that was given makes it 1")
+    white = None
+    if tested:
+        tested.sort(key=lambda item: item[0])
+        white = min(1.0, tested[0][0] * len(tested))
+        if white < DOUBT:
+            reasons.append(_colour(tested[0][1], tested[0][2]))
+    if not reasons:
+        return FitVerdict(True, chance, white, ())
+    return FitVerdict(False, chance, white, (*reasons, *_lacking(residuals, u)))
+
+
+def _series(residuals: Residuals, u: Array) -> Iterator[tuple[str, Array, bool, bool]]:
+    """Channel, residuals in units of its noise, whether that was given, and whether they are the integrator's."""
+    for k, channel, (_, measured, fitted, noise) in residuals.channels(u):
+        r = (measured - fitted) / noise
+        if residuals.loss != "linear":  # what the loss takes for outliers
+            r = np.clip(r, -3.0 * residuals.loss_scale, 3.0 * residuals.loss_scale)
+        fine = float(np.std(measured - fitted)) <= FINEST * float(np.std(measured))
+        yield f"{residuals.titles[k]}: {channel}", r, residuals.responses[k].recording.sigma(channel) is not None, fine
+
+
+def _whiteness(r: Array) -> float:
+    """Probability of so large autocorrelations by chance, by Ljung and Box, for unit noise."""
+    from scipy.special import chdtrc
+
+    N = len(r)
+    lags = min(LAGS, N // 5)
+    rho = np.array([float(r[:-k] @ r[k:]) for k in range(1, lags + 1)]) / N
+    return float(chdtrc(lags, N * (N + 2) * np.sum(rho**2 / (N - np.arange(1, lags + 1)))))
+
+
+def _colour(name: str, r: Array) -> str:
+    """What colour the residuals of a channel have."""
+    share = max(0.0, 1.0 - autoregression(r)[1] / float(np.mean(r**2)))
+    return (
+        f"the residuals of {name} are not white: {100 * share:.0f} % of their variance follows from the readings before"
+    )
+
+
+def autoregression(r: Array) -> tuple[Array, float]:
+    """Coefficients a of r[t] = sum a[k] r[t - 1 - k] + e and the variance of e, as many as Akaike's criterion asks."""
+    N, most = len(r), min(MOST_TERMS, len(r) // 10)
+    gamma = np.array([float(r[: N - k] @ r[k:]) / N for k in range(most + 1)])
+    best, a, variance = (float(np.log(max(gamma[0], 1e-300))) * N, np.zeros(0), gamma[0]), np.zeros(0), float(gamma[0])
+    for k in range(1, most + 1):  # Levinson and Durbin
+        if variance <= 0.0:
+            break
+        reflection = (gamma[k] - a @ gamma[k - 1 : 0 : -1]) / variance if k > 1 else gamma[1] / variance
+        a = np.append(a - reflection * a[::-1], reflection)
+        variance *= 1.0 - reflection**2
+        criterion = N * float(np.log(max(variance, 1e-300))) + 2 * k
+        if criterion < best[0]:
+            best = criterion, a, variance
+    return best[1], float(best[2])
+
+
+def spread_of(J: Array, r: Array) -> Array:
+    """(K, K) variance of J^T r for noise that has the spectrum of r: what coloured residuals leave open."""
+    a, variance = autoregression(r)
+    size = 2 ** int(np.ceil(np.log2(2 * len(r))))
+    response = np.fft.rfft(np.concatenate([[1.0], -a]), size)
+    power = variance / np.abs(response) ** 2
+    waves = np.fft.rfft(J, size, axis=0)
+    weight = np.full(len(power), 2.0)
+    weight[0] = weight[-1] = 1.0  # those without a partner of negative frequency
+    return np.asarray(((waves.conj().T * (weight * power)) @ waves).real / size)
+
+
+def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
+    """What the fitted arm itself says that it lacks in these motions."""
+    said: dict[str, str] = {}
+    for run in _runs(residuals, u):
+        stiffened = bool(run.model.options.stiffening)
+        effect = None if stiffened else second_order_effect(run)
+        if effect is not None and effect.size > NOTICED:
+            said.setdefault(effect.link, f"{effect}: give the model stiffening='second-order'")
+        for link in run.validity:
+            if link.error is not None and link.error >= LOST:
+                few = link.slope < STRAIGHT or link.source == "shapes"
+                remedy = "more shape functions" if few else "a beam in pieces" if stiffened else "stiffening"
+                lost = f"may be {100 * link.error:.2g} % of its length off at its tip"
+                said.setdefault(link.link, f"{link.link}, bent by up to {link.slope:.2g} rad, {lost}: give it {remedy}")
+    yield from (
+        said.values()
+        if said
+        else ("it may lack friction, an elastic drive, shape functions, a delay, or an input that was not recorded",)
+    )
+
+
+def _runs(residuals: Residuals, u: Array) -> Iterator[Result]:
+    """The fitted arm in each recording, as far as it can be run."""
+    values, first = u * residuals.fitted.scale, residuals.fitted.P
+    for response in residuals.responses:
+        r, model = response.recording, response.model
+        own = values[first : first + len(response.free)]
+        first += len(response.free)
+        x = response.start_state(values[: residuals.fitted.P], own)
+        try:
+            yield simulate(
+                model, r.t_end, *response.composed.full_state(0.0, x), torque=r.torque, controller=r.controller,
+                motion=r.motion, loads=listed(r.loads), base=r.base, p=values[: residuals.fitted.P], limits=False,
+                progress=False,
+            )  # fmt: skip
+        except PliantError:
+            continue
