@@ -22,6 +22,7 @@ ORDER = (
 TWICE = {"RestToRest"}  # a motion of `control`, and the task of an environment that asks for one; both public
 DOORS = {  # imports inside a method that point downwards, each for a user's convenience
     ("robot", "model"),  # Robot.model
+    ("robot", "export"),  # Robot.to_mjcf
     ("runs", "view"),  # Result.plot and its kin
     ("model", "loads"),
     ("model", "analysis"),

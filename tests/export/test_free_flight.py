@@ -21,8 +21,9 @@ from mock_up import VERSIONS, Unit
 from pliant.errors import UnsupportedModel
 from pliant.export import export
 from pliant.export.c_check import reference_states
-from pliant.export.contents import coordinate_units, function, speed_units, usual
+from pliant.export.contents import function, usual
 from pliant.model import Model, read_state
+from pliant.model.coordinate_units import coordinate_units, speed_units
 
 FEW = ("forward_dynamics", "tip_pose", "jacobian", "rates")
 

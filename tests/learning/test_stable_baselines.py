@@ -40,7 +40,9 @@ def test_ppo_trains_learning() -> None:
     from stable_baselines3.common.vec_env import VecMonitor
 
     env = VecMonitor(ArmVecEnv(32, **{**GIVEN, "horizon": 0.2}, spread=0.2, torque_limit=[150.0, 40.0]))
-    model = PPO("MlpPolicy", env, n_steps=32, batch_size=256, seed=0, device="cpu", policy_kwargs={"log_std_init": -1.0})
+    model = PPO(
+        "MlpPolicy", env, n_steps=32, batch_size=256, seed=0, device="cpu", policy_kwargs={"log_std_init": -1.0}
+    )
 
     def rate() -> float:
         return float(np.mean([episode["r"] for episode in model.ep_info_buffer]))

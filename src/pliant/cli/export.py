@@ -1,4 +1,4 @@
-"""`pliant export`: take a model elsewhere, as C, CUDA, NumPy, LaTeX, CasADi files or a functional mock-up unit."""
+"""`pliant export`: take a model elsewhere, as C, CUDA, NumPy, LaTeX, CasADi files, a mock-up unit, URDF or MJCF."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pliant.cli.options import Flexible, Floating, LevelName, RobotFile, Rotatio
 from pliant.errors import ModelError
 from pliant.options import ExportName, FmiVersion, FormulationName
 
+_ENDINGS = {"fmu": ".fmu", "urdf": ".urdf", "mjcf": ".xml"}
 _FOLDERS = ("c", "python", "casadi", "cuda")
 
 
@@ -18,11 +19,16 @@ def command(
     file: RobotFile,
     to: Annotated[
         ExportName,
-        typer.Option(help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, or a functional mock-up unit."),
+        typer.Option(
+            help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, a functional mock-up unit, the rigid "
+            "skeleton as URDF, or a MuJoCo model."
+        ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder (for fmu: file) to write; by default named after the arm.", metavar="PATH"),
+        typer.Option(
+            help="Folder (for fmu, urdf, mjcf: file) to write; by default named after the arm.", metavar="PATH"
+        ),
     ] = None,
     formulation: Annotated[
         str | None, typer.Option(help="Formulation; lagrange for latex, else denoc.", metavar="NAME")
@@ -56,6 +62,9 @@ def command(
     shared_memory: Annotated[
         int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
     ] = 99,
+    bodies: Annotated[
+        int | None, typer.Option(help="Springs per beam (mjcf); by default for an error of 1 %.", metavar="N", min=1)
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     flexible: Flexible = None,
     tip: Tip = None,
@@ -71,6 +80,7 @@ def command(
     own: dict[str, dict[str, Any]] = {
         "fmu": {"fmi": fmi, "limits": limits, "compilers": compilers},
         "cuda": {"shared_memory": shared_memory},
+        "mjcf": {"bodies": bodies},
     }
     options = own.get(to, {})
     if function:
@@ -84,5 +94,5 @@ def command(
         stiffening=level_of(stiffening or ("off" if to == "latex" else "auto")),
         parameters=tuple(parameter or ()),
     )
-    target = out or Path(f"{export_name(model)}.fmu" if to == "fmu" else f"{export_name(model)}_{to}")
+    target = out or Path(f"{export_name(model)}{_ENDINGS.get(to, f'_{to}')}")
     typer.echo(f"wrote {export(model, to, target, force=force, **options)}")

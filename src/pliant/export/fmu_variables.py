@@ -12,8 +12,9 @@ import numpy as np
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
-from pliant.export.contents import coordinate_units, parameter_unit, speed_units, torque_units
+from pliant.export.contents import parameter_unit
 from pliant.model import Model, read_state
+from pliant.model.coordinate_units import coordinate_units, speed_units, torque_units
 from pliant.runs.composition import compose
 from pliant.runs.limits import JointLimit
 
