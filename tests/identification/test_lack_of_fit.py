@@ -147,10 +147,13 @@ def test_intervals_hold_what_they_say(colour: float) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("modes", [True, False])
 def test_wrong_models_are_told_nearly_always(modes: bool) -> None:
-    doubted = sum(
-        not fitted(model() if modes else plain_model(), readings(real_model(modes), seed, False)).verdict.fits
-        for seed in range(100)
-    )
+    doubted = 0
+    for seed in range(100):
+        try:
+            found = fitted(model() if modes else plain_model(), readings(real_model(modes), seed, False))
+            doubted += not found.verdict.fits
+        except pliant.SimulationError:  # no optimum at all, which is told as well
+            doubted += 1
     print(f"doubted {doubted} of 100")
     assert doubted >= 95
 
