@@ -54,7 +54,10 @@ def test_help_names_every_part(run: Run) -> None:
 def test_unknown_part_and_file_in_the_way(run: Run) -> None:
     result = run("bench", "rigd")
     assert result.exit_code == 2
-    assert "part: got 'rigd', expected some of rigid, derivatives, puma, loops, flexible, large, start" in result.stderr
+    assert (
+        "part: got 'rigd', expected some of rigid, derivatives, puma, loops, stepping, flexible, large, start"
+        in result.stderr
+    )
     assert not Path("out").exists()
     Path("taken").write_text("mine")
     result = run("bench", "puma", "--out", "taken")

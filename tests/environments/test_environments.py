@@ -161,7 +161,7 @@ def test_ringing_costs_more_than_any_effort() -> None:
 
 
 def test_pictures_show_arm_and_goal() -> None:
-    for task in TASKS:
+    for task in ("reach", "rest-to-rest"):
         env = ArmEnv("two-link", task, render_mode="rgb_array")
         env.reset(seed=3)
         first = env.render()

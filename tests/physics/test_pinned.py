@@ -77,7 +77,8 @@ def test_strain_gauges() -> None:
     for count, within in ((3, 0.03), (8, 0.01)):
         gauges = [StrainGauge("fore", x) for x in (0.0, 0.3)]
         few, fine = (
-            Measurement(m, gauges).ideal(m.equilibrium(POSE), np.zeros(m.n))[0] for m in (model(count), model(None))
+            Measurement(m, gauges).ideal(q := m.equilibrium(POSE), np.zeros(m.n), m.holding_torque(q))[0]
+            for m in (model(count), model(None))
         )
         np.testing.assert_allclose(few, fine, rtol=within)
 

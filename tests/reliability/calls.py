@@ -29,7 +29,7 @@ ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.
 RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
-    "Interrupted", "GradientStats", "RunGradient",
+    "Interrupted", "GradientStats", "RunGradient", "FitVerdict",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -193,6 +193,11 @@ def _runs(folder: Path) -> dict[str, Call]:
         "simulate_batch": Call(batch.simulate_batch, {
             **base, "q0": np.zeros((3, 4)), "motion": {}, "p": None, "method": "rk4", "rtol": 1e-6, "atol": 1e-8,
             "device": "cpu", "precision": "double", "limits": True, "progress": False, "loads": (push,)}),
+        "Stepper": Call(lambda dt, tau, **a: pliant.Stepper(**a).step(dt, tau), {
+            "model": m, "method": "rk4", "step": 1e-3, "controller": pd, "loads": (push,), "motion": {}, "base": None,
+            "sensors": [control.Encoder("upper")], "q0": q, "qd0": 0 * q, "p": None, "count": None, "sample_time": None,
+            "limits": True, "equilibrium": False, "rtol": 1e-6, "atol": 1e-8, "seed": 0, "dt": 2e-3,
+            "tau": [1.0, 0.5]}),
         "gradient": Call(pliant.gradient, {
             **driven, "method": "rk4", "rtol": 1e-6, "atol": 1e-8, "with_respect_to": ["q0", "controller.kp"]},
             ("terminal", "running")),

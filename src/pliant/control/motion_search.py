@@ -30,7 +30,7 @@ ITERATIONS = 500
 """After which a search is given up."""
 STEERED = 1e-6
 """Share of the largest effect on the end's energy (its root) that a command must have on what is a condition."""
-HELD = 1e-8
+HELD = 5e-7
 """What a condition may be missed by, as a share of its size."""
 TOLERANCE = 1e-7
 """Of IPOPT, of the scaled program."""
@@ -63,9 +63,10 @@ class SearchAim:
 
 _NEAR: dict[str, Any] = {"mu_strategy": "monotone", "mu_init": 1e-3}
 LEAST_EFFORT = SearchAim(timed=False, options={"mu_strategy": "adaptive"})
-SMOOTH_EFFORT = SearchAim(timed=False, wiggle=1e-8, options={"mu_strategy": "adaptive"})
+SMOOTH_EFFORT = SearchAim(timed=False, wiggle=1e-8, iterations=100, options={"mu_strategy": "adaptive"})
 LEAST_TIME = SearchAim(timed=True, effort=1e-4, options={"mu_strategy": "adaptive"})
 SMOOTH_TIME = SearchAim(timed=True, effort=1e-3, wiggle=1e-8, iterations=100, options=_NEAR)
+NEARBY = SearchAim(timed=False, wiggle=1e-8, iterations=60, options=_NEAR)
 SHARP_TIME = SearchAim(timed=True, effort=1e-4, iterations=100, options=_NEAR | {"mu_init": 1e-4})
 
 

@@ -23,6 +23,7 @@ from pliant.control.motion_guess import SAFE, first_guess, stiff_shortest_time
 from pliant.control.motion_response import Driven, DrivenMotion
 from pliant.control.motion_search import (
     LEAST_EFFORT,
+    NEARBY,
     SHARP_TIME,
     SMOOTH_EFFORT,
     SMOOTH_TIME,
@@ -205,6 +206,10 @@ def rest_to_rest(
 
 GUESS = 1.3
 """Duration at which a search for the least begins, as a multiple of that of the stiff arm."""
+LONGER = (1.0, 1.5, 2.2)
+"""Times that duration, where nothing is found at first."""
+CLOSE = 1.01
+"""Ratio of a duration for which a motion is found to one for which none is, at which the shortest is found."""
 
 
 def _searched(
@@ -214,9 +219,19 @@ def _searched(
     travel = np.abs(ends.goal - ends.start)[[shaft.index for shaft in model.layout.shafts]]
     arm = smoothed(model, np.maximum(travel, 0.1 * travel.max()) / T)
     grid = MotionGrid(model.n, tuple(shaft.actuated for shaft in model.layout.shafts), *size)
-    driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
+    timed = objective == "time"
+    durations = [T * longer for longer in (LONGER if timed else (1.0,))]
     try:
-        search, found, iterations, least = _staged(driven, guess, ends.goal, limit, objective == "time", watch)
+        for T in durations:
+            driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
+            try:
+                search, found, iterations, least = _staged(
+                    driven, guess, ends.goal, limit, timed, watch, shortest or 0.5 * T
+                )
+                break
+            except Unsolved as error:
+                if T == durations[-1] or "time_limit" in str(error):
+                    raise
     except Unsolved as error:
         known = "" if shortest is None else f"; stiff, the arm would take {shortest:.3g} s within torque_limit"
         raise PliantError(
@@ -228,7 +243,7 @@ def _searched(
 
 
 def _staged(
-    driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool, watch: Watch
+    driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool, watch: Watch, shortest: float
 ) -> tuple[MotionSearch, DrivenMotion, int, bool]:
     """Least effort at once; least time from there, at first with smooth torques."""
     search = MotionSearch(driven, guess, goal, limit, SMOOTH_EFFORT if timed else LEAST_EFFORT)
@@ -241,8 +256,28 @@ def _staged(
     try:
         faster, last, least = sharp.solve(watch)
     except Unsolved:
-        return smooth, found, count + more, False
-    return sharp, faster, count + more + last, least
+        faster, last, least = found, 0, False
+    if least:
+        return sharp, faster, count + more + last, least
+    return _narrowed(driven, faster, goal, limit, shortest, count + more + last, watch)
+
+
+def _narrowed(
+    driven: Driven, found: DrivenMotion, goal: Array, limit: Array | None, shortest: float, count: int, watch: Watch
+) -> tuple[MotionSearch, DrivenMotion, int, bool]:
+    """The shortest duration for which a search of least effort comes to an end, to a hundredth: it converges where that
+    for the time itself does not."""
+    search, low, high = MotionSearch(driven, found, goal, limit, NEARBY), min(shortest, 0.99 * found.T), found.T
+    while high > CLOSE * low:
+        T = float(np.sqrt(low * high))
+        command = found.nodes[:, 2, list(driven.grid.actuated)]
+        try:
+            trial = MotionSearch(driven, driven.response(command, T, found), goal, limit, NEARBY)
+            found, more, _ = trial.solve(watch)
+            search, high, count = trial, T, count + more
+        except (Unsolved, ArithmeticError):
+            low = T
+    return search, found, count, True
 
 
 @dataclass(frozen=True)
