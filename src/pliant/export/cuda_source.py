@@ -15,7 +15,7 @@ from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import typical
 from pliant.errors import ModelError
-from pliant.export.c import elements
+from pliant.export.c_function import elements
 from pliant.export.c_check import reference_states, reference_values
 from pliant.export.c_text import array, c_constant, c_language, comment
 from pliant.export.contents import (

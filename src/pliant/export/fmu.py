@@ -25,7 +25,7 @@ from pliant.algebra.runge_kutta import dopri5
 from pliant.dynamics.forces import bristle_rates
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import PliantError
-from pliant.export.c import definition
+from pliant.export.c_function import definition
 from pliant.export.c_text import array, c_constant, comment
 from pliant.export.contents import description, export_name, labels, provenance, template
 from pliant.export.fmu_description import build_description, description_xml

@@ -1,0 +1,60 @@
+"""What statements of C keep at a time: places of their values in an array, and bytes of stack."""
+
+from __future__ import annotations
+
+import heapq
+import re
+
+from pliant.export.statements import Statements
+
+FRAME = 192
+"""Bytes that a function saves and loses besides its values: registers of its caller (160 on a 64-bit Arm), alignment."""
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\[\d+\])?")
+
+
+def _last_uses(body: Statements) -> dict[str, int]:
+    """The last assignment that reads a value; that behind all of them where it is a result."""
+    names = {name for name, _ in body.assignments}
+    last: dict[str, int] = {}
+    for i, text in enumerate([*(text for _, text in body.assignments), " ".join(body.outputs)]):
+        last.update((name, i) for name in _NAME.findall(text) if name in names)
+    return last
+
+
+def stack_bytes(body: Statements, size: int, part: int | None = None) -> int:
+    """What a function of these statements takes where a compiler optimises (-O1 and above): each value until its last
+    use, in registers or not, and `FRAME`. With `part`, of the largest of its parts of so many assignments.
+    """
+    last, most, step = _last_uses(body), 0, part or len(body.assignments) or 1
+    for first in range(0, len(body.assignments), step):
+        living: dict[str, int] = {}
+        for i, (name, text) in enumerate(body.assignments[first : first + step], first):
+            if part:  # what an earlier part has computed is read when it is needed, and may then be kept
+                living |= {other: last[other] for other in _NAME.findall(text) if other in last}
+            living[name] = last.get(name, i)
+            most = max(most, len(living))
+            living = {other: end for other, end in living.items() if end > i}
+    return -(-(FRAME + size * most) // 16) * 16
+
+
+def in_places(body: Statements, work: str) -> tuple[Statements, int]:
+    """The same statements with values in elements of an array, places being taken again; and how many it has."""
+    last, count = _last_uses(body), 0
+    free: list[int] = []
+    places: dict[str, str] = {}
+
+    def placed(text: str) -> str:
+        return _NAME.sub(lambda found: places.get(found[0], found[0]), text)
+
+    assignments = []
+    for i, (name, text) in enumerate(body.assignments):
+        value = placed(text)
+        for other in {other for other in _NAME.findall(text) if last.get(other) == i and other in places}:
+            heapq.heappush(free, int(places.pop(other)[len(work) + 1 : -1]))
+        place = heapq.heappop(free) if free else count
+        count = max(count, place + 1)
+        places[name] = f"{work}[{place}]"
+        assignments.append((places[name], value))
+    return Statements(assignments, [placed(text) for text in body.outputs], body.used), count
+

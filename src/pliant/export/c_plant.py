@@ -1,0 +1,222 @@
+"""The plant of a C export: arm, controller, loads and sensors as a state that one function advances by a fixed step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.runge_kutta import rk4
+from pliant.arrays import Array
+from pliant.control.law import Felt
+from pliant.control.sensors import Acting
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.export.c_function import CFunction, c_prototype
+from pliant.export.c_memory import FRAME
+from pliant.export.c_text import CReal, array
+from pliant.export.contents import export_name, template
+from pliant.kernels import Tape
+from pliant.kernels.sides import MARGIN
+from pliant.model import Model
+from pliant.stepping import Stepper
+
+SAME = 1e-9
+"""Of a step: a sample time that differs less from a multiple of it is one."""
+
+
+class CPlant:
+    """What `Stepper` steps, as functions in C; `functions` are all of them, `NAME_step` last."""
+
+    def __init__(
+        self, model: Model, real: CReal, step: float, controller: Any, loads: Any, base: Any, sensors: Any, q0: Any,
+        qd0: Any,
+    ) -> None:  # fmt: skip
+        self.model, self.real, self.step, self.name = model, real, step, export_name(model)
+        sensors = sensors and [replace(sensor, noise=0.0) for sensor in sensors]
+        self.stepper = Stepper(
+            model, step=step, controller=controller, loads=loads, base=base, sensors=sensors, q0=q0, qd0=qd0,
+            limits=False,
+        )  # fmt: skip
+        c = self.composition = self.stepper.composition
+        if controller is not None and c.controller is None:
+            raise UnsupportedModel("controller: got a Python function, expected a law of pliant.control or an expression")
+        self.every, self.ticks, self.late = self._sampling() if c.sample_time is not None else (0, 1, 0)
+        self.start = c.start(self.stepper.q, self.stepper.qd, np.concatenate([np.zeros(c.m), model.nominal_parameters]))
+        self._trace()
+
+    def _sampling(self) -> tuple[int, int, int]:
+        """Steps between two ticks, ticks between two samples, ticks of delay."""
+        tick, law = float(self.composition.sample_time), self.composition.controller
+        every = round(tick / self.step)
+        if every < 1 or abs(tick - every * self.step) > SAME * self.step:
+            raise ModelError(f"step: got {self.step:g}, expected a part of the {tick:g} s at which the controller acts")
+        return every, law.ticks, law.late
+
+    # ------------------------------------------------------------------------------------------------- functions
+
+    def _trace(self) -> None:
+        c, e, measured = self.composition, self.composition.equations, self.stepper.measurement
+        given = {"t": e.t, "x": e.x[:-1], "tau": e.p[: c.m]}  # the last state is the work, on which nothing depends
+        acting = Acting(e.t, c.loads, c.base)
+        y = measured.rounded(measured.felt(e.q, e.qd, e.qdd, acting))
+        self.n_y, self.memory = measured.size, np.zeros(0)
+        rates = self._function("state_rates", given, {"xdot": e.xdot[:-1]})
+        self.functions = [rates, self._function("readings", given, {"y": y})]
+        if self.every:
+            self.memory = c.controller.initial_state
+            z, felt = ca.SX.sym("z", len(self.memory)), Felt(c.loads, c.base, lambda tau: e.qdd)
+            try:
+                command, following = c.controller.sample(e.t, e.q, e.qd, z, felt)
+            except NotImplementedError:
+                law = type(c.controller).__name__
+                raise UnsupportedModel(f"controller: {law} is sampled and has no `sample`, which C needs") from None
+            outputs = {"command": command, "following": following}
+            self.functions.append(self._function("sample", {**given, "z": z}, outputs))
+        frame = FRAME + self.real.bytes * (c.m + len(rk4().low_storage))
+        own = f"void {self.name}_step({self.name}_state *s, const {self.real.name} tau[{max(c.m, 1)}], "
+        own += f"{self.real.name} y[{self.n_y}])"
+        deepest = max(f.stack for f in self.functions)
+        self.functions.append(CFunction(own, [], frame + deepest, 0))
+
+    def _function(self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> CFunction:
+        """A function of the plant; parameters are a last input `p`."""
+        parameters, real = self.model.parameter_symbols, self.real
+        given = {**inputs, "p": parameters} if self.model.parameters else dict(inputs)
+        found = ca.cse([ca.densify(ca.SX(value)) for value in outputs.values()])
+        f = ca.Function(name, list(given.values()), found, list(given), list(outputs))
+        sizes = {x: value.numel() for x, value in given.items()}
+        shapes = {x: value.shape for x, value in zip(outputs, found)}
+        prototype = c_prototype(f"{self.name}_{name}", sizes, shapes, real)
+        return CFunction.of(prototype, Tape.from_function(f), list(outputs), {}, real)
+
+    # ------------------------------------------------------------------------------------------------------ texts
+
+    def _called(self, name: str, *arguments: str) -> str:
+        """A call of one of the functions by `step`, which lends them its own memory."""
+        f = next(f for f in self.functions if f.name == f"{self.name}_{name}")
+        given = [*arguments[:-1], *(["s->p"] if self.model.parameters else []), arguments[-1]]
+        return f"{f.name}({', '.join([*given, *(['s->work'] if f.work else [])])});"
+
+    def _members(self) -> dict[str, tuple[int, str]]:
+        """Arrays of the state: how many numbers, and what they are."""
+        c, n, m = self.composition, len(self.start) - 1, max(self.composition.m, 1)
+        members = {"x": (n, ", ".join(c.state_name(k) for k in range(n)))}
+        if self.model.parameters:
+            members["p"] = len(self.model.parameters), "parameters, which may be changed between steps"
+        if self.every:
+            members["z"] = len(self.memory), "what the sampled controller remembers"
+            members |= {"next": (len(self.memory), "the same for the next sample")}
+            members |= {"command": (m, "torques of its last sample"), "held": (m, "torques of it that act")}
+            members["queue"] = self.late * m, "torques on their way"
+        members |= dict.fromkeys(("at", "rate", "end"), (n, "of a step"))
+        members["work"] = max(f.work for f in self.functions), "of its functions"
+        return {key: value for key, value in members.items() if value[0]}
+
+    def declarations(self) -> list[str]:
+        """Lines of the header."""
+        upper, real, name = self.name.upper(), self.real, self.name
+        sizes = {"N_STATES": len(self.start) - 1, "N_READINGS": self.n_y, "STEP": real.constant(self.step)}
+        lines = [f"#define {upper}_{key} {value}" for key, value in sizes.items()]
+        lines += ["", "/* The plant: NAME_init starts it, NAME_step takes it on. */".replace("NAME", name)]
+        lines += ["typedef struct {"]
+        for key, (size, what) in self._members().items():
+            lines += [f"    {real.name} {key}[{size}]; /* {what.replace('*/', '* /')} */"]
+        lines += ["    unsigned long long steps; /* taken since the start */", f"}} {name}_state;", ""]
+        whats = ["rates xdot of the states x under torques tau at the time t", "readings y of the sensors"]
+        whats += ["a sample of the controller: its torques, and z for the next"] if self.every else []
+        own = f"A step of {self.step:g} s under torques tau, added to those of the controller; y are the readings then"
+        for f, what in zip(self.functions, [*whats, own]):
+            lines += f.declaration(what)
+        return [*lines, "/* Places a plant at its start. */", f"void {name}_init({name}_state *s);", ""]
+
+    def definitions(self) -> list[str]:
+        """Lines of the source."""
+        lines = []
+        for f in self.functions[:-1]:
+            lines += [*f.lines, ""]
+        return [*lines, self._step()]
+
+    def _step(self) -> str:
+        real, c = self.real, self.composition
+        clock, weight, ahead = zip(*rk4().low_storage)
+        starts = {"x": self.start[:-1], "p": self.model.nominal_parameters}
+        if self.every:
+            starts |= {"z": self.memory, "held": c.controller.acting_first}
+        starts = {key: value for key, value in starts.items() if key in self._members()}
+        cleared = [key for key in ("command", "queue") if key in self._members()]
+        init = [f"    {array(f'static const {real.name} {key}', v, real)}" for key, v in starts.items()]
+        init += ["    int k;"]
+        init += [_each(len(np.ravel(v)), f"s->{key}[k] = {key}[k];") for key, v in starts.items()]
+        zero = real.constant(0.0)
+        init += [_each(self._members()[key][0], f"s->{key}[k] = {zero};") for key in cleared]
+        added = "tau[k] + s->held[k]" if self.every else "tau[k]"
+        return template("plant.c.in").substitute(
+            name=self.name, real=real.name, init="\n".join(init), m=max(c.m, 1), stages=len(clock), n=len(self.start) - 1,
+            declared=self.functions[-1].prototype, step=real.constant(self.step), suffix=real.suffix,
+            clock=self._shares(clock), weight=self._shares(weight), ahead=self._shares(ahead),
+            margin=real.constant(MARGIN * float(np.finfo(real.kind).eps)), sample=self._sample(added), added=added,
+            rates=self._called("state_rates", "&now", "s->at", "u", "s->rate"), turns=self._turns(),
+            readings=self._called("readings", "&t", "s->x", "u", "y"),
+        )  # fmt: skip
+
+    def _shares(self, parts: Any) -> str:
+        """Parts of a step."""
+        return ", ".join(self.real.constant(self.step * part) for part in parts)
+
+    def _sample(self, added: str) -> str:
+        """Lines that sample the controller, and let what it asks for act after the delay."""
+        if not self.every:
+            return ""
+        m, real = max(self.composition.m, 1), self.real
+        tick = real.constant(float(self.composition.sample_time))
+        call = self._called("sample", "&now", "s->x", "u", "s->z", "s->command, s->next")
+        if not len(self.memory):
+            call = call.replace("s->z", "&now").replace("s->next", "&unused")
+        kept = [_each(len(self.memory), "s->z[k] = s->next[k];", 3)] if len(self.memory) else []
+        first = [_each(m, f"u[k] = {added};", 3)]
+        unused = [] if len(self.memory) else [f"            {real.name} unused;"]
+        taken = f"const {real.name} now = {tick} * ({real.name})(s->steps / {self.every}U);"
+        lines = [f"    if (s->steps % {self.every}U == 0U) {{"]
+        if self.late:
+            place = f"{m}*(int)(s->steps / {self.every}U % {self.late}U)"
+            lines += [f"        {real.name} *const due = s->queue + {place};"]
+        lines += [f"        if (s->steps % {self.every * self.ticks}U == 0U) {{", f"            {taken}", *unused]
+        lines += [*first, f"            {call}", *kept, "        }"]
+        moved = "s->held[k] = due[k];\n            due[k] = s->command[k];" if self.late else "s->held[k] = s->command[k];"
+        return "\n".join([*lines, _each(m, moved, 2), "    }\n"])
+
+    def _turns(self) -> str:
+        """Lines that give quaternions their length one."""
+        lines = []
+        for first in self.composition.quaternions:
+            squares = " + ".join(f"s->x[{k}]*s->x[{k}]" for k in range(first, first + 4))
+            inner = _each(4, f"s->x[{first} + k] /= length;", 2)
+            lines += ["    {", f"        const {self.real.name} length = sqrt{self.real.suffix}({squares});", inner, "    }\n"]
+        return "\n".join(lines)
+
+    def reference(self, tau: Array, steps: int) -> tuple[Array, Array]:
+        """Coordinates and rates, and readings, after the first steps of `Stepper`."""
+        for _ in range(steps):
+            self.stepper.step(self.step, tau)
+        return np.concatenate(self.stepper.state), self.stepper.outputs
+
+    @property
+    def noisy(self) -> bool:
+        """Whether a controller reads with noise, which C has not."""
+        law = self.composition.controller
+        return bool(self.every and law.senses and law.filter.measurement.noise.any())
+
+    def readme(self) -> str:
+        """A paragraph about the plant."""
+        return template("readme_plant.md.in").substitute(
+            name=self.name, real=self.real.name, m=max(self.composition.m, 1), n_y=self.n_y, step=f"{self.step:g}"
+        )
+
+
+def _each(count: int, statement: str, depth: int = 1) -> str:
+    """A loop over k."""
+    inner = "    " * depth
+    return f"{inner}for (k = 0; k < {count}; k++) {{\n{inner}    {statement}\n{inner}}}"
