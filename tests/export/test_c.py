@@ -13,9 +13,9 @@ from exported import assert_close, build, call, expected, inputs, model, needs_c
 from pliant.errors import ModelError
 from pliant.export import export
 from pliant.export.c import LONGEST_FUNCTION
-from pliant.export.c_check import reference_states
 from pliant.export.c_text import c_constant
 from pliant.export.contents import export_name, usual
+from pliant.export.typical_states import reference_states
 
 MODELS = ["parameters", "puma", "lagrange"]
 

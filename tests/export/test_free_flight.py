@@ -19,8 +19,8 @@ from free_flyer import satellite
 from mock_up import Unit
 from pliant.errors import UnsupportedModel
 from pliant.export import export
-from pliant.export.c_check import reference_states
 from pliant.export.contents import coordinate_units, function, speed_units, usual
+from pliant.export.typical_states import reference_states
 from pliant.model import Model, read_state
 
 FEW = ("forward_dynamics", "tip_pose", "jacobian", "rates")

@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.control.sensors import Sensor
 from pliant.errors import ModelError
 from pliant.export.c_check import test_driver
 from pliant.export.c_function import CFunction, c_prototype
 from pliant.export.c_plant import CPlant
-from pliant.export.c_text import DOUBLE, REALS, CReal, array, comment, room
+from pliant.export.c_text import REALS, CReal, array, comment, room
 from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, input_sizes, labels, template
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
+from pliant.export.typical_states import reference_states
 from pliant.kernels import Tape
 from pliant.loads import Load
 from pliant.model import Model
@@ -88,26 +91,24 @@ def export_c(
         plant = None
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
-        written = {
-            f: CFunction.of(prototype(model, f, real), Tape.from_function(traced[f]), FUNCTIONS[f].outputs(model),
-                            labels(model), real)
-            for f in which
-        }  # fmt: skip
+        written = {f: _written(model, f, traced[f], real) for f in which}
         stack = max(f.stack for f in (*written.values(), *(plant.functions if plant else ())))
         texts = {f"{name}.h": header(model, written, real, plant), f"{name}.c": source(model, written, real, plant)}
         texts |= {f"{name}_test.c": test_driver(model, traced, written, real, plant)}
         texts |= {"cortex_m.c": template("cortex_m.c").template}
         write_texts(work, {**texts, "Makefile": template("Makefile.in").substitute(name=name, stack=stack)})
         words = {"sample": _sample(model, written, real), "modelica": _modelica(model, written)}
-        write_readme(model, "c", work, which, **words, real=real.name, memory=_memory(written, plant, real),
+        write_readme(model, "c", work, which, **words, real=real.name, memory=_memory(written, plant),
                      plant=plant.readme() if plant else "")  # fmt: skip
     return target
 
 
-def prototype(model: Model, name: str, real: CReal = DOUBLE) -> str:
-    """Declaration of an exported function without the semicolon."""
-    signature = FUNCTIONS[name]
-    return c_prototype(f"{export_name(model)}_{name}", input_sizes(model, name), signature.outputs(model), real)
+def _written(model: Model, name: str, traced: Any, real: CReal) -> CFunction:
+    """A function of the model."""
+    given, sizes, outputs = reference_states(model), input_sizes(model, name), FUNCTIONS[name].outputs(model)
+    states = np.hstack([given[x] for x in sizes])
+    prototype = c_prototype(f"{export_name(model)}_{name}", sizes, outputs, real)
+    return CFunction.of(prototype, Tape.from_function(traced), outputs, labels(model), real, states=states)
 
 
 def header(model: Model, functions: Mapping[str, CFunction], real: CReal, plant: CPlant | None) -> str:
@@ -159,7 +160,7 @@ def _sample(model: Model, functions: Mapping[str, CFunction], real: CReal) -> st
     rest = enumerate(model.layout.rest().tolist()) if "q" in inputs and not model.layout.plain else ()
     upright = "".join(f"q[{k}] = {real.constant(x)};\n" for k, x in rest if x)
     called = f"{name}_{f}({', '.join([*given, *outputs, *(['work'] if lent else [])])});"
-    lines = [f"{real.name} {', '.join(declared)};", *(f"static {real.name} {each};" for each in lent)]
+    lines = [f"{real.name} {', '.join(declared)};", *(f"static {functions[f].lent.name} {each};" for each in lent)]
     return "\n".join([*lines, f"{upright}{called}"])
 
 
@@ -175,8 +176,8 @@ def _modelica(model: Model, functions: Mapping[str, CFunction]) -> str:
     return "\n".join([*lines, f'  annotation(Include = "#include \\"{name}.h\\"", Library = "{name}");', f"end {f};"])
 
 
-def _memory(functions: Mapping[str, CFunction], plant: CPlant | None, real: CReal) -> str:
+def _memory(functions: Mapping[str, CFunction], plant: CPlant | None) -> str:
     """Stack and work of each function."""
-    rows = [(f.name, f.stack, f.work) for f in (*functions.values(), *(plant.functions if plant else ()))]
-    lines = [f"| `{name}` | {stack} | {work * real.bytes if work else ''} |" for name, stack, work in rows]
+    every = (*functions.values(), *(plant.functions if plant else ()))
+    lines = [f"| `{f.name}` | {f.stack} | {f.work * f.lent.bytes if f.work else ''} |" for f in every]
     return "\n".join(["| function | stack (bytes) | `work` (bytes) |", "|---|---|---|", *lines])

@@ -13,9 +13,9 @@ from pliant.export.c_function import CFunction
 from pliant.export.c_plant import CPlant
 from pliant.export.c_text import CReal, array, c_constant, comment, room
 from pliant.export.contents import FUNCTIONS, description, export_name, template
+from pliant.export.typical_states import reference_states
 from pliant.kernels.target import AGREEMENT
 from pliant.model import Model
-from pliant.model.states import normalised
 
 STEPS = 20
 """That the test takes with a plant."""
@@ -25,31 +25,6 @@ SINGLE_TOLERANCE = 1e-5
 
 TOLERANCE = AGREEMENT
 """What the test driver allows, relative to the largest element: a C compiler may fuse products and sums as well."""
-
-
-def reference_states(model: Model, count: int = 3, seed: int = 0) -> dict[str, Array]:
-    """Seeded states near rest: joints of order one, amplitudes small against their links."""
-    rng = np.random.default_rng(seed)
-    n, m, chain = model.n, model.n_joints, model.chain
-    scale = np.where(np.arange(n) < m, 1.0, 1e-2)
-    if not chain.plain:
-        moving = [*(shaft.index for shaft in chain.shafts), *(k for link in chain.links for k in link.joint_indices)]
-        scale = np.where(np.isin(np.arange(n), moving), 1.0, 1e-2)
-    q = rng.uniform(0.2, 0.9, (count, n)) * scale
-    if not chain.plain:
-        q = _turned(model, q, rng)
-    qd, qdd = rng.normal(size=(count, n)) * scale, rng.normal(size=(count, n)) * scale
-    p = np.tile(model.nominal_parameters, (count, 1)) * rng.uniform(0.95, 1.05, (count, len(model.parameters)))
-    return {"q": q, "qd": qd, "qdd": qdd, "tau": rng.normal(size=(count, m)), "p": p}
-
-
-def _turned(model: Model, speeds: Array, rng: np.random.Generator) -> Array:
-    """Coordinates of joints without quaternions from numbers in the order of the speeds, and any attitudes."""
-    found = rng.normal(size=(len(speeds), model.n_q))
-    for name, column in zip(model.speeds, speeds.T):
-        if name in model.coordinates:
-            found[:, model.index(name)] = column
-    return normalised(model, found)
 
 
 def test_driver(
@@ -66,9 +41,11 @@ def test_driver(
         values = reference_values(functions[f], [states[x] for x in inputs])
         shapes = FUNCTIONS[f].outputs(model)
         held = [f"{x}[{room(s)}]" for x, s in shapes.items()]
-        held += [f"work[{written[f].size}]"] if written[f].work else []
-        arguments = [f"{x}_given + k*{max(states[x].shape[1], 1)}" for x in inputs] + [x.split("[")[0] for x in held]
+        arguments = [*(f"{x}_given + k*{max(states[x].shape[1], 1)}" for x in inputs), *shapes]
         checks += ["        {", f"            static {real.name} {', '.join(held)};"]
+        if written[f].work:
+            checks.append(f"            static {written[f].lent.name} work[{written[f].size}];")
+            arguments.append("work")
         checks.append(f"            {name}_{f}({', '.join(arguments)});")
         for (x, shape), value in zip(shapes.items(), values):
             arrays.append(array(f"static const {real.name} {f}_{x}", value, real))

@@ -6,16 +6,22 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pliant.arrays import Array
 from pliant.export.c_memory import FRAME, in_places, stack_bytes
 from pliant.export.c_text import DOUBLE, CReal, room
 from pliant.export.statements import Statements, write
 from pliant.kernels import Tape
+from pliant.kernels.rounding import wide_values
 
 LONGEST_FUNCTION = 600
 """Assignments in one C function; a longer one is cut in parts of `PART`, and keeps its values in an array."""
 
 PART = 150
 """Compilers need time that grows with the square of a block of code."""
+
+ALLOWED, AIM = 2e-6, 1e-6
+"""Error of single precision, of the largest result, that needs no help, and what operations in double precision bring
+it down to; the largest of many states is some three times as much."""
 
 
 def c_prototype(name: str, inputs: Mapping[str, int], outputs: Mapping[str, tuple[int, ...]], real: CReal) -> str:
@@ -33,23 +39,33 @@ class CFunction:
     lines: list[str]
     stack: int
     work: int
+    lent: CReal = DOUBLE
 
     @classmethod
     def of(
         cls, prototype: str, tape: Tape, outputs: Sequence[str] | Mapping[str, object], labels: dict[str, str],
-        real: CReal = DOUBLE, lent: bool = True,
+        real: CReal = DOUBLE, lent: bool = True, states: Array | None = None,
     ) -> CFunction:  # fmt: skip
-        """From a tape. A very long one is cut in parts, whose values lie in an array: of the caller, or its own."""
-        body, outputs = write(tape, real.language, elements(tape), labels), list(outputs)
+        """From a tape. A very long one is cut in parts, whose values lie in an array: of the caller, or its own.
+
+        In single precision, what its rounding would spoil at typical `states` is computed in double.
+        """
+        wide = (
+            wide_values(tape, states, ALLOWED, AIM) if real is not DOUBLE and states is not None else frozenset[int]()
+        )
+        body = write(tape, real.language, elements(tape), labels, wide, DOUBLE.language)
+        outputs, kept = list(outputs), DOUBLE if body.wide else real
         if len(body.assignments) <= LONGEST_FUNCTION:
-            lines = [f"    const {real.name} {name} = {text};" for name, text in body.assignments]
+            kinds = {name: "double" if name in body.wide else real.name for name, _ in body.assignments}
+            lines = [f"    const {kinds[name]} {name} = {text};" for name, text in body.assignments]
             lines = [prototype, "{", *lines, *_unused(tape, body.used, outputs), *_results(tape, body, outputs), "}"]
             return cls(prototype, lines, stack_bytes(body, real.bytes), 0)
-        placed, work = in_places(body, "work")
-        stack = FRAME + stack_bytes(body, real.bytes, PART) + (0 if lent else work * real.bytes)
-        whole = f"{prototype[:-1]}, {real.name} work[{_size(prototype)}])" if lent else prototype
-        own = [] if lent else [f"    {real.name} work[{work}];"]
-        return cls(whole, _in_parts(prototype, whole, tape, placed, outputs, real, own), stack, work if lent else 0)
+        placed, work = in_places(body, "work", real.name)
+        stack = FRAME + stack_bytes(body, real.bytes, PART) + (0 if lent else work * kept.bytes)
+        whole = f"{prototype[:-1]}, {kept.name} work[{_size(prototype)}])" if lent else prototype
+        own = [] if lent else [f"    {kept.name} work[{work}];"]
+        lines = _in_parts(prototype, whole, tape, placed, outputs, real, kept, own)
+        return cls(whole, lines, stack, work if lent else 0, kept)
 
     @property
     def name(self) -> str:
@@ -86,8 +102,9 @@ def _size(prototype: str) -> str:
 
 
 def _in_parts(
-    prototype: str, whole: str, tape: Tape, body: Statements, outputs: Sequence[str], real: CReal, own: list[str]
-) -> list[str]:
+    prototype: str, whole: str, tape: Tape, body: Statements, outputs: Sequence[str], real: CReal, kept: CReal,
+    own: list[str],
+) -> list[str]:  # fmt: skip
     """Static functions of bounded length that share one array of temporaries.
 
     They are called through a table: a compiler would otherwise put them back together.
@@ -98,11 +115,11 @@ def _in_parts(
     lines: list[str] = []
     starts = range(0, len(assignments), PART)
     for k, start in enumerate(starts):
-        lines += [f"static void {name}_{k + 1}({', '.join([*inputs, f'{real.name} *restrict work'])})", "{"]
+        lines += [f"static void {name}_{k + 1}({', '.join([*inputs, f'{kept.name} *restrict work'])})", "{"]
         lines += [f"    (void){x};" for x in tape.in_names]
         lines += [*assignments[start : start + PART], "}", ""]
     parts = ", ".join(f"{name}_{k + 1}" for k in range(len(starts)))
-    types = ", ".join([*[f"const {real.name} *"] * len(inputs), f"{real.name} *restrict"])
+    types = ", ".join([*[f"const {real.name} *"] * len(inputs), f"{kept.name} *restrict"])
     return [
         *lines,
         f"static void (*const {name}_parts[{len(starts)}])({types}) = {{",

@@ -33,19 +33,21 @@ def stack_bytes(body: Statements, size: int, part: int | None = None) -> int:
             if part:  # what an earlier part has computed is read when it is needed, and may then be kept
                 living |= {other: last[other] for other in _NAME.findall(text) if other in last}
             living[name] = last.get(name, i)
-            most = max(most, len(living))
+            most = max(most, sum(8 if other in body.wide else size for other in living))
             living = {other: end for other, end in living.items() if end > i}
-    return -(-(FRAME + size * most) // 16) * 16
+    return -(-(FRAME + most) // 16) * 16
 
 
-def in_places(body: Statements, work: str) -> tuple[Statements, int]:
-    """The same statements with values in elements of an array, places being taken again; and how many it has."""
+def in_places(body: Statements, work: str, number: str) -> tuple[Statements, int]:
+    """The same statements with values in elements of an array, places being taken again; and how many it has. Where
+    some values are wide, all elements are, and others are read as a `number`."""
     last, count = _last_uses(body), 0
     free: list[int] = []
     places: dict[str, str] = {}
+    casts = {name: f"({number})" if body.wide and name not in body.wide else "" for name, _ in body.assignments}
 
     def placed(text: str) -> str:
-        return _NAME.sub(lambda found: places.get(found[0], found[0]), text)
+        return _NAME.sub(lambda found: f"{casts[found[0]]}{places[found[0]]}" if found[0] in places else found[0], text)
 
     assignments = []
     for i, (name, text) in enumerate(body.assignments):
@@ -56,5 +58,4 @@ def in_places(body: Statements, work: str) -> tuple[Statements, int]:
         count = max(count, place + 1)
         places[name] = f"{work}[{place}]"
         assignments.append((places[name], value))
-    return Statements(assignments, [placed(text) for text in body.outputs], body.used), count
-
+    return Statements(assignments, [placed(text) for text in body.outputs], body.used, body.wide), count

@@ -18,6 +18,7 @@ from pliant.export.c_function import CFunction, c_prototype
 from pliant.export.c_memory import FRAME
 from pliant.export.c_text import CReal, array
 from pliant.export.contents import export_name, template
+from pliant.export.typical_states import reference_states
 from pliant.kernels import Tape
 from pliant.kernels.sides import MARGIN
 from pliant.model import Model
@@ -42,7 +43,9 @@ class CPlant:
         )  # fmt: skip
         c = self.composition = self.stepper.composition
         if controller is not None and c.controller is None:
-            raise UnsupportedModel("controller: got a Python function, expected a law of pliant.control or an expression")
+            raise UnsupportedModel(
+                "controller: got a Python function, expected a law of pliant.control or an expression"
+            )
         self.every, self.ticks, self.late = self._sampling() if c.sample_time is not None else (0, 1, 0)
         self.start = c.start(self.stepper.q, self.stepper.qd, np.concatenate([np.zeros(c.m), model.nominal_parameters]))
         self._trace()
@@ -90,7 +93,15 @@ class CPlant:
         sizes = {x: value.numel() for x, value in given.items()}
         shapes = {x: value.shape for x, value in zip(outputs, found)}
         prototype = c_prototype(f"{self.name}_{name}", sizes, shapes, real)
-        return CFunction.of(prototype, Tape.from_function(f), list(outputs), {}, real)
+        return CFunction.of(prototype, Tape.from_function(f), list(outputs), {}, real, states=self._states(given))
+
+    def _states(self, given: Mapping[str, Any]) -> Array:
+        """Typical inputs: the arm moves, all else is as it starts."""
+        known = reference_states(self.model)
+        x = np.hstack([known["q"], known["qd"]])
+        still = np.tile(self.start[x.shape[1] : -1], (len(x), 1))
+        known |= {"t": np.zeros((len(x), 1)), "x": np.hstack([x, still]), "z": np.tile(self.memory, (len(x), 1))}
+        return np.hstack([known[name] for name in given])
 
     # ------------------------------------------------------------------------------------------------------ texts
 
@@ -98,7 +109,11 @@ class CPlant:
         """A call of one of the functions by `step`, which lends them its own memory."""
         f = next(f for f in self.functions if f.name == f"{self.name}_{name}")
         given = [*arguments[:-1], *(["s->p"] if self.model.parameters else []), arguments[-1]]
-        return f"{f.name}({', '.join([*given, *(['s->work'] if f.work else [])])});"
+        return f"{f.name}({', '.join([*given, *([f's->{self._lent(f)}'] if f.work else [])])});"
+
+    def _lent(self, f: CFunction) -> str:
+        """The array of the state that a function works in."""
+        return "work" if f.lent is self.real else "wide_work"
 
     def _members(self) -> dict[str, tuple[int, str]]:
         """Arrays of the state: how many numbers, and what they are."""
@@ -112,7 +127,8 @@ class CPlant:
             members |= {"command": (m, "torques of its last sample"), "held": (m, "torques of it that act")}
             members["queue"] = self.late * m, "torques on their way"
         members |= dict.fromkeys(("at", "rate", "end"), (n, "of a step"))
-        members["work"] = max(f.work for f in self.functions), "of its functions"
+        for f in self.functions:
+            members[self._lent(f)] = max(f.work, members.get(self._lent(f), (0, ""))[0]), "of its functions"
         return {key: value for key, value in members.items() if value[0]}
 
     def declarations(self) -> list[str]:
@@ -123,7 +139,8 @@ class CPlant:
         lines += ["", "/* The plant: NAME_init starts it, NAME_step takes it on. */".replace("NAME", name)]
         lines += ["typedef struct {"]
         for key, (size, what) in self._members().items():
-            lines += [f"    {real.name} {key}[{size}]; /* {what.replace('*/', '* /')} */"]
+            kind = "double" if key == "wide_work" else real.name
+            lines += [f"    {kind} {key}[{size}]; /* {what.replace('*/', '* /')} */"]
         lines += ["    unsigned long long steps; /* taken since the start */", f"}} {name}_state;", ""]
         whats = ["rates xdot of the states x under torques tau at the time t", "readings y of the sensors"]
         whats += ["a sample of the controller: its torques, and z for the next"] if self.every else []
@@ -185,7 +202,9 @@ class CPlant:
             lines += [f"        {real.name} *const due = s->queue + {place};"]
         lines += [f"        if (s->steps % {self.every * self.ticks}U == 0U) {{", f"            {taken}", *unused]
         lines += [*first, f"            {call}", *kept, "        }"]
-        moved = "s->held[k] = due[k];\n            due[k] = s->command[k];" if self.late else "s->held[k] = s->command[k];"
+        moved = (
+            "s->held[k] = due[k];\n            due[k] = s->command[k];" if self.late else "s->held[k] = s->command[k];"
+        )
         return "\n".join([*lines, _each(m, moved, 2), "    }\n"])
 
     def _turns(self) -> str:
@@ -194,7 +213,12 @@ class CPlant:
         for first in self.composition.quaternions:
             squares = " + ".join(f"s->x[{k}]*s->x[{k}]" for k in range(first, first + 4))
             inner = _each(4, f"s->x[{first} + k] /= length;", 2)
-            lines += ["    {", f"        const {self.real.name} length = sqrt{self.real.suffix}({squares});", inner, "    }\n"]
+            lines += [
+                "    {",
+                f"        const {self.real.name} length = sqrt{self.real.suffix}({squares});",
+                inner,
+                "    }\n",
+            ]
         return "\n".join(lines)
 
     def reference(self, tau: Array, steps: int) -> tuple[Array, Array]:

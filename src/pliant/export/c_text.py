@@ -47,6 +47,7 @@ def c_language(number: str, constant: Callable[[float], str], suffix: str = "") 
             "if_else_zero": f"(({{0}}) != {zero} ? ({{1}}) : {zero})",
         },
         constant,
+        number,
     )
 
 
