@@ -9,7 +9,7 @@ import typer
 
 from pliant.cli.options import Flexible, Floating, LevelName, RobotFile, Rotation, Tip, level_of, robot_of
 from pliant.errors import ModelError
-from pliant.options import ExportName, FmiVersion, FormulationName
+from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName
 
 _FOLDERS = ("c", "python", "casadi", "cuda")
 
@@ -43,6 +43,13 @@ def command(
     shared_memory: Annotated[
         int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
     ] = 99,
+    precision: Annotated[PrecisionName, typer.Option(help="Type of the numbers (c).")] = "double",
+    step: Annotated[
+        float | None,
+        typer.Option(
+            help="Write a plant too, with a function that steps it by so many seconds (c).", metavar="SECONDS"
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     flexible: Flexible = None,
     tip: Tip = None,
@@ -52,8 +59,12 @@ def command(
     from pliant.export import export
     from pliant.export.contents import export_name
 
-    own: dict[str, dict[str, Any]] = {"fmu": {"fmi": fmi}, "cuda": {"shared_memory": shared_memory}}
+    own: dict[str, dict[str, Any]] = {
+        "fmu": {"fmi": fmi}, "cuda": {"shared_memory": shared_memory}, "c": {"precision": precision, "step": step},
+    }  # fmt: skip
     options = own.get(to, {})
+    if to != "c" and (step is not None or precision != "double"):
+        raise ModelError(f"--step and --precision: have no meaning for {to}, they are for c")
     if function:
         if to not in _FOLDERS:
             raise ModelError(f"--function: has no meaning for {to}; it chooses functions of {', '.join(_FOLDERS)}")

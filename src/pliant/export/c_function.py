@@ -61,7 +61,7 @@ class CFunction:
             lines = [prototype, "{", *lines, *_unused(tape, body.used, outputs), *_results(tape, body, outputs), "}"]
             return cls(prototype, lines, stack_bytes(body, real.bytes), 0)
         placed, work = in_places(body, "work", real.name)
-        stack = FRAME + stack_bytes(body, real.bytes, PART) + (0 if lent else work * kept.bytes)
+        stack = FRAME + stack_bytes(body, kept.bytes, PART) + (0 if lent else work * kept.bytes)
         whole = f"{prototype[:-1]}, {kept.name} work[{_size(prototype)}])" if lent else prototype
         own = [] if lent else [f"    {kept.name} work[{work}];"]
         lines = _in_parts(prototype, whole, tape, placed, outputs, real, kept, own)

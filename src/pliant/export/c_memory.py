@@ -4,44 +4,50 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections.abc import Collection, Sequence
 
 from pliant.export.statements import Statements
 
 FRAME = 192
-"""Bytes that a function saves and loses besides its values: registers of its caller (160 on a 64-bit Arm), alignment."""
+"""Bytes that a function takes besides its values: registers of its caller (160 on a 64-bit Arm) and alignment."""
+
+SCHEDULED = 1.25
+"""Times the values that are alive at once: compilers move statements, and let up to a fifth more of them live."""
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\[\d+\])?")
 
 
-def _last_uses(body: Statements) -> dict[str, int]:
+def _last_uses(
+    assignments: Sequence[tuple[str, str]], outputs: Sequence[str], names: Collection[str]
+) -> dict[str, int]:
     """The last assignment that reads a value; that behind all of them where it is a result."""
-    names = {name for name, _ in body.assignments}
     last: dict[str, int] = {}
-    for i, text in enumerate([*(text for _, text in body.assignments), " ".join(body.outputs)]):
+    for i, text in enumerate([*(text for _, text in assignments), " ".join(outputs)]):
         last.update((name, i) for name in _NAME.findall(text) if name in names)
     return last
 
 
 def stack_bytes(body: Statements, size: int, part: int | None = None) -> int:
     """What a function of these statements takes where a compiler optimises (-O1 and above): each value until its last
-    use, in registers or not, and `FRAME`. With `part`, of the largest of its parts of so many assignments.
+    use, in registers or not. With `part`, of the largest of its parts of so many assignments, which read values of
+    earlier ones from memory.
     """
-    last, most, step = _last_uses(body), 0, part or len(body.assignments) or 1
+    names, step = {name for name, _ in body.assignments}, part or len(body.assignments) or 1
+    most = 0
     for first in range(0, len(body.assignments), step):
-        living: dict[str, int] = {}
-        for i, (name, text) in enumerate(body.assignments[first : first + step], first):
-            if part:  # what an earlier part has computed is read when it is needed, and may then be kept
-                living |= {other: last[other] for other in _NAME.findall(text) if other in last}
-            living[name] = last.get(name, i)
+        piece = body.assignments[first : first + step]
+        last, living = _last_uses(piece, () if part else body.outputs, names), set[str]()
+        for i, (name, text) in enumerate(piece):
+            living |= {name, *(other for other in _NAME.findall(text) if other in last)}
             most = max(most, sum(8 if other in body.wide else size for other in living))
-            living = {other: end for other, end in living.items() if end > i}
-    return -(-(FRAME + most) // 16) * 16
+            living = {other for other in living if last.get(other, i) > i}
+    return -(-(FRAME + int(SCHEDULED * most)) // 16) * 16
 
 
 def in_places(body: Statements, work: str, number: str) -> tuple[Statements, int]:
     """The same statements with values in elements of an array, places being taken again; and how many it has. Where
     some values are wide, all elements are, and others are read as a `number`."""
-    last, count = _last_uses(body), 0
+    last, count = _last_uses(body.assignments, body.outputs, {name for name, _ in body.assignments}), 0
     free: list[int] = []
     places: dict[str, str] = {}
     casts = {name: f"({number})" if body.wide and name not in body.wide else "" for name, _ in body.assignments}

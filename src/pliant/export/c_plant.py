@@ -48,11 +48,12 @@ class CPlant:
             )
         self.every, self.ticks, self.late = self._sampling() if c.sample_time is not None else (0, 1, 0)
         self.start = c.start(self.stepper.q, self.stepper.qd, np.concatenate([np.zeros(c.m), model.nominal_parameters]))
+        self.n = len(self.start) - 1  # the last state is the work, on which nothing depends
         self._trace()
 
     def _sampling(self) -> tuple[int, int, int]:
         """Steps between two ticks, ticks between two samples, ticks of delay."""
-        tick, law = float(self.composition.sample_time), self.composition.controller
+        tick, law = float(self.composition.sample_time or 0.0), self.composition.controller
         every = round(tick / self.step)
         if every < 1 or abs(tick - every * self.step) > SAME * self.step:
             raise ModelError(f"step: got {self.step:g}, expected a part of the {tick:g} s at which the controller acts")
@@ -62,11 +63,11 @@ class CPlant:
 
     def _trace(self) -> None:
         c, e, measured = self.composition, self.composition.equations, self.stepper.measurement
-        given = {"t": e.t, "x": e.x[:-1], "tau": e.p[: c.m]}  # the last state is the work, on which nothing depends
+        given = {"t": e.t, "x": e.x[: self.n], "tau": e.p[: c.m]}
         acting = Acting(e.t, c.loads, c.base)
         y = measured.rounded(measured.felt(e.q, e.qd, e.qdd, acting))
         self.n_y, self.memory = measured.size, np.zeros(0)
-        rates = self._function("state_rates", given, {"xdot": e.xdot[:-1]})
+        rates = self._function("state_rates", given, {"xdot": e.xdot[: self.n]})
         self.functions = [rates, self._function("readings", given, {"y": y})]
         if self.every:
             self.memory = c.controller.initial_state
@@ -99,7 +100,7 @@ class CPlant:
         """Typical inputs: the arm moves, all else is as it starts."""
         known = reference_states(self.model)
         x = np.hstack([known["q"], known["qd"]])
-        still = np.tile(self.start[x.shape[1] : -1], (len(x), 1))
+        still = np.tile(self.start[x.shape[1] : self.n], (len(x), 1))
         known |= {"t": np.zeros((len(x), 1)), "x": np.hstack([x, still]), "z": np.tile(self.memory, (len(x), 1))}
         return np.hstack([known[name] for name in given])
 
@@ -117,7 +118,7 @@ class CPlant:
 
     def _members(self) -> dict[str, tuple[int, str]]:
         """Arrays of the state: how many numbers, and what they are."""
-        c, n, m = self.composition, len(self.start) - 1, max(self.composition.m, 1)
+        c, n, m = self.composition, self.n, max(self.composition.m, 1)
         members = {"x": (n, ", ".join(c.state_name(k) for k in range(n)))}
         if self.model.parameters:
             members["p"] = len(self.model.parameters), "parameters, which may be changed between steps"
@@ -134,7 +135,7 @@ class CPlant:
     def declarations(self) -> list[str]:
         """Lines of the header."""
         upper, real, name = self.name.upper(), self.real, self.name
-        sizes = {"N_STATES": len(self.start) - 1, "N_READINGS": self.n_y, "STEP": real.constant(self.step)}
+        sizes = {"N_STATES": self.n, "N_READINGS": self.n_y, "STEP": real.constant(self.step)}
         lines = [f"#define {upper}_{key} {value}" for key, value in sizes.items()]
         lines += ["", "/* The plant: NAME_init starts it, NAME_step takes it on. */".replace("NAME", name)]
         lines += ["typedef struct {"]
@@ -159,7 +160,7 @@ class CPlant:
     def _step(self) -> str:
         real, c = self.real, self.composition
         clock, weight, ahead = zip(*rk4().low_storage)
-        starts = {"x": self.start[:-1], "p": self.model.nominal_parameters}
+        starts = {"x": self.start[: self.n], "p": self.model.nominal_parameters}
         if self.every:
             starts |= {"z": self.memory, "held": c.controller.acting_first}
         starts = {key: value for key, value in starts.items() if key in self._members()}
@@ -171,7 +172,7 @@ class CPlant:
         init += [_each(self._members()[key][0], f"s->{key}[k] = {zero};") for key in cleared]
         added = "tau[k] + s->held[k]" if self.every else "tau[k]"
         return template("plant.c.in").substitute(
-            name=self.name, real=real.name, init="\n".join(init), m=max(c.m, 1), stages=len(clock), n=len(self.start) - 1,
+            name=self.name, real=real.name, init="\n".join(init), m=max(c.m, 1), stages=len(clock), n=self.n,
             declared=self.functions[-1].prototype, step=real.constant(self.step), suffix=real.suffix,
             clock=self._shares(clock), weight=self._shares(weight), ahead=self._shares(ahead),
             margin=real.constant(MARGIN * float(np.finfo(real.kind).eps)), sample=self._sample(added), added=added,
@@ -188,7 +189,7 @@ class CPlant:
         if not self.every:
             return ""
         m, real = max(self.composition.m, 1), self.real
-        tick = real.constant(float(self.composition.sample_time))
+        tick = real.constant(float(self.composition.sample_time or 0.0))
         call = self._called("sample", "&now", "s->x", "u", "s->z", "s->command, s->next")
         if not len(self.memory):
             call = call.replace("s->z", "&now").replace("s->next", "&unused")
