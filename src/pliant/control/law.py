@@ -210,32 +210,6 @@ class Law:
         """
         return self
 
-    @property
-    def acting_first(self) -> Array:
-        """(n_joints,) torques that act before the first sample."""
-        return np.zeros(self.model.n_joints)
-
-    def sample(self, t: Expression, q: Expression, qd: Expression, z: Expression, felt: Felt) -> Any:
-        """A sample of a sampled law as expressions, for exports: torques, and states for the next sample.
-
-        Parameters
-        ----------
-        t : expression
-            Time, s.
-        q, qd : (n, 1) expression
-            Coordinates and rates.
-        z : (k, 1) expression
-            What the law remembers, `initial_state` at first.
-        felt : Felt
-            Loads and motion of the base; `accelerations` gives those under what acts until the sample.
-
-        Returns
-        -------
-        tau, z : expression
-            (n_joints, 1) and (k, 1).
-        """
-        raise NotImplementedError
-
     def sampler(self) -> Sampler:
         """A fresh function of (t, q, qd) that a sampled run calls at its sample times.
 

@@ -245,11 +245,6 @@ class _SampledFeedback(Law):
         """Estimate and torques that the filter knows of, about the rest configuration."""
         return np.zeros(len(self.filter.A) + self.model.n_joints)
 
-    @property
-    def acting_first(self) -> Array:
-        """Torques that the first readings feel: what holds the arm."""
-        return self.filter.u0
-
     def sample(self, t: Any, q: Any, qd: Any, z: Any, felt: Felt) -> tuple[Any, Any]:
         """Expressions: torques of a sample, and estimate and torques for the next; readings have no noise."""
         f, split = self.filter, len(self.filter.A)
@@ -277,8 +272,7 @@ class _SampledFeedback(Law):
             tau, memory["xh"], memory["applied"] = self._filtered(y, memory["xh"], memory["applied"])
             return np.asarray(tau)
 
-        own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints)}
-        own["acted"] = self.acting_first
+        own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
         own["rng"] = np.random.default_rng(self.seed)
         return HeldLaw(compute, model.n_joints, self.ticks, self.late, own)
 

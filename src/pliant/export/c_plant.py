@@ -12,6 +12,7 @@ import numpy as np
 from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.control.law import Felt
+from pliant.control.sampled import HeldLaw
 from pliant.control.sensors import Acting
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.c_function import CFunction, c_prototype
@@ -43,21 +44,24 @@ class CPlant:
         )  # fmt: skip
         c = self.composition = self.stepper.composition
         if controller is not None and c.controller is None:
-            raise UnsupportedModel(
-                "controller: got a Python function, expected a law of pliant.control or an expression"
-            )
-        self.every, self.ticks, self.late = self._sampling() if c.sample_time is not None else (0, 1, 0)
+            raise UnsupportedModel("controller: got a Python function, expected a law of pliant.control")
+        self.held: HeldLaw | None = None
+        self.every = 0
+        if c.sample_time is not None:
+            self.held, self.every = self._sampled(float(c.sample_time))
         self.start = c.start(self.stepper.q, self.stepper.qd, np.concatenate([np.zeros(c.m), model.nominal_parameters]))
         self.n = len(self.start) - 1  # the last state is the work, on which nothing depends
         self._trace()
 
-    def _sampling(self) -> tuple[int, int, int]:
-        """Steps between two ticks, ticks between two samples, ticks of delay."""
-        tick, law = float(self.composition.sample_time or 0.0), self.composition.controller
-        every = round(tick / self.step)
+    def _sampled(self, tick: float) -> tuple[HeldLaw, int]:
+        """The sampled controller, and the steps between two of its ticks."""
+        law = self.composition.controller
+        held, every = law.sampler(), round(tick / self.step)
+        if not (isinstance(held, HeldLaw) and hasattr(law, "sample")):
+            raise UnsupportedModel(f"controller: a sample of {type(law).__name__} is Python, expected expressions")
         if every < 1 or abs(tick - every * self.step) > SAME * self.step:
             raise ModelError(f"step: got {self.step:g}, expected a part of the {tick:g} s at which the controller acts")
-        return every, law.ticks, law.late
+        return held, every
 
     # ------------------------------------------------------------------------------------------------- functions
 
@@ -69,21 +73,19 @@ class CPlant:
         self.n_y, self.memory = measured.size, np.zeros(0)
         rates = self._function("state_rates", given, {"xdot": e.xdot[: self.n]})
         self.functions = [rates, self._function("readings", given, {"y": y})]
-        if self.every:
-            self.memory = c.controller.initial_state
+        if self.held:
+            known = c.controller.initial_state
+            self.memory = np.pad(known, (0, int(not len(known))))  # C has no empty arrays
             z, felt = ca.SX.sym("z", len(self.memory)), Felt(c.loads, c.base, lambda tau: e.qdd)
-            try:
-                command, following = c.controller.sample(e.t, e.q, e.qd, z, felt)
-            except NotImplementedError:
-                law = type(c.controller).__name__
-                raise UnsupportedModel(f"controller: {law} is sampled and has no `sample`, which C needs") from None
-            outputs = {"command": command, "following": following}
+            command, following = c.controller.sample(e.t, e.q, e.qd, z[: len(known)], felt)
+            outputs = {"command": command, "following": ca.vertcat(following, z[len(known) :])}
             self.functions.append(self._function("sample", {**given, "z": z}, outputs))
         frame = FRAME + self.real.bytes * (c.m + len(rk4().low_storage))
         own = f"void {self.name}_step({self.name}_state *s, const {self.real.name} tau[{max(c.m, 1)}], "
         own += f"{self.real.name} y[{self.n_y}])"
         deepest = max(f.stack for f in self.functions)
         self.functions.append(CFunction(own, [], frame + deepest, 0))
+        self.members = self._members()
 
     def _function(self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> CFunction:
         """A function of the plant; parameters are a last input `p`."""
@@ -122,11 +124,11 @@ class CPlant:
         members = {"x": (n, ", ".join(c.state_name(k) for k in range(n)))}
         if self.model.parameters:
             members["p"] = len(self.model.parameters), "parameters, which may be changed between steps"
-        if self.every:
+        if self.held:
             members["z"] = len(self.memory), "what the sampled controller remembers"
             members |= {"next": (len(self.memory), "the same for the next sample")}
             members |= {"command": (m, "torques of its last sample"), "held": (m, "torques of it that act")}
-            members["queue"] = self.late * m, "torques on their way"
+            members["queue"] = self.held.late * m, "torques on their way"
         members |= dict.fromkeys(("at", "rate", "end"), (n, "of a step"))
         for f in self.functions:
             members[self._lent(f)] = max(f.work, members.get(self._lent(f), (0, ""))[0]), "of its functions"
@@ -139,12 +141,12 @@ class CPlant:
         lines = [f"#define {upper}_{key} {value}" for key, value in sizes.items()]
         lines += ["", "/* The plant: NAME_init starts it, NAME_step takes it on. */".replace("NAME", name)]
         lines += ["typedef struct {"]
-        for key, (size, what) in self._members().items():
+        for key, (size, what) in self.members.items():
             kind = "double" if key == "wide_work" else real.name
             lines += [f"    {kind} {key}[{size}]; /* {what.replace('*/', '* /')} */"]
         lines += ["    unsigned long long steps; /* taken since the start */", f"}} {name}_state;", ""]
         whats = ["rates xdot of the states x under torques tau at the time t", "readings y of the sensors"]
-        whats += ["a sample of the controller: its torques, and z for the next"] if self.every else []
+        whats += ["a sample of the controller: its torques, and z for the next"] if self.held else []
         own = f"A step of {self.step:g} s under torques tau, added to those of the controller; y are the readings then"
         for f, what in zip(self.functions, [*whats, own]):
             lines += f.declaration(what)
@@ -161,16 +163,16 @@ class CPlant:
         real, c = self.real, self.composition
         clock, weight, ahead = zip(*rk4().low_storage)
         starts = {"x": self.start[: self.n], "p": self.model.nominal_parameters}
-        if self.every:
-            starts |= {"z": self.memory, "held": c.controller.acting_first}
-        starts = {key: value for key, value in starts.items() if key in self._members()}
-        cleared = [key for key in ("command", "queue") if key in self._members()]
+        if self.held:
+            starts |= {"z": self.memory, "held": self.held.memory["acted"]}
+        starts = {key: value for key, value in starts.items() if key in self.members}
+        cleared = [key for key in ("command", "queue") if key in self.members]
         init = [f"    {array(f'static const {real.name} {key}', v, real)}" for key, v in starts.items()]
         init += ["    int k;"]
         init += [_each(len(np.ravel(v)), f"s->{key}[k] = {key}[k];") for key, v in starts.items()]
         zero = real.constant(0.0)
-        init += [_each(self._members()[key][0], f"s->{key}[k] = {zero};") for key in cleared]
-        added = "tau[k] + s->held[k]" if self.every else "tau[k]"
+        init += [_each(self.members[key][0], f"s->{key}[k] = {zero};") for key in cleared]
+        added = "tau[k] + s->held[k]" if self.held else "tau[k]"
         return template("plant.c.in").substitute(
             name=self.name, real=real.name, init="\n".join(init), m=max(c.m, 1), stages=len(clock), n=self.n,
             declared=self.functions[-1].prototype, step=real.constant(self.step), suffix=real.suffix,
@@ -186,27 +188,23 @@ class CPlant:
 
     def _sample(self, added: str) -> str:
         """Lines that sample the controller, and let what it asks for act after the delay."""
-        if not self.every:
+        if self.held is None:
             return ""
-        m, real = max(self.composition.m, 1), self.real
-        tick = real.constant(float(self.composition.sample_time or 0.0))
-        call = self._called("sample", "&now", "s->x", "u", "s->z", "s->command, s->next")
-        if not len(self.memory):
-            call = call.replace("s->z", "&now").replace("s->next", "&unused")
-        kept = [_each(len(self.memory), "s->z[k] = s->next[k];", 3)] if len(self.memory) else []
-        first = [_each(m, f"u[k] = {added};", 3)]
-        unused = [] if len(self.memory) else [f"            {real.name} unused;"]
-        taken = f"const {real.name} now = {tick} * ({real.name})(s->steps / {self.every}U);"
-        lines = [f"    if (s->steps % {self.every}U == 0U) {{"]
-        if self.late:
-            place = f"{m}*(int)(s->steps / {self.every}U % {self.late}U)"
-            lines += [f"        {real.name} *const due = s->queue + {place};"]
-        lines += [f"        if (s->steps % {self.every * self.ticks}U == 0U) {{", f"            {taken}", *unused]
-        lines += [*first, f"            {call}", *kept, "        }"]
-        moved = (
-            "s->held[k] = due[k];\n            due[k] = s->command[k];" if self.late else "s->held[k] = s->command[k];"
-        )
-        return "\n".join([*lines, _each(m, moved, 2), "    }\n"])
+        m, real, late, every = max(self.composition.m, 1), self.real.name, self.held.late, self.every
+        tick = self.real.constant(float(self.composition.sample_time or 0.0))
+        lines = [f"    if (s->steps % {every}U == 0U) {{"]
+        if late:
+            lines += [f"        {real} *const due = s->queue + {m}*(int)(s->steps / {every}U % {late}U);"]
+        lines += [
+            f"        if (s->steps % {every * self.held.ticks}U == 0U) {{",
+            f"            const {real} now = {tick} * ({real})(s->steps / {every}U);",
+            _each(m, f"u[k] = {added};", 3),
+            f"            {self._called('sample', '&now', 's->x', 'u', 's->z', 's->command, s->next')}",
+            _each(len(self.memory), "s->z[k] = s->next[k];", 3),
+            "        }",
+        ]
+        due = "due[k];\n            due[k] = s->command[k];" if late else "s->command[k];"
+        return "\n".join([*lines, _each(m, f"s->held[k] = {due}", 2), "    }\n"])
 
     def _turns(self) -> str:
         """Lines that give quaternions their length one."""
@@ -214,12 +212,8 @@ class CPlant:
         for first in self.composition.quaternions:
             squares = " + ".join(f"s->x[{k}]*s->x[{k}]" for k in range(first, first + 4))
             inner = _each(4, f"s->x[{first} + k] /= length;", 2)
-            lines += [
-                "    {",
-                f"        const {self.real.name} length = sqrt{self.real.suffix}({squares});",
-                inner,
-                "    }\n",
-            ]
+            length = f"const {self.real.name} length = sqrt{self.real.suffix}({squares});"
+            lines += ["    {", f"        {length}", inner, "    }\n"]
         return "\n".join(lines)
 
     def reference(self, tau: Array, steps: int) -> tuple[Array, Array]:
@@ -232,7 +226,7 @@ class CPlant:
     def noisy(self) -> bool:
         """Whether a controller reads with noise, which C has not."""
         law = self.composition.controller
-        return bool(self.every and law.senses and law.filter.measurement.noise.any())
+        return self.held is not None and law.senses and bool(law.filter.measurement.noise.any())
 
     def readme(self) -> str:
         """A paragraph about the plant."""
