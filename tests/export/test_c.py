@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exported import assert_close, build, call, expected, inputs, model, needs_compiler
@@ -31,6 +32,22 @@ def test_c_reproduces_the_model(name: str, tmp_path: Path) -> None:
             values = [x[k] for x in inputs(m, f, states)]
             for found, wanted in zip(call(library, m, f, values), expected(m, f, values)):
                 assert_close(found, wanted)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "name", ["parameters", *(pytest.param(n, marks=pytest.mark.full) for n in ("puma", "lab-arm"))]
+)
+def test_single_precision_agrees(name: str, tmp_path: Path) -> None:
+    m = model(name)
+    functions = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "tip_pose"]
+    library = build(export(m, "c", tmp_path / "out", functions=functions, precision="single"), m)
+    states = reference_states(m, count=8, seed=7)
+    for f in functions:
+        for k in range(8):
+            values = [x[k].astype(np.float32).astype(float) for x in inputs(m, f, states)]
+            found, wanted = call(library, m, f, values, np.float32), expected(m, f, values)
+            assert_close(found[0], wanted[0], 1e-5)
 
 
 @needs_compiler

@@ -11,8 +11,8 @@ from pliant.export.statements import Statements
 FRAME = 192
 """Bytes that a function takes besides its values: registers of its caller (160 on a 64-bit Arm) and alignment."""
 
-SCHEDULED = 1.25
-"""Times the values that are alive at once: compilers move statements, and let up to a fifth more of them live."""
+SCHEDULED = 1.5
+"""Times the values that are alive at once: compilers move statements, and let up to a third more of them live."""
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\[\d+\])?")
 
