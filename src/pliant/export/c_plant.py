@@ -76,10 +76,11 @@ class CPlant:
         if self.held:
             known = c.controller.initial_state
             self.memory = np.pad(known, (0, int(not len(known))))  # C has no empty arrays
-            z, felt = ca.SX.sym("z", len(self.memory)), Felt(c.loads, c.base, lambda tau: e.qdd)
-            command, following = c.controller.sample(e.t, e.q, e.qd, z[: len(known)], felt)
-            outputs = {"command": command, "following": ca.vertcat(following, z[len(known) :])}
-            self.functions.append(self._function("sample", {**given, "z": z}, outputs))
+            z, spare = (ca.SX.sym("z", size) for size in (len(known), len(self.memory) - len(known)))
+            felt = Felt(c.loads, c.base, lambda tau: e.qdd)
+            command, following = c.controller.sample(e.t, e.q, e.qd, z, felt)
+            outputs = {"command": command, "following": ca.vertcat(following, spare)}
+            self.functions.append(self._function("sample", {**given, "z": ca.vertcat(z, spare)}, outputs))
         frame = FRAME + self.real.bytes * (c.m + len(rk4().low_storage))
         own = f"void {self.name}_step({self.name}_state *s, const {self.real.name} tau[{max(c.m, 1)}], "
         own += f"{self.real.name} y[{self.n_y}])"
