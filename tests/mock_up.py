@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pliant.export.fmu import platform_folder
+
+VERSIONS = (pytest.param("3.0", marks=pytest.mark.full), "2.0")
+"""Of the standard; of a large arm the newer one, which has adjoint derivatives to compile, is for the full tests."""
 
 
 class Unit:
@@ -26,7 +30,7 @@ class Unit:
         with zipfile.ZipFile(path) as archive:
             archive.extractall(self.folder)
 
-    def loaded(self, kind: str) -> Any:
+    def loaded(self, kind: str, early: bool = False, log: list[str] | None = None) -> Any:
         """An instance that is not yet initialised. FMPy finds no binary by itself where it does not know the processor
         (aarch64 on Linux), so that it is told which one."""
         from fmpy import fmi2, fmi3
@@ -43,17 +47,32 @@ class Unit:
             guid=getattr(self.description, token), unzipDirectory=str(self.folder), modelIdentifier=name,
             instanceName="one", libraryPath=str(library),
         )  # fmt: skip
-        unit.instantiate()
+        unit.instantiate(**self._options(kind, early, log))
         return unit
 
-    @contextmanager
-    def instance(self, kind: str, start: dict[str, float] | None = None) -> Iterator[Any]:
-        """A running one."""
-        unit = self.loaded(kind)
+    def _options(self, kind: str, early: bool, log: list[str] | None) -> dict[str, Any]:
+        """Early return, and a list for the messages of the unit."""
+        from fmpy import fmi2
+
+        found: dict[str, Any] = {"earlyReturnAllowed": early} if early else {}
+        if log is None:
+            return found
         if self.version == "3.0":
-            unit.enterInitializationMode(startTime=0.0, tolerance=1e-9)
+            return found | {"logMessage": lambda environment, status, category, text: log.append(text.decode())}
+        callbacks = fmi2.fmi2CallbackFunctions()
+        callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(lambda e, name, status, kind, text: log.append(text.decode()))
+        return {"callbacks": callbacks}
+
+    @contextmanager
+    def instance(
+        self, kind: str, start: dict[str, float] | None = None, tolerance: float = 1e-9, **options: Any
+    ) -> Iterator[Any]:
+        """A running one."""
+        unit = self.loaded(kind, **options)
+        if self.version == "3.0":
+            unit.enterInitializationMode(startTime=0.0, tolerance=tolerance)
         else:
-            unit.setupExperiment(startTime=0.0, tolerance=1e-9)
+            unit.setupExperiment(startTime=0.0, tolerance=tolerance)
             unit.enterInitializationMode()
         for variable, value in (start or {}).items():
             self.set(unit, variable, value)
@@ -63,6 +82,15 @@ class Unit:
         finally:
             unit.terminate()
             unit.freeInstance()
+
+    def rates(self, unit: Any, x: np.ndarray | None = None) -> np.ndarray:
+        """Derivatives of the states of model exchange, which are set before where they are given."""
+        found = np.zeros(len(self.description.derivatives))
+        if x is not None:
+            unit.setContinuousStates(np.ctypeslib.as_ctypes(np.array(x)), len(found))
+        get = unit.getContinuousStateDerivatives if self.version == "3.0" else unit.getDerivatives
+        get(np.ctypeslib.as_ctypes(found), len(found))
+        return found
 
     def get(self, unit: Any, *names: str) -> np.ndarray:
         references = [self.references[name] for name in names]

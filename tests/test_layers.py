@@ -14,14 +14,15 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
     "started", "version", "later", "options", "arrays", "errors", "stages", "interrupts", "deprecation", "derived",
-    "content", "signatures", "reading", "writing", "quoting", "algebra", "kernels", "integrate", "robot", "shapes",
-    "dynamics", "model", "control", "loads", "protocols", "progress", "timing", "runs", "batch", "stepping",
+    "content", "signatures", "progress", "reading", "writing", "quoting", "algebra", "kernels", "integrate",
+    "robot", "shapes", "dynamics", "model", "control", "loads", "protocols", "timing", "runs", "batch", "stepping",
     "gradients", "analysis", "export", "view", "scenario", "identification", "sweeps", "environments", "products",
     "jax", "torch", "studies", "bench", "cli",
 )  # fmt: skip
 TWICE = {"RestToRest"}  # a motion of `control`, and the task of an environment that asks for one; both public
 DOORS = {  # imports inside a method that point downwards, each for a user's convenience
     ("robot", "model"),  # Robot.model
+    ("robot", "export"),  # Robot.to_mjcf
     ("runs", "view"),  # Result.plot and its kin
     ("model", "loads"),
     ("model", "analysis"),

@@ -61,9 +61,9 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
     ("bench/first_result.py", "/proc/self/status"): "if page.exists():",
     ("batch/store.py", "/proc/meminfo"): "with suppress(OSError), open(",
     ("cli/doctor.py", "/proc/driver/nvidia/version"): "os.path.exists(",
-    ("export/fmu.py", "start_new_session="): 'start_new_session=os.name == "posix"',
-    ("export/fmu.py", "os.killpg"): 'if os.name == "posix":',
-    ("export/fmu.py", "signal.SIGKILL"): 'if os.name == "posix":',
+    ("export/compiling.py", "start_new_session="): 'start_new_session=os.name == "posix"',
+    ("export/compiling.py", "os.killpg"): 'if os.name == "posix":',
+    ("export/compiling.py", "signal.SIGKILL"): 'if os.name == "posix":',
     ("export/placing.py", "os.rename"): "require_free(target, force)\n    if not target.exists():",
 }
 

@@ -46,6 +46,14 @@ def test_dataset_names_its_coordinates(run: Result) -> None:
     assert data.tip.attrs["units"] == "m"
 
 
+def test_a_name_of_another_format_is_refused(run: Result, tmp_path: Path) -> None:
+    for ending in (".zarr", ".npz", ".CSV"):
+        with pytest.raises(pliant.ModelError, match=r"run\.\w+: got the ending .*expected \.nc or \.h5"):
+            run.save(tmp_path / f"run{ending}")
+    assert not list(tmp_path.iterdir())
+    assert Result.load(run.save(tmp_path / "run.h5")).q.shape == run.q.shape
+
+
 def test_csv_has_a_header(run: Result, tmp_path: Path) -> None:
     path = run.to_csv(tmp_path / "run.csv")
     assert path.read_text(encoding="utf-8").startswith("# pliant format 2 sha256 ")

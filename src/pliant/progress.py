@@ -13,7 +13,9 @@ PATIENCE = 1.5
 
 
 @contextmanager
-def reporter(progress: bool | Callable[[float], None] | None, t_end: float) -> Iterator[Callable[[float], None] | None]:
+def reporter(
+    progress: bool | Callable[[float], None] | None, t_end: float, doing: str = "simulating", unit: str = " s"
+) -> Iterator[Callable[[float], None] | None]:
     """A function of the time reached: the caller's own (with the fraction done), a bar on standard error, or None."""
     if callable(progress):
         given = progress
@@ -21,7 +23,7 @@ def reporter(progress: bool | Callable[[float], None] | None, t_end: float) -> I
     elif progress is False or (progress is None and not sys.stderr.isatty()):
         yield None
     else:
-        bar = _Bar(t_end, 0.0 if progress else PATIENCE)
+        bar = _Bar(t_end, 0.0 if progress else PATIENCE, doing, unit)
         try:
             yield bar.update
         finally:
@@ -29,7 +31,8 @@ def reporter(progress: bool | Callable[[float], None] | None, t_end: float) -> I
 
 
 class _Bar:
-    def __init__(self, total: float, patience: float) -> None:
+    def __init__(self, total: float, patience: float, doing: str, unit: str) -> None:
+        self.doing, self.unit = doing, unit
         self.total, self.patience, self.begin = total, patience, time.perf_counter()
         self.display: Any = None
         self.task: Any = None
@@ -42,9 +45,9 @@ class _Bar:
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
             columns = (
-                TextColumn("simulating"),
+                TextColumn(self.doing),
                 BarColumn(),
-                TextColumn("{task.completed:.3g} of {task.total:.3g} s"),
+                TextColumn("{task.completed:.3g} of {task.total:.3g}" + self.unit),
                 TimeRemainingColumn(),
             )
             self.display = Progress(*columns, console=Console(stderr=True), transient=True)

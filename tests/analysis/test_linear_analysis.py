@@ -200,7 +200,7 @@ def test_link_frequencies_of_a_loaded_beam() -> None:
 def test_python_control(arm, monkeypatch) -> None:
     system = arm.linearize(np.zeros(4))
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(pliant.PliantError, match="pip install control"):
+    with pytest.raises(pliant.PliantError, match=r"pip install 'pliant\[control\]'"):
         to_control(system)
     double = types.ModuleType("control")
     double.StateSpace = lambda *matrices, **names: (matrices, names)
@@ -218,3 +218,36 @@ def test_python_control_itself(arm) -> None:
     converted = to_control(arm.linearize(np.zeros(4)), arm)
     assert isinstance(converted, control.StateSpace)
     assert converted.ninputs == 2
+
+
+def test_python_control_names_outputs_with_their_units() -> None:
+    pytest.importorskip("control", reason="python-control is not installed (extra: control)")
+    beam = pliant.Beam(length=0.8, mass_per_length=2.0, EI_z=300.0)
+    boom = pliant.Link(name="boom", beam=beam, shapes=pliant.Shapes(bending_y=1))
+    joint = pliant.Joint(type="prismatic", axis=[1, 0, 0])
+    slide = pliant.Link(name="slide", joint=joint, rigid=pliant.RigidBody.slender_rod(1.0, 0.5))
+    model = pliant.Robot(name="turn and slide", links=[boom, slide]).model()
+    q = np.zeros(model.n)
+    system = model.linearize(q)
+    plant = to_control(system, model)
+    assert plant.output_labels[:3] == ["boom [rad]", "slide [m]", "boom_bending_y_1 [m]"]
+    assert plant.output_labels[3:5] == ["boom_rate [rad/s]", "slide_rate [m/s]"]
+    assert plant.state_labels[4] == "slide.rate"
+    A, B, C, D = system
+    locked = to_control(system._replace(A=A[:2, :2], B=B[:2], C=np.eye(2), D=D[:2]), model)  # as with joints="locked"
+    assert locked.output_labels == ["boom_bending_y_1 [m]", "boom_bending_y_1_rate [m/s]"]
+    two = system._replace(C=C[:2], D=D[:2])
+    assert to_control(two, model).output_labels == ["y[0]", "y[1]"]
+    assert to_control(two, model, ["a", "b"]).output_labels == ["a", "b"]
+    with pytest.raises(pliant.ModelError, match="expected 2 names"):
+        to_control(two, model, ["a"])
+    with pytest.raises(pliant.ModelError, match="got 4 states, expected 6"):
+        to_control(system._replace(A=A[:4, :4], B=B[:4], C=np.eye(4), D=D[:4]), model)
+
+
+@pytest.mark.full
+def test_python_control_of_a_free_base() -> None:
+    pytest.importorskip("control", reason="python-control is not installed (extra: control)")
+    model = pliant.load("free-flyer").model("denoc", stiffening=False)
+    plant = to_control(model.linearize(), model)
+    assert plant.output_labels[2:4] == ["base_wz [rad]", "base_vx [m]"]

@@ -36,6 +36,24 @@ def test_export_writes_a_folder(to: str, file: str, run: Run, tmp_path: Path) ->
     assert run("export", "two-link", "--to", to, *only, "--force").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("to", "file", "begins"),
+    [
+        pytest.param("urdf", "two_link_elastic_arm.urdf", "<?xml", marks=pytest.mark.full),
+        ("mjcf", "two_link_elastic_arm.xml", "<mujoco"),
+    ],
+)
+def test_export_of_the_robot_itself_writes_a_file(to: str, file: str, begins: str, run: Run, tmp_path: Path) -> None:
+    more = ("--bodies", "3") if to == "mjcf" else ()
+    result = run("export", "two-link", "--to", to, *more)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / file).read_text().startswith(begins)
+    assert "exists already" in run("export", "two-link", "--to", to, *more).stderr
+    named = run("export", "two-link", "--to", to, "--parameter", "payload.mass", "--force")
+    assert named.exit_code == 2
+    assert "expected none" in named.stderr
+
+
 def test_parameters_become_inputs(run: Run, tmp_path: Path) -> None:
     result = run(
         "export", "two-link", "--to", "python", "--out", "here", "--function", "bias", "--parameter", "payload.mass"

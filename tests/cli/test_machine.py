@@ -143,7 +143,7 @@ def test_doctor_sees_wrong_numbers(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_doctor_without_a_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.export.fmu.shutil.which", lambda name: None)
+    monkeypatch.setattr("pliant.export.compiling.shutil.which", lambda name: None)
     _try_only(monkeypatch, "export to c", "export to fmu")
     result = run("doctor")
     assert result.exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,12 +17,13 @@ import pytest
 import pliant
 from exported import assert_close, build, call, expected, imported, inputs, needs_compiler
 from free_flyer import satellite
-from mock_up import Unit
+from mock_up import VERSIONS, Unit
 from pliant.errors import UnsupportedModel
 from pliant.export import export
-from pliant.export.contents import coordinate_units, function, speed_units, usual
+from pliant.export.contents import function, usual
 from pliant.export.typical_states import reference_states
 from pliant.model import Model, read_state
+from pliant.model.coordinate_units import coordinate_units, speed_units
 
 FEW = ("forward_dynamics", "tip_pose", "jacobian", "rates")
 
@@ -110,23 +112,21 @@ MOVING = {
 
 
 @pytest.fixture(scope="module")
-def units(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """In both versions of the standard, compiled quickly."""
-    folder = tmp_path_factory.mktemp("flying")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CC", "cc -O0")
-        return {v: export(flyer(), "fmu", folder / f"arm{v[0]}", fmi=v, q0=START, qd0=MOVING) for v in ("3.0", "2.0")}
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The unit in a version of the standard, compiled quickly."""
+    folder, options = tmp_path_factory.mktemp("flying"), {"q0": START, "qd0": MOVING, "compilers": ["cc -O0"]}
+    return cache(lambda version: export(flyer(), "fmu", folder / f"arm{version[0]}", fmi=version, **options))
 
 
 @needs_compiler
-@pytest.mark.parametrize("version", ["3.0", "2.0"])
-def test_unit_flies_as_the_run(version: str, units: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_unit_flies_as_the_run(version: str, written: Callable[[str], Path], tmp_path: Path) -> None:
     """Co-simulation over a fifth of a second ends where `simulate` does."""
     fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
     from fmpy.validation import validate_fmu
 
-    m, unit = flyer(), Unit(units[version], tmp_path)
-    assert validate_fmu(str(units[version])) == []
+    m, unit = flyer(), Unit(written(version), tmp_path)
+    assert validate_fmu(str(written(version))) == []
     names = [f"base.{x}" for x in ("x", "y", "z", "qw", "qx", "qy", "qz")] + ["speed.base.wx", "speed.fore", "tip.x"]
     found = fmpy.simulate_fmu(
         str(unit.folder), fmi_type="CoSimulation", stop_time=0.2, step_size=0.1, output_interval=0.1, output=names,
@@ -141,17 +141,45 @@ def test_unit_flies_as_the_run(version: str, units: dict[str, Path], tmp_path: P
 
 
 @needs_compiler
-def test_states_of_a_unit_have_their_derivatives_in_order(units: dict[str, Path]) -> None:
+def test_states_of_a_unit_have_their_derivatives_in_order(written: Callable[[str], Path]) -> None:
     """The list of derivatives names the rate of each state, first those of the coordinates."""
     m = flyer()
-    with zipfile.ZipFile(units["3.0"]) as archive:
+    with zipfile.ZipFile(written("2.0")) as archive:
         root = ElementTree.fromstring(archive.read("modelDescription.xml"))
-    variables = {int(v.get("valueReference", "")): v for v in root.iter("Float64")}
-    listed = [int(d.get("valueReference", "")) for d in root.iter("ContinuousStateDerivative")]
-    assert [int(variables[r].get("derivative", "")) for r in listed] == list(range(1, 1 + m.n_q + m.n))
-    assert variables[listed[3]].get("name") == "der(base.qw)"
-    assert variables[listed[m.n_q]].get("name") == "der(speed.base.wx)"
-    assert float(variables[4].get("start", "")) == pytest.approx(read_state(m, START)[3])
+    variables = list(root.iter("ScalarVariable"))  # indices count from 1
+    listed = [variables[int(d.get("index", "")) - 1] for d in root.find("ModelStructure/Derivatives")]
+    places = [int(v.find("Real").get("derivative", "")) - 1 for v in listed]
+    assert places == list(range(1, 1 + m.n_q + m.n))
+    assert listed[3].get("name") == "der(base.qw)"
+    assert listed[m.n_q].get("name") == "der(speed.base.wx)"
+    assert float(variables[4].find("Real").get("start", "")) == pytest.approx(read_state(m, START)[3])
+
+
+@needs_compiler
+@pytest.mark.parametrize("version", VERSIONS)
+def test_derivatives_of_a_unit_with_quaternions(
+    version: str, written: Callable[[str], Path], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """By all numbers of the state, those of quaternions too: differences of the rates, and the transpose."""
+    pytest.importorskip("fmpy", reason="fmpy is not installed (extra: fmu)")
+    m, unit = flyer(), Unit(written(version), tmp_path)
+    size = m.n_q + m.n
+    known, unknown = list(range(1, 1 + size)), [u.variable.valueReference for u in unit.description.derivatives]
+    x, d = np.concatenate([read_state(m, START), read_state(m, MOVING, "qd0")]), rng.normal(size=size)
+    with unit.instance("model") as running:
+        # Richardson's differences: error h^4, and round-off over h
+        rough, fine = (
+            (unit.rates(running, x + h * d) - unit.rates(running, x - h * d)) / (2 * h) for h in (4e-4, 2e-4)
+        )
+        unit.rates(running, x)
+        found = np.array(running.getDirectionalDerivative(unknown, known, d.tolist()))
+        expected = (4 * fine - rough) / 3
+        assert np.abs(found - expected)[: m.n_q].max() < 1e-8
+        assert np.abs(found - expected).max() < 1e-7 * np.abs(expected).max()
+        if version == "3.0":
+            w = rng.normal(size=size)
+            back = np.array(running.getAdjointDerivative(unknown, known, w.tolist(), size))
+            assert back @ d == pytest.approx(w @ found, rel=1e-10)
 
 
 # ----------------------------------------------------------------------------------------------------------------- CUDA

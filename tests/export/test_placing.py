@@ -81,7 +81,7 @@ def test_unwritable_place_is_named(tmp_path: Path) -> None:
 def test_unknown_kind_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"got 'fortran', expected 'c', 'python'"):
         export(model("lagrange"), "fortran", tmp_path / "out")
-    assert set(EXPORTS) == {"c", "python", "latex", "casadi", "cuda", "fmu"}
+    assert set(EXPORTS) == {"c", "python", "latex", "casadi", "cuda", "fmu", "urdf", "mjcf"}
 
 
 @pytest.mark.full

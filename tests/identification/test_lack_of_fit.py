@@ -84,12 +84,11 @@ def test_a_wrong_model_is_told(modes: bool, known: bool, remedy: str) -> None:
         assert "chi2 is" in str(found)
 
 
-@pytest.mark.full
 def test_errors_are_widened(monkeypatch: pytest.MonkeyPatch) -> None:
-    recording = readings(real_model(True), 1, False)
+    recording = readings(real_model(True), 1, True)
     wide = fitted(model(), recording).standard_errors
     monkeypatch.setattr(fitting, "verdict", lambda *given: FITS)
-    assert (wide / fitted(model(), recording).standard_errors).min() > 1.5
+    assert (wide / fitted(model(), recording).standard_errors).min() > 10
 
 
 def test_tiny_residuals_of_the_integrator_are_not_judged() -> None:
@@ -148,10 +147,13 @@ def test_intervals_hold_what_they_say(colour: float) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("modes", [True, False])
 def test_wrong_models_are_told_nearly_always(modes: bool) -> None:
-    doubted = sum(
-        not fitted(model() if modes else plain_model(), readings(real_model(modes), seed, False)).verdict.fits
-        for seed in range(100)
-    )
+    doubted = 0
+    for seed in range(100):
+        try:
+            found = fitted(model() if modes else plain_model(), readings(real_model(modes), seed, False))
+            doubted += not found.verdict.fits
+        except pliant.SimulationError:  # no optimum at all, which is told as well
+            doubted += 1
     print(f"doubted {doubted} of 100")
     assert doubted >= 95
 

@@ -1,4 +1,4 @@
-"""The tests of this folder with JAX and PyTorch: `make test-learning`.
+"""The tests of this folder with JAX, PyTorch and Stable-Baselines3: `make test-learning`.
 
 Neither is in the development environment: PyTorch, as PyPI has it for x86-64, is some 2.6 GB to download. They get an
 environment of their own under `build/learning`, which is kept until `pyproject.toml` changes. With `--if-room`, as
@@ -20,7 +20,7 @@ PLACE = ROOT / "build" / "learning"
 #: Bytes that the environment may take with CUDA's libraries, which come with PyTorch on x86-64, and what pip unpacks.
 NEEDED = 14e9
 WHAT = ("tests/learning", "tests/test_examples.py", "tests/test_docs.py")
-CHOSEN = "learning or neural or jax or torch"
+CHOSEN = "learning or neural or policy or jax or torch"
 
 
 def python() -> Path:
@@ -40,9 +40,9 @@ def prepare() -> str:
             return f"{free / 1e9:.0f} GB are free, and an environment with PyTorch may need {NEEDED / 1e9:.0f}"
         venv.create(PLACE, with_pip=True)
     install = [python(), "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
-    done = subprocess.run([*install, "-e", ".[jax,torch]", "pytest>=8.2", "hypothesis>=6.100"], cwd=ROOT)
+    done = subprocess.run([*install, "-e", ".[jax,torch,sb3]", "pytest>=8.2", "hypothesis>=6.100"], cwd=ROOT)
     if done.returncode:
-        return f"pip could not install pliant[jax,torch] (exit code {done.returncode})"
+        return f"pip could not install pliant[jax,torch,sb3] (exit code {done.returncode})"
     stamp.touch()
     return ""
 

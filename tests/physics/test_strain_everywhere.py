@@ -34,7 +34,7 @@ def rest(model: pliant.Model) -> tuple[np.ndarray, np.ndarray]:
 def closed_form() -> np.ndarray:
     """v'' and w'' at the root: forces of weight along y and z, held by the root."""
     L, load = 1.3, 2.1 * 1.3**2 / 2 + 0.4 * 1.3
-    assert L == SLENDER.length
+    assert SLENDER.length == L
     return load * np.array([-9.81, 2.5]) / np.array([160.0, 70.0])
 
 

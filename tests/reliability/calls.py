@@ -245,7 +245,7 @@ def _runs(folder: Path) -> dict[str, Call]:
         "export_latex": Call(export.export_latex, {"model": m, "folder": folder / "l", "digits": 3, "limit": 400,
                                                    "force": True}),
         "export_fmu": Call(export.export_fmu, {"model": m, "path": folder / "a.fmu", "fmi": "3.0", "q0": q,
-                                               "force": True}),
+                                               "limits": True, "compilers": [], "force": True}),
         "sweep": Call(pliant.sweep, {"study": _study(), "out": folder / "s", "workers": 1, "scheduler": None,
                                      "function": None, "force": True}, ("progress",)),
         "load": Call(pliant.load, {"source": "two-link", "flexible": None, "tip": None}),

@@ -38,7 +38,7 @@ FORBIDDEN_CALLS = {
     "yaml.unsafe_load", "yaml.full_load", "np.load", "numpy.load", "joblib.load", "torch.load",
 }  # fmt: skip
 PROCESSES = {  # who may start a program, and which
-    "export/fmu.py": "the C compiler, asked for by `pliant export --to fmu`",
+    "export/compiling.py": "the C compiler, asked for by `pliant export --to fmu`",
     "view/video.py": "ffmpeg, asked for by `to_video`",
     "bench/start.py": "fresh interpreters that the benchmark times",
     "bench/work_precision.py": "fresh interpreters that the benchmark times",

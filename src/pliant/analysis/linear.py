@@ -13,20 +13,25 @@ from pliant.arrays import Array, Expression
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace, read_state
+from pliant.model.coordinate_units import speed_units
 from pliant.options import JointsName
 from pliant.signatures import checked, shown
 
 
 @checked
-def to_control(system: StateSpace, model: Model | None = None) -> Any:
-    """The system as `control.StateSpace` of python-control, with names of states and inputs if the model is given.
+def to_control(system: StateSpace, model: Model | None = None, outputs: Sequence[str] | None = None) -> Any:
+    """The system as `control.StateSpace` of python-control, with names of states, inputs and outputs if the model is
+    given.
 
     Parameters
     ----------
     system : StateSpace
-        Of `Model.linearize`.
+        Of `Model.linearize`, joints free or locked.
     model : Model, optional
-        Gives names to states and inputs.
+        Gives names: states are `NAME` and `NAME.rate`, inputs the joints. Outputs that are the states are called after
+        them, each with its unit: `slide [m]`, `slide_rate [m/s]`; python-control has no dots there.
+    outputs : sequence of str, optional
+        Names of the outputs, where `linearize` was given a function; without them they are numbered.
 
     Returns
     -------
@@ -40,22 +45,40 @@ def to_control(system: StateSpace, model: Model | None = None) -> Any:
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> pliant.analysis.to_control(model.linearize(np.zeros(model.n)), model).nstates
-    8
+    >>> plant = pliant.analysis.to_control(model.linearize(np.zeros(model.n)), model)
+    >>> plant.output_labels[:3]
+    ['upper [rad]', 'fore [rad]', 'upper_bending_y_1 [m]']
     """
     try:
         import control  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         control = None
     if not hasattr(control, "StateSpace"):  # nor is some other thing of that name
-        raise PliantError("to_control: python-control is missing; install it with: pip install control")
+        raise PliantError("to_control: python-control is missing; run: pip install 'pliant[control]'")
     names: dict[str, Any] = {}
+    if outputs is not None:
+        if isinstance(outputs, str) or len(outputs) != len(system.C):
+            raise ModelError(f"outputs: got {shown(outputs)}, expected {len(system.C)} names")
+        names["outputs"] = list(outputs)
     if model is not None:
-        names = {
-            "inputs": list(model.joints),
-            "states": [*model.coordinates, *(f"{c}.rate" for c in model.coordinates)],
-        }
+        states = _states(model, len(system.A) // 2)
+        names |= {"inputs": [name.replace(".", "_") for name in model.joints], "states": list(states)}
+        if outputs is None and np.array_equal(system.C, np.eye(len(states))):
+            names["outputs"] = [f"{name.replace('.', '_')} [{unit}]" for name, unit in states.items()]
     return control.StateSpace(*(np.asarray(x) for x in system), **names)
+
+
+def _states(model: Model, count: int) -> dict[str, str]:
+    """Units of the states of a linear system by name: of all coordinates, or of those that locked joints leave."""
+    units = dict(zip(model.speeds, speed_units(model)))
+    if count < len(units):
+        held = {shaft.actuated for shaft in model.chain.shafts}
+        units = {name: unit for k, (name, unit) in enumerate(units.items()) if k not in held}
+    if count != len(units):
+        raise ModelError(f"system: got {2 * count} states, expected {2 * model.n} as the model has")
+    return {name: unit.removesuffix("/s") for name, unit in units.items()} | {
+        f"{name}.rate": unit for name, unit in units.items()
+    }
 
 
 @checked

@@ -159,7 +159,7 @@ class Zarr:
     """A folder of chunks, one per slice."""
 
     def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
-        extra("zarr", "store: Zarr is not installed; `pip install zarr`, or give a path that ends in .nc")
+        extra("zarr", "store: Zarr is not installed; run: pip install 'pliant[zarr]', or give a path that ends in .nc")
         self.path, self.model, self.t, self.names = path, model, t, names
         self._digest = digest.ContentDigest()
         self._partial = unfinished(path)

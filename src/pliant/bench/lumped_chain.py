@@ -1,9 +1,7 @@
 """Planar flexible arms as chains of rigid segments with rotational springs, in MuJoCo and in Pinocchio.
 
-The way beams are imitated where an engine knows rigid bodies only. Each link of length L is cut into N elements; the
-flexibility of an element sits in a hinge at its middle with the spring EI N / L, so that segments are half an element
-long at both ends (rigid finite elements). Root and tip tangents are then those of segments, and the error falls like
-1/N^2. `segments_for` finds the N at which the frequencies of the arm are as exact as asked.
+The way beams are imitated where an engine knows rigid bodies only, cut by the rule of `robot.stretches`, by which
+models are written for MuJoCo too. `segments_for` finds the N at which the frequencies of the arm are as exact as asked.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from pliant.arrays import Array
 from pliant.bench.peers import PeerRun, PlanarArm
 from pliant.bench.rigid_peers import RigidChain, RigidJoint, mujoco_arm, pinocchio_arm
 from pliant.errors import ModelError
+from pliant.robot.stretches import springs, stretches
 
 MOST = 512
 
@@ -78,10 +77,11 @@ def segments(arm: PlanarArm, elements: int) -> Segments:
     length: list[float] = []
     mass, com, inertia, stiffness, roots = [], [], [], [], []
     for link in arm.links:
-        h = link.length / elements
         roots.append(len(length))
-        for k in range(elements + 1):
-            l = h / 2 if k in (0, elements) else h
+        cut = springs(elements)
+        hinges = [0.0, *(link.EI / (link.length * (spring.high - spring.low)) for spring in cut)]
+        for k, (low, high) in enumerate(stretches(cut)):
+            l = link.length * (high - low)
             rod, lump = link.mass_per_length * l, link.tip_mass if k == elements else 0.0
             centre = (rod * l / 2 + lump * l) / (rod + lump)
             own = rod * l**2 / 12 + rod * (centre - l / 2) ** 2 + lump * (l - centre) ** 2
@@ -89,7 +89,7 @@ def segments(arm: PlanarArm, elements: int) -> Segments:
             mass.append(rod + lump)
             com.append(centre)
             inertia.append(own + (link.hub_inertia if k == 0 else 0.0) + (link.tip_inertia if k == elements else 0.0))
-            stiffness.append(link.EI / h if k else 0.0)
+            stiffness.append(hinges[k])
     rods = [np.array(x) for x in (length, mass, com, inertia, stiffness)]
     return Segments(rods[0], rods[1], rods[2], rods[3], rods[4], tuple(roots), arm.gravity)
 

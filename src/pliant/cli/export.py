@@ -1,4 +1,4 @@
-"""`pliant export`: take a model elsewhere, as C, CUDA, NumPy, LaTeX, CasADi files or a functional mock-up unit."""
+"""`pliant export`: take a model elsewhere, as C, CUDA, NumPy, LaTeX, CasADi files, a mock-up unit, URDF or MJCF."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pliant.cli.options import Flexible, Floating, LevelName, RobotFile, Rotatio
 from pliant.errors import ModelError
 from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName
 
+_ENDINGS = {"fmu": ".fmu", "urdf": ".urdf", "mjcf": ".xml"}
 _FOLDERS = ("c", "python", "casadi", "cuda")
 
 
@@ -18,11 +19,16 @@ def command(
     file: RobotFile,
     to: Annotated[
         ExportName,
-        typer.Option(help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, or a functional mock-up unit."),
+        typer.Option(
+            help="C99, a NumPy module, LaTeX (small arms), CasADi files, CUDA, a functional mock-up unit, the rigid "
+            "skeleton as URDF, or a MuJoCo model."
+        ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder (for fmu: file) to write; by default named after the arm.", metavar="PATH"),
+        typer.Option(
+            help="Folder (for fmu, urdf, mjcf: file) to write; by default named after the arm.", metavar="PATH"
+        ),
     ] = None,
     formulation: Annotated[
         str | None, typer.Option(help="Formulation; lagrange for latex, else denoc.", metavar="NAME")
@@ -40,15 +46,28 @@ def command(
         typer.Option(help="Only this function (c, python, casadi, cuda); may stand several times.", metavar="NAME"),
     ] = None,
     fmi: Annotated[FmiVersion, typer.Option(help="Version of the standard (fmu).")] = "3.0",
+    limits: Annotated[
+        bool, typer.Option("--limits/--no-limits", help="End a run where a joint leaves its limits (fmu).")
+    ] = True,
+    compiler: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="C compiler, with or without flags (fmu); may stand several times, once for each platform.",
+            metavar="CC",
+        ),
+    ] = None,
+    sources_only: Annotated[
+        bool, typer.Option("--sources-only", help="No binaries (fmu): needs no compiler; a tool compiles the unit.")
+    ] = False,
     shared_memory: Annotated[
         int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
     ] = 99,
     precision: Annotated[PrecisionName, typer.Option(help="Type of the numbers (c).")] = "double",
     step: Annotated[
-        float | None,
-        typer.Option(
-            help="Write a plant too, with a function that steps it by so many seconds (c).", metavar="SECONDS"
-        ),
+        float | None, typer.Option(help="Write a plant too, which is stepped by so much (c).", metavar="SECONDS")
+    ] = None,
+    bodies: Annotated[
+        int | None, typer.Option(help="Springs per beam (mjcf); by default for an error of 1 %.", metavar="N", min=1)
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     flexible: Flexible = None,
@@ -59,9 +78,15 @@ def command(
     from pliant.export import export
     from pliant.export.contents import export_name
 
+    if sources_only and compiler:
+        raise ModelError("--sources-only: has no compiler, got --compiler as well; leave one of them out")
+    compilers = [] if sources_only else compiler or None
     own: dict[str, dict[str, Any]] = {
-        "fmu": {"fmi": fmi}, "cuda": {"shared_memory": shared_memory}, "c": {"precision": precision, "step": step},
-    }  # fmt: skip
+        "fmu": {"fmi": fmi, "limits": limits, "compilers": compilers},
+        "cuda": {"shared_memory": shared_memory},
+        "mjcf": {"bodies": bodies},
+        "c": {"precision": precision, "step": step},
+    }
     options = own.get(to, {})
     if to != "c" and (step is not None or precision != "double"):
         raise ModelError(f"--step and --precision: have no meaning for {to}, they are for c")
@@ -76,5 +101,5 @@ def command(
         stiffening=level_of(stiffening or ("off" if to == "latex" else "auto")),
         parameters=tuple(parameter or ()),
     )
-    target = out or Path(f"{export_name(model)}.fmu" if to == "fmu" else f"{export_name(model)}_{to}")
+    target = out or Path(f"{export_name(model)}{_ENDINGS.get(to, f'_{to}')}")
     typer.echo(f"wrote {export(model, to, target, force=force, **options)}")

@@ -247,7 +247,7 @@ def _export(kind: ExportName) -> None:
 
 
 def _require_compiler() -> None:
-    from pliant.export.fmu import find_compiler
+    from pliant.export.compiling import find_compiler
 
     try:
         find_compiler()

@@ -16,7 +16,17 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Expression
-from pliant.control.law import NO_STATES, Controller, Law, actuated, actuated_places, gain, gain_matrix, reference_for
+from pliant.control.law import (
+    NO_STATES,
+    Controller,
+    Law,
+    actuated,
+    actuated_names,
+    actuated_places,
+    gain,
+    gain_matrix,
+    reference_for,
+)
 from pliant.control.trajectories import Trajectory
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -64,6 +74,11 @@ class _DecouplingLaw(Law):
         self.kp = gain_matrix("kp", given.kp, model.n_joints)
         self.kv = gain_matrix("kv", given.kv, model.n_joints)
         self.reference = reference_for(model, given.reference)
+        if self.reference.coordinates not in (None, actuated_names(model)):
+            raise ModelError(
+                f"reference: it moves the joints {', '.join(model.joints)}, behind elastic drives; ComputedTorque "
+                f"moves {', '.join(actuated_names(model))}: give it their path (`.trajectory` of rest_to_rest)"
+            )
         self.estimate = checked_estimate(model, given.estimate)
         self.breaks = self.reference.breaks
 

@@ -19,6 +19,7 @@ from pliant.control.law import (
     Controller,
     Law,
     actuated,
+    actuated_names,
     actuated_places,
     checked_limit,
     gain,
@@ -53,7 +54,8 @@ class PD(Controller):
     Notes
     -----
     y is what the torque works on: S^T q, the motor of an elastic drive or the shaft of the joint. The reference of a
-    motor is the desired joint position plus the wind-up of its spring under the gravity torque.
+    motor is the desired joint position plus the wind-up of its spring under the gravity torque. A reference that says
+    that it moves motors, as the `trajectory` of `rest_to_rest` does, is theirs as it is.
 
     Examples
     --------
@@ -117,6 +119,13 @@ class _JointLaw(Law):
         self.kp, self.kd, self.ki = gain_matrix("kp", given.kp, m), gain_matrix("kd", given.kd, m), ki
         self.reference = reference_for(model, given.reference)
         self.gravity = given.gravity
+        names = actuated_names(model)
+        self.of_motors = self.reference.coordinates == names != tuple(model.joints)
+        if self.of_motors and self.gravity == "reference" and self.reference.joints is None:
+            raise ModelError(
+                f"reference: it moves {', '.join(names)}, and says not where the joints are, at which gravity acts; "
+                'take gravity="measured", or gravity="none" and torques of the motion beside the controller'
+            )
         self.limit = None if given.limit is None else checked_limit("limit", given.limit, m)
         self.breaks = self.reference.breaks
         self.n_states = m if isinstance(given, PID) else 0
@@ -126,8 +135,11 @@ class _JointLaw(Law):
         """Torques, and with an integral the error that it gathers."""
         r, rd, _ = self.reference.derivatives(t)
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
-        weight = self._weight(r, q)
-        error = r + self._wind_up(weight) - y
+        joints = r
+        if self.of_motors and self.reference.joints is not None:
+            joints = self.reference.joints.expression(t)
+        weight = self._weight(joints, q)
+        error = (r if self.of_motors else r + self._wind_up(weight)) - y
         tau = ca.mtimes(gain(self.kp), error) + ca.mtimes(gain(self.kd), rd - yd) + weight
         if self.n_states:
             tau = tau + ca.mtimes(gain(self.ki), z)

@@ -278,13 +278,24 @@ def but_for(controller: Controller, names: Sequence[str]) -> tuple[Any, ...]:
 
 
 def reference_for(model: Model, given: Any) -> Trajectory:
-    """The desired joint motion: a trajectory of the right size, or a fixed position."""
+    """The desired motion: a trajectory of the right size, of the right arm if it has names, or a fixed position."""
     trajectory = given if isinstance(given, Trajectory) else Constant(given)
     if trajectory.n != model.n_joints:
         raise ModelError(
             f"reference: it moves {trajectory.n} coordinates, expected {model.n_joints} ({', '.join(model.joints)})"
         )
+    if trajectory.coordinates not in (None, tuple(model.joints), actuated_names(model)):
+        raise ModelError(
+            f"reference: it moves {', '.join(trajectory.coordinates or ())}; expected a path of the joints "
+            f"({', '.join(model.joints)}) or of what their torques act on ({', '.join(actuated_names(model))})"
+        )
     return trajectory
+
+
+def actuated_names(model: Model) -> tuple[str, ...]:
+    """Name of the coordinate on which each torque acts: of the motor where there is one, else of the joint."""
+    shafts = zip(model.layout.shafts, model.joints)
+    return tuple(name if shaft.drive is None else model.coordinates[shaft.drive.place] for shaft, name in shafts)
 
 
 def actuated(model: Model) -> list[int]:

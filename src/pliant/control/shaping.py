@@ -257,6 +257,10 @@ class Shaped(Trajectory):
     def __init__(self, trajectory: Trajectory, shaper: Shaper) -> None:
         self.trajectory, self.shaper, self.n = trajectory, shaper, trajectory.n
         self.breaks = tuple(sorted({b + late for b in trajectory.breaks for late in shaper.times}))
+        if trajectory.coordinates is not None:
+            self.coordinates = trajectory.coordinates
+        if trajectory.joints is not None:
+            self.joints = Shaped(trajectory.joints, shaper)
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""

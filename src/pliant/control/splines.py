@@ -33,6 +33,10 @@ class Piecewise(Trajectory):
         Start times and coefficients of rising powers.
     end : float
         Time at which the last piece ends, s.
+    coordinates : sequence of str, optional
+        Names of what it moves, as in `Trajectory`.
+    joints : Trajectory, optional
+        Where the joints are while it moves motors.
 
     Examples
     --------
@@ -41,12 +45,24 @@ class Piecewise(Trajectory):
     True
     """
 
-    def __init__(self, pieces: Sequence[Piece], end: float) -> None:
+    def __init__(
+        self,
+        pieces: Sequence[Piece],
+        end: float,
+        coordinates: Sequence[str] | None = None,
+        joints: Trajectory | None = None,
+    ) -> None:
         if not pieces:
             raise ModelError("pieces: expected at least one polynomial")
         self.pieces, self.end = tuple(pieces), float(end)
         self.n = self.pieces[0].coefficients.shape[1]
         self.breaks = (*(piece.start for piece in self.pieces), self.end)
+        if coordinates is not None:
+            self.coordinates = tuple(coordinates)
+            if len(self.coordinates) != self.n:
+                raise ModelError(f"coordinates: got {len(self.coordinates)} names, expected {self.n}")
+        if joints is not None:
+            self.joints = joints
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
@@ -152,6 +168,17 @@ class Phases(Trajectory):
         self.parts, self.times, self.n = tuple(parts), at, parts[0].n
         own = [b for part in parts for b in part.breaks]
         self.breaks = tuple(sorted({float(b) for b in (*own, *at)}))
+        sides = {part.coordinates for part in parts}
+        if len(sides) > 1:
+            raise ModelError(
+                "parts: they move " + " and ".join(sorted("joints" if s is None else ", ".join(s) for s in sides))
+                + "; expected the same coordinates in each"
+            )  # fmt: skip
+        if parts[0].coordinates is not None:
+            self.coordinates = parts[0].coordinates
+        behind = [part.joints for part in parts if part.joints is not None]
+        if len(behind) == len(parts):
+            self.joints = Phases(behind, at)
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""

@@ -27,6 +27,11 @@ class Trajectory:
     n: int
     breaks: tuple[float, ...] = ()
     """Times at which a derivative jumps: integration steps end there."""
+    coordinates: tuple[str, ...] | None = None
+    """Names of what it moves, if it was made for an arm: motors of elastic drives, or joints. None: whatever it is
+    given to, in order."""
+    joints: Trajectory | None = None
+    """Where the joints are while it moves motors, if known."""
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) CasADi positions at time `t`.
@@ -88,14 +93,14 @@ class Trajectory:
         return self.n
 
     def motion(self, model: Model, joints: Sequence[str] | None = None) -> dict[str, Trajectory]:
-        """Each joint's own trajectory by name, for `simulate(..., motion=)`; all joints in order by default.
+        """Each coordinate's own trajectory by name, for `simulate(..., motion=)`.
 
         Parameters
         ----------
         model : Model
             The arm that is driven.
         joints : sequence of str, optional
-            Names of the coordinates that it moves; all joints in order by default.
+            Names of the coordinates that it moves; by default its own `coordinates`, else all joints in order.
 
         Returns
         -------
@@ -110,7 +115,9 @@ class Trajectory:
         >>> print(result.q[-1, :2].round(9))
         [0.2 0.1]
         """
-        names = tuple(model.joints if joints is None else joints)
+        names = tuple(joints or self.coordinates or model.joints)
+        for name in self.coordinates or ():
+            model.index(name)  # an arm that has them
         if len(names) != self.n:
             raise ModelError(f"trajectory: it moves {self.n} coordinates, expected {len(names)} ({', '.join(names)})")
         return {name: self[k] for k, name in enumerate(names)}

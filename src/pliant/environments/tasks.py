@@ -123,7 +123,7 @@ class RestToRest(Task):
     torques: it never pays to let the arm ring.
     """
 
-    error, ringing = 10.0, 0.05
+    error, ringing = 100.0, 0.05
 
     def __post_init__(self) -> None:
         super().__post_init__()

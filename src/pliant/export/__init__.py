@@ -1,4 +1,4 @@
-"""Take a model with you: C, CUDA, NumPy, LaTeX, CasADi files, functional mock-up units."""
+"""Take a model with you: C, CUDA, NumPy, LaTeX, CasADi files, functional mock-up units, URDF, MuJoCo models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pliant.export.cuda_source import export_cuda
 from pliant.export.fmu import export_fmu
 from pliant.export.latex import export_latex
 from pliant.export.python_source import export_python
+from pliant.export.robot_files import export_mjcf, export_urdf
 from pliant.model import Model
 from pliant.options import ExportName
 from pliant.signatures import checked
@@ -23,24 +24,27 @@ EXPORTS: dict[str, Callable[..., Path]] = {
     "casadi": export_casadi,
     "cuda": export_cuda,
     "fmu": export_fmu,
+    "urdf": export_urdf,
+    "mjcf": export_mjcf,
 }
 """What `export(..., to=)` knows."""
 
 
 @checked
 def export(model: Model, to: ExportName, path: str | Path, *, force: bool = False, **options: Any) -> Path:
-    """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu" a file.
+    """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu", "urdf" and "mjcf" a file.
 
     Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
     those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `precision=`, `step=` and the parts
-    of a plant (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=` and `qd0=` (units).
+    of a plant (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=`, `qd0=`, `limits=` and
+    `compilers=` (units), `bodies=` and `error=` (MJCF).
 
     Parameters
     ----------
     model : Model
         The arm.
     to : str
-        A key of `EXPORTS`: "c", "python", "latex", "casadi", "cuda" or "fmu".
+        A key of `EXPORTS`: "c", "python", "latex", "casadi", "cuda", "fmu", "urdf" or "mjcf".
     path : str or path
         Folder to write, or the file of a unit.
     force : bool

@@ -133,6 +133,7 @@ def _in_parts(
         f"    for (k = 0; k < {len(starts)}; k++) {{",
         f"        {name}_parts[k]({', '.join([*tape.in_names, 'work'])});",
         "    }",
+        *(f"    (void){name};" for name in _empty(tape, outputs)),
         *_results(tape, body, outputs),
         "}",
     ]
@@ -140,8 +141,11 @@ def _in_parts(
 
 def _unused(tape: Tape, used: frozenset[str], outputs: Sequence[str]) -> list[str]:
     read = {text.split("[")[0] for text in used}
-    empty = [name for name, size in zip(outputs, tape.out_sizes) if not size]
-    return [f"    (void){name};" for name in (*tape.in_names, *empty) if name not in read]
+    return [f"    (void){name};" for name in (*tape.in_names, *_empty(tape, outputs)) if name not in read]
+
+
+def _empty(tape: Tape, outputs: Sequence[str]) -> list[str]:
+    return [name for name, size in zip(outputs, tape.out_sizes) if not size]
 
 
 def _results(tape: Tape, body: Statements, outputs: Sequence[str]) -> list[str]:

@@ -91,6 +91,12 @@ def comment(lines: Iterable[str]) -> str:
     return "/* " + "\n   ".join(lines).replace("\n   \n", "\n\n") + "\n*/\n"
 
 
+def quoted_string(text: str) -> str:
+    """A string of C, in printable ASCII and safe as a format too."""
+    plain = "".join(c if " " <= c <= "~" and c not in '\\"%?' else "_" for c in text)
+    return f'"{plain}"'
+
+
 def array(declaration: str, values: Array, real: CReal = DOUBLE) -> str:
     """An initialised array, four numbers per line."""
     texts = [real.constant(x) for x in values.ravel().tolist()] or [real.constant(0.0)]

@@ -7,19 +7,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from pliant.export.contents import (
-    FUNCTIONS,
-    chosen,
-    coordinate_units,
-    export_name,
-    function,
-    module_text,
-    provenance,
-    speed_units,
-)
+from pliant.export.contents import FUNCTIONS, chosen, export_name, function, module_text, provenance
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.model import Model
+from pliant.model.coordinate_units import coordinate_units, speed_units
 from pliant.signatures import checked
 
 

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
-import shlex
-import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.runge_kutta import dopri5
-from pliant.dynamics.forces import bristle_rates
-from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import PliantError
 from pliant.export.c_function import definition
-from pliant.export.c_text import array, c_constant, comment
+from pliant.export.c_text import array, c_constant, comment, quoted_string
+from pliant.export.compiling import Platform, compile_library, compiler_of, find_compiler, target_platform
 from pliant.export.contents import description, export_name, labels, provenance, template
-from pliant.export.fmu_description import build_description, description_xml
-from pliant.export.fmu_variables import Output, Variable, nominal_states, start_states, symbols_and_outputs, variables
+from pliant.export.fmu_description import Dependencies, build_description, description_xml, sources
+from pliant.export.fmu_functions import UnitFunctions
+from pliant.export.fmu_variables import Variable, nominal_states, start_states, symbols_and_outputs, variables
 from pliant.export.placing import placed_file, require_free, write_texts
 from pliant.kernels import Tape
 from pliant.kernels.c_functions import controller
@@ -38,19 +31,18 @@ from pliant.kernels.step_control import FIRST_ERROR, LEAST_MEMORY, exponents
 from pliant.model import Model
 from pliant.options import FmiVersion
 from pliant.quoting import quoted
+from pliant.runs.limits import JointLimit, joint_limits
 from pliant.signatures import checked
-
-MOST_SECONDS = 600.0
-"""That a compiler may take."""
 
 
 @checked
 def export_fmu(
     model: Model, path: str | Path, *, fmi: FmiVersion = "3.0",
     q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
-    qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None, force: bool = False,
+    qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    limits: bool = True, compilers: Sequence[str] | None = None, force: bool = False,
 ) -> Path:  # fmt: skip
-    """Write a functional mock-up unit for model exchange and co-simulation; needs a C compiler.
+    """Write a functional mock-up unit for model exchange and co-simulation; its binaries need a C compiler.
 
     Parameters
     ----------
@@ -62,6 +54,13 @@ def export_fmu(
         Version of the standard.
     q0, qd0 : optional
         Start values of coordinates and rates, given as for `simulate`.
+    limits : bool
+        End a run where a joint leaves the limits that the robot file gives it, as `simulate` does; ends of travel of
+        sliding beams always hold.
+    compilers : sequence of str, optional
+        C compilers with or without flags, one for each platform that the file is to serve, such as
+        `["gcc", "x86_64-w64-mingw32-gcc"]`; each says itself for which platform it compiles. By default the one of
+        this machine (CC, cc, gcc or clang). None (`[]`): the sources alone.
     force : bool
         Whether to replace a file that exists.
 
@@ -72,14 +71,16 @@ def export_fmu(
 
     Raises
     ------
-    UnsupportedModel
-        No C compiler.
+    PliantError
+        No C compiler, or two of them for one platform.
 
     Notes
     -----
     Inputs are the joint torques, held over a communication step; parameters are those of the model; outputs are joint
     and motor positions and rates, the tip position, and the strain at the root of each flexible link. Co-simulation
     integrates with an explicit method of order 5 whose step follows the tolerance of the experiment (1e-8 by default).
+    Where a joint leaves its limits, a step ends, and the unit asks to end the run; in model exchange the distances to
+    limits are event indicators. Directional (FMI 3: also adjoint) derivatives are exact.
 
     Examples
     --------
@@ -90,90 +91,110 @@ def export_fmu(
     target = Path(path)
     target = target if target.suffix == ".fmu" else target.with_name(f"{target.name}.fmu")
     require_free(target, force)
-    compiler, states = find_compiler(), start_states(model, q0, qd0)
+    platforms = _platforms(compilers)
+    states, bounds = start_states(model, q0, qd0), joint_limits(model, limits)
     with tempfile.TemporaryDirectory() as folder, placed_file(target, force) as inner:
         root = Path(folder)
-        _write_tree(model, root, fmi, states)
-        _compile(compiler, root, export_name(model), fmi)
+        _write_tree(model, root, fmi, states, bounds, list(platforms))
+        levels = {root / "sources" / file: _LEVELS.get(file, "-O2") for file in sources(fmi)}
+        for platform, compiler in platforms.items():
+            library = root / "binaries" / platform.folder(fmi) / f"{export_name(model)}{platform.extension}"
+            compile_library(compiler, platform, levels, library)
         _zip(root, inner)
     return target
 
 
-def find_compiler() -> list[str]:
-    """A C compiler and its flags: what CC says, such as `gcc -O3`, else cc, gcc or clang."""
-    given = os.environ.get("CC", "").strip()
-    if given:
-        return _compiler_of(given)
-    for name in ("cc", "gcc", "clang"):
-        if found := shutil.which(name):
-            return [found]
-    raise PliantError(
-        "fmu: no C compiler found (looked for CC, cc, gcc, clang), and a functional mock-up unit holds compiled code; "
-        "install gcc or clang, or set CC to its path"
-    )
+_LEVELS = {"derivatives.c": "-O1"}
+"""How much a source is optimised: derivatives are long, asked now and then, and compile in half the time."""
 
 
-def _compiler_of(given: str) -> list[str]:
-    if whole := shutil.which(given):  # a path with blanks in it
-        return [whole]
-    try:
-        words = shlex.split(given, posix=os.name == "posix")
-    except ValueError:  # a quotation that is not closed
-        words = []
-    found = shutil.which(words[0]) if words else None
-    if found is None:
-        raise PliantError(
-            f"CC: got {given!r}, expected a C compiler that is there, with or without flags; unset or set CC"
-        )
-    return [found, *words[1:]]
+def platform_folder(fmi: str) -> str:
+    """Folder of the binary for this machine."""
+    return Platform.here().folder(fmi)
 
 
-def _write_tree(model: Model, root: Path, fmi: str, states: tuple[float, ...]) -> None:
+def _platforms(compilers: Sequence[str] | None) -> dict[Platform, list[str]]:
+    """The compiler of each platform."""
+    if isinstance(compilers, str):
+        compilers = [compilers]
+    found: dict[Platform, list[str]] = {}
+    for compiler in [find_compiler()] if compilers is None else map(compiler_of, compilers):
+        target = target_platform(compiler)
+        if target in found:
+            raise PliantError(
+                f"compilers: {found[target][0]} and {compiler[0]} both compile for {target.folder('3.0')}, expected "
+                "one for each platform; leave one out"
+            )
+        found[target] = compiler
+    return found
+
+
+def _write_tree(
+    model: Model, root: Path, fmi: str, states: tuple[float, ...], limits: Sequence[JointLimit],
+    platforms: Sequence[Platform],
+) -> None:  # fmt: skip
     """Sources, description and documentation as the standard lays them out."""
-    q, outputs = symbols_and_outputs(model)
-    name, token = export_name(model), model_token(model)
-    sources, wrapper = root / "sources", "fmi3.c" if fmi == "3.0" else "fmi2.c"
-    sources.mkdir()
+    given, outputs = symbols_and_outputs(model)
+    functions = UnitFunctions(model, given, tuple(outputs))
+    name, token = export_name(model), model_token(model, limits)
+    derivatives = functions.changes() + (functions.gradients() if fmi == "3.0" else [])
+    folder, wrapper = root / "sources", sources(fmi)[-1]
+    folder.mkdir()
     templates = files("pliant.export") / "templates"
     texts = {file: (templates / file).read_text(encoding="utf-8") for file in (wrapper, "fmu_instance.h")}
-    texts |= {"method.h": _method(), "model.h": _header(model, len(outputs), token)}
-    write_texts(sources, {**texts, "model.c": _source(model, q, outputs, states)})
+    texts |= {"method.h": _method(), "model.h": _header(functions, limits, token, derivatives)}
+    texts |= {"model.c": _source(functions, states, limits), "derivatives.c": _derivatives(model, derivatives)}
+    write_texts(folder, texts)
     if fmi == "3.0":
-        (sources / "buildDescription.xml").write_bytes(build_description(name))
-    listed = variables(model, states, outputs)
-    (root / "modelDescription.xml").write_bytes(description_xml(model, name, token, listed, fmi))
+        (folder / "buildDescription.xml").write_bytes(build_description(name))
+    listed = variables(model, states, outputs, limits)
+    on = Dependencies(listed, functions.dependencies(), [limit.index for limit in limits])
+    (root / "modelDescription.xml").write_bytes(description_xml(model, name, token, listed, on, fmi))
     (root / "documentation").mkdir()
-    (root / "documentation" / "index.html").write_text(documentation(model, listed, fmi), encoding="utf-8")
+    page = documentation(model, listed, fmi, [platform.folder(fmi) for platform in platforms])
+    (root / "documentation" / "index.html").write_text(page, encoding="utf-8")
     (root / "resources").mkdir()
     model.robot.save(root / "resources" / "robot.yaml")
 
 
-def documentation(model: Model, listed: list[Variable], fmi: str) -> str:
+def documentation(model: Model, listed: list[Variable], fmi: str, folders: Sequence[str]) -> str:
     """The page that a tool shows beside the unit."""
     rows = [(v.name, v.causality, v.unit, "" if v.start is None else f"{v.start:g}", v.description) for v in listed]
     return template("fmu_index.html.in").substitute(
-        title=quoted(model.robot.name, "html"), name=export_name(model), fmi=fmi, platform=platform_folder(fmi),
+        title=quoted(model.robot.name, "html"), name=export_name(model), fmi=fmi,
+        platforms=", ".join(folders) or "none",
         about=" ".join(f"{quoted(line, 'html')}." for line in description(model)[1:4]), tolerance="1e-8",
-        wrapper="fmi3.c" if fmi == "3.0" else "fmi2.c",
+        sources=", ".join(f"<code>{file}</code>" for file in sources(fmi)),
         rows="\n".join("<tr>" + "".join(f"<td>{quoted(cell, 'html')}</td>" for cell in row) + "</tr>" for row in rows),
     )  # fmt: skip
 
 
-def model_token(model: Model) -> str:
-    """What ties the binary to the description: robot, options and version in one digest."""
-    content = json.dumps(provenance(model), sort_keys=True)
+def model_token(model: Model, limits: Sequence[JointLimit]) -> str:
+    """What ties the binary to the description: robot, options, version and limits in one digest."""
+    content = json.dumps([provenance(model), [limit.name for limit in limits]], sort_keys=True)
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
 
-def _header(model: Model, n_outputs: int, token: str) -> str:
+def _prototype(function: Any) -> str:
+    given = [f"const double *{name}" for name in function.name_in()]
+    given += [f"double *{name}" for name in function.name_out()]
+    return f"void model_{function.name()}({', '.join(given)})"
+
+
+def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, derivatives: Sequence[Any]) -> str:
+    model = functions.model
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
     sizes |= {"N_FRICTION": len(model.layout.bristled), "N_INPUTS": model.n_joints}
-    sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": n_outputs}
+    sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": len(functions.outputs), "N_LIMITS": len(limits)}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]
     lines += ["extern const double nominal_states[];", "extern const double start_parameters[];", ""]
-    return "\n".join([*lines, *(f"{prototype};" for prototype in _prototypes(model)), "", "#endif", ""])
+    lines += ["/* One end of the range of a coordinate: `direction` is 1 at its upper end, -1 at its lower one. */"]
+    lines += ["typedef struct {", "    int place, speed;", "    double direction, value;", "    const char *name;"]
+    lines += ["} Limit;", f"extern const Limit limits[{max(len(limits), 1)}];", ""]
+    written = [*functions.evaluated, *derivatives]
+    return "\n".join([*lines, *(f"{_prototype(f)};" for f in written), "", "#endif", ""])
 
 
 def _method() -> str:
@@ -187,93 +208,31 @@ def _method() -> str:
     return "\n".join([*lines, controller(Precision("double"), "static"), "", "#endif", ""])
 
 
-_PROTOTYPES = (
-    "void model_accelerations(const double *q, const double *qd, const double *r, const double *tau, const double *p, "
-    "double *qdd)",
-    "void model_outputs(const double *q, const double *qd, const double *qdd, const double *p, double *y)",
-)
-_RATES = "void model_rates(const double *q, const double *qd, double *rates)"
-
-
-def _prototypes(model: Model) -> tuple[str, ...]:
-    return _PROTOTYPES if model.layout.plain else (*_PROTOTYPES, _RATES)
-
-
-def _source(model: Model, given: InternalForces, outputs: list[Output], states: tuple[float, ...]) -> str:
-    """Accelerations and outputs, and the start values."""
-    q, qd, tau, p = given.q, given.qd, ca.SX.sym("tau", model.n_joints), model.parameter_symbols
-    chain, r = model.chain, ca.SX.sym("r", len(model.layout.bristled))
-    qdd = model.equations.accelerations(q, qd, ca.mtimes(chain.actuation(), tau), {}, r)
-    rates = ca.densify(ca.vertcat(qdd, bristle_rates(chain, qd, r)))
-    y = ca.densify(ca.vertcat(*(output.expression for output in outputs)))
-    functions = [
-        ca.Function("qdd", [q, qd, r, tau, p], [ca.cse(rates)], ["q", "qd", "r", "tau", "p"], ["qdd"]),
-        ca.Function("y", [q, qd, given.qdd, p], [ca.cse(y)], ["q", "qd", "qdd", "p"], ["y"]),
-    ]
-    if not chain.plain:
-        functions.append(ca.Function("rates", [q, qd], [ca.cse(chain.rates(q, qd))], ["q", "qd"], ["rates"]))
+def _source(functions: UnitFunctions, states: tuple[float, ...], limits: Sequence[JointLimit]) -> str:
+    """Accelerations and outputs, start values and limits."""
+    model = functions.model
     lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
     lines += [array("const double start_states", np.array(states)), ""]
     lines += [array("const double nominal_states", np.array(nominal_states(model))), ""]
     lines += [array("const double start_parameters", model.nominal_parameters), ""]
-    for prototype, f in zip(_prototypes(model), functions):
-        lines += [*definition(prototype, Tape.from_function(f), f.name_out(), labels(model)), ""]
-    return "\n".join(lines)
+    rows = [
+        f"{{{limit.index}, {limit.speed}, {c_constant(limit.direction)}, {c_constant(limit.value)}, "
+        f"{quoted_string(limit.name)}}}"
+        for limit in limits
+    ]
+    lines += [f"const Limit limits[{max(len(rows), 1)}] = {{", *(f"    {row}," for row in rows or ["{0}"]), "};", ""]
+    return "\n".join([*lines, *_definitions(functions.evaluated, model)])
 
 
-# --------------------------------------------------------------------------------------------------- compiling
+def _derivatives(model: Model, written: Sequence[Any]) -> str:
+    """Changes of these functions along a direction, and gradients."""
+    lines = [comment(description(model)), '#include "model.h"', "", "#include <math.h>", ""]
+    return "\n".join([*lines, *_definitions(written, model)])
 
 
-def platform_folder(fmi: str) -> str:
-    """Folder of the binary: the tuple of FMI 3.0, or the names that FMI 2.0 lists."""
-    machine = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}.get(
-        platform.machine().lower(), platform.machine().lower()
-    )
-    system = {"linux": "linux", "darwin": "darwin", "win32": "windows"}.get(sys.platform, sys.platform)
-    if fmi == "2.0" and machine == "x86_64":
-        return {"linux": "linux64", "darwin": "darwin64", "windows": "win64"}.get(system, f"{machine}-{system}")
-    return f"{machine}-{system}"
-
-
-def _compile(compiler: list[str], root: Path, name: str, fmi: str) -> None:
-    extension = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-    binary = root / "binaries" / platform_folder(fmi) / f"{name}{extension}"
-    binary.parent.mkdir(parents=True)
-    sources = [str(root / "sources" / file) for file in ("model.c", "fmi3.c" if fmi == "3.0" else "fmi2.c")]
-    flags = ["-std=c99", "-fvisibility=hidden", "-shared", *(["-fPIC"] if sys.platform != "win32" else [])]
-    if not any(word.startswith("-O") for word in compiler[1:]):
-        flags.insert(0, "-O2")
-    _run([*compiler, *flags, *sources, "-lm", "-o", str(binary)])
-
-
-def _run(command: list[str]) -> None:
-    """Run a compiler in a session of its own, so that all it started can be ended with it."""
-    with tempfile.TemporaryFile() as words:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, start_new_session=os.name == "posix"
-        )
-        try:
-            code = process.wait(MOST_SECONDS)
-        except BaseException as error:
-            _end(process)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise PliantError(
-                    f"fmu: the compiler {command[0]} did not finish within {MOST_SECONDS:g} s and was ended; "
-                    "set CC to another one"
-                ) from None
-            raise
-        words.seek(0)
-        if code:
-            said = words.read(20_000).decode("utf-8", "replace").strip()[:2000]
-            raise PliantError(f"fmu: the compiler {command[0]} failed:\n{said}")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)  # it leads the group of its own session
-    else:
-        process.kill()
-    process.wait()
+def _definitions(functions: Sequence[Any], model: Model) -> list[str]:
+    found = [definition(_prototype(f), Tape.from_function(f), f.name_out(), labels(model)) for f in functions]
+    return [line for lines in found for line in (*lines, "")]
 
 
 def _zip(root: Path, target: Path) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from xml.etree import ElementTree as ET
 
+from pliant.arrays import Array
 from pliant.export.contents import description
+from pliant.export.fmu_functions import CONSTANT, DEPENDENT, INDEPENDENT, TUNABLE
 from pliant.export.fmu_variables import Variable
 from pliant.model import Model
 from pliant.version import VERSION
@@ -20,7 +24,14 @@ BASE_UNITS: dict[str, dict[str, int]] = {
 """Every unit an exported arm may use, in SI base units."""
 
 
-def description_xml(model: Model, name: str, token: str, variables: Sequence[Variable], fmi: str) -> bytes:
+def sources(fmi: str) -> tuple[str, ...]:
+    """Files to compile."""
+    return "model.c", "derivatives.c", "fmi3.c" if fmi == "3.0" else "fmi2.c"
+
+
+def description_xml(
+    model: Model, name: str, token: str, variables: Sequence[Variable], on: Dependencies, fmi: str
+) -> bytes:
     """The whole file."""
     root = ET.Element("fmiModelDescription", fmiVersion=fmi, modelName=model.robot.name)
     root.set("instantiationToken" if fmi == "3.0" else "guid", token)
@@ -28,20 +39,19 @@ def description_xml(model: Model, name: str, token: str, variables: Sequence[Var
     root.set("generationTool", f"pliant {VERSION}")
     root.set("variableNamingConvention", "structured")
     if fmi == "2.0":
-        root.set("numberOfEventIndicators", "0")
-    state = "canGetAndSetFMUState" if fmi == "3.0" else "canGetAndSetFMUstate"
-    serial = "canSerializeFMUState" if fmi == "3.0" else "canSerializeFMUstate"
+        root.set("numberOfEventIndicators", str(sum(v.indicator for v in variables)))
     for kind in ("ModelExchange", "CoSimulation"):
-        element = ET.SubElement(root, kind, {"modelIdentifier": name, state: "true", serial: "true"})
-        if kind == "CoSimulation":
-            element.set("canHandleVariableCommunicationStepSize", "true")
+        element = ET.SubElement(root, kind, modelIdentifier=name)
+        for ability in _ABILITIES[fmi] + _ABILITIES[kind, fmi]:
+            element.set(ability, "true")
         if fmi == "2.0":
             files = ET.SubElement(element, "SourceFiles")
-            ET.SubElement(files, "File", name="model.c")
-            ET.SubElement(files, "File", name="fmi2.c")
+            for source in sources(fmi):
+                ET.SubElement(files, "File", name=source)
     _units(root, variables)
     categories = ET.SubElement(root, "LogCategories")
     ET.SubElement(categories, "Category", name="logStatusError", description="Errors")
+    ET.SubElement(categories, "Category", name="logStatusDiscard", description="Joints that leave their limits")
     ET.SubElement(root, "DefaultExperiment", startTime="0", stopTime="1", tolerance="1e-8", stepSize="1e-3")
     listed = ET.SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
@@ -50,8 +60,21 @@ def description_xml(model: Model, name: str, token: str, variables: Sequence[Var
             ET.SubElement(listed, "Float64", own | _values(variable, 0))
         else:
             ET.SubElement(ET.SubElement(listed, "ScalarVariable", own), "Real", _values(variable, 1))
-    _structure(root, variables, fmi)
+    _structure(root, variables, on, fmi)
     return _text(root)
+
+
+_ABILITIES: dict[str | tuple[str, str], tuple[str, ...]] = {
+    "2.0": ("canGetAndSetFMUstate", "canSerializeFMUstate", "providesDirectionalDerivative"),
+    "3.0": (
+        "canGetAndSetFMUState", "canSerializeFMUState", "providesDirectionalDerivatives", "providesAdjointDerivatives"
+    ),
+    ("ModelExchange", "2.0"): (),
+    ("ModelExchange", "3.0"): ("needsCompletedIntegratorStep",),
+    ("CoSimulation", "2.0"): ("canHandleVariableCommunicationStepSize",),
+    ("CoSimulation", "3.0"): ("canHandleVariableCommunicationStepSize", "mightReturnEarlyFromDoStep"),
+}  # fmt: skip
+"""What a unit says that it can; FMI 2 calls steps of an integrator completed unless told not to."""
 
 
 def build_description(name: str) -> bytes:
@@ -59,7 +82,7 @@ def build_description(name: str) -> bytes:
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     configuration = ET.SubElement(root, "BuildConfiguration", modelIdentifier=name)
     files = ET.SubElement(configuration, "SourceFileSet", language="C99")
-    for source in ("model.c", "fmi3.c"):
+    for source in sources("3.0"):
         ET.SubElement(files, "SourceFile", name=source)
     return _text(root)
 
@@ -93,25 +116,65 @@ def _values(v: Variable, first: int) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def _unknowns(variables: Sequence[Variable]) -> tuple[list[int], list[int], list[int]]:
-    """References of outputs, of state derivatives, and of what is calculated at the start."""
+def _unknowns(variables: Sequence[Variable]) -> tuple[list[int], ...]:
+    """References of outputs, of state derivatives, of what is calculated at the start, and of event indicators."""
     outputs = [r for r, v in enumerate(variables) if v.causality == "output"]
     rates = {v.derivative: r for r, v in enumerate(variables) if v.derivative is not None}
     derivatives = [rates[state] for state in sorted(rates)]
-    initial = [r for r, v in enumerate(variables) if v.initial == "calculated"]
-    return outputs, derivatives, initial
+    initial = [r for r, v in enumerate(variables) if v.initial == "calculated" and not v.indicator]
+    return outputs, derivatives, initial, [r for r, v in enumerate(variables) if v.indicator]
 
 
-def _structure(root: ET.Element, variables: Sequence[Variable], fmi: str) -> None:
-    """FMI 3 lists references; FMI 2 groups of indices that count from 1."""
-    structure = ET.SubElement(root, "ModelStructure")
-    kinds = ("Output", "ContinuousStateDerivative", "InitialUnknown")
-    if fmi == "2.0":
+_KINDS = {CONSTANT: "constant", TUNABLE: "tunable", DEPENDENT: "dependent"}
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What each variable depends on: the rows and columns of `kinds` by their references."""
+
+    variables: Sequence[Variable]
+    kinds: Array
+    limited: Sequence[int]
+
+    @cached_property
+    def _given(self) -> list[int]:
+        """States, torques and parameters, the columns."""
+        return [r for r, v in enumerate(self.variables) if v.initial == "exact"]
+
+    @cached_property
+    def _followed(self) -> list[int]:
+        """Rows: all that is calculated but the distances to limits."""
+        return [r for r, v in enumerate(self.variables) if v.initial == "calculated" and not v.indicator]
+
+    def of(self, reference: int, initial: bool) -> dict[int, str]:
+        """Kinds by reference; at the `initial` time factors have no kind but constant.
+
+        Tunable parameters are listed: who asks for many directional derivatives at once groups by these lists.
+        """
+        variable = self.variables[reference]
+        if variable.indicator:
+            nth = [r for r, v in enumerate(self.variables) if v.indicator].index(reference)
+            return {1 + self.limited[nth]: "constant"}
+        if variable.initial == "exact":
+            return {reference: "constant"}
+        row = dict(zip(self._given, self.kinds[self._followed.index(reference)].tolist()))
+        found = {r: _KINDS[kind] for r, kind in row.items() if kind != INDEPENDENT}
+        return {r: "dependent" if initial and kind == "tunable" else kind for r, kind in found.items()}
+
+
+def _structure(root: ET.Element, variables: Sequence[Variable], on: Dependencies, fmi: str) -> None:
+    """FMI 3 lists references; FMI 2 groups of indices that count from 1, and has no list of indicators."""
+    structure, two = ET.SubElement(root, "ModelStructure"), fmi == "2.0"
+    kinds: tuple[str, ...] = ("Output", "ContinuousStateDerivative", "InitialUnknown", "EventIndicator")
+    if two:
         kinds = ("Outputs", "Derivatives", "InitialUnknowns")
     for kind, references in zip(kinds, _unknowns(variables)):
-        group = ET.SubElement(structure, kind) if fmi == "2.0" and references else structure
+        group = ET.SubElement(structure, kind) if two and references else structure
         for reference in references:
-            if fmi == "2.0":
-                ET.SubElement(group, "Unknown", index=str(reference + 1))
+            found = on.of(reference, kind.startswith("Initial"))
+            if two:
+                unknown = ET.SubElement(group, "Unknown", index=str(reference + 1))
             else:
-                ET.SubElement(group, kind, valueReference=str(reference))
+                unknown = ET.SubElement(group, kind, valueReference=str(reference))
+            unknown.set("dependencies", " ".join(str(r + two) for r in found))
+            unknown.set("dependenciesKind", " ".join(found.values()))

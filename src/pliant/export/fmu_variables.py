@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +12,17 @@ import numpy as np
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
-from pliant.export.contents import coordinate_units, parameter_unit, speed_units, torque_units
+from pliant.export.contents import parameter_unit
 from pliant.model import Model, read_state
+from pliant.model.coordinate_units import coordinate_units, speed_units, torque_units
 from pliant.runs.composition import compose
+from pliant.runs.limits import JointLimit
 
 
 @dataclass(frozen=True)
 class Variable:
     """One scalar; its place in the list of all is its value reference. `derivative` is the reference it is the rate
-    of."""
+    of; where an `indicator` falls to zero, an event is."""
 
     name: str
     causality: str
@@ -30,6 +33,7 @@ class Variable:
     start: float | None = None
     derivative: int | None = None
     nominal: float | None = None
+    indicator: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,11 @@ class Output:
     expression: Any
 
 
-def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) -> list[Variable]:
-    """time, q, qd, friction, qdd, its rates, those of q, torques, parameters, outputs: as in `fmu_instance.h`.
+def variables(
+    model: Model, states: tuple[float, ...], outputs: Sequence[Output], limits: Sequence[JointLimit] = ()
+) -> list[Variable]:
+    """time, q, qd, friction, qdd, its rates, those of q, torques, parameters, outputs, distances to limits: as in
+    `fmu_instance.h`.
 
     Where speeds are the rates of the coordinates, as they are without quaternions, these rates do not stand twice.
     """
@@ -83,6 +90,9 @@ def variables(model: Model, states: tuple[float, ...], outputs: list[Output]) ->
         unit = parameter_unit(path)
         out.append(Variable(structured(path), "parameter", "tunable", "exact", unit, path, value))
     out += [Variable(y.name, "output", "continuous", "calculated", y.unit, y.description) for y in outputs]
+    for limit in limits:
+        name, text = f"limit.{names[limit.index]}.{limit.side}", f"distance to: {limit.name}"
+        out.append(Variable(name, "local", "continuous", "calculated", units[limit.index], text, indicator=True))
     _require_unique(out)
     return out
 

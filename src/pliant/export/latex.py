@@ -12,12 +12,13 @@ import numpy as np
 
 from pliant.dynamics.matrices import general
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.export.contents import coordinate_units, description, export_name, parameter_unit, template
+from pliant.export.contents import description, export_name, parameter_unit, template
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme
 from pliant.kernels import Tape
 from pliant.kernels.operations import NAMES
 from pliant.model import Model
+from pliant.model.coordinate_units import coordinate_units
 from pliant.quoting import quoted
 from pliant.signatures import checked
 

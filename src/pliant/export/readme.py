@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pliant.export.contents import (
-    FUNCTIONS,
-    coordinate_units,
-    export_name,
-    parameter_unit,
-    speed_units,
-    template,
-    torque_units,
-)
+from pliant.export.contents import FUNCTIONS, export_name, parameter_unit, template
 from pliant.model import Model
+from pliant.model.coordinate_units import coordinate_units, speed_units, torque_units
 from pliant.quoting import quoted
 from pliant.version import VERSION
 

@@ -19,7 +19,7 @@ WAVES = 16
 
 def cupy() -> Any:
     """CuPy with a device that answers, or an error that says what is missing."""
-    remedy = "CuPy is not installed. Install it with `pip install pliant[gpu]`, or use device='cpu'."
+    remedy = "CuPy is not installed. Run: pip install 'pliant[gpu]', or use device='cpu'."
     cp = extra("cupy", f"device='cuda': {remedy}")
     try:
         count = cp.cuda.runtime.getDeviceCount()

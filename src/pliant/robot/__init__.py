@@ -29,6 +29,7 @@ from pliant.robot.sections import Section, area_moments, shear_coefficients, tap
 from pliant.robot.symbols import RobotView, View
 from pliant.robot.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
 from pliant.robot.tree import BASE, beyond, parents
+from pliant.robot.urdf_meshes import UrdfMesh, urdf_meshes
 
 __all__ = [
     "BASE",
@@ -62,6 +63,7 @@ __all__ = [
     "Section",
     "Shapes",
     "TipLoad",
+    "UrdfMesh",
     "View",
     "area_moments",
     "arms",
@@ -88,4 +90,5 @@ __all__ = [
     "shear_coefficients",
     "tapered_moments",
     "tip_rotation",
+    "urdf_meshes",
 ]

@@ -53,7 +53,7 @@ def load(
     Parameters
     ----------
     source : path or str
-        A file, or one of `arms()`.
+        A file, one of `arms()`, or the text of a URDF file, which begins with `<`.
     flexible : path or mapping, optional
         For URDF: the side file that makes chosen links flexible.
     tip : str, optional
@@ -78,17 +78,34 @@ def load(
     Traceback (most recent call last):
     pliant.errors.ModelError: no file and no bundled arm `two-lin`, did you mean `two-link`?
     """
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+        return _load_urdf(source, "URDF text", flexible, tip, floating, None)
     path = _find(source)
     if path.suffix.lower() == ".urdf":
-        from pliant.robot.urdf import from_urdf
-
         raw = read_input(path, _MOST_URDF_BYTES, RIGHT)
-        return from_urdf(raw, _side(flexible), tip, source=path.name, floating=floating)
+        return _load_urdf(raw, path.name, flexible, tip, floating, path)
     if flexible is not None or tip is not None or floating:
         raise ModelError(
             f"{path.name}: `flexible`, `tip` and `floating` are for URDF files; edit this robot file itself"
         )
     return parse(read_text(path), source=path.name)
+
+
+def _load_urdf(
+    raw: bytes | str,
+    name: str,
+    flexible: str | os.PathLike[str] | Mapping[str, Any] | None,
+    tip: str | None,
+    floating: bool,
+    path: Path | None,
+) -> Robot:
+    from pliant.robot.urdf import from_urdf
+
+    if isinstance(raw, str):
+        raw = raw.lstrip("\ufeff \t\r\n")  # nothing may stand before a declaration
+        if len(raw) > _MOST_URDF_BYTES:
+            raise ModelError(f"{name}: {len(raw)} characters; {RIGHT}")
+    return from_urdf(raw, _side(flexible), tip, source=name, floating=floating)
 
 
 @checked

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
@@ -22,6 +23,7 @@ from pliant.robot.named_frames import Frame
 from pliant.robot.paths import canonical, numbers, plain, put
 from pliant.robot.tree import BASE, check_place, outwards, parents
 from pliant.signatures import checked, shown
+from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
     from pliant.model import Formulation, Model
@@ -299,6 +301,86 @@ class Robot(Document):
 
         save(self, path)
 
+    def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The rigid skeleton as URDF, which `pliant.load` reads back: links, joints, masses, limits and friction.
+
+        Beams are rigid bodies with their mass and inertia, straight or curved as they are described; one that slides is
+        a rod on a prismatic joint. Hubs are part of their links; tip loads, payloads and frames become links on fixed
+        joints; a joint of several axes becomes several. A free base hangs on a link `world` by a floating joint. What
+        the format has no place for (stiffness, rotors and gears, gravity) is listed in a comment at its head; gravity
+        stands in the attribute `pliant:gravity`, which `load` reads.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write.
+
+        Returns
+        -------
+        str
+            The document, or the path of the file.
+
+        Raises
+        ------
+        UnsupportedModel
+            A spherical joint, which URDF has not.
+
+        Examples
+        --------
+        >>> rigid = pliant.load(pliant.load("lab-arm").to_urdf())
+        >>> [link.name for link in rigid.links]
+        ['base', 'upper', 'upper_tip', 'fore', 'fore_payload']
+        """
+        from pliant.robot.urdf_out import urdf_text
+
+        return _handed(urdf_text(self), path)
+
+    def to_mjcf(
+        self, path: str | os.PathLike[str] | None = None, bodies: int | None = None, error: float = 0.01
+    ) -> str:
+        """A MuJoCo model (MJCF): links as rigid bodies, beams that bend as chains of bodies with springs between them.
+
+        A beam becomes as many elements as there are `bodies`; the flexibility of an element sits in its middle, in
+        hinges for bending in the planes that `shapes` have and for torsion, in slides for axial motion and shear.
+        Without `bodies` there are as few as keep the first three frequencies (q = 0, no gravity, joints held and free)
+        within `error` of those of the beams; a comment in the file states it. An elastic drive is a motor joint with
+        the rotor as `armature`, then a joint with its spring; friction and limits of both act on a tendon, their sum.
+        Rotors of stiff drives are `armature`. Dampers of beams are in proportion to their springs, so that a `damping`
+        ratio holds for the first mode of a link alone. Named frames and `tip` are sites, and each joint has a motor.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write.
+        bodies : int, optional
+            Springs per beam; found from `error` by default.
+        error : float
+            Relative, of the first three frequencies.
+
+        Returns
+        -------
+        str
+            The document, or the path of the file.
+
+        Raises
+        ------
+        UnsupportedModel
+            A beam slides.
+
+        Examples
+        --------
+        >>> text = pliant.load("lab-arm").to_mjcf(bodies=6)
+        >>> text.count("<motor"), text.count('type="hinge"')
+        (3, 42)
+        """
+        from pliant.export.mjcf import mjcf_text
+
+        if bodies is not None and (isinstance(bodies, bool) or not isinstance(bodies, int) or not 1 <= bodies <= 400):
+            raise ModelError(f"bodies: got {shown(bodies)}, expected a whole number from 1 to 400")
+        if not isinstance(error, float) or not 1e-3 <= error <= 0.2:
+            raise ModelError(f"error: got {shown(error)}, expected a part from 0.001 to 0.2, such as 0.01 for 1 %")
+        return _handed(mjcf_text(self, bodies, error), path)
+
     def model(
         self,
         formulation: FormulationName | Formulation = "denoc",
@@ -366,6 +448,15 @@ class Robot(Document):
         from pliant.robot.text_table import table
 
         return table(self)
+
+
+def _handed(text: str, path: str | os.PathLike[str] | None) -> str:
+    """The text, or the file that it was written to."""
+    if path is None:
+        return text
+    with atomic_write(Path(path)) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return os.fspath(path)
 
 
 YOUNGER: dict[str, Any] = {

@@ -15,10 +15,11 @@ from pliant.errors import ModelError
 from pliant.robot.angles import rotation_rpy, rpy_of
 from pliant.robot.faults import Place, listed, short, suggestion
 from pliant.robot.files import validated
-from pliant.robot.lumps import body_inertia, inertia_matrix
+from pliant.robot.lumps import inertia_matrix, lump_inertia
+from pliant.robot.mass_sum import MassSum
 from pliant.robot.robot import MOST_LINKS, Robot
 from pliant.robot.tree import BASE
-from pliant.robot.urdf_text import Element, read_urdf
+from pliant.robot.urdf_text import GRAVITY, Element, read_urdf
 
 _SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")
 _LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")
@@ -28,33 +29,9 @@ _TYPES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Mass:
-    """Mass, first moment and inertia about a frame's origin, in that frame's axes; they add."""
-
-    m: float
-    s: Array
-    I: Array
-
-    @classmethod
-    def of(cls, m: float, com: Array, inertia: Array) -> _Mass:
-        return cls(m, m * com, inertia + m * (com @ com * np.eye(3) - np.outer(com, com)))
-
-    def __add__(self, other: _Mass) -> _Mass:
-        return _Mass(self.m + other.m, self.s + other.s, self.I + other.I)
-
-    def moved(self, R: Array, p: Array) -> _Mass:
-        """Seen from a frame in which the present one stands at `p`, turned by `R`."""
-        m, com, inertia = self.about_com()
-        return _Mass.of(m, R @ com + p, R @ inertia @ R.T)
-
-    def about_com(self) -> tuple[float, Array, Array]:
-        com = self.s / self.m if self.m else np.zeros(3)
-        return self.m, com, self.I - self.m * (com @ com * np.eye(3) - np.outer(com, com))
-
-
+UNLIMITED = 1e9
+"""rad, m, N, ...: from here on a limit is none."""
 _ZERO = (0.0, 0.0, 0.0)
-_NOTHING = _Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 @dataclass(frozen=True)
@@ -65,6 +42,7 @@ class _Tree:
     links: dict[str, Element]
     joints: list[_UrdfJoint]
     source: str
+    gravity: tuple[float, ...] | None = None
 
     @cached_property
     def carrier(self) -> dict[str, _UrdfJoint]:
@@ -125,7 +103,7 @@ class _Kept:
         kept = {joint.name for joint in self.joints}
         return {name: [j for j in carried if j.name in kept] for name, carried in self.tree.carried.items()}
 
-    def body(self, name: str) -> _Mass:
+    def body(self, name: str) -> MassSum:
         """A link with all that hangs on it and is not kept."""
         return _mass(self.tree, name) + _branches(self.tree, name, self.on[name])
 
@@ -142,8 +120,8 @@ def from_urdf(
     side : dict
         `links: {link name: {beam, shapes, tip, hub, drive, friction, along}}`, and `name`, `gravity`, `payload`,
         `frames`. A beam lies from the link's frame to the next joint, the farthest of several (or along `along`); its
-        length defaults to that distance. It replaces the link's own mass. Joints beside its end hang on the section
-        that is nearest to them.
+        length defaults to that distance. Without `mass_per_length` or a section it has the mass of the link; with one
+        it replaces it. Joints beside its end hang on the section that is nearest to them.
     tip : str
         Last link of a chain: whatever is not on the way to it is held still and lumped onto the chain. The whole tree
         by default.
@@ -174,8 +152,9 @@ def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
             if "beam" in extras[joint.child] and _branches(tree, joint.child, kept.on[joint.child]).m:
                 raise ModelError(f"{where} carries bodies off the chain; as a beam it would lose their mass")
             ends = [(places[further.child], further.xyz) for further in kept.on[joint.child]]
-            _make_flexible(places[joint.child], ends, extras[joint.child], where)
-    data = {"name": tree.name or "robot", **{k: v for k, v in side.items() if k != "links"}, "links": links}
+            _make_flexible(places[joint.child], ends, extras[joint.child], _mass(tree, joint.child), where)
+    given = {} if tree.gravity is None else {"gravity": tree.gravity}
+    data = {"name": tree.name or "robot", **given, **{k: v for k, v in side.items() if k != "links"}, "links": links}
     lines: dict[Place, int] = {}
     if floating:
         data["base"], lines[("base",)] = _free_base(kept), tree.links[tree.root].line
@@ -192,14 +171,14 @@ def _free_base(kept: _Kept) -> dict[str, Any]:
             f"{kept.tree.source}: link `{root}` is the root and has no mass, which a free base needs; give it an "
             "`inertial`, or begin the tree at a link that has one"
         )
-    return {"type": "free", "mass": m, "com": com, "inertia": ((inertia + inertia.T) / 2.0).tolist()}
+    return {"type": "free", "mass": m, "com": com, "inertia": inertia.tolist()}
 
 
 def _tree(robot: Element, source: str) -> _Tree:
     """Links and joints that form one tree."""
     links = {str(link.values["name"]): link for link in robot.all("link")}
     joints = [_UrdfJoint(element) for element in robot.all("joint")]
-    tree = _Tree(robot.values.get("name", ""), links, joints, source)
+    tree = _Tree(robot.values.get("name", ""), links, joints, source, robot.values.get(GRAVITY))
     if len(joints) > MOST_LINKS:
         raise ModelError(f"{source}: {len(joints)} joints; expected at most {MOST_LINKS}")
     faults = [
@@ -250,27 +229,27 @@ def _whole(tree: _Tree) -> list[_UrdfJoint]:
     return found
 
 
-def _mass(tree: _Tree, name: str) -> _Mass:
+def _mass(tree: _Tree, name: str) -> MassSum:
     inertial = tree.links[name].one("inertial")
     if inertial is None:
-        return _NOTHING
+        return MassSum.nothing()
     moments = inertial.one("inertia")
     assert moments is not None  # the reader refuses an inertial without it
     numbers = tuple(moments.values[key] for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
     try:
-        body_inertia(numbers)
+        lump_inertia(numbers)
     except PydanticCustomError as error:
         about = error.context or {}
         expected = f"expected {about['expected']}; {about['remedy']}"
         raise ModelError(f"{tree.source}: inertia{moments.aside}: got {short(numbers)}, {expected}") from None
     R = np.array(rotation_rpy(inertial.get("origin", "rpy", _ZERO)), dtype=float)
     p = np.array(inertial.get("origin", "xyz", _ZERO))
-    return _Mass.of(inertial.get("mass", "value"), p, R @ np.array(inertia_matrix(numbers), dtype=float) @ R.T)
+    return MassSum.of(inertial.get("mass", "value"), p, R @ np.array(inertia_matrix(numbers), dtype=float) @ R.T)
 
 
-def _branches(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> _Mass:
+def _branches(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> MassSum:
     """Everything that hangs on link `name` by other joints, at joint position zero, in the frame of `name`."""
-    total = _NOTHING
+    total = MassSum.nothing()
     open_ends = [(joint, np.eye(3), np.zeros(3)) for joint in tree.carried[name] if joint not in kept]
     while open_ends:
         joint, R, p = open_ends.pop()
@@ -286,17 +265,20 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
     where = f"{kept.tree.source}: line {joint.element.line}: joint `{joint.name}`"
     if joint.element.one("mimic") is not None:
         raise ModelError(f"{where}: mimic joints are not supported; fix it, or choose a tip beside it")
-    m, com, inertia = kept.body(joint.child).about_com()
+    whole, spin = kept.body(joint.child).split()
+    m, com, inertia = whole.about_com()
     alone = joint.parent != kept.tree.root and len(kept.on[joint.parent]) == 1
     at = np.zeros(3) if alone else joint.xyz  # it stands at the tip of the link before, which is where the joint is
     place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": at, "rpy": joint.rpy}}
+    if spin:
+        place["hub"] = {"inertia": spin.I.tolist()}
     if joint.type in ("planar", "floating"):
         _refuse_axes(joint, where)
     elif joint.type != "fixed":
         place |= {"axis": joint.element.get("axis", "xyz", (1.0, 0.0, 0.0)), **_dynamics(joint)}
     following = kept.on[joint.child]
     end = following[0].xyz if len(following) == 1 else np.zeros(3)
-    body: dict[str, Any] = {"mass": m, "com": com, "inertia": ((inertia + inertia.T) / 2.0).tolist(), "tip": end}
+    body: dict[str, Any] = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
     if joint.type == "planar":
         _lay_flat(place, body, joint, where)
     return {"name": _clean(joint.child), "joint": place, "rigid": body}
@@ -323,6 +305,8 @@ def _lay_flat(place: dict[str, Any], body: dict[str, Any], joint: _UrdfJoint, wh
         inertia = A.T @ np.array(body["inertia"]) @ A
         body |= {"com": A.T @ body["com"], "inertia": ((inertia + inertia.T) / 2.0).tolist()}
         body |= {"tip": A.T @ body["tip"], "tip_rpy": rpy_of(A.T)}
+        if "hub" in place:
+            place["hub"] = {"inertia": (A.T @ np.array(place["hub"]["inertia"]) @ A).tolist()}
         _turn(place, A)
 
 
@@ -337,12 +321,17 @@ def _dynamics(joint: _UrdfJoint) -> dict[str, Any]:
     if e.one("limit") is not None:
         bounded = joint.type != "continuous"
         found["limits"] = {
-            "lower": e.get("limit", "lower", 0.0) if bounded else None,
-            "upper": e.get("limit", "upper", 0.0) if bounded else None,
-            "speed": e.get("limit", "velocity") or None,
-            "effort": e.get("limit", "effort") or None,
+            "lower": _bound(e.get("limit", "lower", 0.0)) if bounded else None,
+            "upper": _bound(e.get("limit", "upper", 0.0)) if bounded else None,
+            "speed": _bound(e.get("limit", "velocity")) or None,
+            "effort": _bound(e.get("limit", "effort")) or None,
         }
     return found
+
+
+def _bound(value: float | None) -> float | None:
+    """A limit; the format wants one where there is none, hence numbers that bound nothing."""
+    return None if value is None or abs(value) >= UNLIMITED else value
 
 
 def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dict[str, dict[str, Any]]:
@@ -369,10 +358,16 @@ def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dic
 
 
 def _make_flexible(
-    link: dict[str, Any], ends: list[tuple[dict[str, Any], Array]], extra: dict[str, Any], where: str
+    link: dict[str, Any],
+    ends: list[tuple[dict[str, Any], Array]],
+    extra: dict[str, Any],
+    inertial: MassSum,
+    where: str,
 ) -> None:
     """Add what the side file says to a link; a beam turns its frame so that x points along the beam. `ends` are the
-    links that it carries, and where their joints are."""
+    links that it carries, and where their joints are; `inertial` is the mass that the file gives it."""
+    if "hub" in link["joint"] and ("beam" in extra or "hub" in extra):
+        del link["joint"]["hub"]  # what replaces it has a mass of its own, or that of the link
     link["joint"] |= {key: extra[key] for key in ("hub", "drive", "friction") if key in extra}
     link |= {key: extra[key] for key in ("shapes", "tip") if key in extra}
     if "beam" not in extra:
@@ -387,6 +382,8 @@ def _make_flexible(
         if not end.any():
             raise ModelError(f"{where}: the chain ends here, so its beam needs a `length`")
         beam["length"] = float(np.linalg.norm(end))
+    if isinstance(beam, dict) and not {"mass_per_length", "material", "section"} & set(beam):
+        _take_mass(link, beam, extra, inertial.moved(B.T, np.zeros(3)), where)
     link["beam"] = beam
     _turn(link["joint"], B)
     length = beam.get("length", 0.0) if isinstance(beam, dict) else 0.0
@@ -398,6 +395,42 @@ def _make_flexible(
             carried["at"] = {"x": x} if x > length * 1e-12 else "root"
         rest = along - np.array([x, 0.0, 0.0])
         _hang(carried["joint"], B, np.where(np.abs(rest) < 1e-12 * np.linalg.norm(end), 0.0, rest))
+
+
+def _take_mass(
+    link: dict[str, Any], beam: dict[str, Any], extra: dict[str, Any], inertial: MassSum, where: str
+) -> None:
+    """Let a beam without a mass of its own have that of the link: spread evenly, but for what must sit at its nearer
+    end that mass and centre of mass along the beam are those of the link. `inertial` is in the axes of the beam.
+
+    The moment about the beam is shared likewise; those across it are the ones of beam and lump.
+    """
+    length = beam.get("total_length" if beam.get("slides") else "length")
+    if not isinstance(length, (int, float)) or isinstance(length, bool) or not length > 0.0:
+        return  # refused with the robot
+    m, com, inertia = inertial.about_com()
+    if not m:
+        raise ModelError(
+            f"{where} has no mass in this file; give its beam `mass_per_length`, or `material` and `section`"
+        )
+    spin, part = max(float(inertia[0, 0]), 0.0), float(com[0]) / length
+    if beam.get("slides") or abs(part - 0.5) < 1e-9:
+        part = 0.5
+    if not 0.0 < part < 1.0:
+        raise ModelError(
+            f"{where}: its centre of mass is at {com[0]:.4g} m along the beam of {length:.4g} m, not within it; give "
+            "its beam `mass_per_length`, and `hub` or `tip` what sits at its ends"
+        )
+    spread = 2.0 * min(part, 1.0 - part)
+    beam["mass_per_length"] = m * spread / length
+    if spin:
+        beam.setdefault("polar_inertia", spin * spread / length)
+    if spread < 1.0:
+        lump = {"mass": m * (1.0 - spread), "inertia": [spin * (1.0 - spread), 0.0, 0.0]}
+        if part < 0.5:
+            link["joint"].setdefault("hub", lump)
+        elif "tip" not in extra:
+            link["tip"] = lump
 
 
 def _turn(joint: dict[str, Any], B: Array) -> None:

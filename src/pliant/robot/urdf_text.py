@@ -19,6 +19,8 @@ from pliant.robot.faults import listed, short, short_key, suggestion
 MOST_ELEMENTS = 100_000
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 TEXT, NUMBER, VECTOR = "a name", "a finite number", "three finite numbers"
+GRAVITY = "pliant:gravity"
+"""Attribute of the robot, of ours: m/s^2 in base axes. The format has none."""
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -41,7 +43,7 @@ class Kind:
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 KINDS = {
     "robot": Kind(
-        {"name": TEXT}, many=("link", "joint"), ignored=("version",),
+        {"name": TEXT, GRAVITY: VECTOR}, many=("link", "joint"), ignored=("version",),
         passes=("material", "transmission", "gazebo", "ros2_control", "sensor"),
     ),
     "link": Kind(
@@ -237,6 +239,9 @@ def _read_attributes(e: Element, kind: Kind, faults: list[str]) -> None:
 
 def _read_attribute(e: Element, key: str, text: str, what: str, faults: list[str]) -> None:
     where = f"{e.tag}.{key}{e.aside}"
+    if "${" in text or "$(" in text:
+        faults.append(f"{where}: got {short(text)}, which xacro expands; run xacro first: xacro arm.xacro > arm.urdf")
+        return
     if what == TEXT:
         e.values[key] = text
         if not text.strip():
@@ -247,14 +252,21 @@ def _read_attribute(e: Element, key: str, text: str, what: str, faults: list[str
                 f"{where}: got {short(text)}, expected one of {', '.join(JOINT_TYPES)}{near if '?' in near else ''}"
             )
         return
-    words = text.split()
-    numbers = tuple(float(word) for word in words if _NUMBER.fullmatch(word))
-    if len(words) != (1 if what == NUMBER else 3) or len(numbers) != len(words) or not all(map(math.isfinite, numbers)):
+    numbers = numbers_of(text, 1 if what == NUMBER else 3)
+    if numbers is None:
         faults.append(f"{where}: got {short(text)}, expected {what}")
         return
     e.values[key] = numbers[0] if what == NUMBER else numbers
     if (e.tag, key) == ("mass", "value") and numbers[0] < 0.0:
         faults.append(f"{where}: got {numbers[0]}, expected a number of 0 or more")
+
+
+def numbers_of(text: str, count: int) -> tuple[float, ...] | None:
+    """So many finite numbers; None where the text is something else."""
+    words = text.split()
+    numbers = tuple(float(word) for word in words if _NUMBER.fullmatch(word))
+    sound = len(words) == count == len(numbers) and all(map(math.isfinite, numbers))
+    return numbers if sound else None
 
 
 def _refuse_twins(elements: list[Element], faults: list[str]) -> None:

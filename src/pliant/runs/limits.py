@@ -43,6 +43,12 @@ class JointLimit:
         return (out > 0) | ((out == 0) & (self.direction * qd[self.speed] > 0))
 
     @property
+    def side(self) -> str:
+        """Which end it is, in one word."""
+        ends = ("inner", "outer") if self.fatal else ("lower", "upper")
+        return ends[self.direction > 0]
+
+    @property
     def event(self) -> Event:
         """The crossing, at the first number beyond: an arm that starts at the limit has not crossed it yet."""
         beyond = float(np.nextafter(self.value, self.direction * np.inf))

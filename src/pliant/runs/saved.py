@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 FORMAT = 2
 """With a digest of the content; format 1, of pliant 0.1, had none."""
 UNCHECKED = 1
+OTHER_FORMATS = (".zarr", ".csv", ".json", ".mat", ".npy", ".npz", ".parquet", ".pickle", ".pkl", ".yaml", ".yml")
+"""Endings under which nobody looks for NetCDF."""
 HEAD = 20_000
 """Bytes of a NetCDF file besides its arrays, about."""
 
@@ -68,6 +70,11 @@ def with_digest(data: xr.Dataset) -> xr.Dataset:
 def write(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     """Write NetCDF with checksums. A killed process leaves either the old file or the new one, never half of one."""
     target = Path(path)
+    if target.suffix.lower() in OTHER_FORMATS:
+        raise ModelError(
+            f"{target.name}: got the ending {target.suffix}, expected .nc or .h5: runs are saved as NetCDF, which is "
+            "HDF5; for others, `.dataset` is an xarray.Dataset, with `to_zarr` and its kin"
+        )
     summed = {name: {"fletcher32": True} for name, v in data.variables.items() if v.size and v.dtype.kind not in "OUS"}
     with atomic_write(target, data.nbytes + HEAD) as partial:
         data.to_netcdf(partial, engine="h5netcdf", encoding=summed)

@@ -6,7 +6,7 @@ import json
 import multiprocessing
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -20,15 +20,17 @@ from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedM
 from pliant.interrupts import Lifeline, deaf_children, hang_on
 from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
-from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point
+from pliant.sweeps.points import Outcomes, Points, UserFunction, run_point, run_points
 from pliant.sweeps.sweep_file import SweepStudy
 
 ATTEMPTS = 3
 """A point whose worker died so often is reported as failed."""
 CHUNK = 8192
 """Arms of a batch between two entries in the journal."""
-AHEAD = 4
-"""Points in flight for each thread of a cluster."""
+AHEAD = 2
+"""Bundles of points in flight for each thread of a cluster."""
+BUNDLES, LARGEST = 8, 32
+"""Bundles that each thread of a cluster gets of a study, at least, and points of the largest."""
 BATCH_METHODS = get_args(BatchMethodName)
 
 
@@ -159,10 +161,20 @@ def _begin(lifeline: Connection) -> None:
 # ------------------------------------------------------------------------------------------------------------ Dask
 
 
+def bundles(todo: Sequence[int], threads: int) -> Iterator[Sequence[int]]:
+    """Points in bundles, in order: several for each thread, so that all end together, none large."""
+    size = min(max(len(todo) // (BUNDLES * max(threads, 1)), 1), LARGEST)
+    return (todo[first : first + size] for first in range(0, len(todo), size))
+
+
 def on_cluster(
     study: SweepStudy, todo: Sequence[int], scheduler: str, function: UserFunction | None, patience: float = 10.0
 ) -> Iterator[Outcomes]:
-    """A Dask cluster; points of workers that die are run by others."""
+    """A Dask cluster; points of workers that die are run by others.
+
+    Points travel in bundles, since a task costs the scheduler a millisecond. A bundle that is lost, which one point of
+    it may have caused, is run again point by point.
+    """
     remedy = "--scheduler needs Dask, which is not installed; run: pip install 'pliant[sweep]'"
     dask = extra("distributed", remedy, UnsupportedModel)
     try:
@@ -174,25 +186,30 @@ def on_cluster(
             "such as tcp://10.0.0.1:8786"
         ) from None
     try:
-        text, waiting, of = json.dumps(study.to_dict()), iter(todo), {}
+        threads = sum(client.nthreads().values())
+        text, of = json.dumps(study.to_dict()), {}
+        waiting = bundles(todo, threads)
         stream = dask.as_completed([], loop=client.loop, raise_errors=False)
 
-        def submit(count: int) -> None:
-            for point in islice(waiting, count):
-                future = client.submit(run_point, text, point, function, pure=False, retries=ATTEMPTS)
-                of[future.key] = point
+        def submit(chosen: Iterable[Sequence[int]]) -> None:
+            for points in chosen:
+                future = client.submit(run_points, text, points, function, pure=False, retries=ATTEMPTS)
+                of[future.key] = points
                 stream.add(future)
 
-        submit(max(8, AHEAD * sum(client.nthreads().values())))  # few, so that a dead worker takes few with it
+        submit(islice(waiting, max(4, AHEAD * threads)))  # few, so that a dead worker takes few with it
         for future in stream:
             if future.status not in ("finished", "error", "cancelled"):  # its worker died before we had it
                 stream.add(future)
                 continue
-            submit(1)
+            submit(islice(waiting, 1))
+            points = of.pop(future.key)
             if future.status == "finished":
-                yield future.result()
+                yield from future.result()
+            elif len(points) > 1:
+                submit([point] for point in points)
             else:
-                yield Outcomes.failure([of[future.key]], f"lost on the cluster: {future.exception()}")
+                yield Outcomes.failure(points, f"lost on the cluster: {future.exception()}")
     except OSError as error:
         raise PliantError(f"scheduler: the connection to {scheduler} broke ({error}); run again to go on") from error
     finally:

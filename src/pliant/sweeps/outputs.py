@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.errors import PliantError
+from pliant.errors import PliantError, extra
 from pliant.runs.saved import FORMAT, versions, with_digest, write
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
@@ -224,14 +225,14 @@ class SweepResult:
 
         Raises
         ------
-        ImportError
+        PliantError
             pyarrow is not installed.
         """
-        import pyarrow
-        import pyarrow.parquet
+        pyarrow = extra("pyarrow", "to_parquet: pyarrow is not installed; run: pip install 'pliant[sweep]'")
+        parquet = import_module("pyarrow.parquet")
 
         with atomic_write(path := Path(path)) as partial:
-            pyarrow.parquet.write_table(pyarrow.table(self.columns()), partial)
+            parquet.write_table(pyarrow.table(self.columns()), partial)
         return path
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:

@@ -176,4 +176,9 @@ def run_point(study: str, point: int, function: UserFunction | None = None) -> O
     return _runner(study, function).run(point)
 
 
-__all__ = ["Outcomes", "Points", "Scenario", "run_point"]
+def run_points(study: str, points: Sequence[int], function: UserFunction | None = None) -> list[Outcomes]:
+    """Several, one after the other: each its own outcome."""
+    return [run_point(study, point, function) for point in points]
+
+
+__all__ = ["Outcomes", "Points", "Scenario", "run_point", "run_points"]

@@ -25,14 +25,27 @@ typedef struct {
     double time;
 } EventInfo;
 
-static fmi2Status failed(Instance *s, const char *message)
+static void say(const Instance *s, fmi2Status status, const char *category, const char *message)
 {
     Logger logger;
     memcpy(&logger, &s->logger, sizeof logger);
     if (logger) {
-        logger(s->environment, "", fmi2Error, "logStatusError", message);
+        logger(s->environment, "", status, category, message);
     }
+}
+
+static fmi2Status failed(const Instance *s, const char *message)
+{
+    say(s, fmi2Error, "logStatusError", message);
     return fmi2Error;
+}
+
+/* A joint has left limit number `limit`. */
+static fmi2Status at_limit(const Instance *s, fmi2Status status, int limit)
+{
+    char text[400];
+    say(s, status, "logStatusDiscard", limit_message(text, sizeof text, limit, s->state.values[0]));
+    return status;
 }
 
 FMI const char *fmi2GetTypesPlatform(void)
@@ -57,7 +70,7 @@ FMI void *fmi2Instantiate(const char *name, int kind, const char *token, const c
     Instance *s = NULL;
     (void)name, (void)kind, (void)path, (void)visible, (void)logging;
     if (token && strcmp(token, MODEL_TOKEN) == 0 && (s = calloc(1, sizeof *s)) != NULL) {
-        reset(s);
+        reset(&s->state);
         if (callbacks) {
             s->environment = callbacks->environment;
             memcpy(&s->logger, &callbacks->logger, sizeof callbacks->logger);
@@ -71,16 +84,14 @@ FMI void fmi2FreeInstance(void *s)
     free(s);
 }
 
-FMI fmi2Status fmi2SetupExperiment(void *instance, int given, double tolerance, double start, int stops, double stop)
+FMI fmi2Status fmi2SetupExperiment(void *instance, int defined, double tolerance, double time, int stops, double stop)
 {
-    Instance *s = instance;
+    State *s = instance;
     (void)stops, (void)stop;
-    if (given && tolerance > 0.0) {
+    if (defined && tolerance > 0.0) {
         s->tolerance = tolerance;
     }
-    s->values[0] = start;
-    s->step = 0.0;
-    s->error = FIRST_ERROR;
+    start(s, time);
     return fmi2OK;
 }
 
@@ -121,32 +132,28 @@ ABSENT(Boolean, int)
 ABSENT(String, Text)
 
 #define UNSUPPORTED(name) FMI fmi2Status name(void *s) { return failed(s, #name " is not supported by this model"); }
-UNSUPPORTED(fmi2GetDirectionalDerivative)
 UNSUPPORTED(fmi2SetRealInputDerivatives)
 UNSUPPORTED(fmi2GetRealOutputDerivatives)
-UNSUPPORTED(fmi2GetStatus)
-UNSUPPORTED(fmi2GetRealStatus)
 UNSUPPORTED(fmi2GetIntegerStatus)
-UNSUPPORTED(fmi2GetBooleanStatus)
 UNSUPPORTED(fmi2GetStringStatus)
+
+FMI fmi2Status fmi2GetDirectionalDerivative(void *s, References unknowns, size_t n_unknowns, References knowns,
+                                            size_t n_knowns, const double seed[], double sensitivity[])
+{
+    return directional(s, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity)
+        ? fmi2OK : failed(s, "fmi2GetDirectionalDerivative: known are states, torques, parameters and time");
+}
 
 /* ------------------------------------------------------------------------------------------- saved and restored */
 
 FMI fmi2Status fmi2GetFMUstate(void *s, void **state)
 {
-    if (!*state && !(*state = malloc(sizeof(Instance)))) {
-        return failed(s, "out of memory");
-    }
-    memcpy(*state, s, sizeof(Instance));
-    return fmi2OK;
+    return save(s, state) ? fmi2OK : failed(s, "out of memory");
 }
 
-FMI fmi2Status fmi2SetFMUstate(void *instance, void *state)
+FMI fmi2Status fmi2SetFMUstate(void *s, void *state)
 {
-    Instance *s = instance, kept = *s;
-    memcpy(s, state, sizeof(Instance));
-    s->environment = kept.environment;
-    s->logger = kept.logger;
+    memcpy(s, state, sizeof(State));
     return fmi2OK;
 }
 
@@ -161,57 +168,55 @@ FMI fmi2Status fmi2FreeFMUstate(void *s, void **state)
 FMI fmi2Status fmi2SerializedFMUstateSize(void *s, void *state, size_t *size)
 {
     (void)s, (void)state;
-    *size = sizeof(Instance);
+    *size = SERIALIZED;
     return fmi2OK;
 }
 
 FMI fmi2Status fmi2SerializeFMUstate(void *s, void *state, char bytes[], size_t size)
 {
-    if (size < sizeof(Instance)) {
-        return failed(s, "fmi2SerializeFMUstate: too few bytes");
-    }
-    memcpy(bytes, state, sizeof(Instance));
-    return fmi2OK;
+    return serialize(state, bytes, size) ? fmi2OK : failed(s, "fmi2SerializeFMUstate: too few bytes");
 }
 
 FMI fmi2Status fmi2DeSerializeFMUstate(void *s, const char bytes[], size_t size, void **state)
 {
-    if (size != sizeof(Instance)) {
-        return failed(s, "fmi2DeSerializeFMUstate: these bytes are not of this model");
-    }
-    if (!*state && !(*state = malloc(sizeof(Instance)))) {
-        return failed(s, "out of memory");
-    }
-    memcpy(*state, bytes, sizeof(Instance));
-    return fmi2OK;
+    return deserialize(bytes, size, state)
+        ? fmi2OK : failed(s, "fmi2DeSerializeFMUstate: these bytes are not a state of this model");
 }
 
 /* ------------------------------------------------------------------------------------------------ model exchange */
 
 FMI fmi2Status fmi2NewDiscreteStates(void *s, EventInfo *info)
 {
-    (void)s;
+    const int limit = left(((State *)s)->values + Q, AT_A_LIMIT);
     memset(info, 0, sizeof *info);
+    if (limit) {
+        info->terminate = 1;
+        at_limit(s, fmi2OK, limit);
+    }
     return fmi2OK;
 }
 
 FMI fmi2Status fmi2CompletedIntegratorStep(void *s, int no_return, int *event, int *terminate)
 {
-    (void)s, (void)no_return;
-    *event = *terminate = 0;
+    (void)no_return;
+    *event = left(((State *)s)->values + Q, 0.0) != 0;
+    *terminate = 0;
     return fmi2OK;
 }
 
 FMI fmi2Status fmi2SetTime(void *s, double time)
 {
-    ((Instance *)s)->values[0] = time;
+    ((State *)s)->values[0] = time;
     return fmi2OK;
 }
 
 FMI fmi2Status fmi2GetEventIndicators(void *s, double indicators[], size_t count)
 {
-    (void)indicators;
-    return count ? failed(s, "there are no event indicators") : fmi2OK;
+    if (count != N_LIMITS) {
+        return failed(s, "fmi2GetEventIndicators: wrong number of indicators");
+    }
+    get_distances(s, indicators);
+    return fmi2OK;
 }
 
 FMI fmi2Status fmi2GetContinuousStates(void *s, double states[], size_t count)
@@ -219,7 +224,7 @@ FMI fmi2Status fmi2GetContinuousStates(void *s, double states[], size_t count)
     if (count != N_STATES) {
         return failed(s, "fmi2GetContinuousStates: wrong number of states");
     }
-    memcpy(states, ((Instance *)s)->values + Q, N_STATES * sizeof(double));
+    memcpy(states, ((State *)s)->values + Q, N_STATES * sizeof(double));
     return fmi2OK;
 }
 
@@ -228,8 +233,7 @@ FMI fmi2Status fmi2SetContinuousStates(void *s, const double states[], size_t co
     if (count != N_STATES) {
         return failed(s, "fmi2SetContinuousStates: wrong number of states");
     }
-    memcpy(((Instance *)s)->values + Q, states, N_STATES * sizeof(double));
-    ((Instance *)s)->stale = 1;
+    set_states(s, states);
     return fmi2OK;
 }
 
@@ -253,12 +257,33 @@ FMI fmi2Status fmi2GetNominalsOfContinuousStates(void *s, double nominals[], siz
 
 /* ---------------------------------------------------------------------------------------------------- co-simulation */
 
-FMI fmi2Status fmi2DoStep(void *instance, double time, double step, int no_return)
+FMI fmi2Status fmi2DoStep(void *s, double time, double step, int no_return)
 {
-    Instance *s = instance;
+    const int ended = do_step(s, time, step);
     (void)no_return;
-    s->values[0] = time;
-    return integrate(s, time + step) ? fmi2OK : failed(s,
-        "fmi2DoStep: the integrator could not go on; the motion may be unbounded or the arm too stiff for an explicit "
-        "method: use shorter steps, or model exchange with an implicit solver");
+    if (ended == STOPPED) {
+        return at_limit(s, fmi2Discard, ((State *)s)->stopped);
+    }
+    return ended == DONE ? fmi2OK : failed(s, "fmi2DoStep: " CANNOT_GO_ON);
+}
+
+/* After a step that was ended: how it ended, up to where it is right, and that the run is over. */
+enum { fmi2DoStepStatus, fmi2PendingStatus, fmi2LastSuccessfulTime, fmi2Terminated };
+
+FMI fmi2Status fmi2GetStatus(void *s, int kind, fmi2Status *value)
+{
+    *value = ((State *)s)->stopped ? fmi2Discard : fmi2OK;
+    return kind == fmi2DoStepStatus ? fmi2OK : fmi2Discard;
+}
+
+FMI fmi2Status fmi2GetRealStatus(void *s, int kind, double *value)
+{
+    *value = ((State *)s)->values[0];
+    return kind == fmi2LastSuccessfulTime ? fmi2OK : fmi2Discard;
+}
+
+FMI fmi2Status fmi2GetBooleanStatus(void *s, int kind, int *value)
+{
+    *value = ((State *)s)->stopped != 0;
+    return kind == fmi2Terminated ? fmi2OK : fmi2Discard;
 }

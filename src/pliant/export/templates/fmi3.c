@@ -1,4 +1,5 @@
 /* FMI 3.0 for model exchange and co-simulation, around `fmu_instance.h`. */
+#define ADJOINTS /* FMI 2.0 has none */
 #include "fmu_instance.h"
 
 #include <stdbool.h>
@@ -14,25 +15,39 @@ typedef enum { fmi3OK, fmi3Warning, fmi3Discard, fmi3Error, fmi3Fatal } fmi3Stat
 typedef void (*Logger)(void *environment, fmi3Status status, const char *category, const char *message);
 typedef const uint32_t *References;
 
-static fmi3Status failed(Instance *s, const char *message)
+static void say(const Instance *s, fmi3Status status, const char *category, const char *message)
 {
     Logger logger;
     memcpy(&logger, &s->logger, sizeof logger);
     if (logger) {
-        logger(s->environment, fmi3Error, "logStatusError", message);
+        logger(s->environment, status, category, message);
     }
+}
+
+static fmi3Status failed(const Instance *s, const char *message)
+{
+    say(s, fmi3Error, "logStatusError", message);
     return fmi3Error;
 }
 
-static void *instantiate(const char *token, void *environment, Logger logger)
+/* A joint has left limit number `limit`. */
+static fmi3Status at_limit(const Instance *s, fmi3Status status, int limit)
+{
+    char text[400];
+    say(s, status, "logStatusDiscard", limit_message(text, sizeof text, limit, s->state.values[0]));
+    return status;
+}
+
+static void *instantiate(const char *token, bool early, void *environment, Logger logger)
 {
     Instance *s = NULL;
     if (token && strcmp(token, MODEL_TOKEN) == 0 && (s = calloc(1, sizeof *s)) != NULL) {
-        reset(s);
+        reset(&s->state);
+        s->early = early;
         s->environment = environment;
         memcpy(&s->logger, &logger, sizeof logger);
     } else if (logger) {
-        logger(environment, fmi3Error, "logStatusError", s ? "out of memory" : "wrong instantiation token");
+        logger(environment, fmi3Error, "logStatusError", "wrong instantiation token, or out of memory");
     }
     return s;
 }
@@ -52,16 +67,16 @@ FMI void *fmi3InstantiateModelExchange(const char *name, const char *token, cons
                                        bool logging, void *environment, Logger logger)
 {
     (void)name, (void)path, (void)visible, (void)logging;
-    return instantiate(token, environment, logger);
+    return instantiate(token, false, environment, logger);
 }
 
 FMI void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *path, bool visible,
                                       bool logging, bool events, bool early, References required, size_t count,
                                       void *environment, Logger logger, void *update_callback)
 {
-    (void)name, (void)path, (void)visible, (void)logging, (void)events, (void)early, (void)required, (void)count;
+    (void)name, (void)path, (void)visible, (void)logging, (void)events, (void)required, (void)count;
     (void)update_callback;
-    return instantiate(token, environment, logger);
+    return instantiate(token, early, environment, logger);
 }
 
 FMI void *fmi3InstantiateScheduledExecution(const char *name, const char *token, const char *path, bool visible,
@@ -80,17 +95,15 @@ FMI void fmi3FreeInstance(void *s)
 
 /* ------------------------------------------------------------------------------------------------ states of life */
 
-FMI fmi3Status fmi3EnterInitializationMode(void *instance, bool given, double tolerance, double start, bool stops,
+FMI fmi3Status fmi3EnterInitializationMode(void *instance, bool defined, double tolerance, double time, bool stops,
                                            double stop)
 {
-    Instance *s = instance;
+    State *s = instance;
     (void)stops, (void)stop;
-    if (given && tolerance > 0.0) {
+    if (defined && tolerance > 0.0) {
         s->tolerance = tolerance;
     }
-    s->values[0] = start;
-    s->step = 0.0;
-    s->error = FIRST_ERROR;
+    start(s, time);
     return fmi3OK;
 }
 
@@ -113,8 +126,13 @@ NOTHING_TO_DO(fmi3EnterStepMode)
 FMI fmi3Status fmi3UpdateDiscreteStates(void *s, bool *again, bool *terminate, bool *nominals, bool *states,
                                         bool *event, double *time)
 {
-    (void)s, (void)time;
+    const int limit = left(((State *)s)->values + Q, AT_A_LIMIT);
+    (void)time;
     *again = *terminate = *nominals = *states = *event = false;
+    if (limit) {
+        *terminate = true;
+        at_limit(s, fmi3OK, limit);
+    }
     return fmi3OK;
 }
 
@@ -158,8 +176,6 @@ UNSUPPORTED(fmi3GetClock)
 UNSUPPORTED(fmi3SetClock)
 UNSUPPORTED(fmi3GetNumberOfVariableDependencies)
 UNSUPPORTED(fmi3GetVariableDependencies)
-UNSUPPORTED(fmi3GetDirectionalDerivative)
-UNSUPPORTED(fmi3GetAdjointDerivative)
 UNSUPPORTED(fmi3GetIntervalDecimal)
 UNSUPPORTED(fmi3GetIntervalFraction)
 UNSUPPORTED(fmi3GetShiftDecimal)
@@ -171,23 +187,36 @@ UNSUPPORTED(fmi3SetShiftFraction)
 UNSUPPORTED(fmi3GetOutputDerivatives)
 UNSUPPORTED(fmi3ActivateModelPartition)
 
+/* --------------------------------------------------------------------------------------------------- derivatives */
+
+FMI fmi3Status fmi3GetDirectionalDerivative(void *s, References unknowns, size_t n_unknowns, References knowns,
+                                            size_t n_knowns, const double seed[], size_t n_seed, double sensitivity[],
+                                            size_t n_sensitivity)
+{
+    return n_seed == n_knowns && n_sensitivity == n_unknowns
+            && directional(s, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity)
+        ? fmi3OK : failed(s, "fmi3GetDirectionalDerivative: known are states, torques, parameters and time");
+}
+
+FMI fmi3Status fmi3GetAdjointDerivative(void *s, References unknowns, size_t n_unknowns, References knowns,
+                                        size_t n_knowns, const double seed[], size_t n_seed, double sensitivity[],
+                                        size_t n_sensitivity)
+{
+    return n_seed == n_unknowns && n_sensitivity == n_knowns
+            && adjoint(s, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity)
+        ? fmi3OK : failed(s, "fmi3GetAdjointDerivative: known are states, torques, parameters and time");
+}
+
 /* ------------------------------------------------------------------------------------------- saved and restored */
 
 FMI fmi3Status fmi3GetFMUState(void *s, void **state)
 {
-    if (!*state && !(*state = malloc(sizeof(Instance)))) {
-        return failed(s, "out of memory");
-    }
-    memcpy(*state, s, sizeof(Instance));
-    return fmi3OK;
+    return save(s, state) ? fmi3OK : failed(s, "out of memory");
 }
 
-FMI fmi3Status fmi3SetFMUState(void *instance, void *state)
+FMI fmi3Status fmi3SetFMUState(void *s, void *state)
 {
-    Instance *s = instance, kept = *s;
-    memcpy(s, state, sizeof(Instance));
-    s->environment = kept.environment;
-    s->logger = kept.logger;
+    memcpy(s, state, sizeof(State));
     return fmi3OK;
 }
 
@@ -202,36 +231,26 @@ FMI fmi3Status fmi3FreeFMUState(void *s, void **state)
 FMI fmi3Status fmi3SerializedFMUStateSize(void *s, void *state, size_t *size)
 {
     (void)s, (void)state;
-    *size = sizeof(Instance);
+    *size = SERIALIZED;
     return fmi3OK;
 }
 
 FMI fmi3Status fmi3SerializeFMUState(void *s, void *state, uint8_t bytes[], size_t size)
 {
-    if (size < sizeof(Instance)) {
-        return failed(s, "fmi3SerializeFMUState: too few bytes");
-    }
-    memcpy(bytes, state, sizeof(Instance));
-    return fmi3OK;
+    return serialize(state, bytes, size) ? fmi3OK : failed(s, "fmi3SerializeFMUState: too few bytes");
 }
 
 FMI fmi3Status fmi3DeserializeFMUState(void *s, const uint8_t bytes[], size_t size, void **state)
 {
-    if (size != sizeof(Instance)) {
-        return failed(s, "fmi3DeserializeFMUState: these bytes are not of this model");
-    }
-    if (!*state && !(*state = malloc(sizeof(Instance)))) {
-        return failed(s, "out of memory");
-    }
-    memcpy(*state, bytes, sizeof(Instance));
-    return fmi3OK;
+    return deserialize(bytes, size, state)
+        ? fmi3OK : failed(s, "fmi3DeserializeFMUState: these bytes are not a state of this model");
 }
 
 /* ------------------------------------------------------------------------------------------------ model exchange */
 
 FMI fmi3Status fmi3SetTime(void *s, double time)
 {
-    ((Instance *)s)->values[0] = time;
+    ((State *)s)->values[0] = time;
     return fmi3OK;
 }
 
@@ -245,14 +264,17 @@ FMI fmi3Status fmi3GetNumberOfContinuousStates(void *s, size_t *count)
 FMI fmi3Status fmi3GetNumberOfEventIndicators(void *s, size_t *count)
 {
     (void)s;
-    *count = 0;
+    *count = N_LIMITS;
     return fmi3OK;
 }
 
 FMI fmi3Status fmi3GetEventIndicators(void *s, double indicators[], size_t count)
 {
-    (void)indicators;
-    return count ? failed(s, "there are no event indicators") : fmi3OK;
+    if (count != N_LIMITS) {
+        return failed(s, "fmi3GetEventIndicators: wrong number of indicators");
+    }
+    get_distances(s, indicators);
+    return fmi3OK;
 }
 
 FMI fmi3Status fmi3GetContinuousStates(void *s, double states[], size_t count)
@@ -260,7 +282,7 @@ FMI fmi3Status fmi3GetContinuousStates(void *s, double states[], size_t count)
     if (count != N_STATES) {
         return failed(s, "fmi3GetContinuousStates: wrong number of states");
     }
-    memcpy(states, ((Instance *)s)->values + Q, N_STATES * sizeof(double));
+    memcpy(states, ((State *)s)->values + Q, N_STATES * sizeof(double));
     return fmi3OK;
 }
 
@@ -269,8 +291,7 @@ FMI fmi3Status fmi3SetContinuousStates(void *s, const double states[], size_t co
     if (count != N_STATES) {
         return failed(s, "fmi3SetContinuousStates: wrong number of states");
     }
-    memcpy(((Instance *)s)->values + Q, states, N_STATES * sizeof(double));
-    ((Instance *)s)->stale = 1;
+    set_states(s, states);
     return fmi3OK;
 }
 
@@ -294,25 +315,27 @@ FMI fmi3Status fmi3GetNominalsOfContinuousStates(void *s, double nominals[], siz
 
 FMI fmi3Status fmi3CompletedIntegratorStep(void *s, bool no_return, bool *event, bool *terminate)
 {
-    (void)s, (void)no_return;
-    *event = *terminate = false;
+    (void)no_return;
+    *event = left(((State *)s)->values + Q, 0.0) != 0;
+    *terminate = false;
     return fmi3OK;
 }
 
 /* ---------------------------------------------------------------------------------------------------- co-simulation */
 
+/* At a limit the step ends early where that is allowed, and is discarded where it is not. */
 FMI fmi3Status fmi3DoStep(void *instance, double time, double step, bool no_return, bool *event, bool *terminate,
                           bool *early, double *reached)
 {
     Instance *s = instance;
+    const int ended = do_step(&s->state, time, step);
     (void)no_return;
-    *event = *terminate = *early = false;
-    s->values[0] = time;
-    if (!integrate(s, time + step)) {
-        *reached = s->values[0];
-        return failed(s, "fmi3DoStep: the integrator could not go on; the motion may be unbounded or the arm too stiff "
-                         "for an explicit method: use shorter steps, or model exchange with an implicit solver");
+    *event = *early = false;
+    *terminate = ended == STOPPED;
+    *reached = s->state.values[0];
+    if (ended == STOPPED) {
+        *early = s->early;
+        return at_limit(s, s->early ? fmi3OK : fmi3Discard, s->state.stopped);
     }
-    *reached = time + step;
-    return fmi3OK;
+    return ended == DONE ? fmi3OK : failed(s, "fmi3DoStep: " CANNOT_GO_ON);
 }

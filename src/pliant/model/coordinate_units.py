@@ -1,0 +1,40 @@
+"""Units of coordinates, speeds and torques of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+
+
+def coordinate_units(model: Model) -> tuple[str, ...]:
+    """Unit of each coordinate: rad or m, and 1 of quaternions."""
+    units = ["m"] * model.n_q
+    for link in model.chain.links:
+        shapes = link.body.shapes
+        for place in link.joint_places[-4:] if link.joint.is_ball else ():
+            units[place] = "1"
+        for shaft in link.shafts:
+            if shaft.place is not None:
+                moved = shaft.place if shaft.drive is None else shaft.drive.place
+                units[shaft.place] = units[moved] = "rad" if shaft.turns else "m"
+        own = link.body_places[-len(shapes.names) :] if shapes is not None else ()
+        for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):
+            units[index] = "rad" if field == "torsion" or power == 1 else "m"
+    return tuple(units)
+
+
+def torque_units(model: Model) -> tuple[str, ...]:
+    """Unit of each joint's torque or force."""
+    return tuple("N.m" if shaft.turns else "N" for shaft in model.chain.shafts)
+
+
+def speed_units(model: Model) -> tuple[str, ...]:
+    """Unit of each speed: rad/s or m/s."""
+    named = dict(zip(model.coordinates, coordinate_units(model)))
+    units = [f"{named.get(name, 'm')}/s" for name in model.speeds]
+    for link in model.chain.links:
+        for index in link.joint_indices[:3] if link.joint.is_ball else ():
+            units[index] = "rad/s"
+    return tuple(units)

@@ -1,0 +1,70 @@
+"""Masses that add: of bodies lumped onto one, whatever frames they were given in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.robot.lumps import inertia_matrix
+
+PLAUSIBLE = 1e-9
+"""Part by which a principal moment may exceed the sum of the others: rounding."""
+
+
+@dataclass(frozen=True)
+class MassSum:
+    """Mass, first moment and inertia about a frame's origin, in that frame's axes."""
+
+    m: float
+    s: Array
+    I: Array
+
+    @classmethod
+    def of(cls, m: float, com: Array, inertia: Array) -> MassSum:
+        """A body with its centre of mass at `com` and `inertia` (3, 3) about it."""
+        return cls(m, m * com, inertia + m * (com @ com * np.eye(3) - np.outer(com, com)))
+
+    @classmethod
+    def lump(cls, body: Any) -> MassSum:
+        """A lump, a rigid body or a base, about the frame that it is given in."""
+        return cls.of(body.mass, np.array(body.com, dtype=float), np.array(inertia_matrix(body.inertia), dtype=float))
+
+    @classmethod
+    def nothing(cls) -> MassSum:
+        """No mass."""
+        return cls(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    def __add__(self, other: MassSum) -> MassSum:
+        return MassSum(self.m + other.m, self.s + other.s, self.I + other.I)
+
+    def __bool__(self) -> bool:
+        return bool(self.m) or bool(self.I.any())
+
+    def moved(self, R: Array, p: Array) -> MassSum:
+        """Seen from a frame in which the present one stands at `p`, turned by `R`."""
+        m, com, inertia = self.about_com()
+        return MassSum.of(m, R @ com + p, R @ inertia @ R.T)
+
+    def about_com(self) -> tuple[float, Array, Array]:
+        """Mass, centre of mass, and the inertia about it, exactly symmetric."""
+        com = self.s / self.m if self.m else np.zeros(3)
+        inertia = self.I - self.m * (com @ com * np.eye(3) - np.outer(com, com))
+        return self.m, com, (inertia + inertia.T) / 2.0
+
+    def split(self) -> tuple[MassSum, MassSum]:
+        """A body that can be, and a spin about one axis alone, such as that of a rotor, which makes up the rest.
+
+        A moment above the sum of the two others is that of no body: hubs and wheels have it by their description.
+        """
+        m, com, inertia = self.about_com()
+        moments, axes = np.linalg.eigh(inertia)
+        excess = moments[2] - moments[0] - moments[1]
+        if excess <= PLAUSIBLE * moments[2]:
+            return self, MassSum.nothing()
+        least, middle = np.where(moments[:2] > PLAUSIBLE * moments[2], moments[:2], 0.0)
+        body = (axes * [least, middle, least + middle]) @ axes.T
+        spin = (moments[2] - least - middle) * np.outer(axes[:, 2], axes[:, 2])
+        return MassSum.of(m, com, (body + body.T) / 2), MassSum.of(0.0, np.zeros(3), spin)

@@ -1,0 +1,197 @@
+"""URDF out: the rigid skeleton of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import UnsupportedModel
+from pliant.robot.angles import rpy_of
+from pliant.robot.joint import Drive, Freedom, Friction, Joint
+from pliant.robot.mass_sum import MassSum
+from pliant.robot.robot import Robot
+from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
+from pliant.robot.urdf import UNLIMITED
+from pliant.robot.urdf_text import GRAVITY
+from pliant.version import VERSION
+
+NAMESPACE = "https://pliant.readthedocs.io/urdf"
+
+
+def urdf_text(robot: Robot) -> str:
+    """The skeleton as a URDF document; what the format cannot hold stands in a comment."""
+    writer = _Writer(robot)
+    body = "\n".join(writer.lines())
+    notes = "".join(f"\n  - {escape(note).replace('--', '- -')}" for note in writer.notes)
+    told = f"\n  Not in this file:{notes}" if notes else ""
+    gravity = " ".join(map(repr, robot.gravity))
+    head = f'<robot name={quoteattr(robot.name)} xmlns:pliant="{NAMESPACE}" {GRAVITY}="{gravity}">'
+    comment = f"<!-- The rigid skeleton of a robot, written by pliant {VERSION}.{told}\n-->"
+    return f'<?xml version="1.0"?>\n{comment}\n{head}\n{body}\n</robot>\n'
+
+
+class _Writer:
+    """Links and joints as lines, and notes of what is left out."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.frame = robot, skeleton(robot)
+        self.notes: list[str] = []
+        self._names: set[str] = set()
+        self._taken = {bone.link.name.replace(".", "_") for bone in self.frame.bones}
+
+    def lines(self) -> Iterator[str]:
+        """All of them, parents first."""
+        for bone in self.frame.bones:
+            if bone.link.joint.type == "spherical":
+                raise UnsupportedModel(
+                    f"to_urdf: link `{bone.link.name}` has a spherical joint, which URDF has not; to_mjcf has"
+                )
+        root = self._name("world")
+        yield f"  <link name={quoteattr(root)}/>"
+        base = root
+        if self.frame.base is not None:
+            base = self._name("base")
+            yield from self._link(base, self.frame.base)
+            yield from self._joint(f"{base}_joint", "floating", root, base, HERE)
+        names: list[str] = []
+        for bone in self.frame.bones:
+            names.append(self._name(bone.link.name, own=True))
+            yield from self._bone(bone, base if bone.parent is None else names[bone.parent], names[-1])
+        for frame in self.frame.robot.frames:
+            number, pose = self.frame.frame(frame)
+            yield from self._fixed(self._name(frame.name), base if number is None else names[number], pose)
+        self._tell_about()
+
+    def _bone(self, bone: Bone, parent: str, name: str) -> Iterator[str]:
+        joint, pose = bone.link.joint, bone.pose
+        free = joint.freedoms
+        for freedom in free[:-1]:  # several axes are several joints, one behind the other
+            between = self._name(f"{name}_{freedom.suffix}")
+            yield f"  <link name={quoteattr(between)}/>"
+            yield from self._moving(f"{between}_joint", freedom, parent, between, pose)
+            parent, pose = between, HERE
+        yield from self._link(name, bone.mass)
+        if free:
+            yield from self._moving(f"{name}_joint", free[-1], parent, name, pose)
+        else:
+            yield from self._joint(f"{name}_joint", "floating" if joint.type == "free" else "fixed", parent, name, pose)
+        for what, mass in bone.carried:
+            yield from self._fixed(self._name(f"{name}_{what}"), name, bone.tip, mass)
+
+    def _fixed(self, name: str, parent: str, pose: Pose, mass: MassSum | None = None) -> Iterator[str]:
+        yield from self._link(name, mass or MassSum.nothing())
+        yield from self._joint(f"{name}_joint", "fixed", parent, name, pose)
+
+    def _link(self, name: str, mass: MassSum) -> Iterator[str]:
+        body, spin = mass.split()
+        yield f"  <link name={quoteattr(name)}>" if body else f"  <link name={quoteattr(name)}/>"
+        if body:
+            yield from _inertial(body)
+            yield "  </link>"
+        if spin:  # a moment about one axis alone, that of no body, is a link of its own
+            rotor = self._name(f"{name}_rotor")
+            yield f"  <link name={quoteattr(rotor)}>"
+            yield from _inertial(spin)
+            yield "  </link>"
+            yield from self._joint(f"{rotor}_joint", "fixed", name, rotor, HERE)
+
+    def _moving(self, name: str, freedom: Freedom, parent: str, child: str, pose: Pose) -> Iterator[str]:
+        kind = "revolute" if freedom.turns else "prismatic"
+        limits, friction = freedom.limits, freedom.friction
+        bounded = limits is not None and (limits.lower is not None or limits.upper is not None)
+        if kind == "revolute" and not bounded:
+            kind = "continuous"
+        inside = [f'<axis xyz="{_numbers(freedom.axis)}"/>']
+        if limits is not None or kind == "prismatic":
+            lower, upper, speed, effort = (
+                None if limits is None else getattr(limits, key) for key in ("lower", "upper", "speed", "effort")
+            )
+            ends = [] if kind == "continuous" else [("lower", lower, -UNLIMITED), ("upper", upper, UNLIMITED)]
+            given = [*ends, ("effort", effort, UNLIMITED), ("velocity", speed, UNLIMITED)]
+            entries = " ".join(f'{key}="{without if value is None else value!r}"' for key, value, without in given)
+            inside.append(f"<limit {entries}/>")
+        if friction.viscous or friction.coulomb:
+            inside.append(f'<dynamics damping="{friction.viscous!r}" friction="{friction.coulomb!r}"/>')
+        yield from self._joint(name, kind, parent, child, pose, inside)
+
+    def _joint(
+        self, name: str, kind: str, parent: str, child: str, pose: Pose, inside: Sequence[str] = ()
+    ) -> Iterator[str]:
+        yield f'  <joint name={quoteattr(name)} type="{kind}">'
+        yield f"    <parent link={quoteattr(parent)}/><child link={quoteattr(child)}/>"
+        if pose is not HERE:
+            yield f"    {_origin(*pose)}"
+        yield from (f"    {line}" for line in inside)
+        yield "  </joint>"
+
+    def _name(self, wanted: str, own: bool = False) -> str:
+        """A name that no other link has, nor will have; that of a link of the robot is its `own`."""
+        name = wanted = wanted.replace(".", "_")
+        number = 2
+        while name in self._names or (name in self._taken and not own):
+            name, number = f"{wanted}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    # ------------------------------------------------------------------------------------------------------ notes
+
+    def _tell_about(self) -> None:
+        if tuple(self.robot.gravity) != (0.0, 0.0, -9.81):
+            self.notes.append("gravity, which URDF has no place for; pliant reads the attribute `pliant:gravity`")
+        for link in self.robot.links:
+            if link.bends:
+                self.notes.append(f"link {link.name}: its beam bends; here it is rigid, straight at rest")
+            for freedom in link.joint.freedoms:
+                name = freedom.name(link.name)
+                if freedom.drive is not None:
+                    self.notes.append(f"joint {name}: its drive, {_drive(freedom.drive)}")
+                usual = Friction(viscous=freedom.friction.viscous, coulomb=freedom.friction.coulomb)
+                if freedom.friction != usual and freedom.friction.coulomb:
+                    self.notes.append(f"joint {name}: coulomb_speed and bristle of its friction")
+                if freedom.limits is not None and freedom.limits.effort == 0.0:
+                    self.notes.append(f"joint {name}: that its effort is zero, which is read as no limit")
+            if len(link.joint.freedoms) > 1:
+                self.notes.append(f"link {link.name}: its {link.joint.type} joint is several, one behind the other")
+        if any(limited(link.joint) for link in self.robot.links):
+            self.notes.append(f"limits that are not given: they are {UNLIMITED:g}, since the format wants numbers")
+
+
+def limited(joint: Joint) -> bool:
+    """Whether a limit of the joint is left out that URDF asks for."""
+    return any(
+        (free.limits is None and not free.turns)
+        or (free.limits is not None and None in (free.limits.lower, free.limits.upper, free.limits.speed))
+        for free in joint.freedoms
+    )
+
+
+def _drive(drive: Drive) -> str:
+    parts = [f"rotor_inertia {drive.rotor_inertia!r} kg m^2 (kg) behind gear_ratio {drive.gear_ratio!r}"]
+    if drive.stiffness is not None:
+        parts.append(f"stiffness {drive.stiffness!r} N m/rad (N/m), damping {drive.damping!r}")
+    return ", ".join(parts)
+
+
+def _inertial(mass: MassSum) -> Iterator[str]:
+    m, com, I = mass.about_com()
+    names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    values = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
+    yield "    <inertial>"
+    yield f'      <origin xyz="{_numbers(com)}"/><mass value="{float(m)!r}"/>'
+    moments = " ".join(f'{name}="{float(value)!r}"' for name, value in zip(names, values))
+    yield f"      <inertia {moments}/>"
+    yield "    </inertial>"
+
+
+def _origin(R: Array, p: Array) -> str:
+    return f'<origin xyz="{_numbers(p)}" rpy="{_numbers(rpy_of(R))}"/>'
+
+
+def _numbers(values: Sequence[float] | Array) -> str:
+    return " ".join(repr(float(value) + 0.0) for value in np.asarray(values, dtype=float))
+
+
+__all__ = ["urdf_text"]
