@@ -24,7 +24,10 @@ needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C com
 ROUND_OFF = 1e-12
 """Relative to the largest element: the same operations in the same order, but for fused multiply-adds."""
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+LONGEST_WORK = 20_000
+"""Numbers that any exported function may ask for; the calling conventions of C let others leave them alone."""
+
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic")
 
 
 def single_link() -> Robot:
@@ -67,22 +70,24 @@ def expected(model: Model, name: str, values: list[np.ndarray]) -> list[np.ndarr
     return [getattr(model, name)(*given, **p)]
 
 
-def build(folder: Path, model: Model) -> ctypes.CDLL:
+def build(folder: Path, model: Model, compiler: str = "cc", optimised: str = "-O0") -> ctypes.CDLL:
     """Shared library of an exported C folder, compiled with every warning an error."""
     name = export_name(model)
     library = folder / f"{name}.so"
-    command = ["cc", "-O0", *STRICT, "-fPIC", "-shared", f"{name}.c", "-lm", "-o", library.name]
+    command = [compiler, optimised, *STRICT, "-fPIC", "-shared", f"{name}.c", "-lm", "-o", library.name]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return ctypes.CDLL(str(library))
 
 
-def call(library: ctypes.CDLL, model: Model, name: str, values: list[np.ndarray]) -> list[np.ndarray]:
-    """Call an exported C function for one state."""
-    outputs = [np.full(shape, np.nan) for shape in FUNCTIONS[name].outputs(model).values()]
-    arrays = [np.ascontiguousarray(x, dtype=float) for x in (*values, *outputs)]
-    pointers = [x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in arrays]
-    getattr(library, f"{export_name(model)}_{name}")(*pointers)
-    return arrays[len(values) :]
+def call(
+    library: ctypes.CDLL, model: Model, name: str, values: list[np.ndarray], kind: type = float
+) -> list[np.ndarray]:
+    """Call an exported C function for one state; one that asks for an array to work in gets it."""
+    outputs = [np.full(shape, np.nan, kind) for shape in FUNCTIONS[name].outputs(model).values()]
+    arrays = [*(np.ascontiguousarray(x, dtype=kind) for x in values), *outputs]
+    work = np.full(LONGEST_WORK, np.nan)
+    getattr(library, f"{export_name(model)}_{name}")(*(x.ctypes.data_as(ctypes.c_void_p) for x in (*arrays, work)))
+    return [x.astype(float) for x in outputs]
 
 
 def imported(path: Path) -> ModuleType:

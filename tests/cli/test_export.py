@@ -62,6 +62,13 @@ def test_parameters_become_inputs(run: Run, tmp_path: Path) -> None:
     assert "def bias(q, qd, p=None):" in (tmp_path / "here" / "two_link_elastic_arm.py").read_text()
 
 
+def test_a_plant_in_single_precision(run: Run, tmp_path: Path) -> None:
+    result = run("export", "two-link", "--to", "c", "--function", "tip_pose", "--precision", "single", "--step", "1e-3")
+    assert result.exit_code == 0, result.stderr
+    header = (tmp_path / "two_link_elastic_arm_c" / "two_link_elastic_arm.h").read_text()
+    assert "void two_link_elastic_arm_step(two_link_elastic_arm_state *s, const float tau[2], float y[5]);" in header
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -70,6 +77,7 @@ def test_parameters_become_inputs(run: Run, tmp_path: Path) -> None:
         (("--to", "latex", "--function", "bias"), "no meaning for latex"),
         (("--to", "c", "--parameter", "links.nowhere.mass"), "not a number"),
         (("--to", "cuda", "--shared-memory", "0"), "shared_memory: got 0"),
+        (("--to", "python", "--precision", "single"), "no meaning for python"),
     ],
 )
 def test_mistakes_are_named(arguments: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:

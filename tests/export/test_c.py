@@ -7,15 +7,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exported import assert_close, build, call, expected, inputs, model, needs_compiler
 from pliant.errors import ModelError
 from pliant.export import export
-from pliant.export.c import LONGEST_FUNCTION
-from pliant.export.c_check import reference_states
+from pliant.export.c_function import LONGEST_FUNCTION
 from pliant.export.c_text import c_constant
 from pliant.export.contents import export_name, usual
+from pliant.export.typical_states import reference_states
 
 MODELS = ["parameters", "puma", "lagrange"]
 
@@ -31,6 +32,22 @@ def test_c_reproduces_the_model(name: str, tmp_path: Path) -> None:
             values = [x[k] for x in inputs(m, f, states)]
             for found, wanted in zip(call(library, m, f, values), expected(m, f, values)):
                 assert_close(found, wanted)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "name", ["parameters", *(pytest.param(n, marks=pytest.mark.full) for n in ("puma", "lab-arm"))]
+)
+def test_single_precision_agrees(name: str, tmp_path: Path) -> None:
+    m = model(name)
+    functions = ["forward_dynamics", "inverse_dynamics", "mass_matrix", "tip_pose"]
+    library = build(export(m, "c", tmp_path / "out", functions=functions, precision="single"), m)
+    states = reference_states(m, count=8, seed=7)
+    for f in functions:
+        for k in range(8):
+            values = [x[k].astype(np.float32).astype(float) for x in inputs(m, f, states)]
+            found, wanted = call(library, m, f, values, np.float32), expected(m, f, values)
+            assert_close(found[0], wanted[0], 1e-5)
 
 
 @needs_compiler
@@ -52,8 +69,8 @@ def test_driver_passes_and_can_fail(tmp_path: Path) -> None:
 def test_long_functions_are_cut_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     m = model("parameters")
     assert LONGEST_FUNCTION > 100
-    monkeypatch.setattr("pliant.export.c.LONGEST_FUNCTION", 20)
-    monkeypatch.setattr("pliant.export.c.PART", 7)
+    monkeypatch.setattr("pliant.export.c_function.LONGEST_FUNCTION", 20)
+    monkeypatch.setattr("pliant.export.c_function.PART", 7)
     folder = export(m, "c", tmp_path / "out", functions=["forward_dynamics"])
     assert "forward_dynamics_parts" in (folder / f"{export_name(m)}.c").read_text()
     values = [x[0] for x in inputs(m, "forward_dynamics", reference_states(m))]

@@ -11,8 +11,8 @@ import pytest
 
 from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
 from pliant.export import export
-from pliant.export.c_check import reference_states
 from pliant.export.contents import export_name, usual
+from pliant.export.typical_states import reference_states
 
 
 def load(folder: Path, name: str) -> tuple[dict[str, ca.Function], dict[str, object]]:

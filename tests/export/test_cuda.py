@@ -18,9 +18,9 @@ from cuda_shim import COMPILER, SHIM, FakeCupy
 from exported import ROUND_OFF, assert_close, expected, imported, inputs, model
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
-from pliant.export.c_check import reference_states
 from pliant.export.contents import FUNCTIONS, export_name, usual
 from pliant.export.cuda_source import TOLERANCES, stepping
+from pliant.export.typical_states import reference_states
 from pliant.kernels.cuda import CudaForm
 from pliant.model import Model
 

@@ -20,8 +20,8 @@ from free_flyer import satellite
 from mock_up import VERSIONS, Unit
 from pliant.errors import UnsupportedModel
 from pliant.export import export
-from pliant.export.c_check import reference_states
 from pliant.export.contents import function, usual
+from pliant.export.typical_states import reference_states
 from pliant.model import Model, read_state
 from pliant.model.coordinate_units import coordinate_units, speed_units
 

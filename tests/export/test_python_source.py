@@ -12,8 +12,8 @@ import pytest
 
 from exported import assert_close, expected, imported, inputs, model
 from pliant.export import export
-from pliant.export.c_check import reference_states
 from pliant.export.contents import export_name, usual
+from pliant.export.typical_states import reference_states
 
 
 @pytest.mark.parametrize("name", ["parameters", "puma", "lagrange"])

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.export.c_check import TOLERANCE, reference_states
+from pliant.export.c_check import TOLERANCE
+from pliant.export.typical_states import reference_states
 from pliant.kernels.target import AGREEMENT, machine
 
 RTOL, ATOL = 1e-8, 1e-10  # of `simulate`, by default

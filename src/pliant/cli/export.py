@@ -9,7 +9,7 @@ import typer
 
 from pliant.cli.options import Flexible, Floating, LevelName, RobotFile, Rotation, Tip, level_of, robot_of
 from pliant.errors import ModelError
-from pliant.options import ExportName, FmiVersion, FormulationName
+from pliant.options import ExportName, FmiVersion, FormulationName, PrecisionName
 
 _ENDINGS = {"fmu": ".fmu", "urdf": ".urdf", "mjcf": ".xml"}
 _FOLDERS = ("c", "python", "casadi", "cuda")
@@ -62,6 +62,10 @@ def command(
     shared_memory: Annotated[
         int, typer.Option(help="KiB of shared memory a block may use (cuda); 227 suits an H100.", metavar="KIB")
     ] = 99,
+    precision: Annotated[PrecisionName, typer.Option(help="Type of the numbers (c).")] = "double",
+    step: Annotated[
+        float | None, typer.Option(help="Write a plant too, which is stepped by so much (c).", metavar="SECONDS")
+    ] = None,
     bodies: Annotated[
         int | None, typer.Option(help="Springs per beam (mjcf); by default for an error of 1 %.", metavar="N", min=1)
     ] = None,
@@ -81,8 +85,11 @@ def command(
         "fmu": {"fmi": fmi, "limits": limits, "compilers": compilers},
         "cuda": {"shared_memory": shared_memory},
         "mjcf": {"bodies": bodies},
+        "c": {"precision": precision, "step": step},
     }
     options = own.get(to, {})
+    if to != "c" and (step is not None or precision != "double"):
+        raise ModelError(f"--step and --precision: have no meaning for {to}, they are for c")
     if function:
         if to not in _FOLDERS:
             raise ModelError(f"--function: has no meaning for {to}; it chooses functions of {', '.join(_FOLDERS)}")

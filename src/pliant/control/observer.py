@@ -240,18 +240,36 @@ class _SampledFeedback(Law):
         self.ticks, self.late = delay_ticks(positive("sample_time", given.sample_time), given.delay)
         self.sample_time = float(given.sample_time or 0.0) / self.ticks
 
+    @property
+    def initial_state(self) -> Array:
+        """Estimate and torques that the filter knows of, about the rest configuration."""
+        return np.zeros(len(self.filter.A) + self.model.n_joints)
+
+    def sample(self, t: Any, q: Any, qd: Any, z: Any, felt: Felt) -> tuple[Any, Any]:
+        """Expressions: torques of a sample, and estimate and torques for the next; readings have no noise."""
+        f, split = self.filter, len(self.filter.A)
+        qdd = felt.accelerations(None) if f.measurement.accelerated else ca.SX.zeros(self.model.n)
+        y = f.measurement.rounded(f.measurement.felt(q, qd, qdd, Acting(t, felt.loads, felt.base)))
+        tau, xh, applied = self._filtered(y, z[:split], z[split:])
+        return tau, ca.vertcat(xh, applied)
+
+    def _filtered(self, y: Any, xh: Any, applied: Any) -> tuple[Any, Any, Any]:
+        """Torques of a sample, and estimate and torques for the next, of numbers or of expressions."""
+        f, d = self.filter, self.design
+        xh = xh + f.L @ (y - f.y0 - f.C @ xh - f.D @ applied)
+        tau = d.u0 - d.G @ (xh + f.x0 - d.x0)
+        applied = tau - f.u0
+        return tau, f.A @ xh + f.B @ applied, applied
+
     def sampler(self) -> Sampler:
         """A fresh filter and fresh instruments. They read what acted until the sample: at first what holds the arm."""
-        f, d, model = self.filter, self.design, self.model
+        f, model = self.filter, self.model
 
         def compute(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> Array:
-            sensed, xh = f.measurement, memory["xh"]
+            sensed = f.measurement
             qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(model.n)
             y = sensed.add_noise(sensed.read(t, q, qd, qdd, felt), memory["rng"])
-            xh = xh + f.L @ (y - f.y0 - f.C @ xh - f.D @ memory["applied"])
-            tau = d.u0 - d.G @ (xh + f.x0 - d.x0)
-            memory["applied"] = tau - f.u0
-            memory["xh"] = f.A @ xh + f.B @ memory["applied"]
+            tau, memory["xh"], memory["applied"] = self._filtered(y, memory["xh"], memory["applied"])
             return np.asarray(tau)
 
         own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}

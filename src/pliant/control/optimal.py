@@ -222,7 +222,7 @@ def _searched(
     timed = objective == "time"
     durations = [T * longer for longer in (LONGER if timed else (1.0,))]
     try:
-        for T in durations:
+        for tries, T in enumerate(durations, 1):
             driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
             try:
                 search, found, iterations, least = _staged(
@@ -230,7 +230,7 @@ def _searched(
                 )
                 break
             except Unsolved as error:
-                if T == durations[-1] or "time_limit" in str(error):
+                if tries == len(durations) or "time_limit" in str(error):
                     raise
     except Unsolved as error:
         known = "" if shortest is None else f"; stiff, the arm would take {shortest:.3g} s within torque_limit"

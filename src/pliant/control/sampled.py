@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.control.law import Controller, Law, Sampler
+from pliant.control.law import Controller, Felt, Law, Sampler
 from pliant.control.trajectories import positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -81,12 +82,22 @@ class SampledLaw(Law):
         """Of the law that is sampled."""
         return self.inner.initial_state
 
+    def sample(self, t: Any, q: Any, qd: Any, z: Any, felt: Felt) -> tuple[Any, Any]:
+        """Expressions: torques of a sample, and states for the next; the law knows the nominal arm."""
+        known = [self.model.parameter_symbols], [ca.DM(self.model.nominal_parameters)]
+        tau, rate = ca.substitute([ca.SX(part) for part in self.inner.with_states(t, q, qd, z)], *known)
+        return tau, self._following(z, rate)
+
+    def _following(self, z: Any, rate: Any) -> Any:
+        """States one sample later."""
+        return z + self.period * rate
+
     def sampler(self) -> Sampler:
         """A fresh controller: its own states and queue."""
 
         def compute(memory: dict[str, Any], t: float, q: Array, qd: Array) -> Array:
             tau, rate = self.inner.step(t, q, qd, memory["z"])
-            memory["z"] = memory["z"] + self.period * rate
+            memory["z"] = self._following(memory["z"], rate)
             return tau
 
         own = {"z": self.inner.initial_state}

@@ -502,6 +502,30 @@ class Measurement:
         step = np.where(self.quantum > 0, self.quantum, 1.0)
         return np.asarray(np.where(self.quantum > 0, np.round(noisy / step) * step, noisy))
 
+    def rounded(self, y: Any) -> Any:
+        """Readings rounded to the quanta, as expressions.
+
+        Parameters
+        ----------
+        y : (k, 1) expression
+            Readings.
+
+        Returns
+        -------
+        expression
+            (k, 1).
+
+        Examples
+        --------
+        >>> import casadi
+        >>> model = pliant.load("two-link").model()
+        >>> measurement = pliant.control.Measurement(model, [pliant.control.Encoder("upper", quantum=0.25)])
+        >>> measurement.rounded(casadi.SX(0.3))
+        SX(0.25)
+        """
+        parts = zip(ca.vertsplit(ca.SX(y)), self.quantum.tolist())
+        return ca.vertcat(*(ca.floor(part / step + 0.5) * step if step else part for part, step in parts))
+
     def matrices(self, x0: Array, u0: Array) -> tuple[Array, Array, Array]:
         """C, D and the reading y0 of the linearisation about a state.
 

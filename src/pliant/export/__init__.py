@@ -35,8 +35,9 @@ def export(model: Model, to: ExportName, path: str | Path, *, force: bool = Fals
     """Write `model` as `to` (a key of `EXPORTS`): a folder, or for "fmu", "urdf" and "mjcf" a file.
 
     Whatever stands at `path` is left alone unless `force`; an export that fails leaves nothing behind. `options` are
-    those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `shared_memory=` (CUDA), `digits=`,
-    `limit=` (LaTeX), `fmi=`, `q0=`, `qd0=`, `limits=` and `compilers=` (units), `bodies=` and `error=` (MJCF).
+    those of the function behind the name: `functions=` (C, Python, CasADi, CUDA), `precision=`, `step=` and the parts
+    of a plant (C), `shared_memory=` (CUDA), `digits=`, `limit=` (LaTeX), `fmi=`, `q0=`, `qd0=`, `limits=` and
+    `compilers=` (units), `bodies=` and `error=` (MJCF).
 
     Parameters
     ----------

@@ -1,32 +1,43 @@
-"""C99 source of a model: header, functions, a Makefile, and a test that checks itself against embedded numbers."""
+"""C99 source of a model: header, functions, a plant, a Makefile, and a test that checks itself against numbers."""
 
 from __future__ import annotations
 
-import math
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from pliant.control.sensors import Sensor
+from pliant.errors import ModelError
 from pliant.export.c_check import test_driver
-from pliant.export.c_text import C, array, c_constant, comment, room
+from pliant.export.c_function import CFunction, c_prototype
+from pliant.export.c_plant import CPlant
+from pliant.export.c_text import REALS, CReal, array, comment, room
 from pliant.export.contents import FUNCTIONS, chosen, description, export_name, function, input_sizes, labels, template
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
-from pliant.export.statements import Statements, write
+from pliant.export.typical_states import reference_states
 from pliant.kernels import Tape
+from pliant.loads import Load
 from pliant.model import Model
+from pliant.options import PrecisionName
+from pliant.protocols import Control, MovingBase
+from pliant.runs.drives import listed
 from pliant.signatures import checked
-
-LONGEST_FUNCTION = 600
-"""Assignments in one C function; a longer one is cut in parts of `PART`."""
-
-PART = 150
-"""Compilers need time that grows with the square of a block of code."""
 
 
 @checked
-def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, force: bool = False) -> Path:
+def export_c(
+    model: Model, folder: str | Path, *, functions: Sequence[str] | None = None, precision: PrecisionName = "double",
+    step: float | None = None, controller: Control | None = None, loads: Sequence[Load] | Load = (),
+    base: MovingBase | None = None, sensors: Sequence[Sensor] | None = None, q0: Any = None, qd0: Any = None,
+    force: bool = False,
+) -> Path:  # fmt: skip
     """Write a folder with `NAME.h`, `NAME.c`, `NAME_test.c`, `Makefile`, `README.md` and `robot.yaml`; returns it.
+
+    With `step` there is a plant besides: `NAME_init(&state)` and `NAME_step(&state, tau, y)`, a step of the classical
+    Runge-Kutta method over arm, controller and loads, as `pliant.Stepper` takes it.
 
     Parameters
     ----------
@@ -36,6 +47,20 @@ def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | Non
         What to write.
     functions : sequence of str, optional
         Of the model; all by default.
+    precision : "double" or "single"
+        Type of all numbers.
+    step : float, optional
+        Seconds of a step of the plant; without it there is no plant.
+    controller : optional
+        Of the plant: a law of `pliant.control`, continuous or sampled; its torques are added to those given to a step.
+    loads : sequence of Load
+        What acts on the plant.
+    base : MovingBase, optional
+        Motion of its base.
+    sensors : sequence of Sensor, optional
+        What a step reads, without noise; by default an encoder at each joint and the position of the tip.
+    q0, qd0 : optional
+        Where the plant starts, given as for `simulate`.
     force : bool
         Replace what stands there.
 
@@ -49,27 +74,44 @@ def export_c(model: Model, folder: str | Path, *, functions: Sequence[str] | Non
     >>> folder = pliant.export.export_c(pliant.load("two-link").model(), "arm", functions=["mass_matrix"])
     >>> (folder / "Makefile").exists()
     True
+    >>> law = pliant.control.PD(50.0, 5.0, [0.3, -0.2])
+    >>> folder = pliant.export.export_c(
+    ...     pliant.load("two-link").model(), "plant", functions=["mass_matrix"], step=1e-3, controller=law,
+    ...     precision="single",
+    ... )
+    >>> "void two_link_elastic_arm_step(" in (folder / "two_link_elastic_arm.h").read_text()
+    True
     """
-    target, name, which = Path(folder), export_name(model), chosen(model, functions)
+    target, name, which, real = Path(folder), export_name(model), chosen(model, functions), REALS[precision]
+    if step is not None:
+        plant = CPlant(model, real, step, controller, loads, base, sensors, q0, qd0)
+    elif any(given is not None for given in (controller, base, sensors, q0, qd0)) or listed(loads):
+        raise ModelError("step: got None beside parts of a plant, expected its step in seconds, such as 1e-3")
+    else:
+        plant = None
     with placed(target, force) as work:
         traced = {f: function(model, f) for f in which}
-        tapes = {f: Tape.from_function(traced[f]) for f in which}
-        texts = {f"{name}.h": header(model, which), f"{name}.c": source(model, tapes)}
-        texts |= {f"{name}_test.c": test_driver(model, traced)}
-        write_texts(work, {**texts, "Makefile": template("Makefile.in").substitute(name=name)})
-        write_readme(model, "c", work, which, sample=_sample(model, which), modelica=_modelica(model, which))
+        written = {f: _written(model, f, traced[f], real) for f in which}
+        stack = max(f.stack for f in (*written.values(), *(plant.functions if plant else ())))
+        texts = {f"{name}.h": header(model, written, real, plant), f"{name}.c": source(model, written, real, plant)}
+        texts |= {f"{name}_test.c": test_driver(model, traced, written, real, plant)}
+        texts |= {"cortex_m.c": template("cortex_m.c").template}
+        write_texts(work, {**texts, "Makefile": template("Makefile.in").substitute(name=name, stack=stack)})
+        words = {"sample": _sample(model, written, real), "modelica": _modelica(model, written)}
+        write_readme(model, "c", work, which, **words, real=real.name, memory=_memory(written, plant),
+                     plant=plant.readme() if plant else "")  # fmt: skip
     return target
 
 
-def prototype(model: Model, name: str) -> str:
-    """Declaration of an exported function without the semicolon."""
-    signature = FUNCTIONS[name]
-    given = [f"const double {x}[{max(size, 1)}]" for x, size in input_sizes(model, name).items()]
-    given += [f"double {x}[{max(math.prod(shape), 1)}]" for x, shape in signature.outputs(model).items()]
-    return f"void {export_name(model)}_{name}({', '.join(given)})"
+def _written(model: Model, name: str, traced: Any, real: CReal) -> CFunction:
+    """A function of the model."""
+    given, sizes, outputs = reference_states(model), input_sizes(model, name), FUNCTIONS[name].outputs(model)
+    states = np.hstack([given[x] for x in sizes])
+    prototype = c_prototype(f"{export_name(model)}_{name}", sizes, outputs, real)
+    return CFunction.of(prototype, Tape.from_function(traced), outputs, labels(model), real, states=states)
 
 
-def header(model: Model, functions: Sequence[str]) -> str:
+def header(model: Model, functions: Mapping[str, CFunction], real: CReal, plant: CPlant | None) -> str:
     """Declarations, sizes and what the numbers mean."""
     name, guard = export_name(model), f"{export_name(model).upper()}_H"
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
@@ -79,86 +121,24 @@ def header(model: Model, functions: Sequence[str]) -> str:
     lines += [f'#define {name.upper()}_ROBOT_SHA256 "{model.robot.digest()}"', ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     if model.parameters:
-        lines += ["/* The nominal parameters. */", f"extern const double {name}_nominal[{len(model.parameters)}];", ""]
-    for f in functions:
+        nominal = f"extern const {real.name} {name}_nominal[{len(model.parameters)}];"
+        lines += ["/* The nominal parameters. */", nominal, ""]
+    for f, written in functions.items():
         shapes = (f"{x} {' x '.join(map(str, shape))}" for x, shape in FUNCTIONS[f].outputs(model).items())
-        lines += [f"/* {FUNCTIONS[f].what}: {', '.join(shapes)}. */", f"{prototype(model, f)};", ""]
+        lines += written.declaration(f"{FUNCTIONS[f].what}: {', '.join(shapes)}")
+    lines += plant.declarations() if plant else []
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""])
 
 
-def source(model: Model, tapes: dict[str, Tape]) -> str:
+def source(model: Model, functions: Mapping[str, CFunction], real: CReal, plant: CPlant | None) -> str:
     """Definitions of all functions."""
     name = export_name(model)
     lines = [comment(description(model)), f'#include "{name}.h"', "", "#include <math.h>", ""]
     if model.parameters:
-        lines += [array(f"const double {name}_nominal", model.nominal_parameters), ""]
-    for f, tape in tapes.items():
-        shapes = FUNCTIONS[f].outputs(model)
-        lines += [f"/* {FUNCTIONS[f].what} */", *definition(prototype(model, f), tape, list(shapes), labels(model)), ""]
-    return "\n".join(lines)
-
-
-def elements(tape: Tape) -> list[list[str]]:
-    """How inputs are written: q[0], q[1], ..."""
-    return [[f"{name}[{k}]" for k in range(size)] for name, size in zip(tape.in_names, tape.in_sizes)]
-
-
-def definition(prototype: str, tape: Tape, outputs: Sequence[str], labels: dict[str, str]) -> list[str]:
-    """Lines of a C function; a very long one is cut in parts."""
-    body = write(tape, C, elements(tape), labels)
-    if len(body.assignments) > LONGEST_FUNCTION:
-        return _in_parts(prototype, tape, write(tape, C, elements(tape), labels, work="t"), outputs)
-    lines = [f"    const double {name} = {text};" for name, text in body.assignments]
-    return [prototype, "{", *lines, *_unused(tape, body.used, outputs), *_results(tape, body, outputs), "}"]
-
-
-def _in_parts(prototype: str, tape: Tape, body: Statements, outputs: Sequence[str]) -> list[str]:
-    """Static functions of bounded length that share one array of temporaries.
-
-    They are called through a table: a compiler would otherwise put them back together.
-    """
-    name, arguments = prototype.removeprefix("void ").removesuffix(")").split("(")
-    inputs = [x for x in arguments.split(", ") if x.startswith("const ")]
-    assignments = [f"    {target} = {text};" for target, text in body.assignments]
-    lines: list[str] = []
-    starts = range(0, len(assignments), PART)
-    for k, start in enumerate(starts):
-        lines += [f"static void {name}_{k + 1}({', '.join([*inputs, 'double *restrict t'])})", "{"]
-        lines += [f"    (void){x};" for x in tape.in_names]
-        lines += [*assignments[start : start + PART], "}", ""]
-    parts = ", ".join(f"{name}_{k + 1}" for k in range(len(starts)))
-    types = ", ".join([*["const double *"] * len(inputs), "double *restrict"])
-    return [
-        *lines,
-        f"static void (*const {name}_parts[{len(starts)}])({types}) = {{",
-        *textwrap.wrap(parts, 110, initial_indent="    ", subsequent_indent="    "),
-        "};",
-        "",
-        prototype,
-        "{",
-        f"    double t[{len(assignments)}];",
-        "    int k;",
-        f"    for (k = 0; k < {len(starts)}; k++) {{",
-        f"        {name}_parts[k]({', '.join([*tape.in_names, 't'])});",
-        "    }",
-        *(f"    (void){name};" for name in _empty(tape, outputs)),
-        *_results(tape, body, outputs),
-        "}",
-    ]
-
-
-def _unused(tape: Tape, used: frozenset[str], outputs: Sequence[str]) -> list[str]:
-    read = {text.split("[")[0] for text in used}
-    return [f"    (void){name};" for name in (*tape.in_names, *_empty(tape, outputs)) if name not in read]
-
-
-def _empty(tape: Tape, outputs: Sequence[str]) -> list[str]:
-    return [name for name, size in zip(outputs, tape.out_sizes) if not size]
-
-
-def _results(tape: Tape, body: Statements, outputs: Sequence[str]) -> list[str]:
-    values = iter(body.outputs)
-    return [f"    {x}[{k}] = {next(values)};" for x, size in zip(outputs, tape.out_sizes) for k in range(size)]
+        lines += [array(f"const {real.name} {name}_nominal", model.nominal_parameters, real), ""]
+    for f, written in functions.items():
+        lines += [f"/* {FUNCTIONS[f].what} */", *written.lines, ""]
+    return "\n".join([*lines, *(plant.definitions() if plant else [])])
 
 
 # ------------------------------------------------------------------------------------------------- for the README
@@ -169,24 +149,35 @@ def shown(functions: Sequence[str]) -> str:
     return "forward_dynamics" if "forward_dynamics" in functions else functions[0]
 
 
-def _sample(model: Model, functions: Sequence[str]) -> str:
+def _sample(model: Model, functions: Mapping[str, CFunction], real: CReal) -> str:
     """A call in C, at rest."""
-    f = shown(functions)
+    f, name = shown(list(functions)), export_name(model)
     inputs, outputs = input_sizes(model, f), FUNCTIONS[f].outputs(model)
     declared = [f"{x}[{max(size, 1)}] = {{0}}" for x, size in inputs.items() if x != "p"]
     declared += [f"{x}[{room(shape)}]" for x, shape in outputs.items()]
-    name = export_name(model)
+    lent = [f"work[{functions[f].size}]"] if functions[f].work else []
     given = [f"{name}_nominal" if x == "p" else x for x in inputs]
     rest = enumerate(model.layout.rest().tolist()) if "q" in inputs and not model.layout.plain else ()
-    upright = "".join(f"q[{k}] = {c_constant(x)};\n" for k, x in rest if x)
-    return f"double {', '.join(declared)};\n{upright}{name}_{f}({', '.join([*given, *outputs])});"
+    upright = "".join(f"q[{k}] = {real.constant(x)};\n" for k, x in rest if x)
+    called = f"{name}_{f}({', '.join([*given, *outputs, *(['work'] if lent else [])])});"
+    lines = [f"{real.name} {', '.join(declared)};", *(f"static {functions[f].lent.name} {each};" for each in lent)]
+    return "\n".join([*lines, f"{upright}{called}"])
 
 
-def _modelica(model: Model, functions: Sequence[str]) -> str:
+def _modelica(model: Model, functions: Mapping[str, CFunction]) -> str:
     """The same as an external function; a matrix is a vector of its rows."""
-    f, name = shown(functions), export_name(model)
+    f, name = shown(list(functions)), export_name(model)
     inputs, outputs = input_sizes(model, f), FUNCTIONS[f].outputs(model)
     lines = [f"function {f}", *(f"  input Real {x}[{size}];" for x, size in inputs.items())]
     lines += [f"  output Real {x}[{room(shape)}];" for x, shape in outputs.items()]
-    lines += [f'external "C" {name}_{f}({", ".join([*inputs, *outputs])})']
+    lent = ["work"] if functions[f].work else []
+    lines += [f"protected\n  Real work[{functions[f].work}];"] if lent else []
+    lines += [f'external "C" {name}_{f}({", ".join([*inputs, *outputs, *lent])})']
     return "\n".join([*lines, f'  annotation(Include = "#include \\"{name}.h\\"", Library = "{name}");', f"end {f};"])
+
+
+def _memory(functions: Mapping[str, CFunction], plant: CPlant | None) -> str:
+    """Stack and work of each function."""
+    every = (*functions.values(), *(plant.functions if plant else ()))
+    lines = [f"| `{f.name}` | {f.stack} | {f.work * f.lent.bytes if f.work else ''} |" for f in every]
+    return "\n".join(["| function | stack (bytes) | `work` (bytes) |", "|---|---|---|", *lines])

@@ -9,64 +9,67 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.export.c_text import array, c_constant, comment, room
+from pliant.export.c_function import CFunction
+from pliant.export.c_plant import CPlant
+from pliant.export.c_text import CReal, array, c_constant, comment, room
 from pliant.export.contents import FUNCTIONS, description, export_name, template
+from pliant.export.typical_states import reference_states
 from pliant.kernels.target import AGREEMENT
 from pliant.model import Model
-from pliant.model.states import normalised
+
+STEPS = 20
+"""That the test takes with a plant."""
+
+SINGLE_TOLERANCE = 1e-5
+"""The same in single precision, and a tenth of what is allowed after `STEPS`."""
 
 TOLERANCE = AGREEMENT
 """What the test driver allows, relative to the largest element: a C compiler may fuse products and sums as well."""
 
 
-def reference_states(model: Model, count: int = 3, seed: int = 0) -> dict[str, Array]:
-    """Seeded states near rest: joints of order one, amplitudes small against their links."""
-    rng = np.random.default_rng(seed)
-    n, m, chain = model.n, model.n_joints, model.chain
-    scale = np.where(np.arange(n) < m, 1.0, 1e-2)
-    if not chain.plain:
-        moving = [*(shaft.index for shaft in chain.shafts), *(k for link in chain.links for k in link.joint_indices)]
-        scale = np.where(np.isin(np.arange(n), moving), 1.0, 1e-2)
-    q = rng.uniform(0.2, 0.9, (count, n)) * scale
-    if not chain.plain:
-        q = _turned(model, q, rng)
-    qd, qdd = rng.normal(size=(count, n)) * scale, rng.normal(size=(count, n)) * scale
-    p = np.tile(model.nominal_parameters, (count, 1)) * rng.uniform(0.95, 1.05, (count, len(model.parameters)))
-    return {"q": q, "qd": qd, "qdd": qdd, "tau": rng.normal(size=(count, m)), "p": p}
-
-
-def _turned(model: Model, speeds: Array, rng: np.random.Generator) -> Array:
-    """Coordinates of joints without quaternions from numbers in the order of the speeds, and any attitudes."""
-    found = rng.normal(size=(len(speeds), model.n_q))
-    for name, column in zip(model.speeds, speeds.T):
-        if name in model.coordinates:
-            found[:, model.index(name)] = column
-    return normalised(model, found)
-
-
-def test_driver(model: Model, functions: Mapping[str, Any]) -> str:
+def test_driver(
+    model: Model, functions: Mapping[str, Any], written: Mapping[str, CFunction], real: CReal, plant: CPlant | None
+) -> str:
     """A program that runs every function at reference states and compares with the numbers of the model."""
-    name, states = export_name(model), reference_states(model)
+    name, states = export_name(model), {x: real.rounded(v) for x, v in reference_states(model).items()}
     arrays, checks = [], []
     used = dict.fromkeys(x for f in functions for x in FUNCTIONS[f].inputs)
     for x in [*used, *(["p"] if model.parameters else [])]:
-        arrays.append(array(f"static const double {x}_given", states[x]))
+        arrays.append(array(f"static const {real.name} {x}_given", states[x], real))
     for f in functions:
         inputs = [*FUNCTIONS[f].inputs, *(["p"] if model.parameters else [])]
         values = reference_values(functions[f], [states[x] for x in inputs])
         shapes = FUNCTIONS[f].outputs(model)
-        arguments = [f"{x}_given + k*{max(states[x].shape[1], 1)}" for x in inputs] + list(shapes)
-        checks.append(f"        {{\n            double {', '.join(f'{x}[{room(s)}]' for x, s in shapes.items())};")
+        held = [f"{x}[{room(s)}]" for x, s in shapes.items()]
+        arguments = [*(f"{x}_given + k*{max(states[x].shape[1], 1)}" for x in inputs), *shapes]
+        checks += ["        {", f"            static {real.name} {', '.join(held)};"]
+        if written[f].work:
+            checks.append(f"            static {written[f].lent.name} work[{written[f].size}];")
+            arguments.append("work")
         checks.append(f"            {name}_{f}({', '.join(arguments)});")
         for (x, shape), value in zip(shapes.items(), values):
-            arrays.append(array(f"static const double {f}_{x}", value))
-            check = f'check("{f}: {x}", {x}, {f}_{x} + k*{room(shape)}, {math.prod(shape)})'
+            arrays.append(array(f"static const {real.name} {f}_{x}", value, real))
+            check = f'check("{f}: {x}", {x}, {f}_{x} + k*{room(shape)}, {math.prod(shape)}, {_allowed(real)})'
             checks.append(f"            failures += {check};")
         checks.append("        }")
+    runs = ""
+    if plant is not None and not plant.noisy:
+        tau = real.rounded(states["tau"][0])
+        expected = plant.reference(tau, STEPS)
+        both = {"tau_held": tau, "x_stepped": expected[0], "y_stepped": expected[1]}
+        arrays += [array(f"static const {real.name} {x}", value, real) for x, value in both.items()]
+        runs = template("test_plant.c.in").substitute(
+            name=name, real=real.name, steps=STEPS, n_y=plant.n_y, n=len(expected[0]), tolerance=_allowed(real, STEPS)
+        )
     return template("test.c.in").substitute(
         name=name, comment=comment(description(model)), arrays="\n\n".join(arrays), checks="\n".join(checks),
-        states=len(states["q"]), tolerance=c_constant(TOLERANCE),
+        states=len(states["q"]), real=real.name, plant=runs,
     )  # fmt: skip
+
+
+def _allowed(real: CReal, steps: int = 1) -> str:
+    tolerance = TOLERANCE if real.kind is np.float64 else SINGLE_TOLERANCE * (10 if steps > 1 else 1)
+    return c_constant(tolerance)
 
 
 test_driver.__test__ = False  # type: ignore[attr-defined]  # a program for the user, not one of pytest's

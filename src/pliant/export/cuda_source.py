@@ -15,8 +15,8 @@ from pliant.algebra.runge_kutta import rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import typical
 from pliant.errors import ModelError
-from pliant.export.c import elements
-from pliant.export.c_check import reference_states, reference_values
+from pliant.export.c_check import reference_values
+from pliant.export.c_function import elements
 from pliant.export.c_text import array, c_constant, c_language, comment
 from pliant.export.contents import (
     FUNCTIONS,
@@ -33,6 +33,7 @@ from pliant.export.contents import (
 from pliant.export.placing import placed, write_texts
 from pliant.export.readme import write_readme
 from pliant.export.statements import write
+from pliant.export.typical_states import reference_states
 from pliant.kernels import Tape
 from pliant.kernels.cuda import BLOCK, CudaForm, Source, choose, emit
 from pliant.kernels.cuda_program import nodes_of

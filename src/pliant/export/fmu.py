@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from pliant.algebra.runge_kutta import dopri5
 from pliant.errors import PliantError
-from pliant.export.c import definition
+from pliant.export.c_function import definition
 from pliant.export.c_text import array, c_constant, comment, quoted_string
 from pliant.export.compiling import Platform, compile_library, compiler_of, find_compiler, target_platform
 from pliant.export.contents import description, export_name, labels, provenance, template

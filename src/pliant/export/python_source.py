@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.export.c import elements, shown
+from pliant.export.c import shown
+from pliant.export.c_function import elements
 from pliant.export.contents import FUNCTIONS, chosen, export_name, function, labels, module_text, provenance
 from pliant.export.placing import placed
 from pliant.export.readme import write_readme

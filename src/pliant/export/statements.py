@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,29 +27,36 @@ class Language:
 
     calls: dict[str, str]
     constant: Callable[[float], str]
+    number: str = ""
+    """Type of the results, where there are several."""
 
 
 @dataclass(frozen=True)
 class Statements:
-    """Assignments in order, then one expression per output element; `used` are the inputs that occur."""
+    """Assignments in order, then one expression per output element; `used` are the inputs that occur, `wide` the names
+    of values in double precision among others in single."""
 
     assignments: list[tuple[str, str]]
     outputs: list[str]
     used: frozenset[str]
+    wide: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class _Text:
     text: str
     binds: int
+    wide: bool = False
+    number: float | None = None
 
     def inside(self, least: int) -> str:
         return self.text if self.binds >= least else f"({self.text})"
 
 
 def write(
-    tape: Tape, language: Language, inputs: Sequence[Sequence[str]], labels: dict[str, str], work: str = ""
-) -> Statements:
+    tape: Tape, language: Language, inputs: Sequence[Sequence[str]], labels: dict[str, str],
+    wide: Collection[int] = (), wide_language: Language | None = None,
+) -> Statements:  # fmt: skip
     """Statements of a tape.
 
     Parameters
@@ -58,15 +65,21 @@ def write(
         How each element of each input is written, `q[0]`.
     labels : dict
         Short words for elements, so that the sine of `q[0]` may be called `sin_upper`.
-    work : str
-        Name of an array whose elements hold the shared values instead of names of their own.
+    wide, wide_language
+        Values of the tape that are computed in double precision, and how that is written.
     """
-    return _Writer(tape, language, [name for group in inputs for name in group], labels, work).run()
+    elements = [name for group in inputs for name in group]
+    return _Writer(tape, language, elements, labels, frozenset(wide), wide_language or language).run()
 
 
 class _Writer:
-    def __init__(self, tape: Tape, language: Language, inputs: list[str], labels: dict[str, str], work: str) -> None:
-        self.tape, self.language, self.inputs, self.labels, self.work = tape, language, inputs, labels, work
+    def __init__(
+        self, tape: Tape, language: Language, inputs: list[str], labels: dict[str, str], wide: frozenset[int],
+        wide_language: Language,
+    ) -> None:  # fmt: skip
+        self.tape, self.language, self.inputs, self.labels = tape, language, inputs, labels
+        self.wide, self.wide_language = wide, wide_language
+        self.wide_names: set[str] = set()
         self.assignments: list[tuple[str, str]] = []
         self.taken: set[str] = set()
         self.used: set[str] = set()
@@ -96,13 +109,37 @@ class _Writer:
                 values.append(_Text(self.inputs[a], ATOM))
             elif name == "const":
                 text = self.language.constant(constant)
-                values.append(_Text(text, UNARY if text.startswith("-") else ATOM))
+                values.append(_Text(text, UNARY if text.startswith("-") else ATOM, number=constant))
             else:
-                value = self._operation(name, values[a], values[b] if b >= 0 else None)
+                value = self._value(name, i, values[a], values[b] if b >= 0 else None)
                 values.append(self._named(name, value, values[a]) if self._wants_name(i, value) else value)
         zero = self.language.constant(0.0)
-        outputs = [values[k].text if k >= 0 else zero for k in tape.outputs.tolist()]
-        return Statements(self.assignments, outputs, frozenset(self.used))
+        outputs = [self._narrow(values[k]).text if k >= 0 else zero for k in tape.outputs.tolist()]
+        return Statements(self.assignments, outputs, frozenset(self.used), frozenset(self.wide_names))
+
+    def _value(self, name: str, i: int, x: _Text, y: _Text | None) -> _Text:
+        """An operation in the precision of the most precise of its operands and its result."""
+        if not (i in self.wide or x.wide or (y is not None and y.wide)):
+            return self._operation(name, x, y, self.language)
+        y = y and self._constant_in(y)
+        value = replace(self._operation(name, self._wide(x), y, self.wide_language), wide=True)
+        return value if i in self.wide else self._narrow(value)
+
+    def _narrow(self, x: _Text) -> _Text:
+        return _Text(f"({self.language.number}){x.inside(ATOM)}", ATOM) if x.wide else x
+
+    def _wide(self, x: _Text) -> _Text:
+        """A first operand in double precision; a second one follows it by itself."""
+        if x.wide or x.number is not None:
+            return self._constant_in(x)
+        return _Text(f"({self.wide_language.number}){x.inside(ATOM)}", ATOM)
+
+    def _constant_in(self, x: _Text) -> _Text:
+        """The digits that a constant has in double precision."""
+        if x.number is None:
+            return x
+        text = self.wide_language.constant(x.number)
+        return _Text(text, UNARY if text.startswith("-") else ATOM)
 
     def _wants_name(self, i: int, value: _Text) -> bool:
         bare = value.text[1:]
@@ -111,31 +148,29 @@ class _Writer:
 
     def _named(self, operation: str, value: _Text, operand: _Text) -> _Text:
         label = self.labels.get(operand.text)
-        if self.work:
-            name = f"{self.work}[{len(self.assignments)}]"
-        else:
-            name = f"{operation}_{label}" if operation in ("sin", "cos") and label else f"t{len(self.assignments) + 1}"
+        name = f"{operation}_{label}" if operation in ("sin", "cos") and label else f"t{len(self.assignments) + 1}"
         while name in self.taken:
             name += "_"
         self.taken.add(name)
         self.assignments.append((name, value.text))
-        return _Text(name, ATOM)
+        self.wide_names |= {name} if value.wide else set()
+        return _Text(name, ATOM, value.wide)
 
-    def _operation(self, name: str, x: _Text, y: _Text | None) -> _Text:
+    def _operation(self, name: str, x: _Text, y: _Text | None, language: Language) -> _Text:
         if name == "neg":
             return _Text(f"-{x.inside(ATOM)}", UNARY)
         if name == "sq":
             return _Text(f"{x.inside(MUL + 1)}*{x.inside(MUL + 1)}", MUL)
         if name == "twice":
-            return _Text(f"{self.language.constant(2.0)}*{x.inside(MUL + 1)}", MUL)
+            return _Text(f"{language.constant(2.0)}*{x.inside(MUL + 1)}", MUL)
         if name == "inv":
-            return _Text(f"{self.language.constant(1.0)}/{x.inside(ATOM)}", MUL)
+            return _Text(f"{language.constant(1.0)}/{x.inside(ATOM)}", MUL)
         if y is not None and name in _INFIX:
             sign, binds = _INFIX[name]
             return _Text(f"{x.inside(binds)}{sign}{y.inside(ATOM if y.binds == UNARY else binds + 1)}", binds)
-        if name not in self.language.calls:
+        if name not in language.calls:
             raise UnsupportedModel(f"export: the operation {name} cannot be written in this language")
-        return _Text(self.language.calls[name].format(x.text, y.text if y else ""), ATOM)
+        return _Text(language.calls[name].format(x.text, y.text if y else ""), ATOM)
 
 
 _INFIX = {"add": (" + ", ADD), "sub": (" - ", ADD), "mul": ("*", MUL), "div": ("/", MUL)}

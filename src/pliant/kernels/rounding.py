@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.kernels.cuda_program import Node, Nodes
+from pliant.kernels.cuda_program import Node, Nodes, nodes_of
+from pliant.kernels.operations import NAMES
+from pliant.kernels.tape import Tape
 
 UNIT = 2.0**-24
 ALLOWED = 4e-4
@@ -24,6 +26,8 @@ ALLOWED = 4e-4
 is some three times as much."""
 AIM = 1e-4
 """What operations in double precision bring it down to where there is need."""
+LOOKED_AT = 24
+"""Outputs of a long list whose errors are found; all of them would take too much memory."""
 NUDGE = 1e-6
 """Relative change in difference quotients of functions that have no rule of their own below."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -38,20 +42,38 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def widened(nodes: Nodes, states: Array) -> Nodes:
+def widened(nodes: Nodes, states: Array, allowed: float = ALLOWED, aim: float = AIM) -> Nodes:
     """The same operations, those that need it in double precision; `states` are rows of typical inputs."""
     values, errors = _errors(nodes, states)
     if not len(values):
         return nodes
     order = np.argsort(-errors.max(axis=(1, 2)), kind="stable")
     rest = np.cumsum(errors[order][::-1], axis=0)[::-1].max(axis=(1, 2))  # of the operations from there on
-    if rest[0] <= ALLOWED**2:
+    if rest[0] <= allowed**2:
         return nodes
-    wide = set(values[order[rest > AIM**2]].tolist())
+    wide = set(values[order[rest > aim**2]].tolist())
     for node in nodes.nodes:  # sine and cosine of an angle come from one call
         if node.name == "sincos" and not wide.isdisjoint((*node.operands, *node.results)):
             wide.update(node.results)
     return replace(nodes, wide=frozenset(wide))
+
+
+def wide_values(tape: Tape, states: Array, allowed: float, aim: float) -> frozenset[int]:
+    """Values of a tape that need double precision where the rest is to err by less than `aim`, of the largest output.
+
+    Of many outputs the `LOOKED_AT` largest are looked at.
+    """
+    nodes = nodes_of(tape)
+    if len(nodes.places) > LOOKED_AT:
+        with np.errstate(all="ignore"):
+            values = _values(nodes, states)
+        order = sorted(nodes.places, key=lambda value: -float(np.abs(values[value]).max()))
+        nodes = replace(nodes, outputs=tuple(order[:LOOKED_AT]))
+    wide = widened(nodes, states, allowed, aim).wide
+    inverted = {node.operands[0] for node in nodes.nodes if node.name == "inv" and node.results[0] in wide}
+    by = zip(tape.op.tolist(), tape.a.tolist(), tape.b.tolist())  # a quotient is a product with a reciprocal there
+    quotients = [i for i, (op, a, b) in enumerate(by) if {"div": b, "inv": a}.get(NAMES[op]) in inverted]
+    return frozenset(quotients) | frozenset(value for value in wide if value < len(tape))
 
 
 def _errors(nodes: Nodes, states: Array) -> tuple[NDArray[np.int64], Array]:

@@ -274,13 +274,15 @@ class Inputs:
         """What sensors feel at a sample."""
         from pliant.control.law import Felt
 
+        split = len(p) - len(self.parameters)
+        values = p[split:].copy()  # which a stepper may have changed
+
         def accelerations(command: Array) -> Array:
-            given = np.concatenate([others + command, p[len(others) :]])[None]
-            split = given.shape[1] - len(self.parameters)
-            _, _, qdd = self.composed.torques(np.array([t]), x[None], given[:, :split], self.parameters)
+            given = np.concatenate([others + command, p[len(others) : split]])[None]
+            _, _, qdd = self.composed.torques(np.array([t]), x[None], given, values)
             return np.asarray(qdd[0])
 
-        return Felt(self.composed.loads, self.composed.base, accelerations, self.parameters)
+        return Felt(self.composed.loads, self.composed.base, accelerations, values)
 
     def at_start(self, q: Array, qd: Array) -> Array:
         """All of p at t = 0."""

@@ -114,6 +114,8 @@ class Stepper:
     ----------
     stopped : str or (B,) array of str
         Name of the limit at which an arm stands, empty while it moves.
+    composition : Composition
+        The equations that are stepped.
 
     Notes
     -----
@@ -169,13 +171,13 @@ class Stepper:
         self._rng, self._seed = np.random.default_rng(seed), seed
         self._equilibrium, acting = equilibrium, listed(loads)
         values = self._values(p)
-        self._composed, inputs, f = self._compose(controller, motion or {}, acting, base, sample_time, values)
+        self.composition, inputs, f = self._compose(controller, motion or {}, acting, base, sample_time, values)
         start = self._start(q0, qd0, values)
         bounds = joint_limits(model, limits)
         lengths = (method, self.step_length, rtol, atol)
         self._engine: OneArm | ManyArms
         if inputs is not None:
-            self._engine = OneArm(self._composed, inputs, bounds, *lengths, *start)
+            self._engine = OneArm(self.composition, inputs, bounds, *lengths, *start)
         else:
             self._engine = ManyArms(f, bounds, *lengths, values, *start)
         self._advance, self._command = self._engine.advance, self._engine.command
@@ -199,7 +201,7 @@ class Stepper:
         return composition, Inputs(self.model, composition, [drive], p[0], sample_time), None
 
     def _start(self, q0: Any, qd0: Any, p: Array) -> tuple[Array, Array]:
-        many, c = self.count is not None, self._composed
+        many, c = self.count is not None, self.composition
         start = read_start(self.model, q0, qd0, self._equilibrium, c.loads, p if many else p[0], many, c.on_paths)
         if not many:
             return start
@@ -317,7 +319,7 @@ class Stepper:
         if isinstance(self._engine, ManyArms):
             q, qd = self._engine.coordinates()
             return ArmState(q.copy(), qd.copy())
-        return ArmState(*self._composed.full_state(self._engine.t, self._engine.x[0]))
+        return ArmState(*self.composition.full_state(self._engine.t, self._engine.x[0]))
 
     @state.setter
     def state(self, value: tuple[Any, Any]) -> None:
@@ -371,7 +373,7 @@ class Stepper:
 
     def _acting(self) -> tuple[Array, Array]:
         """Torques (B, m) that act now, and accelerations (B, n) under them and all else."""
-        c, x, p, m = self._composed, self._engine.x, self._engine.p, self.model.n_joints
+        c, x, p, m = self.composition, self._engine.x, self._engine.p, self.model.n_joints
         whole = x if x.shape[1] == c.size else np.hstack([x, np.zeros((len(x), 1))])
         tau, _, qdd = c.torques(np.full(len(x), self.t), whole, p[:, :m], p[:, m:])
         return tau, qdd
@@ -385,7 +387,7 @@ class Stepper:
     @property
     def outputs(self) -> Array:
         """Readings of the sensors now, with their noise and quanta: (k,), or (B, k)."""
-        c, measured = self._composed, self._measurement
+        c, measured = self.composition, self.measurement
         q, qd = self.state
         qdd = self._acting()[1] if measured.accelerated else np.zeros_like(qd)
         if self.count is None and measured.accelerated:
@@ -395,7 +397,8 @@ class Stepper:
         return measured.add_noise(y, self._rng) if measured.rough else np.asarray(y)
 
     @property
-    def _measurement(self) -> Measurement:
+    def measurement(self) -> Measurement:
+        """The sensors that `outputs` reads."""
         if not hasattr(self, "_measured"):
             chosen = self._sensors
             if chosen is None:
@@ -443,7 +446,7 @@ class Stepper:
     @property
     def _of(self) -> tuple[Any, ...]:
         """What a saved state fits to."""
-        model, controller = self.model, self._composed.controller
+        model, controller = self.model, self.composition.controller
         sizes = (self._engine.x.shape[-1], self._engine.p.shape[-1], self.count)
         law = type(controller).__name__
         return (model.robot.name, tuple(model.coordinates), sizes, self.method, self.step_length, law)

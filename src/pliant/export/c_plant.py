@@ -1,0 +1,242 @@
+"""The plant of a C export: arm, controller, loads and sensors as a state that one function advances by a fixed step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.algebra.runge_kutta import rk4
+from pliant.arrays import Array
+from pliant.control.law import Felt
+from pliant.control.sampled import HeldLaw
+from pliant.control.sensors import Acting
+from pliant.errors import ModelError, UnsupportedModel
+from pliant.export.c_function import CFunction, c_prototype
+from pliant.export.c_memory import FRAME
+from pliant.export.c_text import CReal, array
+from pliant.export.contents import export_name, template
+from pliant.export.typical_states import reference_states
+from pliant.kernels import Tape
+from pliant.kernels.sides import MARGIN
+from pliant.model import Model
+from pliant.stepping import Stepper
+
+SAME = 1e-9
+"""Of a step: a sample time that differs less from a multiple of it is one."""
+
+
+class CPlant:
+    """What `Stepper` steps, as functions in C; `functions` are all of them, `NAME_step` last."""
+
+    def __init__(
+        self, model: Model, real: CReal, step: float, controller: Any, loads: Any, base: Any, sensors: Any, q0: Any,
+        qd0: Any,
+    ) -> None:  # fmt: skip
+        self.model, self.real, self.step, self.name = model, real, step, export_name(model)
+        sensors = sensors and [replace(sensor, noise=0.0) for sensor in sensors]
+        self.stepper = Stepper(
+            model, step=step, controller=controller, loads=loads, base=base, sensors=sensors, q0=q0, qd0=qd0,
+            limits=False,
+        )  # fmt: skip
+        c = self.composition = self.stepper.composition
+        if controller is not None and c.controller is None:
+            raise UnsupportedModel("controller: got a Python function, expected a law of pliant.control")
+        self.held: HeldLaw | None = None
+        self.every = 0
+        if c.sample_time is not None:
+            self.held, self.every = self._sampled(float(c.sample_time))
+        self.start = c.start(self.stepper.q, self.stepper.qd, np.concatenate([np.zeros(c.m), model.nominal_parameters]))
+        self.n = len(self.start) - 1  # the last state is the work, on which nothing depends
+        self._trace()
+
+    def _sampled(self, tick: float) -> tuple[HeldLaw, int]:
+        """The sampled controller, and the steps between two of its ticks."""
+        law = self.composition.controller
+        held, every = law.sampler(), round(tick / self.step)
+        if not (isinstance(held, HeldLaw) and hasattr(law, "sample")):
+            raise UnsupportedModel(f"controller: a sample of {type(law).__name__} is Python, expected expressions")
+        if every < 1 or abs(tick - every * self.step) > SAME * self.step:
+            raise ModelError(f"step: got {self.step:g}, expected a part of the {tick:g} s at which the controller acts")
+        return held, every
+
+    # ------------------------------------------------------------------------------------------------- functions
+
+    def _trace(self) -> None:
+        c, e, measured = self.composition, self.composition.equations, self.stepper.measurement
+        given = {"t": e.t, "x": e.x[: self.n], "tau": e.p[: c.m]}
+        acting = Acting(e.t, c.loads, c.base)
+        y = measured.rounded(measured.felt(e.q, e.qd, e.qdd, acting))
+        self.n_y, self.memory = measured.size, np.zeros(0)
+        rates = self._function("state_rates", given, {"xdot": e.xdot[: self.n]})
+        self.functions = [rates, self._function("readings", given, {"y": y})]
+        if self.held:
+            known = c.controller.initial_state
+            self.memory = np.pad(known, (0, int(not len(known))))  # C has no empty arrays
+            z, spare = (ca.SX.sym("z", size) for size in (len(known), len(self.memory) - len(known)))
+            felt = Felt(c.loads, c.base, lambda tau: e.qdd)
+            command, following = c.controller.sample(e.t, e.q, e.qd, z, felt)
+            outputs = {"command": command, "following": ca.vertcat(following, spare)}
+            self.functions.append(self._function("sample", {**given, "z": ca.vertcat(z, spare)}, outputs))
+        frame = FRAME + self.real.bytes * (c.m + len(rk4().low_storage))
+        own = f"void {self.name}_step({self.name}_state *s, const {self.real.name} tau[{max(c.m, 1)}], "
+        own += f"{self.real.name} y[{self.n_y}])"
+        deepest = max(f.stack for f in self.functions)
+        self.functions.append(CFunction(own, [], frame + deepest, 0))
+        self.members = self._members()
+
+    def _function(self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> CFunction:
+        """A function of the plant; parameters are a last input `p`."""
+        parameters, real = self.model.parameter_symbols, self.real
+        given = {**inputs, "p": parameters} if self.model.parameters else dict(inputs)
+        found = ca.cse([ca.densify(ca.SX(value)) for value in outputs.values()])
+        f = ca.Function(name, list(given.values()), found, list(given), list(outputs))
+        sizes = {x: value.numel() for x, value in given.items()}
+        shapes = {x: value.shape for x, value in zip(outputs, found)}
+        prototype = c_prototype(f"{self.name}_{name}", sizes, shapes, real)
+        return CFunction.of(prototype, Tape.from_function(f), list(outputs), {}, real, states=self._states(given))
+
+    def _states(self, given: Mapping[str, Any]) -> Array:
+        """Typical inputs: the arm moves, all else is as it starts."""
+        known = reference_states(self.model)
+        x = np.hstack([known["q"], known["qd"]])
+        still = np.tile(self.start[x.shape[1] : self.n], (len(x), 1))
+        known |= {"t": np.zeros((len(x), 1)), "x": np.hstack([x, still]), "z": np.tile(self.memory, (len(x), 1))}
+        return np.hstack([known[name] for name in given])
+
+    # ------------------------------------------------------------------------------------------------------ texts
+
+    def _called(self, name: str, *arguments: str) -> str:
+        """A call of one of the functions by `step`, which lends them its own memory."""
+        f = next(f for f in self.functions if f.name == f"{self.name}_{name}")
+        given = [*arguments[:-1], *(["s->p"] if self.model.parameters else []), arguments[-1]]
+        return f"{f.name}({', '.join([*given, *([f's->{self._lent(f)}'] if f.work else [])])});"
+
+    def _lent(self, f: CFunction) -> str:
+        """The array of the state that a function works in."""
+        return "work" if f.lent is self.real else "wide_work"
+
+    def _members(self) -> dict[str, tuple[int, str]]:
+        """Arrays of the state: how many numbers, and what they are."""
+        c, n, m = self.composition, self.n, max(self.composition.m, 1)
+        members = {"x": (n, ", ".join(c.state_name(k) for k in range(n)))}
+        if self.model.parameters:
+            members["p"] = len(self.model.parameters), "parameters, which may be changed between steps"
+        if self.held:
+            members["z"] = len(self.memory), "what the sampled controller remembers"
+            members |= {"next": (len(self.memory), "the same for the next sample")}
+            members |= {"command": (m, "torques of its last sample"), "held": (m, "torques of it that act")}
+            members["queue"] = self.held.late * m, "torques on their way"
+        members |= dict.fromkeys(("at", "rate", "end"), (n, "of a step"))
+        for f in self.functions:
+            members[self._lent(f)] = max(f.work, members.get(self._lent(f), (0, ""))[0]), "of its functions"
+        return {key: value for key, value in members.items() if value[0]}
+
+    def declarations(self) -> list[str]:
+        """Lines of the header."""
+        upper, real, name = self.name.upper(), self.real, self.name
+        sizes = {"N_STATES": self.n, "N_READINGS": self.n_y, "STEP": real.constant(self.step)}
+        lines = [f"#define {upper}_{key} {value}" for key, value in sizes.items()]
+        lines += ["", "/* The plant: NAME_init starts it, NAME_step takes it on. */".replace("NAME", name)]
+        lines += ["typedef struct {"]
+        for key, (size, what) in self.members.items():
+            kind = "double" if key == "wide_work" else real.name
+            lines += [f"    {kind} {key}[{size}]; /* {what.replace('*/', '* /')} */"]
+        lines += ["    unsigned long long steps; /* taken since the start */", f"}} {name}_state;", ""]
+        whats = ["rates xdot of the states x under torques tau at the time t", "readings y of the sensors"]
+        whats += ["a sample of the controller: its torques, and z for the next"] if self.held else []
+        own = f"A step of {self.step:g} s under torques tau, added to those of the controller; y are the readings then"
+        for f, what in zip(self.functions, [*whats, own]):
+            lines += f.declaration(what)
+        return [*lines, "/* Places a plant at its start. */", f"void {name}_init({name}_state *s);", ""]
+
+    def definitions(self) -> list[str]:
+        """Lines of the source."""
+        lines = []
+        for f in self.functions[:-1]:
+            lines += [*f.lines, ""]
+        return [*lines, self._step()]
+
+    def _step(self) -> str:
+        real, c = self.real, self.composition
+        clock, weight, ahead = zip(*rk4().low_storage)
+        starts = {"x": self.start[: self.n], "p": self.model.nominal_parameters}
+        if self.held:
+            starts |= {"z": self.memory, "held": self.held.memory["acted"]}
+        starts = {key: value for key, value in starts.items() if key in self.members}
+        cleared = [key for key in ("command", "queue") if key in self.members]
+        init = [f"    {array(f'static const {real.name} {key}', v, real)}" for key, v in starts.items()]
+        init += ["    int k;"]
+        init += [_each(len(np.ravel(v)), f"s->{key}[k] = {key}[k];") for key, v in starts.items()]
+        zero = real.constant(0.0)
+        init += [_each(self.members[key][0], f"s->{key}[k] = {zero};") for key in cleared]
+        added = "tau[k] + s->held[k]" if self.held else "tau[k]"
+        return template("plant.c.in").substitute(
+            name=self.name, real=real.name, init="\n".join(init), m=max(c.m, 1), stages=len(clock), n=self.n,
+            declared=self.functions[-1].prototype, step=real.constant(self.step), suffix=real.suffix,
+            clock=self._shares(clock), weight=self._shares(weight), ahead=self._shares(ahead),
+            margin=real.constant(MARGIN * float(np.finfo(real.kind).eps)), sample=self._sample(added), added=added,
+            rates=self._called("state_rates", "&now", "s->at", "u", "s->rate"), turns=self._turns(),
+            readings=self._called("readings", "&t", "s->x", "u", "y"),
+        )  # fmt: skip
+
+    def _shares(self, parts: Any) -> str:
+        """Parts of a step."""
+        return ", ".join(self.real.constant(self.step * part) for part in parts)
+
+    def _sample(self, added: str) -> str:
+        """Lines that sample the controller, and let what it asks for act after the delay."""
+        if self.held is None:
+            return ""
+        m, real, late, every = max(self.composition.m, 1), self.real.name, self.held.late, self.every
+        tick = self.real.constant(float(self.composition.sample_time or 0.0))
+        lines = [f"    if (s->steps % {every}U == 0U) {{"]
+        if late:
+            lines += [f"        {real} *const due = s->queue + {m}*(int)(s->steps / {every}U % {late}U);"]
+        lines += [
+            f"        if (s->steps % {every * self.held.ticks}U == 0U) {{",
+            f"            const {real} now = {tick} * ({real})(s->steps / {every}U);",
+            _each(m, f"u[k] = {added};", 3),
+            f"            {self._called('sample', '&now', 's->x', 'u', 's->z', 's->command, s->next')}",
+            _each(len(self.memory), "s->z[k] = s->next[k];", 3),
+            "        }",
+        ]
+        due = "due[k];\n            due[k] = s->command[k];" if late else "s->command[k];"
+        return "\n".join([*lines, _each(m, f"s->held[k] = {due}", 2), "    }\n"])
+
+    def _turns(self) -> str:
+        """Lines that give quaternions their length one."""
+        lines = []
+        for first in self.composition.quaternions:
+            squares = " + ".join(f"s->x[{k}]*s->x[{k}]" for k in range(first, first + 4))
+            inner = _each(4, f"s->x[{first} + k] /= length;", 2)
+            length = f"const {self.real.name} length = sqrt{self.real.suffix}({squares});"
+            lines += ["    {", f"        {length}", inner, "    }\n"]
+        return "\n".join(lines)
+
+    def reference(self, tau: Array, steps: int) -> tuple[Array, Array]:
+        """Coordinates and rates, and readings, after the first steps of `Stepper`."""
+        for _ in range(steps):
+            self.stepper.step(self.step, tau)
+        return np.concatenate(self.stepper.state), self.stepper.outputs
+
+    @property
+    def noisy(self) -> bool:
+        """Whether a controller reads with noise, which C has not."""
+        law = self.composition.controller
+        return self.held is not None and law.senses and bool(law.filter.measurement.noise.any())
+
+    def readme(self) -> str:
+        """A paragraph about the plant."""
+        return template("readme_plant.md.in").substitute(
+            name=self.name, real=self.real.name, m=max(self.composition.m, 1), n_y=self.n_y, step=f"{self.step:g}"
+        )
+
+
+def _each(count: int, statement: str, depth: int = 1) -> str:
+    """A loop over k."""
+    inner = "    " * depth
+    return f"{inner}for (k = 0; k < {count}; k++) {{\n{inner}    {statement}\n{inner}}}"
