@@ -39,8 +39,7 @@ def _one(name: str, length: float, report: Report, effort: Effort) -> None:
     law, torque, span = PD(50.0, 5.0, np.zeros(model.n_joints)), np.zeros(model.n_joints), STEPS * MILLISECOND
     arm = Stepper(model, step=length, controller=law)
 
-    def stepped() -> None:
-        arm.reset()
+    def stepped() -> None:  # on from where it is: the controller holds it
         for _ in range(STEPS):
             arm.step(MILLISECOND, torque)
 
