@@ -79,6 +79,7 @@ def test_equilibrium_under_loads_by_every_door(lab) -> None:
     assert kept.q[0, lab.index("fore.motor")] == expected[lab.index("fore.motor")]
 
 
+@pytest.mark.full
 def test_an_environment_puts_motors_with_their_joints(lab) -> None:
     environments = pytest.importorskip("pliant.environments", exc_type=pliant.UnsupportedModel)
     seen, _ = environments.ArmVectorEnv(num_envs=3, robot="lab-arm", task="rest-to-rest").reset(seed=2)

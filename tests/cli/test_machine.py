@@ -109,7 +109,9 @@ EXPLICIT = {
 }
 
 
-@pytest.mark.parametrize("breaks", [IMPLICIT, EXPLICIT], ids=["implicit", "explicit"])
+@pytest.mark.parametrize(
+    "breaks", [pytest.param(IMPLICIT, id="implicit", marks=pytest.mark.full), pytest.param(EXPLICIT, id="explicit")]
+)
 def test_doctor_names_what_fails(facts: Any, run: Run, monkeypatch: pytest.MonkeyPatch, breaks: dict[str, Any]) -> None:
     """Each broken part is named with its message, and the others pass all the same."""
     for place, (broken, _) in breaks.items():

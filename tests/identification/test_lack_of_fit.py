@@ -66,7 +66,7 @@ def test_a_right_model_is_believed(known: bool) -> None:
 @pytest.mark.parametrize(
     ("modes", "known", "remedy"),
     [
-        (True, True, "more shape functions"),
+        pytest.param(True, True, "more shape functions", marks=pytest.mark.full),
         pytest.param(True, False, "more shape functions", marks=pytest.mark.full),
         (False, False, "stiffening='second-order'"),
     ],

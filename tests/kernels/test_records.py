@@ -150,7 +150,7 @@ def run(code: str, *arguments: object, **environment: str) -> list[str]:
     return found.stdout.split()
 
 
-@pytest.mark.parametrize("arm", ["two-link", "asymmetric"])
+@pytest.mark.parametrize("arm", [pytest.param("two-link", marks=pytest.mark.full), "asymmetric"])
 def test_a_second_process_traces_nothing_and_gives_the_same_bits(arm: str, tmp_path: Path) -> None:
     if arm == "asymmetric":
         arm = str(tmp_path / "arm.yaml")

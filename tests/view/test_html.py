@@ -116,6 +116,7 @@ def test_plots_seek_and_zoom_together(opened: Tab) -> None:
     assert opened.troubles == []
 
 
+@pytest.mark.full
 def test_size_of_two_thousand_rows_of_five_links(crooked: pliant.Result, tmp_path: Path) -> None:
     """Under 5 MB, whatever the number of rows."""
     result = made_up_run(rows=2001)

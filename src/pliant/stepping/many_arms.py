@@ -98,14 +98,12 @@ class ManyArms:
 
     def _judge(self, sound: Any) -> None:
         """Note who has left a limit or broken down."""
-        c = self._f.composition
         moving = self.stopped == ""
         self.stopped[moving & ~sound] = BROKEN
         if self._limits:
             q, qd = self.coordinates()
             for limit in self._limits:
                 self.stopped[(self.stopped == "") & limit.left(q.T, qd.T)] = limit.name
-        assert c.n_roots == 0
 
     def coordinates(self) -> tuple[Array, Array]:
         """All coordinates and rates, (B, n_q) and (B, n)."""
