@@ -68,8 +68,8 @@ class RestToRest:
     iterations : int
         Of the solver.
     converged : bool
-        Whether the solver found the cost to be least nearby. If not, it is the best motion until it gave up; all
-        conditions hold.
+        Whether the solver found the cost to be least nearby. If not, it is the best motion until it gave up, or of the
+        least time the shortest, to a hundredth, for which a search came to an end; all conditions hold.
     """
 
     trajectory: Piecewise
@@ -277,7 +277,7 @@ def _narrowed(
             search, high, count = trial, T, count + more
         except (Unsolved, ArithmeticError):
             low = T
-    return search, found, count, True
+    return search, found, count, False  # a search that ends without a motion is no proof that there is none
 
 
 @dataclass(frozen=True)

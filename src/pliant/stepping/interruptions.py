@@ -11,6 +11,8 @@ from pliant.runs.composition import Composition, Impulses
 
 AHEAD = 4.0
 """Times the present one, to which they are looked for."""
+SAME = 1e-9
+"""Of a step: a break or a sample so near to its end is at its end."""
 
 
 class Interruptions:

@@ -13,14 +13,12 @@ from pliant.batch.batch_equations import BatchEquations
 from pliant.errors import UnsupportedModel
 from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.runs.limits import JointLimit
-from pliant.stepping.interruptions import Interruptions
+from pliant.stepping.interruptions import SAME, Interruptions
 
 METHODS = {"rk4": rk4, "dopri5": dopri5}
 BROKEN = "broke down"
 MOST_STEPS = 1e7
 """Of one arm in one step of the caller."""
-SAME = 1e-9
-"""Of a step: a break so near to its end is at its end."""
 
 
 class ManyArms:

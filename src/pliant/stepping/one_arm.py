@@ -17,10 +17,7 @@ from pliant.integrate.starting import breakdown
 from pliant.runs.composition import Composition
 from pliant.runs.drives import Inputs
 from pliant.runs.limits import JointLimit
-from pliant.stepping.interruptions import Interruptions
-
-SAME = 1e-9
-"""Of a step: a sample or a break so near to its end is at its end."""
+from pliant.stepping.interruptions import SAME, Interruptions
 
 
 class OneArm:
