@@ -19,8 +19,6 @@ STIFF_INTERVALS, STIFF_DEGREE = 12, 2
 """Grid of the stiff arm."""
 SAFE = 0.9
 """Share of the stiff arm's shortest time that no arm is taken to beat: modes may help by a little."""
-TIRED = 5.0
-"""Seconds after which the shortest time of the stiff arm stays unknown."""
 
 
 def first_guess(
@@ -82,6 +80,7 @@ def stiff_shortest_time(model: Model, start: Array, goal: Array, limit: Array) -
     command = _quintic(np.linspace(0, 1, grid.intervals + 1))[2] * travel
     try:
         guess = driven.response(command, T, np.zeros((grid.intervals, grid.width)))
-        return MotionSearch(driven, guess, b, limit, LEAST_TIME, jumps=True).solve(Watch(TIRED))[0].T
+        found, _, least = MotionSearch(driven, guess, b, limit, LEAST_TIME, jumps=True).solve(Watch())
+        return found.T if least else None
     except (ArithmeticError, Unsolved):
         return None

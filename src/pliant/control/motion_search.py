@@ -64,7 +64,7 @@ class SearchAim:
 _NEAR: dict[str, Any] = {"mu_strategy": "monotone", "mu_init": 1e-3}
 LEAST_EFFORT = SearchAim(timed=False, options={"mu_strategy": "adaptive"})
 SMOOTH_EFFORT = SearchAim(timed=False, wiggle=1e-8, iterations=100, options={"mu_strategy": "adaptive"})
-LEAST_TIME = SearchAim(timed=True, effort=1e-4, options={"mu_strategy": "adaptive"})
+LEAST_TIME = SearchAim(timed=True, effort=1e-4, iterations=150, options={"mu_strategy": "adaptive"})
 SMOOTH_TIME = SearchAim(timed=True, effort=1e-3, wiggle=1e-8, iterations=100, options=_NEAR)
 NEARBY = SearchAim(timed=False, wiggle=1e-8, iterations=60, options=_NEAR)
 SHARP_TIME = SearchAim(timed=True, effort=1e-4, iterations=100, options=_NEAR | {"mu_init": 1e-4})

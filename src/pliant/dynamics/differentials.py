@@ -9,6 +9,7 @@ joint has a quaternion.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,11 @@ from pliant.dynamics.forces import passive
 from pliant.dynamics.link_slopes import LinkSlopes
 from pliant.dynamics.motion_equations import Equations, back_substitute
 from pliant.dynamics.motion_equations import factor as factor_matrix
+
+WRITTEN_OUT = 7
+"""Most coordinates of an arm whose slopes are products with M^-1, written out. Operations of a rigid chain of 4, 6, 7,
+8 and 14 joints written out: 1545, 4440, 6330, 8795, 32492; by columns, for one state in registers of four: 2560, 5537,
+7021, 8847, 22680; for a state of a batch, where columns come one after the other: 3902, 8905, 11760, 15241, 42186."""
 
 
 class Solver(Protocol):
@@ -78,39 +84,45 @@ class SolvedColumns:
     order: tuple[tuple[int, ...], ...]
 
 
+Slopes = SX | tuple[Naming, tuple[ColumnGroup, ...]]
+"""Columns written out, or groups of them and the numbers that they share."""
+
+
 def acceleration_slopes(
     e: Equations, q: SX, qd: SX, qdd: SX, applied: SX, others: Sequence[SX], bristles: SX | None = None
-) -> tuple[Naming, tuple[ColumnGroup, ...]]:
+) -> Slopes:
     """Slopes of accelerations by displacements along the speeds, by speeds and by `others`, all of them symbols, under
-    forces (n,) that are expressions of them: columns in that order, and the numbers that they share."""
+    forces (n,) that are expressions of them: columns in that order."""
     chain, n, name, at = e.chain, e.chain.n, Naming(), ca.SX.sym("qdd", e.chain.n)
     residual = applied - e.inverse_dynamics(q, qd, at, bristles)
-    groups: tuple[ColumnGroup, ...] = ()
-    if e.formulation.name == "denoc":
+    further = [ca.jacobian(residual, z) for z in others]
+    if e.formulation.name == "denoc" and n > WRITTEN_OUT:
         links, forces = LinkSlopes(chain, q, qd, qdd), applied - passive(chain, q, qd, bristles)
         by, slopes = links.factor.named(name), ca.horzcat(chain.jacobian(forces, q), ca.jacobian(forces, qd))
         groups = links.groups(slopes, name, by)
-        solve, left = by.solve, [*by.motors, *(n + motor for motor in by.motors)]
-        columns = slopes[:, left]
-    else:
-        solve, left = solver(e, q).named(name).solve, list(range(2 * n))
-        columns = ca.horzcat(chain.jacobian(residual, q), ca.jacobian(residual, qd))
-    columns = ca.horzcat(columns, *(ca.jacobian(residual, z) for z in others))
+        left = [*by.motors, *(n + motor for motor in by.motors)]
+        (columns,) = ca.substitute([ca.horzcat(slopes[:, left], *further)], [at], [qdd])
+        places = (*left, *range(2 * n, 2 * n + columns.shape[1] - len(left)))
+        return name, (*groups, column_group(places, columns, by.solve)) if places else groups
+    columns = ca.horzcat(chain.jacobian(residual, q), ca.jacobian(residual, qd), *further)
     (columns,) = ca.substitute([columns], [at], [qdd])
-    places = (*left, *range(2 * n, 2 * n + columns.shape[1] - len(left)))
-    return name, (*groups, column_group(places, columns, solve)) if places else groups
+    matrix = solver(e, q)
+    if n <= WRITTEN_OUT:
+        return ca.mtimes(matrix.inverse(), columns)
+    return name, (column_group(range(columns.shape[1]), columns, matrix.named(name).solve),)
 
 
 def solved_columns(
-    own: Sequence[SX],
-    slopes: tuple[Naming, tuple[ColumnGroup, ...]],
-    widths: tuple[int, ...],
-    order: tuple[tuple[int, ...], ...] = (),
-) -> SolvedColumns:
-    """Own expressions and slopes, cut into blocks; outputs in the order that they are given by default."""
+    own: Sequence[SX], slopes: Slopes, widths: tuple[int, ...], order: tuple[tuple[int, ...], ...] = ()
+) -> SolvedColumns | list[SX]:
+    """Own expressions and slopes, cut into blocks; outputs in the order that they are given by default, as they are
+    where the slopes are written out."""
+    order = order or tuple((k,) for k in range(len(own) + len(widths)))
+    if isinstance(slopes, ca.SX):
+        blocks = [*own, *ca.horzsplit(slopes, list(itertools.accumulate(widths, initial=0)))]
+        return [ca.vertcat(*(blocks[k] for k in rows)) for rows in order]
     name, groups = slopes
     shared, symbols = (ca.vertcat(ca.SX(0, 1), *column) for column in (name.values, name.symbols))
-    order = order or tuple((k,) for k in range(len(own) + len(widths)))
     return SolvedColumns(tuple(own), shared, symbols, groups, widths, order)
 
 
@@ -206,8 +218,12 @@ class Differentials:
         by_q, by_qd, by_p = ca.vertsplit(by, [0, n, 2 * n, by.shape[0]])
         return [by_q, by_qd, ca.mtimes(self.e.chain.actuation().T, changed), by_p]
 
-    def forward_derivatives(self, tau: SX) -> SolvedColumns:
-        """Accelerations and their derivatives by q, qd and tau, and by p where there are parameters."""
+    def forward_derivatives(
+        self, tau: SX, own: SX | None = None, order: tuple[tuple[int, ...], ...] = ()
+    ) -> SolvedColumns | list[SX]:
+        """Accelerations, or `own` instead, and their derivatives by q, qd and tau, and by p where there are
+        parameters."""
         qdd, others = self.e.forward_dynamics(self.q, self.qd, tau), [tau, *([self.p] if self.p.numel() else [])]
         slopes = acceleration_slopes(self.e, self.q, self.qd, qdd, self.changes(tau), others)
-        return solved_columns([qdd], slopes, (self.e.chain.n,) * 2 + tuple(z.numel() for z in others))
+        widths = (self.e.chain.n,) * 2 + tuple(z.numel() for z in others)
+        return solved_columns([qdd if own is None else own], slopes, widths, order)

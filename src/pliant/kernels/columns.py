@@ -114,17 +114,22 @@ def source(f: ColumnFunction, kind: str, target: Machine, part_length: int) -> s
 
 
 def _lanes(count: int, target: Machine) -> tuple[Lanes, int]:
-    """Columns in a register, and registers of columns that are solved side by side, no more than there are."""
+    """Columns in a register, and registers of columns that are solved side by side: the last may hold more lanes than
+    there are columns, none is idle."""
     width = target.width
-    while width > count:
+    while width // 2 >= count:
         width //= 2
-    fitting = [number for number in REGISTERS if number * width <= count] or [1]
+    fitting = [number for number in REGISTERS if (number - 1) * width < count] or [1]
     return Lanes(width), min(fitting, key=lambda number: -(-count // (number * width)) * number)
 
 
 class ColumnLayout:
     """Where things stand in the work buffer, in packs of states: what the first tape gives (own outputs, shared
-    numbers, columns of each group), the solved columns, work of the tapes. `lanes` of a step solve columns."""
+    numbers, columns of each group), the solved columns, work of the tapes. `lanes` of a step solve columns.
+
+    Where a step has more lanes than its group has columns, the others read what follows and write over what is solved
+    later, or behind the end of a row: rows of solved columns are as far `apart` as that takes.
+    """
 
     def __init__(
         self,
@@ -144,9 +149,11 @@ class ColumnLayout:
         self.shared = sum(self.own)
         self.columns = [self.shared + self.n_shared + sum(blocks[:g]) for g in range(groups)]
         self.solved = self.columns[-1] + blocks[-1]
-        self.first_work = self.solved + self.rows * self.count
+        steps = [self.step(g) for g in range(groups)]
+        ends = [start + step for start, step in zip(itertools.accumulate(self.counts, initial=0), steps, strict=False)]
+        self.apart = max(self.count, *ends)
+        self.first_work = self.solved + self.rows * self.apart
         self.second_work = self.first_work + work[0]
-        steps = (self.step(g) for g in range(groups))
         self.work_size = self.second_work + max(size * step for size, step in zip(work[1:], steps, strict=True))
 
     @property
@@ -219,7 +226,7 @@ class ColumnLayout:
                     f"store {T} %v{j}, ptr %to{j}, align 8",
                 ]
             text = "\n".join(cells)
-            texts.append(GATHER.format(T=T, k=k, cells=text, count=self.count, width=width, rows=self.rows))
+            texts.append(GATHER.format(T=T, k=k, cells=text, apart=self.apart, width=width, rows=self.rows))
             start += width
         return "".join(texts)
 
@@ -247,7 +254,7 @@ entry:
 br label %row
 row:
 %i = phi i64 [0, %entry], [%i.next, %row]
-%a = mul i64 %i, {count}
+%a = mul i64 %i, {apart}
 %b = mul i64 %i, {width}
 %x = getelementptr {T}, ptr %from, i64 %a
 %y = getelementptr {T}, ptr %to, i64 %b
@@ -273,7 +280,7 @@ class ColumnWriter(emit.BodyWriter):
 
     def __init__(self, program: lower.Program, layout: ColumnLayout, group: int) -> None:
         super().__init__(program, layout.lanes[group], 1)
-        self.layout, self.group, self.outputs_apart = layout, group, layout.count
+        self.layout, self.group, self.outputs_apart = layout, group, layout.apart
         self.count = layout.registers[group]
 
     def _begin(self) -> None:

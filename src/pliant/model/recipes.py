@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import casadi as ca
@@ -41,12 +41,12 @@ class Recipe:
         return self.backend
 
 
-def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> SolvedColumns:
-    slopes = Differentials(e, q, qd, ca.SX(0, 1)).forward_derivatives(tau)
-    return replace(slopes, own=(ca.densify(e.chain.turning(qd)),), order=((1,), (2,), (3,), (0,)))
+def _linearize(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any] | SolvedColumns:
+    turning = ca.densify(e.chain.turning(qd))
+    return Differentials(e, q, qd, ca.SX(0, 1)).forward_derivatives(tau, turning, order=((1,), (2,), (3,), (0,)))
 
 
-def _forward_derivatives(e: Equations, q: Any, qd: Any, tau: Any, p: Any) -> SolvedColumns:
+def _forward_derivatives(e: Equations, q: Any, qd: Any, tau: Any, p: Any) -> Sequence[Any] | SolvedColumns:
     return Differentials(e, q, qd, p).forward_derivatives(tau)
 
 

@@ -183,9 +183,12 @@ class ComposedEquations:
 
     def jacobian(self) -> Any:
         """df/dx and df/dt, exact."""
-        if self.composition.implicit:
-            return column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, self._solved())
-        return self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)])
+        if not self.composition.implicit:
+            return self._function("jacobian", [ca.jacobian(self.xdot, self.x), ca.jacobian(self.xdot, self.t)])
+        found = self._solved()
+        if isinstance(found, SolvedColumns):
+            return column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, found)
+        return self._function("jacobian", found)
 
     def _function(self, name: str, outputs: list[Any]) -> Any:
         found = [ca.densify(ca.SX(o)) for o in outputs]
@@ -202,7 +205,9 @@ class ComposedEquations:
         """f as a CasADi function."""
         return self._function("rhs", [self.xdot])
 
-    def _jacobian_columns(self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, bristles: Any) -> SolvedColumns:
+    def _jacobian_columns(
+        self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, bristles: Any
+    ) -> SolvedColumns | list[Any]:
         """df/dx and df/dt with the accelerations' rows solved for: M dqdd = d(applied) - d(inverse dynamics)."""
         c, by = self.composition, (self.x, self.t)
         slopes = acceleration_slopes(eq, q, qd, qdd, applied, [self.x[c.moving :], self.t], bristles)
