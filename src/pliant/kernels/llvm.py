@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.derived import SYMBOLS
 from pliant.errors import UnsupportedModel
-from pliant.kernels import cache, entry
+from pliant.kernels import cache, entry, module_pieces
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.kernels.records import Recorded, recalled
 from pliant.kernels.target import Machine, machine
@@ -125,7 +125,7 @@ def _key(target: Machine, kind: str, opt: int, digest: str) -> str:
     import llvmlite
     import llvmlite.binding as binding
 
-    versions = (llvmlite.__version__, binding.llvm_version_info, emitter(), PART_LENGTH)
+    versions = (llvmlite.__version__, binding.llvm_version_info, emitter(), PART_LENGTH, module_pieces.LENGTH)
     return hashlib.sha256(repr((target, target.code_model, versions, kind, opt, digest)).encode()).hexdigest()
 
 
@@ -134,7 +134,12 @@ def _cached(
 ) -> Code:
     data = cache.read(key)
     if data is None:
-        data = object_code(text(), target, opt, loops())
+        first, *others = module_pieces.cut(text(), target.attributes)
+        beside = {first: loops()}
+        compiled = module_pieces.compiled(
+            [first, *others], lambda text: object_code(text, target, opt, beside.get(text, ""))
+        )
+        data = module_pieces.joined(compiled)
         cache.write(key, data)
     return _load(data, name, target)
 
@@ -160,8 +165,25 @@ def object_code(text: str, target: Machine, opt: int = 2, loops: str = "") -> by
         builder, stepping = binding.create_pass_builder(target_machine, options), parsed(loops)
         builder.getModulePassManager().run(stepping, builder)
         module.link_in(stepping)
-    data: bytes = target_machine.emit_object(module)
-    return data
+    return _emitted(target_machine, module)
+
+
+def _emitted(target_machine: Any, module: Any) -> bytes:
+    """Object code of a module. llvmlite keeps all others out of LLVM meanwhile; modules in contexts of their own need
+    no such care, hence its function is called without that lock, where it can be reached."""
+    from llvmlite.binding import ffi
+
+    emit = getattr(ffi.lib.LLVMPY_TargetMachineEmitToMemory, "_cfn", None)
+    if emit is None:
+        return bytes(target_machine.emit_object(module))
+    with ffi.OutputString() as error:
+        buffer = emit(target_machine, module, 1, error)
+        if not buffer:
+            raise RuntimeError(str(error))
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 def _load(data: bytes, name: str, target: Machine) -> Code:
@@ -171,7 +193,8 @@ def _load(data: bytes, name: str, target: Machine) -> Code:
     # The engine's own module lives in the global context: one of its own could be collected before the engine.
     empty = binding.parse_assembly("", binding.get_global_context())
     engine = binding.create_mcjit_compiler(empty, target.target_machine(2))
-    engine.add_object_file(binding.ObjectFileRef.from_data(data))
+    for each in module_pieces.separate(data):
+        engine.add_object_file(binding.ObjectFileRef.from_data(each))
     engine.finalize_object()
     return Code(engine.get_function_address(name), engine)
 
