@@ -25,7 +25,7 @@ BETWEEN = {"x86_64": "x86-64-v3,-fma", "aarch64": "cortex-a53"}.get(machine().ar
 RUNS = {"two-link": (1.5, {"upper": 0.3, "fore": 0.2}), "spin-up": (1.0, None)}
 
 
-QUICK = ("two-link", "lab-arm")
+QUICK = ("two-link", "spin-up")
 
 
 def compute(path: str, quick: bool) -> None:
