@@ -150,7 +150,7 @@ def simulate(
         with stage(f"preparing a run of {model.robot.name}"):
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             acting, sampled = listed(loads), one_table(*drives) is not None
-            composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
+            composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True)
             inputs = Inputs(model, composed, drives, p, sample_time)
             hold = inputs.hold(t_end)
             q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
