@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from pliant.interrupts import interruptible
+
 PATIENCE = 1.0
 """Seconds after which something is told."""
 EVERY = 0.5
@@ -24,11 +26,13 @@ Listener = Callable[[str], None]
 
 
 class _Own(threading.local):
-    """Of one thread: what it is doing, outermost first, and who listens, last of all those that were asked for."""
+    """Of one thread: what it is doing, outermost first; who listens, last of all those that were asked for; how many
+    preparations it is in, and the seconds that it has spent on them."""
 
     def __init__(self) -> None:
         self.doing: list[str] = []
         self.listeners: list[Listener | None] = []
+        self.preparing, self.prepared = 0, 0.0
 
 
 _own = _Own()
@@ -57,6 +61,30 @@ def stage(text: str) -> Iterator[None]:
             watch.join()
     finally:
         doing.pop()
+
+
+@contextmanager
+def preparation(text: str) -> Iterator[None]:
+    """A stage of building, tracing or compiling, whose time is no part of that of a run; see `prepared`."""
+    begin = time.perf_counter()
+    _own.preparing += 1
+    try:
+        with interruptible(text), stage(text):
+            yield
+    finally:
+        _own.preparing -= 1
+        if not _own.preparing:  # a preparation inside another is part of it
+            _own.prepared += time.perf_counter() - begin
+
+
+def prepared() -> float:
+    """Seconds that this thread has spent on preparations."""
+    return _own.prepared
+
+
+def working_time() -> float:
+    """A clock, in seconds, that stands still while this thread prepares something."""
+    return time.perf_counter() - _own.prepared
 
 
 @contextmanager

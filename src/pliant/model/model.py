@@ -43,7 +43,7 @@ from pliant.options import (
 from pliant.robot import Link, Robot, in_pieces
 from pliant.robot.layout import Layout
 from pliant.signatures import checked, require_loads
-from pliant.stages import stage
+from pliant.stages import preparation
 
 if TYPE_CHECKING:
     from pliant.dynamics import Chain, Equations, dual_screw, frames, matrices, registry
@@ -132,7 +132,7 @@ class Model(Differentiable):
         self.recipe = repr(("model", robot.digest(), asked)) if registered else None
         self.form = self.recipe
         self._first: Model | None = None
-        with SYMBOLS, stage(f"building {robot.name}"):
+        with SYMBOLS, preparation(f"building {robot.name}"):
             facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation))
         self.robot = robot if facts["robot"] is None else Robot.from_dict(facts["robot"])
         self.choices, self.level = tuple(facts["choices"]), Level(*facts["level"])
@@ -158,7 +158,7 @@ class Model(Differentiable):
 
     @shared_property
     def _built(self) -> tuple[Equations, Expression]:
-        with stage(f"building {self.robot.name}"):
+        with preparation(f"building {self.robot.name}"):
             return building.built(self.robot, self.options, self._formulation)
 
     @property

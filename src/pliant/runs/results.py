@@ -37,7 +37,10 @@ else:  # what makes expressions
 
 @dataclass(frozen=True)
 class RunStats:
-    """How a run went: `status` is "finished", "event", "interrupted" or "failed"."""
+    """How a run went: `status` is "finished", "event", "interrupted" or "failed".
+
+    `wall` are the seconds of the integration; what was built, traced and compiled for it took `compile` seconds more.
+    """
 
     status: str
     message: str
@@ -52,6 +55,7 @@ class RunStats:
     crawling: bool = False
     events: tuple[tuple[float, str], ...] = ()
     loads: tuple[str, ...] = ()
+    compile: float = 0.0
 
 
 class Readings:

@@ -209,7 +209,7 @@ def run_facts(result: Result) -> list[tuple[str, str]]:
         ("method", f"{s.method}{f' ({s.reason})' if s.reason else ''}"),
         ("steps", f"{s.steps} ({s.rejected} rejected)"),
         ("evaluations", f"{s.evaluations}" + (f", {s.jacobians} Jacobians" if s.jacobians else "")),
-        ("wall time", f"{s.wall:.3g} s"),
+        ("wall time", f"{s.wall:.3g} s" + (f", after {s.compile:.3g} s of compiling" if s.compile >= 0.01 else "")),
         ("energy balance", f"within {balance:.2g} J"),
         *((f"event at {t:.6g} s", name) for t, name in s.events),
     ]
