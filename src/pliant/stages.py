@@ -1,7 +1,7 @@
-"""What a start spends its time on, told while it lasts: building, tracing, compiling.
+"""What takes long, told while it lasts: building, tracing, compiling, and calls that work for seconds.
 
 Most starts find everything in the cache and say nothing. What takes longer than a second is told in a terminal or a
-notebook, or to whoever listens: the page of sliders shows it.
+notebook, or to whoever listens: the page of sliders shows it. A file that takes the errors of a script stays clean.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def stage(text: str) -> Iterator[None]:
         if len(doing) > 1:
             yield
             return
-        listener = _own.listeners[-1] if _own.listeners else _surroundings()
+        listener = _listener()
         if listener is None:
             yield
             return
@@ -61,6 +61,19 @@ def stage(text: str) -> Iterator[None]:
             watch.join()
     finally:
         doing.pop()
+
+
+@contextmanager
+def work(name: str, text: str) -> Iterator[None]:
+    """A call of the user's that may take long: it is told, and Ctrl-C ends it. It may stand before a function."""
+    with interruptible(name), stage(text):
+        yield
+
+
+def say(text: str) -> None:
+    """How far the innermost stage is, in place of its text."""
+    if _own.doing:
+        _own.doing[-1] = text
 
 
 @contextmanager
@@ -104,6 +117,15 @@ def _watch(doing: list[str], listener: Listener, done: threading.Event) -> None:
         listener(f"{doing[-1]} ({time.perf_counter() - begin:.0f} s)")
     if told:
         listener("")
+
+
+def _listener() -> Listener | None:
+    return _own.listeners[-1] if _own.listeners else _surroundings()
+
+
+def heard() -> bool:
+    """Whether anybody is told of the stages of this thread."""
+    return _listener() is not None
 
 
 def _surroundings() -> Listener | None:

@@ -17,6 +17,7 @@ from pliant.arrays import Array
 from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
+from pliant.stages import work
 from pliant.view import run_panels
 from pliant.view.figure_data import Panel, strain_text
 from pliant.view.scene import Scene, SceneLink, frame_rows, scene_of
@@ -40,6 +41,7 @@ TABS = {
 
 
 @checked
+@work("to_html", "writing a page")
 def to_html(result: Result, path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Write a run as a page that any browser opens, from disk and without a network.
 
