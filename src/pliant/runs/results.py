@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant import stages
 from pliant.algebra.quaternions import rotation_vectors
 from pliant.arrays import Array
 from pliant.errors import ModelError
@@ -22,7 +23,6 @@ from pliant.robot import Robot
 from pliant.runs import saved
 from pliant.runs.digest import csv_comment
 from pliant.signatures import checked
-from pliant.stages import work
 from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
@@ -648,7 +648,7 @@ class Result:
             partial.write_bytes(csv_comment(content) + content)
         return target
 
-    @work("plot", "drawing a figure")  # which includes the import of what draws
+    @stages.work("plot", "drawing a figure")  # which includes the import of what draws
     def plot(self, *what: str, **options: Any) -> Any:
         """Figure of the run: see `pliant.view.plot`.
 
@@ -667,7 +667,7 @@ class Result:
 
         return plot(self, *what, **options)
 
-    @work("compare", "drawing a figure")
+    @stages.work("compare", "drawing a figure")
     def compare(self, other: Result, **options: Any) -> Any:
         """Figure of this run and another one: see `pliant.view.compare`.
 
@@ -686,7 +686,7 @@ class Result:
 
         return compare(self, other, **options)
 
-    @work("to_html", "writing a page")
+    @stages.work("to_html", "writing a page")
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
         """Write the run as one page with the arm in 3-D and plots: see `pliant.view.to_html`.
 
@@ -705,7 +705,7 @@ class Result:
 
         return to_html(self, path, title)
 
-    @work("to_video", "drawing a movie")
+    @stages.work("to_video", "drawing a movie")
     def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the run as a movie, .mp4 or .gif: see `pliant.view.to_video`.
 
