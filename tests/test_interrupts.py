@@ -11,17 +11,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import pliant
 from pliant import writing
 from pliant.batch.result import NOT_RUN
-from pliant.interrupts import Lifeline, hang_on, held_back, pending
+from pliant.integrate import steppers
+from pliant.interrupts import Lifeline, hang_on, held_back, interruptible, pending
+from pliant.kernels import compiled_loop, llvm
 from pliant.sweeps import SweepStudy, sweep
 from pliant.sweeps.points import Points
 from pliant.writing import atomic_write, sweep_up
@@ -322,3 +326,150 @@ def test_files_of_dead_processes_are_swept_up(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(writing, "_swept", set())
     sweep_up(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"other", ".mine.part"}
+
+
+# ------------------------------------------------------------------------------- calls of code that is not Python's
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+def test_ctrl_c_does_not_wait_for_a_compile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was begun ends by itself, and the next call finds it in the cache."""
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "cache"))
+    model, compiled, asked = pliant.load("two-link").model(), llvm.object_code, threading.Event()
+    made: list[int] = []
+
+    def slowly(*given: Any) -> bytes:
+        _ctrl_c()
+        assert asked.wait(60.0)  # an hour, were it not for Ctrl-C
+        made.append(len(given))
+        return compiled(*given)
+
+    monkeypatch.setattr(llvm, "object_code", slowly)
+    with pytest.raises(pliant.Interrupted, match=r"mass_matrix.*: interrupted before there was a result"):
+        model.mass_matrix(np.zeros(4))
+    assert not made
+    asked.set()
+    assert model.mass_matrix(np.zeros(4)).shape == (4, 4)
+    assert len(made) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert sys.getprofile() is None
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+def test_ctrl_c_does_not_wait_for_a_compile_within_a_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(steppers, "compiled", compiled_loop.compiled.__wrapped__)
+    compiled, ended = llvm.object_code, threading.Event()
+
+    def slowly(text: str, target: Any, opt: int, loops: str = "") -> bytes:
+        if loops:  # the stepping loop, when the run holds Ctrl-C back
+            _ctrl_c()
+            assert ended.wait(60.0)
+        return compiled(text, target, opt, loops)
+
+    monkeypatch.setattr(llvm, "object_code", slowly)
+    with pytest.raises(pliant.Interrupted, match="simulate: interrupted at t = 0"):
+        pliant.simulate(pliant.load("two-link").model(), 1e-3, method="dopri5")
+    ended.set()
+
+
+class Unreadable:
+    """An argument at which CasADi asks Python, and Ctrl-C comes; it takes the interrupt for a wrong type."""
+
+    def __SX__(self) -> Any:
+        _ctrl_c()
+        time.sleep(1.0)
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+def test_an_interrupt_that_is_lost_comes_again() -> None:
+    with pytest.raises(NotImplementedError):
+        ca.sin(Unreadable())  # so it is lost
+    reached: list[str] = []
+
+    @interruptible("a call")
+    def call(goes_on: bool) -> None:
+        with suppress(NotImplementedError):
+            ca.sin(Unreadable())
+        reached.append("here")
+        if goes_on:
+            pliant.load("two-link").model()
+            reached.append("not here")
+
+    for goes_on in (True, False):
+        with pytest.raises(pliant.Interrupted, match="a call: interrupted"):
+            call(goes_on)
+    assert reached == ["here", "here"]
+    assert sys.getprofile() is None
+    assert pliant.load("two-link").model().n == 4
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+def test_what_cleans_up_is_not_interrupted_again() -> None:
+    cleaned: list[int] = []
+
+    @interruptible("a call")
+    def call() -> None:
+        try:
+            _ctrl_c_and_wait()
+        finally:
+            pliant.load("two-link").model()
+            cleaned.append(1)
+
+    with pytest.raises(pliant.Interrupted):
+        call()
+    assert cleaned == [1]
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
+@pytest.mark.parametrize("name", ["plot", "to_html", "to_video"])
+def test_ctrl_c_ends_what_draws(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = pliant.simulate(pliant.load("two-link").model(), 0.05)
+    inner = {"plot": "pliant.view.plots.figure", "to_html": "pliant.view.html.page_data", "to_video": PICTURES}[name]
+    monkeypatch.setattr(inner, lambda *given, **named: _ctrl_c_and_wait())
+    file = tmp_path / ("run.html" if name == "to_html" else "run.gif")
+    with pytest.raises(pliant.Interrupted, match=f"{name}: interrupted before there was a result"):
+        getattr(result, name)(*(() if name == "plot" else (file,)))
+    assert not list(tmp_path.iterdir())
+
+
+PICTURES = "pliant.view.video.pictures"
+TRACED = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import pliant
+from pliant.stages import stage
+robot = pliant.load("lab-arm").replace({"payload.mass": 1.25})
+
+def sender():
+    time.sleep(float(sys.argv[1]))
+    sent.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+sent = []
+threading.Thread(target=sender, daemon=True).start()
+try:
+    while True:
+        pliant.simulate(robot.model(), 0.2, controller=pliant.control.PD(50.0, 5.0, [0.1, 0.1, 0.1])).tau
+        robot = robot.replace({"payload.mass": robot.payload.mass + 0.25})
+except KeyboardInterrupt as end:
+    print(time.process_time() - sent[0], isinstance(end, pliant.Interrupted))
+"""
+
+
+@SIGNALS
+@pytest.mark.full
+@pytest.mark.parametrize("seconds", [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 9.0, 12.0])
+def test_a_script_ends_wherever_ctrl_c_comes(seconds: float, tmp_path: Path) -> None:
+    """While it builds, traces, compiles, steps or reads; two seconds of the processor are one call of CasADi."""
+    environment = {**os.environ, "PLIANT_CACHE_DIR": str(tmp_path / "cache")}
+    said = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", TRACED, str(seconds)], env=environment, capture_output=True, text=True,
+        timeout=300, check=True,
+    ).stdout.split()  # fmt: skip
+    assert float(said[0]) < 2.0

@@ -17,9 +17,10 @@ class _Unknown(Exception):
     pass
 
 
-def content(*values: Any) -> str | None:
+def content(*values: Any, by: str = "recipe") -> str | None:
     """Of numbers, text, arrays, containers and objects of pliant's own classes; None where something else, such as a
-    function, is inside, of which nobody can say what it does.
+    function, is inside, of which nobody can say what it does. A model says `by` which of its texts it is known: its
+    `recipe`, or its `form`, which leaves the values of its parameters open.
 
     Examples
     --------
@@ -29,12 +30,12 @@ def content(*values: Any) -> str | None:
     True
     """
     try:
-        return repr(tuple(_text(value, DEEPEST) for value in values))
+        return repr(tuple(_text(value, DEEPEST, by) for value in values))
     except _Unknown:
         return None
 
 
-def _text(value: Any, depth: int) -> Any:
+def _text(value: Any, depth: int, by: str) -> Any:
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
@@ -45,20 +46,21 @@ def _text(value: Any, depth: int) -> Any:
         array = np.ascontiguousarray(value)
         return array.dtype.str, np.shape(value), hashlib.sha256(array.tobytes()).hexdigest()
     if type(value) in (list, tuple):
-        return type(value).__name__, [_text(item, depth - 1) for item in value]
+        return type(value).__name__, [_text(item, depth - 1, by) for item in value]
     if type(value) is dict:
-        return "dict", [(_text(key, depth - 1), _text(item, depth - 1)) for key, item in value.items()]
-    return _object(value, depth - 1)
+        return "dict", [(_text(key, depth - 1, by), _text(item, depth - 1, by)) for key, item in value.items()]
+    return _object(value, depth - 1, by)
 
 
-def _object(value: Any, depth: int) -> Any:
+def _object(value: Any, depth: int, by: str) -> Any:
     kind = type(value)
     if not kind.__module__.startswith("pliant."):
         raise _Unknown
     if hasattr(value, "recipe"):  # a model says itself what it follows from
-        if value.recipe is None:
+        known = getattr(value, by, value.recipe)
+        if known is None:
             raise _Unknown
-        return kind.__qualname__, value.recipe
+        return kind.__qualname__, known
     if hasattr(value, "digest") and callable(value.digest):
         return kind.__qualname__, value.digest()
     if isinstance(value, tuple):
@@ -69,4 +71,5 @@ def _object(value: Any, depth: int) -> Any:
         held = vars(value)
     else:
         raise _Unknown
-    return kind.__module__, kind.__qualname__, [(str(name), _text(item, depth)) for name, item in sorted(held.items())]
+    texts = [(str(name), _text(item, depth, by)) for name, item in sorted(held.items())]
+    return kind.__module__, kind.__qualname__, texts

@@ -66,3 +66,10 @@ class symbolic_property(cached_property[T], Generic[T]):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         with SYMBOLS:
             return super().__get__(instance, owner)
+
+
+class shared_property(symbolic_property[T]):
+    """What objects that differ in numbers alone have in common; the `first` of them keeps it."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return super().__get__(instance.first, owner)

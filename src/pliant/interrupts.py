@@ -5,14 +5,19 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 from pliant.errors import Interrupted
+
+T = TypeVar("T")
+LOOK = 0.05
+"""Seconds between two looks whether Ctrl-C waits."""
 
 
 @dataclass
@@ -39,12 +44,13 @@ def _in_main_thread() -> bool:
 def held_back() -> Iterator[Waiting]:
     """Ctrl-C waits until the block is over, so that what it does is whole; a block inside another is the same.
 
-    Handlers that are not Python's own stay.
+    Handlers that are not Python's own, nor ours, stay.
     """
     global _now
+    before = signal.getsignal(signal.SIGINT)
     if _now is not None and _in_main_thread():
         yield _now
-    elif not _in_main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    elif not _in_main_thread() or before not in (signal.default_int_handler, _insist):
         yield Waiting()
     else:
         _now = Waiting()
@@ -53,7 +59,7 @@ def held_back() -> Iterator[Waiting]:
             yield _now
         finally:
             _now = None
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, before)
 
 
 def pending() -> bool:
@@ -61,15 +67,85 @@ def pending() -> bool:
     return _now is not None and _now.came and _in_main_thread()
 
 
+@dataclass
+class _Guard:
+    """Of the main thread: whether it is in a call that Ctrl-C shall end, and whether it came."""
+
+    inside: bool = False
+    came: bool = False
+
+
+_guard = _Guard()
+
+
+def _insist(number: int, frame: Any) -> None:
+    """The handler of the signal in such a call: a KeyboardInterrupt now, and again wherever pliant calls something,
+    since one that CasADi meets while it reads an argument is lost: it takes it for a wrong type."""
+    _guard.came = True
+    sys.setprofile(_raise_again)
+    signal.default_int_handler(number, frame)
+
+
+def _raise_again(frame: Any, event: str, arg: Any) -> None:
+    name = frame.f_globals.get("__name__", "")
+    own = event in ("call", "c_call") and name.startswith("pliant.") and name != __name__
+    if own and sys.exc_info()[1] is None:  # else it is on its way, and what cleans up is left alone
+        raise KeyboardInterrupt
+
+
 @contextmanager
 def interruptible(name: str) -> Iterator[None]:
-    """A KeyboardInterrupt before there is a result becomes an `Interrupted` without one."""
+    """A KeyboardInterrupt before there is a result becomes an `Interrupted` without one, wherever it came; a call
+    inside another is part of it. Handlers that are not Python's own stay."""
+    if _guard.inside and _in_main_thread():
+        yield
+        return
+    lost, profile = Interrupted(f"{name}: interrupted before there was a result"), sys.getprofile()
+    guards = _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if guards:
+        _guard.inside, _guard.came = True, False
+        signal.signal(signal.SIGINT, _insist)
     try:
         yield
+        if guards and _guard.came:
+            raise lost
     except Interrupted:
         raise
     except KeyboardInterrupt:
-        raise Interrupted(f"{name}: interrupted before there was a result") from None
+        raise lost from None
+    finally:
+        if guards:
+            _guard.inside = False
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.setprofile(profile)
+
+
+def abandonable(work: Callable[[], T]) -> T:
+    """What `work` gives, which spends long in code that knows no signals: Ctrl-C ends the wait for it at once.
+
+    What was begun then goes on by itself, and is waited for when Python ends. Other threads, which get no signals, do
+    the work themselves.
+    """
+    if not _in_main_thread():
+        return work()
+    found: list[T] = []
+    failed: list[BaseException] = []
+    done = threading.Event()  # a thread whose `join` is interrupted may count as ended
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:  # raised again by who waits
+            failed.append(error)
+        done.set()
+
+    threading.Thread(target=run, name="pliant: abandonable").start()
+    while not done.wait(LOOK):
+        if pending():
+            raise KeyboardInterrupt
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 class Lifeline:

@@ -1,4 +1,4 @@
-"""A progress bar for long runs, and only there: in a terminal, after the first seconds."""
+"""How far a long run is: a bar in a terminal, after the first seconds; else a stage, which a notebook shows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pliant.stages import heard, say, stage
+
 PATIENCE = 1.5
 """Seconds after which a run counts as long."""
 
@@ -16,12 +18,16 @@ PATIENCE = 1.5
 def reporter(
     progress: bool | Callable[[float], None] | None, t_end: float, doing: str = "simulating", unit: str = " s"
 ) -> Iterator[Callable[[float], None] | None]:
-    """A function of the time reached: the caller's own (with the fraction done), a bar on standard error, or None."""
+    """A function of the time reached: the caller's own (with the fraction done), a bar on standard error, a stage, or
+    None."""
     if callable(progress):
         given = progress
         yield lambda t: given(min(t / t_end, 1.0))
-    elif progress is False or (progress is None and not sys.stderr.isatty()):
+    elif progress is False or (progress is None and not (sys.stderr.isatty() or heard())):
         yield None
+    elif progress is None and not sys.stderr.isatty():
+        with stage(doing):
+            yield lambda t: say(f"{doing}: {t:.3g} of {t_end:.3g}{unit}")
     else:
         bar = _Bar(t_end, 0.0 if progress else PATIENCE, doing, unit)
         try:

@@ -346,6 +346,7 @@ def _methods() -> dict[str, Call]:
         "Robot.link": (robot.link, {"name": "upper"}),
         "Robot.index": (robot.index, {"name": "upper"}),
         "Robot.replace": (robot.replace, {"changes": {"payload.mass": 1.0}}),
+        "Model.replace": (m.replace, {"changes": {"payload.mass": 1.0}}),
         "Robot.from_dict": (pliant.Robot.from_dict, {"data": robot.to_dict()}),
         "Robot.model": (robot.model, {"formulation": "lagrange", "rotation": "linear"}),
         "Scenario.load": (pliant.Scenario.load, {"path": "case.yaml"}),

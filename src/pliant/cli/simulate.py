@@ -89,6 +89,7 @@ def summary(result: Result, files: list[Path]) -> dict[str, Any]:
         "formulation": result.options["formulation"],
         **{name: getattr(stats, name) for name in ("method", "reason", "steps", "rejected", "evaluations")},
         "wall_s": stats.wall,
+        "compile_s": stats.compile,
         "energy_balance_j": _largest(result.energy_balance),
         "power_residual_w": _largest(result.power_residual),
         "events": [{"t": t, "name": name} for t, name in stats.events],

@@ -23,11 +23,10 @@ from pliant.control.law import (
     actuated,
     actuated_names,
     actuated_places,
-    gain,
     gain_matrix,
     reference_for,
 )
-from pliant.control.trajectories import Trajectory
+from pliant.control.trajectories import Trajectory, constant
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
@@ -68,6 +67,7 @@ class ComputedTorque(Controller):
 
 class _DecouplingLaw(Law):
     gains = ("kp", "kv")
+    tunable = (*gains, "reference")
 
     def __init__(self, model: Model, given: ComputedTorque) -> None:
         super().__init__(model)
@@ -86,7 +86,7 @@ class _DecouplingLaw(Law):
         """(m, 1) torques Gamma."""
         r, rd, rdd = self.reference.derivatives(t)
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
-        u = rdd + ca.mtimes(gain(self.kv), rd - yd) + ca.mtimes(gain(self.kp), r - y)
+        u = rdd + ca.mtimes(constant(self.kv), rd - yd) + ca.mtimes(constant(self.kp), r - y)
         return decoupled(self.estimate, q, qd, u)
 
 

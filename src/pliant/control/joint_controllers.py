@@ -22,11 +22,10 @@ from pliant.control.law import (
     actuated_names,
     actuated_places,
     checked_limit,
-    gain,
     gain_matrix,
     reference_for,
 )
-from pliant.control.trajectories import Trajectory, numbers
+from pliant.control.trajectories import Trajectory, constant, numbers
 from pliant.dynamics.energies import gravity_energy
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -130,6 +129,7 @@ class _JointLaw(Law):
         self.breaks = self.reference.breaks
         self.n_states = m if isinstance(given, PID) else 0
         self.gains = ("kp", "ki", "kd") if self.n_states else ("kp", "kd")
+        self.tunable = (*self.gains, "reference", "limit")
 
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """Torques, and with an integral the error that it gathers."""
@@ -140,12 +140,12 @@ class _JointLaw(Law):
             joints = self.reference.joints.expression(t)
         weight = self._weight(joints, q)
         error = (r if self.of_motors else r + self._wind_up(weight)) - y
-        tau = ca.mtimes(gain(self.kp), error) + ca.mtimes(gain(self.kd), rd - yd) + weight
+        tau = ca.mtimes(constant(self.kp), error) + ca.mtimes(constant(self.kd), rd - yd) + weight
         if self.n_states:
-            tau = tau + ca.mtimes(gain(self.ki), z)
+            tau = tau + ca.mtimes(constant(self.ki), z)
         clipped = tau
         if self.limit is not None:
-            clipped = ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
+            clipped = ca.fmin(ca.fmax(tau, -constant(self.limit)), constant(self.limit))
         if not self.n_states:
             return clipped
         winding = ca.logic_and(clipped != tau, tau * error > 0)

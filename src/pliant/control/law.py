@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.trajectories import Constant, Trajectory
+from pliant.control.trajectories import Constant, Trajectory, constant
 from pliant.derived import Same
 from pliant.errors import ModelError
-from pliant.kernels import Kernel
+from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
 from pliant.signatures import checked
+from pliant.tuning import entries, form, mapped, numbers_of
 
 Sampler = Callable[..., Array]
 NO_STATES = ca.SX(0, 1)
@@ -90,6 +91,8 @@ class Law:
     breaks: tuple[float, ...] = ()
     gains: tuple[str, ...] = ()
     """Names of its gain matrices that may be expressions, see `with_symbols`."""
+    tunable: tuple[str, ...] = ()
+    """Attributes whose numbers may be symbols in its expression, see `pliant.tuning`."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -149,15 +152,22 @@ class Law:
         return self.expression(t, q, qd), NO_STATES
 
     @cached_property
-    def _kernel(self) -> Kernel:
+    def _kernel(self) -> tuple[Kernel, Array]:
+        """Torques and rates as a function of t, q, qd, z, parameters and tunable numbers, and these numbers."""
+        known = form(self)
+        if known is None:
+            return Kernel(self._traced(self, ca.SX(0, 1))), np.zeros(0)
+        recorded = Recorded(lambda: self._traced(*opened(self)), f"law {known}", title="a controller")
+        return self.model.first.derived("laws", known, lambda: Kernel(recorded)), numbers_of(self)
+
+    def _traced(self, law: Law, numbers: Expression) -> ca.Function:
         model, p = self.model, self.model.parameter_symbols
         t, z = ca.SX.sym("t"), ca.SX.sym("z", self.n_states)
         q, qd = ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
-        tau, rate = self.with_states(t, q, qd, z)
+        tau, rate = law.with_states(t, q, qd, z)
         outputs = [ca.densify(ca.SX(tau)), ca.densify(ca.SX(rate))]
-        return Kernel(
-            ca.Function("law", [t, q, qd, z, p], ca.cse(outputs), ["t", "q", "qd", "z", "p"], ["tau", "rate"])
-        )
+        names = ["t", "q", "qd", "z", "p", "numbers"]
+        return ca.Function("law", [t, q, qd, z, p, numbers], ca.cse(outputs), names, ["tau", "rate"])
 
     def __call__(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
         """Torques (n_joints,) as numbers; `z` defaults to the initial state."""
@@ -186,7 +196,8 @@ class Law:
         >>> print(tau, rate)
         [0.1 0.2] [0.1 0.2]
         """
-        tau, rate = self._kernel(np.array([t], dtype=float), q, qd, z, self.model.nominal_parameters)
+        kernel, numbers = self._kernel
+        tau, rate = kernel(np.array([t], dtype=float), q, qd, z, self.model.nominal_parameters, numbers)
         return tau, rate
 
     def acting(self, felt: Felt) -> Law:
@@ -237,11 +248,6 @@ def gain_matrix(name: str, value: Any, m: int) -> Array:
     return np.diag(given) if given.ndim == 1 else given
 
 
-def gain(matrix: Any) -> Any:
-    """A gain matrix in an expression: numbers, or symbols that stand for them."""
-    return matrix if isinstance(matrix, ca.SX) else ca.DM(matrix)
-
-
 def with_symbols(controller: Controller, names: Sequence[str], model: Model) -> Law:
     """The law of a controller with these gains as symbols, its `parameters` by entry; it holds whatever numbers the
     gains have, of the same shapes."""
@@ -261,6 +267,24 @@ def with_symbols(controller: Controller, names: Sequence[str], model: Model) -> 
         setattr(law, name, matrix if len(shape) < 2 else ca.reshape(column, m, m).T)
     law.parameters = symbols  # type: ignore[attr-defined]
     return law
+
+
+def opened(part: Any) -> tuple[Any, Expression]:
+    """A law, a motion or several with symbols in place of their tunable numbers, and these symbols, in the order of
+    `numbers_of`."""
+    columns: list[Any] = []
+
+    def symbol(number: Array) -> Any:
+        chosen = entries(number)
+        columns.append(column := ca.SX.sym("number", int(chosen.sum())))
+        if number.ndim < 2:
+            return column
+        matrix = ca.SX(*number.shape)
+        for k, place in enumerate(np.argwhere(chosen).tolist()):
+            matrix[place[0], place[1]] = column[k]
+        return matrix
+
+    return mapped(part, symbol), ca.vertcat(*columns) if columns else ca.SX(0, 1)
 
 
 def but_for(controller: Controller, names: Sequence[str]) -> tuple[Any, ...]:
@@ -350,6 +374,8 @@ class Limited(Controller):
 
 
 class _LimitedLaw(Law):
+    tunable = ("inner", "limit")
+
     def __init__(self, inner: Law, limit: Array) -> None:
         super().__init__(inner.model)
         self.inner, self.limit = inner, limit
@@ -360,7 +386,7 @@ class _LimitedLaw(Law):
         return _LimitedLaw(self.inner.acting(clipped), self.limit)
 
     def _clipped(self, tau: Expression) -> Expression:
-        return ca.fmin(ca.fmax(tau, -ca.DM(self.limit)), ca.DM(self.limit))
+        return ca.fmin(ca.fmax(tau, -constant(self.limit)), constant(self.limit))
 
     @property
     def initial_state(self) -> Array:

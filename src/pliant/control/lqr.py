@@ -15,7 +15,7 @@ from pliant.control import riccati
 from pliant.control.decoupling import checked_estimate, decoupled
 from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix
 from pliant.control.sampled import SampledLaw
-from pliant.control.trajectories import numbers, positive
+from pliant.control.trajectories import constant, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.options import InnerName
@@ -135,17 +135,18 @@ class Design:
 
 
 class _LQRLaw(Law):
+    tunable = ("G", "x0", "u0")
+
     def __init__(self, model: Model, inner: InnerName, design: Design) -> None:
         super().__init__(model)
-        self.design, self.inner = design, inner
+        self.inner, self.G, self.x0, self.u0 = inner, design.G, design.x0, design.u0
         if inner == "decoupling":
             checked_estimate(model, None)
 
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(m, 1) torques."""
-        d = self.design
-        u = -ca.mtimes(ca.DM(d.G), ca.vertcat(q, qd) - ca.DM(d.x0))
-        return decoupled(self.model, q, qd, u) if self.inner == "decoupling" else ca.DM(d.u0) + u
+        u = -ca.mtimes(constant(self.G), ca.vertcat(q, qd) - constant(self.x0))
+        return decoupled(self.model, q, qd, u) if self.inner == "decoupling" else constant(self.u0) + u
 
 
 def rest_state(model: Model, joints: Array) -> tuple[Array, Array]:

@@ -62,6 +62,8 @@ class Sampled(Controller):
 class SampledLaw(Law):
     """A law computed at sample times; `sample_time` is the tick at which the run asks, which a delay may refine."""
 
+    tunable = ("inner",)
+
     def __init__(self, inner: Law, sample_time: float, delay: float) -> None:
         super().__init__(inner.model)
         self.inner, self.period, self.delay = inner, positive("sample_time", sample_time), delay

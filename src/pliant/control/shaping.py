@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -45,6 +45,7 @@ class Shaper:
 
     times: tuple[float, ...]
     amplitudes: tuple[float, ...]
+    tunable: ClassVar = ("times", "amplitudes")
 
     def __post_init__(self) -> None:
         times, amplitudes = numbers("times", self.times), numbers("amplitudes", self.amplitudes)
@@ -253,6 +254,8 @@ class Shaped(Trajectory):
     >>> print(q[:, 0])
     [0.5 1. ]
     """
+
+    tunable = ("trajectory", "shaper", "joints")
 
     def __init__(self, trajectory: Trajectory, shaper: Shaper) -> None:
         self.trajectory, self.shaper, self.n = trajectory, shaper, trajectory.n

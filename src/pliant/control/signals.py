@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Expression
 from pliant.control.splines import Piece, Piecewise, timed_rows
-from pliant.control.trajectories import Trajectory, moment, numbers, positive
+from pliant.control.trajectories import Trajectory, constant, moment, numbers, positive
 from pliant.options import PulseName
 from pliant.signatures import checked
 
@@ -37,6 +37,8 @@ class Sine(Trajectory):
     [ 0.  2. -2.]
     """
 
+    tunable = ("amplitude", "offset", "frequency", "phase", "begin")
+
     def __init__(
         self,
         amplitude: ArrayLike,
@@ -55,7 +57,7 @@ class Sine(Trajectory):
     def expression(self, t: Expression) -> Expression:
         """(n, 1) values."""
         wave = ca.sin(2 * np.pi * self.frequency * (t - self.begin) + self.phase)
-        return ca.DM(self.offset) + ca.DM(self.amplitude) * ca.if_else(t >= self.begin, wave, 0)
+        return constant(self.offset) + constant(self.amplitude) * ca.if_else(t >= self.begin, wave, 0)
 
 
 @checked
@@ -79,6 +81,8 @@ class Pulse(Trajectory):
     [  0. 100.   0.]
     """
 
+    tunable = ("height", "duration", "begin")
+
     def __init__(self, height: ArrayLike, duration: float, begin: float = 0.0, shape: PulseName = "half-sine") -> None:
         self.height = numbers("height", height)
         self.n = len(self.height)
@@ -90,7 +94,7 @@ class Pulse(Trajectory):
         """(n, 1) values."""
         u = (t - self.begin) / self.duration
         form = ca.sin(np.pi * u) if self.shape == "half-sine" else ca.SX(1)
-        return ca.DM(self.height) * ca.if_else(ca.logic_and(u >= 0, u < 1), form, 0)
+        return constant(self.height) * ca.if_else(ca.logic_and(u >= 0, u < 1), form, 0)
 
 
 @checked
@@ -112,6 +116,8 @@ class Samples(Piecewise):
     >>> print(values[:, 0])
     [1. 4.]
     """
+
+    tunable = (*Piecewise.tunable, "times", "values")
 
     def __init__(self, times: ArrayLike, values: Sequence[ArrayLike] | ArrayLike) -> None:
         at, table = timed_rows("values", times, values)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.trajectories import Trajectory, numbers
+from pliant.control.trajectories import Trajectory, constant, numbers
 from pliant.errors import ModelError
 from pliant.signatures import checked
 
@@ -22,6 +22,7 @@ class Piece:
 
     start: float
     coefficients: Array
+    tunable: ClassVar = ("start", "coefficients")
 
 
 class Piecewise(Trajectory):
@@ -45,6 +46,8 @@ class Piecewise(Trajectory):
     True
     """
 
+    tunable: tuple[str, ...] = ("pieces", "end", "joints")
+
     def __init__(
         self,
         pieces: Sequence[Piece],
@@ -67,11 +70,11 @@ class Piecewise(Trajectory):
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
         time = ca.fmin(ca.fmax(t, self.pieces[0].start), self.end)
-        start, table = ca.SX(self.pieces[0].start), ca.SX(ca.DM(self.pieces[0].coefficients))
+        start, table = ca.SX(self.pieces[0].start), ca.SX(constant(self.pieces[0].coefficients))
         for piece in self.pieces[1:]:
             inside = time >= piece.start
             start = ca.if_else(inside, piece.start, start)
-            table = ca.if_else(inside, ca.DM(piece.coefficients), table)
+            table = ca.if_else(inside, constant(piece.coefficients), table)
         since, value = time - start, table[-1, :]
         for k in reversed(range(table.shape[0] - 1)):
             value = table[k, :] + since * value
@@ -121,6 +124,8 @@ class Waypoints(Piecewise):
     [1.]
     """
 
+    tunable = (*Piecewise.tunable, "times", "points")
+
     def __init__(self, times: ArrayLike, points: ArrayLike, order: int = 3) -> None:
         from scipy.interpolate import make_interp_spline
 
@@ -155,6 +160,8 @@ class Phases(Trajectory):
     [0. 1. 0.]
     """
 
+    tunable = ("parts", "times", "joints")
+
     def __init__(self, parts: Sequence[Trajectory], times: ArrayLike) -> None:
         at = numbers("times", times) if len(parts) > 1 else np.zeros(0)
         if len(parts) == 0 or len(at) != len(parts) - 1 or not (np.diff(at) > 0).all():
@@ -183,6 +190,6 @@ class Phases(Trajectory):
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         value = ca.SX(self.parts[0].expression(t))
-        for part, start in zip(self.parts[1:], self.times):
-            value = ca.if_else(t >= float(start), part.expression(t), value)
+        for k, part in enumerate(self.parts[1:]):
+            value = ca.if_else(t >= self.times[k], part.expression(t), value)
         return value

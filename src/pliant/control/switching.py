@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -77,6 +78,8 @@ def _passing(model: Model, given: Mapping[str, Any]) -> Condition:
 
 
 class _SwitchLaw(Law):
+    tunable = ("laws", "ends")
+
     def __init__(self, model: Model, laws: list[Law], ends: list[float | Condition]) -> None:
         super().__init__(model)
         self.laws, self.ends, self.senses = laws, ends, any(law.senses for law in laws)
@@ -87,7 +90,9 @@ class _SwitchLaw(Law):
         self.n_states = sum(law.n_states for law in laws) + self.n_clocks
 
     def acting(self, felt: Felt) -> Law:
-        return _SwitchLaw(self.model, [law.acting(felt) for law in self.laws], self.ends)
+        acting = copy(self)
+        acting.laws = [law.acting(felt) for law in self.laws]
+        return acting
 
     @property
     def initial_state(self) -> Array:

@@ -247,6 +247,8 @@ class TipLine(Trajectory):
     [1.  0.8 0. ]
     """
 
+    tunable = ("_lines", "_starts")
+
     def __init__(
         self,
         model: Model,
@@ -272,6 +274,7 @@ class TipLine(Trajectory):
             raise ModelError(f"duration, begin: got {duration:g} and {begin:g}, expected finite numbers of seconds")
         self.n, self.breaks = model.n_joints, tuple(float(t) for t in times)
         self._lines: list[tuple[Any, Piecewise]] = []
+        self._starts = self.breaks[1:]
         places, task, q = model.layout.shaft_places(), _Task(model, frame, deflected), guess
         for a, b, t0, t1 in zip(corners, corners[1:], times, times[1:]):
             stations = np.linspace(0.0, 1.0, samples + 1)
@@ -285,7 +288,7 @@ class TipLine(Trajectory):
     def expression(self, t: Expression) -> Expression:
         """(n, 1) joint positions."""
         value = self._lines[0][1].expression(self._lines[0][0].expression(t))
-        for (share, spline), start in zip(self._lines[1:], self.breaks[1:]):
+        for (share, spline), start in zip(self._lines[1:], self._starts):
             value = ca.if_else(t >= start, spline.expression(share.expression(t)), value)
         return value
 

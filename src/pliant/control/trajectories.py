@@ -21,10 +21,17 @@ from pliant.model import Model
 from pliant.signatures import checked
 
 
+def constant(value: Any) -> Expression:
+    """A number or an array in an expression: itself, or the symbol that stands for it."""
+    return value if isinstance(value, ca.SX) else ca.SX(ca.DM(value))
+
+
 class Trajectory:
     """A motion of `n` coordinates over time; subclasses give `n`, `breaks` and `expression`."""
 
     n: int
+    tunable: tuple[str, ...] = ()
+    """Attributes whose numbers may be symbols in its expression, see `pliant.tuning`."""
     breaks: tuple[float, ...] = ()
     """Times at which a derivative jumps: integration steps end there."""
     coordinates: tuple[str, ...] | None = None
@@ -127,6 +134,7 @@ class Component(Trajectory):
     """One coordinate of a trajectory."""
 
     n = 1
+    tunable = ("whole",)
 
     def __init__(self, whole: Trajectory, index: int) -> None:
         self.whole, self.index = whole, index
@@ -168,6 +176,8 @@ def _between(name: str, value: Any, low: float, wanted: str) -> float:
 class _RestToRest(Trajectory):
     """`start` + (`goal` - `start`) s(u), u from 0 to 1 over `duration`, at rest before `begin` and after the end."""
 
+    tunable: tuple[str, ...] = ("start", "goal", "duration", "begin")
+
     def __init__(self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0) -> None:
         self.start = numbers("start", start)
         self.goal = numbers("goal", goal, len(self.start))
@@ -201,7 +211,7 @@ class _RestToRest(Trajectory):
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
         u = ca.fmin(ca.fmax((t - self.begin) / self.duration, 0), 1)
-        return ca.DM(self.start) + ca.DM(self.goal - self.start) * self.law(u)
+        return constant(self.start) + constant(self.goal - self.start) * self.law(u)
 
 
 @checked
@@ -303,6 +313,8 @@ class Trapezoidal(_RestToRest):
     [0.666667]
     """
 
+    tunable = (*_RestToRest.tunable, "ramp")
+
     def __init__(
         self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0, ramp: float = 0.25
     ) -> None:
@@ -340,6 +352,8 @@ class Step(Trajectory):
     [0. 1.]
     """
 
+    tunable = ("start", "goal", "time")
+
     def __init__(self, start: ArrayLike, goal: ArrayLike, time: float = 0.0) -> None:
         self.start = numbers("start", start)
         self.goal = numbers("goal", goal, len(self.start))
@@ -348,7 +362,7 @@ class Step(Trajectory):
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
-        return ca.DM(self.start) + ca.DM(self.goal - self.start) * ca.if_else(t >= self.time, 1, 0)
+        return constant(self.start) + constant(self.goal - self.start) * ca.if_else(t >= self.time, 1, 0)
 
 
 @checked
@@ -367,10 +381,12 @@ class Constant(Trajectory):
     [0.1 0.2] [0. 0.]
     """
 
+    tunable = ("position",)
+
     def __init__(self, position: ArrayLike) -> None:
         self.position = numbers("position", position)
         self.n = len(self.position)
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions."""
-        return ca.SX(ca.DM(self.position))
+        return ca.SX(constant(self.position))

@@ -19,7 +19,6 @@ from pliant.gradients.implicit import midpoint
 from pliant.gradients.inquiry import Inquiry, refuse_impulses
 from pliant.gradients.sensitivities import forward
 from pliant.integrate.steppers import FIXED
-from pliant.interrupts import interruptible
 from pliant.loads import Load
 from pliant.model import Model
 from pliant.options import CheckpointsName, DeviceName, GradientMethodName
@@ -27,6 +26,7 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.drives import listed, read_breaks
 from pliant.runs.simulation import require_span
 from pliant.signatures import checked
+from pliant.stages import work
 
 MOST_STEPS = 1e6
 """Of a run that is gone back through; it cannot be interrupted on its way."""
@@ -165,7 +165,7 @@ def gradient(
     >>> found["torque"].shape, found["q0"].shape
     ((6, 2), (4,))
     """
-    with interruptible("gradient"):
+    with work("gradient", "computing a gradient"):
         begin = time.perf_counter()
         _check(t_end, step, rtol, atol, method, checkpoints)
         asked = Inquiry.read(
@@ -241,7 +241,7 @@ def gradient_batch(
     >>> found.value.shape, found["p"].shape
     ((3,), (3, 1))
     """
-    with interruptible("gradient_batch"):
+    with work("gradient_batch", "computing gradients"):
         begin = time.perf_counter()
         _check(t_end, step, 1.0, 1.0, "rk4", checkpoints)
         asked = Inquiry.read(

@@ -21,11 +21,12 @@ from pliant.identification.recording import Recording
 from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
 from pliant.identification.unknowns import Unknowns, check_paths, unknowns
-from pliant.interrupts import held_back, interruptible
+from pliant.interrupts import held_back
 from pliant.model import Model
 from pliant.options import ClocksName, LossName, MethodName
 from pliant.robot import Robot
 from pliant.signatures import checked
+from pliant.stages import work
 
 ROUNDS = 4
 """Times that the noise is estimated anew."""
@@ -105,7 +106,7 @@ def identify(
     >>> abs(found.values["payload.mass"]) < 1e-3
     True
     """
-    with interruptible("identify"):
+    with work("identify", "identifying"):
         recordings = [data] if isinstance(data, Recording) else list(data)
         _check(recordings, loss_scale, stages)
         built = _model(model, parameters)

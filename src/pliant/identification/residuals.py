@@ -11,6 +11,7 @@ from pliant.arrays import Array
 from pliant.errors import SimulationError
 from pliant.identification.response import Prediction, Response
 from pliant.identification.unknowns import Unknowns
+from pliant.stages import say
 
 FIRST_NOISE = 0.01
 """Noise of a channel before it is known, as a fraction of the deviation of its readings."""
@@ -97,6 +98,7 @@ class Residuals:
         key = u.tobytes()
         if self._kept is None or self._kept[0] != key:
             self.evaluations += 1
+            say(f"identifying: {self.evaluations} runs of the model")
             values, scale, P = u * self.fitted.scale, self.fitted.scale, self.fitted.P
             found, first = [], P
             for response, until in zip(self.responses, self._until):

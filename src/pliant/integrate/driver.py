@@ -21,6 +21,7 @@ from pliant.integrate.steppers import FIXED, MethodLoop, make_loop
 from pliant.integrate.stiffness import CHEAP_STEPS, LEAST_GAIN, choose, difference_jacobian, measure
 from pliant.integrate.sundials import MULTISTEP, solve_sundials
 from pliant.interrupts import pending
+from pliant.stages import working_time
 
 CHUNK_SECONDS = 0.15
 CRAWL_NOISE = 30.0  # a crawling explicit run shakes the stiff modes by its own error, about the tolerance
@@ -87,7 +88,7 @@ def solve(
     Solution
         A run that breaks down or is interrupted by Ctrl-C comes back with what it has, as "failed" or "interrupted".
     """
-    begin = time.perf_counter()
+    begin = working_time()
     run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks, jumps)
     if method in MULTISTEP:
         if callback is not None or events is not None:
@@ -99,7 +100,7 @@ def solve(
     state = State(problem, run.t0, run.x0, run.p, callback, n_callback)
     rows = Rows(problem.n, run.outputs, events)
     driver = _Driver(run, state, rows, progress, max_steps)
-    return driver.solution(driver.drive(), time.perf_counter() - begin)
+    return driver.solution(driver.drive(), working_time() - begin)
 
 
 class _Driver:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status
 from pliant.integrate.state import RunPlan
 from pliant.interrupts import pending
 from pliant.kernels import sides
+from pliant.stages import working_time
 
 if TYPE_CHECKING:
     from pliant.integrate.settings import Settings
@@ -88,7 +88,7 @@ def _controlled(f: Any, atol: Array) -> int:
 
 def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], None] | None) -> Solution:
     """Run adams or bdf over the segments of the plan. Without `outputs` there are 501 rows at equal distances."""
-    begin = time.perf_counter()
+    begin = working_time()
     t0, t1, plan, hold, jumps = run.t0, run.t1, run.plan, run.hold, run.jumps
     multistep = _Multistep(problem, run, 4 * float(np.spacing(max(abs(t0), abs(t1)))))
     times = np.linspace(t0, t1, DEFAULT_ROWS) if run.outputs is None else run.outputs
@@ -128,7 +128,7 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
         status, failure = "failed", Failure("sundials", t, float("nan"), -1)
         message = f"SUNDIALS gave up after t = {t:.6g}: {str(error).strip().splitlines()[-1]}"
     c = multistep.counts
-    wall = time.perf_counter() - begin
+    wall = working_time() - begin
     stats = Stats(run.method, "asked for", c["nsteps"], c["netfails"], c["nfevals"], 0, c["nlinsetups"], wall)
     log = EventLog(np.empty(0), np.empty((0, problem.n)), np.empty(0, np.int64))
     return Solution(times[:done], rows[:done], status, message, stats, t, x, log, failure)

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.derived import SYMBOLS
 from pliant.errors import UnsupportedModel
+from pliant.interrupts import abandonable
 from pliant.kernels import cache, entry, module_pieces
 from pliant.kernels.lanes import LIBRARY_BINARY, LIBRARY_UNARY, PREFIX
 from pliant.kernels.records import Recorded, recalled
 from pliant.kernels.target import Machine, machine
-from pliant.stages import stage
+from pliant.stages import preparation
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -49,8 +50,10 @@ STACK_PROBE = "__chkstk"
 
 #: LLVM is entered by one thread at a time. A fork waits for it, so that a child never inherits a half-done compile.
 lock = threading.RLock()
+#: Held while LLVM compiles, which goes on when Ctrl-C has ended the wait for it.
+native = threading.RLock()
 if hasattr(os, "register_at_fork"):
-    for each in (lock, SYMBOLS):  # the last one is asked for first
+    for each in (native, lock, SYMBOLS):  # the last one is asked for first
         os.register_at_fork(before=each.acquire, after_in_parent=each.release, after_in_child=each.release)
 
 
@@ -84,7 +87,7 @@ def compile_function(
 
             return function_source(known.traced, kind, target) + beside
 
-        with stage(f"compiling {known.name}, {known.code_length():,} instructions"):
+        with preparation(f"compiling {known.name}, {known.code_length():,} instructions"):
             return _cached(key, name, text, target, opt)
 
 
@@ -93,7 +96,7 @@ def compile_text(text: str, name: str, loops: str = "") -> Code:
     with lock:
         target = machine()
         key = _key(target, name, 2, hashlib.sha256(f"{text}\n{loops}".encode()).hexdigest())
-        with stage(f"compiling {name}"):
+        with preparation(f"compiling {name}"):
             return _cached(key, name, lambda: text, target, 2, lambda: loops)
 
 
@@ -101,8 +104,8 @@ def compile_loops(recipe: str | None, name: str, translate: Callable[[], str]) -
     """Machine code of loops alone; a recipe that has a record needs no translation."""
     with lock:
         target, loops = machine(), functools.cache(translate)
-        digest = recalled(recipe, lambda: hashlib.sha256(loops().encode()).hexdigest())
-        with stage("compiling the stepping loop"):
+        with preparation("compiling the stepping loop"):
+            digest = recalled(recipe, lambda: hashlib.sha256(loops().encode()).hexdigest())
             return _cached(_key(target, name, 2, digest), name, lambda: "", target, 2, loops)
 
 
@@ -136,11 +139,19 @@ def _cached(
     if data is None:
         first, *others = module_pieces.cut(text(), target.attributes)
         beside = {first: loops()}
-        compiled = module_pieces.compiled(
-            [first, *others], lambda text: object_code(text, target, opt, beside.get(text, ""))
-        )
-        data = module_pieces.joined(compiled)
-        cache.write(key, data)
+
+        def compiled() -> bytes:
+            with native:
+                made = cache.read(key)  # of one that was abandoned, and finished since
+                if made is None:
+                    objects = module_pieces.compiled(
+                        [first, *others], lambda each: object_code(each, target, opt, beside.get(each, ""))
+                    )
+                    made = module_pieces.joined(objects)
+                    cache.write(key, made)
+                return made
+
+        data = abandonable(compiled)
     return _load(data, name, target)
 
 

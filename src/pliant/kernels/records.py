@@ -18,7 +18,7 @@ from pliant.derived import SYMBOLS
 from pliant.kernels import cache
 from pliant.kernels.code_stamp import code_stamp
 from pliant.kernels.target import machine
-from pliant.stages import stage
+from pliant.stages import preparation
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -72,7 +72,7 @@ class Recorded:
     @cached_property
     def traced(self) -> ca.Function | ColumnFunction:
         """The function as it is compiled."""
-        with SYMBOLS, stage(f"tracing {self.title}"):
+        with SYMBOLS, preparation(f"tracing {self.title}"):
             return self._trace()
 
     @property

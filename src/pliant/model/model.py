@@ -12,14 +12,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.derived import SYMBOLS, Derived, Same, symbolic_property
+from pliant.derived import SYMBOLS, Derived, Same, shared_property
 from pliant.dynamics import Formulation
 from pliant.errors import ModelError
 from pliant.kernels import Kernel, Recorded, recalled
@@ -43,7 +43,7 @@ from pliant.options import (
 from pliant.robot import Link, Robot, in_pieces
 from pliant.robot.layout import Layout
 from pliant.signatures import checked, require_loads
-from pliant.stages import stage
+from pliant.stages import preparation
 
 if TYPE_CHECKING:
     from pliant.dynamics import Chain, Equations, dual_screw, frames, matrices, registry
@@ -130,7 +130,9 @@ class Model(Differentiable):
         asked = Options(name, rotation, stiffening, tuple(parameters), shapes, roots)
         registered = isinstance(formulation, str) or registry.FORMULATIONS.get(name) is formulation
         self.recipe = repr(("model", robot.digest(), asked)) if registered else None
-        with SYMBOLS, stage(f"building {robot.name}"):
+        self.form = self.recipe
+        self._first: Model | None = None
+        with SYMBOLS, preparation(f"building {robot.name}"):
             facts = recalled(self.recipe, lambda: building.settled(robot, asked, formulation))
         self.robot = robot if facts["robot"] is None else Robot.from_dict(facts["robot"])
         self.choices, self.level = tuple(facts["choices"]), Level(*facts["level"])
@@ -149,9 +151,14 @@ class Model(Differentiable):
         """The arm as maps."""
         return self.equations.chain
 
-    @symbolic_property
+    @property
+    def first(self) -> Model:
+        """The model that keeps what models that differ in numbers alone have in common, see `replace`."""
+        return self if self._first is None else self._first
+
+    @shared_property
     def _built(self) -> tuple[Equations, Expression]:
-        with stage(f"building {self.robot.name}"):
+        with preparation(f"building {self.robot.name}"):
             return building.built(self.robot, self.options, self._formulation)
 
     @property
@@ -236,6 +243,60 @@ class Model(Differentiable):
                 f"p: shape {given.shape}; expected ({len(self.parameters)},): {', '.join(self.parameters) or 'none'}"
             )
         return given
+
+    @checked
+    def replace(self, changes: Mapping[str, Any]) -> Model:
+        """The same arm with other numbers, to be asked for again and again: changed numbers become inputs of functions
+        and runs, so that from the second change of a number on nothing is traced or compiled.
+
+        Parameters
+        ----------
+        changes : mapping
+            Path to new value, as in `Robot.replace`.
+
+        Returns
+        -------
+        Model
+            Its `robot` has the new numbers; its `parameters` are the paths of all that were changed so far, the new
+            numbers their nominal values.
+
+        Notes
+        -----
+        What was chosen or computed for this model stays: what `auto` took, shape functions, dampers that follow from
+        a `damping` ratio. `robot.replace(changes).model()` follows the change in these too, has all numbers as
+        constants of its machine code, which runs a little faster, and is traced and compiled for each value. Where
+        nothing of that kind follows, the two agree to round-off. A change that is no number, such as another section,
+        is built anew here as well.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> for mass in (1.0, 2.0, 3.0):
+        ...     result = pliant.simulate(model.replace({"payload.mass": mass}), 0.1)
+        >>> result.model.parameters, result.robot.payload.mass
+        (('payload.mass',), 3.0)
+        """
+        robot, first = self.robot.replace(changes), self.first
+        before, after = self.robot.paths(), robot.paths()
+        changed = {path: value for path, value in after.items() if before.get(path) != value}
+        new = tuple(path for path in changed if path not in self.parameters)
+        o, by = self.options, self._formulation
+        if before.keys() != after.keys() or self.robot.replace(changed) != robot:  # more than numbers
+            asked = "auto" if self.level.auto else o.stiffening
+            return Model(robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
+        if new:
+            paths, base = (*self.parameters, *new), first.robot
+            opened = partial(Model, base, by, o.rotation, o.stiffening, paths, "nominal", o.roots)
+            first = first.derived("with parameters", paths, opened)
+        return first._at(robot, np.array([after[path] for path in first.parameters]))
+
+    def _at(self, robot: Robot, values: Array) -> Model:
+        """This model at other values of its parameters, those of `robot`; what is traced and compiled is shared."""
+        model = object.__new__(type(self))
+        vars(model).update(vars(self), robot=robot, _nominal=values, _first=self, derived=Derived())
+        model.recipe = self.recipe and f"{self.recipe} at {robot.digest()}"
+        tell(model, odd_materials(robot), stacklevel=4)
+        return model
 
     @property
     def link_shapes(self) -> tuple[LinkShapes | None, ...]:
@@ -1281,7 +1342,7 @@ class Model(Differentiable):
     def _known(self, name: str) -> Kernel:
         """A kernel by its recipe; it is traced when there is no record of it."""
         known = Recorded(
-            lambda: building.traced(self, name), self.recipe and f"{self.recipe} {name}",
+            lambda: building.traced(self, name), self.form and f"{self.form} {name}",
             lambda function: building.remarks(self, name, function), f"{name} of {self.robot.name}",
         )  # fmt: skip
         shapes = [tuple(shape) for shape in known.remarks["shapes"]]

@@ -10,8 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.arrays import Array
-from pliant.control.law import Felt, Law
+from pliant.control.law import Felt, Law, opened
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
@@ -33,8 +32,32 @@ class ComposedEquations:
     def __init__(self, composition: Composition) -> None:
         c = self.composition = composition
         self.t = ca.SX.sym("t")
-        self.paths = {index: _path(name, path, self.t) for index, (name, path) in c.prescribed.items()}
-        self._build(c.torque, c.controller, c.loads, c.base)
+        law, motion = c.controller, c.motion
+        self._given: Any = None
+        if c.given.size:
+            (law, motion), self._given = opened((law, motion))
+        self._numbers: list[Any] = []
+        self._values: list[Any] = []
+        paths = {index: _path(name, motion[name], self.t) for index, (name, _) in c.prescribed.items()}
+        self.paths = dict(zip(paths, self._prepared(list(paths.values()))))
+        self._build(c.torque, law, c.loads, c.base)
+
+    def _prepared(self, found: list[Any]) -> list[Any]:
+        """Expressions with inputs in place of what follows from tunable numbers alone, such as the weight of the arm at
+        a goal: it is computed once for a run. Calls that links of a long arm share are not looked into."""
+        if self._given is None or not found:
+            return found
+        if self.composition.model.chain.long:
+            self._numbers = self._values = [self._given]
+            return found
+        found, symbols, values = ca.extract_parametric(found, self._given, {"extract_trivial": True})
+        self._numbers += symbols
+        self._values += values
+        return list(found)
+
+    def numbers(self) -> Any:
+        """The inputs that follow from tunable numbers, as a function of these."""
+        return ca.Function("numbers", [self._given], [ca.vertcat(ca.SX(0, 1), *self._values)])
 
     def _build(self, torque: Any, controller: Any, loads: tuple[Any, ...], base: Any) -> None:
         c, t, model = self.composition, self.t, self.composition.model
@@ -47,7 +70,6 @@ class ComposedEquations:
         sizes = (c.moving, c.n_states, c.n_bristles, int(self.roots.size))
         self.x = ca.SX.sym("x", sum(sizes) + 1)
         inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if c.has_table else 1))
-        self.p = ca.vertcat(inputs, model.parameter_symbols)
         q, qd, held = self._coordinates(self.x)
         ends = np.cumsum(sizes).tolist()
         z, bristles, beta = (self.x[first:last] for first, last in pairwise(ends))
@@ -73,7 +95,8 @@ class ComposedEquations:
                 command, z_rate = controller.expression(t, q, qd, z)
             else:
                 command = controller.expression(t, q, qd)
-            command = _column(command, m, "controller.expression")
+            command, z_rate = self._prepared([_column(command, m, "controller.expression"), ca.SX(z_rate)])
+        self.p = ca.vertcat(inputs, *self._numbers, model.parameter_symbols)
         qdd, tau = accelerations(command), others + command
         force = ca.mtimes(S, tau)
         self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, bristles)
@@ -231,13 +254,14 @@ class ComposedEquations:
         rates = [ca.SX.sym(name, len(self.paths)) for name in ("before", "after")]
         return ca.Function("impulse", [self.t, self.x, self.p, *rates], [ca.densify(self.after_impulse(*rates))])
 
-    def motion(self, times: Array) -> tuple[Array, Array, Array]:
-        """Positions, rates and accelerations (K, paths) of what is prescribed."""
+    def motion(self) -> Any:
+        """Positions, rates and accelerations of what is prescribed, a function of t and p."""
         path = ca.vertcat(*self.paths.values())
         rate = ca.jacobian(path, self.t)
-        f = ca.Function("motion", [self.t], [ca.densify(y) for y in (path, rate, ca.jacobian(rate, self.t))])
-        x, v, a = (np.array(y, dtype=float).T for y in f(times[None]))
-        return x, v, a
+        return ca.Function(
+            "motion", [self.t, self.p], [ca.densify(y) for y in (path, rate, ca.jacobian(rate, self.t))], ["t", "p"],
+            ["x", "v", "a"],
+        )  # fmt: skip
 
 
 def _residual(eq: Any, q: Any, qd: Any, applied: Any, bristles: Any, a: Any, v: Any) -> tuple[Any, Any]:

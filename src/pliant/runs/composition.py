@@ -2,7 +2,7 @@
 combination.
 
 x = [free coordinates, their rates, controller states, friction, roots that the run carries, work done on the arm];
-p = [held torques (m), piece of sampled torques (5 m, if any), parameters].
+p = [held torques (m), piece of sampled torques (5 m, if any), numbers of controller and motion, parameters].
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.content import content
-from pliant.derived import Derived, Same, symbolic_property
+from pliant.derived import Derived, Same, shared_property, symbolic_property
 from pliant.errors import ModelError
 from pliant.integrate import Problem
 from pliant.kernels import Kernel, Recorded, recalled, sides
 from pliant.model import Model
 from pliant.signatures import checked, require_loads
+from pliant.tuning import form, numbers_of
 
 if TYPE_CHECKING:
     from pliant.runs.composed_equations import ComposedEquations
@@ -85,21 +86,24 @@ def compose(
     loads: tuple[Any, ...],
     base: Any,
     has_table: bool,
+    tuned: bool = False,
 ) -> Composition:
-    """The composition of these parts, from the model's last few if they are the same objects."""
+    """The composition of these parts, from the model's last few if they are the same objects.
+
+    Gains, goals and other numbers of controller and motion are constants of f, or its inputs if it is to be `tuned`.
+    """
     require_loads(loads if base is None else (*loads, base))
     paths = tuple((name, Same(path)) for name, path in sorted(motion.items(), key=lambda item: item[0]))
-    key = (*map(Same, (torque, controller, base)), paths, tuple(map(Same, loads)), has_table)
-    return model.derived(
-        "compositions", key, lambda: Composition(model, torque, controller, dict(motion), loads, base, has_table)
-    )
+    key = (*map(Same, (torque, controller, base)), paths, tuple(map(Same, loads)), has_table, tuned)
+    given = (model, torque, controller, dict(motion), loads, base, has_table, tuned)
+    return model.derived("compositions", key, lambda: Composition(*given))
 
 
 class Composition:
     """The functions that make a run and read it, by recipe; `equations` has the expressions, made when asked for.
 
     `free` numbers the speeds that are not `prescribed`, `free_places` are those of their coordinates; `moving` counts
-    both.
+    both. Compositions that differ in `given` alone, the tunable numbers, share what the `first` of them made.
     """
 
     def __init__(
@@ -111,10 +115,14 @@ class Composition:
         loads: tuple[Any, ...],
         base: Any,
         has_table: bool,
+        tuned: bool,
     ) -> None:
         known = None if model.recipe is None else content(torque, controller, motion, loads, base, has_table)
         self.recipe = None if known is None else f"{model.recipe} {known}"
         controller = controller.bind(model) if hasattr(controller, "bind") else controller
+        open_parts = form((controller, motion)) if tuned else None
+        self.given = np.zeros(0) if open_parts is None else numbers_of((controller, motion))
+        self._first: Composition | None = None
         self.model, self.torque, self.controller, self.has_table = model, torque, controller, has_table
         self.derived = Derived()
         self.n, self.m = model.n, model.n_joints
@@ -128,9 +136,38 @@ class Composition:
         self.sample_time = getattr(controller, "sample_time", None)
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self.n_bristles = len(model.layout.bristled)
-        self.n_p = self.m * (1 + TABLE_WIDTH if has_table else 1) + len(model.parameters)
+        if self.given.size:
+            rest = [content(part, by="form") or Same(part) for part in (torque, *loads, base)]
+            known = None if model.form is None else content(torque, loads, base, has_table, by="form")
+            self.recipe = None if known is None else f"{model.form} {known} {open_parts}"
+            first = model.first.derived("forms of runs", (open_parts, *rest, has_table), lambda: self)
+            self._first = None if first is self else first
+
+    @property
+    def first(self) -> Composition:
+        """The one of this form that keeps what they share."""
+        return self if self._first is None else self._first
+
+    @shared_property
+    def _numbers_kernel(self) -> Kernel:
+        return Kernel(self._known("numbers", lambda: self.equations.numbers()), longest_optimised=0)
 
     @symbolic_property
+    def numbers(self) -> Array:
+        """What of p follows from gains, goals and other numbers of controller and motion."""
+        return np.asarray(self._numbers_kernel(self.given)) if self.given.size else self.given
+
+    @property
+    def n_p(self) -> int:
+        """Number of inputs p."""
+        return len(self._inputs())
+
+    def _inputs(self) -> Array:
+        """p without torques, under nominal parameters."""
+        torques = np.zeros(self.m * (1 + TABLE_WIDTH if self.has_table else 1))
+        return np.concatenate([torques, self.numbers, self.model.nominal_parameters])
+
+    @shared_property
     def equations(self) -> ComposedEquations:
         """What is composed, as expressions."""
         from pliant.runs.composed_equations import ComposedEquations
@@ -163,7 +200,7 @@ class Composition:
         """f as a CasADi function."""
         return self.equations.function
 
-    @symbolic_property
+    @shared_property
     def rhs(self) -> Kernel:
         """f(t, x, p)."""
         return Kernel(self._known("rhs", lambda: self.function))
@@ -177,7 +214,7 @@ class Composition:
 
         return [float(t) for t in Switches.from_record(kept).until(t_end)]
 
-    @symbolic_property
+    @shared_property
     def _kept_switches(self) -> dict[str, Any]:
         recipe = self.recipe and f"{self.recipe} switches"
         return recalled(recipe, lambda: self.equations.switches.to_record())  # type: ignore[no-any-return]
@@ -188,7 +225,7 @@ class Composition:
         quaternion, of whose length the two ways take a different view."""
         return self.model.layout.plain and not (self.prescribed or self.n_roots)
 
-    @symbolic_property
+    @shared_property
     def jacobian(self) -> Kernel:
         """df/dx and df/dt, exact."""
         known = self._known("jacobian", lambda: self.equations.jacobian())
@@ -225,7 +262,7 @@ class Composition:
             x[first : first + self.n_bristles] = self._load_kernel(np.zeros(1), x, p)
         return x
 
-    @symbolic_property
+    @shared_property
     def _load_kernel(self) -> Kernel:
         return Kernel(self._known("load", lambda: self.equations.read("load", ["loaded"])), longest_optimised=0)
 
@@ -234,8 +271,17 @@ class Composition:
         """Position and rate of the prescribed coordinates at the start."""
         if not self.prescribed:
             return {}
-        x, v, _ = self.equations.motion(sides.after(np.zeros(1)))
+        x, v, _ = self._motion(sides.after(np.zeros(1)))
         return dict(zip(self.prescribed, zip(x[0].tolist(), v[0].tolist())))
+
+    @shared_property
+    def _motion_kernel(self) -> Kernel:
+        return Kernel(self._known("motion", lambda: self.equations.motion()), longest_optimised=0)
+
+    def _motion(self, times: Array) -> tuple[Array, Array, Array]:
+        """Positions, rates and accelerations (K, paths) of what is prescribed."""
+        x, v, a = self._motion_kernel(times[:, None], self._inputs())
+        return x, v, a
 
     def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
         """Times at which f is not smooth, so that steps end there: declared by the caller or by a part, or read from
@@ -259,8 +305,8 @@ class Composition:
         if not self.prescribed or not len(breaks):
             return Impulses.none(len(self.prescribed))
         early, late = sides.before(breaks), sides.after(breaks)
-        x0, v0, a0 = self.equations.motion(early)
-        x1, v1, a1 = self.equations.motion(late)
+        x0, v0, a0 = self._motion(early)
+        x1, v1, a1 = self._motion(late)
         between = (late - early)[:, None]
         for at, k in np.argwhere(_jumps(x0, x1, between * (np.abs(v0) + np.abs(v1)))):
             name = self.model.speeds[list(self.prescribed)[k]]
@@ -271,7 +317,7 @@ class Composition:
         found = _jumps(v0, v1, between * (np.abs(a0) + np.abs(a1))).any(axis=1)
         return Impulses(breaks[found], v0[found], v1[found])
 
-    @symbolic_property
+    @shared_property
     def impulse_kernel(self) -> Kernel:
         """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
         return Kernel(self.equations.impulse(), "vm")
@@ -286,11 +332,12 @@ class Composition:
     def event_kernel(self, events: tuple[Event, ...]) -> Kernel:
         """g(t, x, p) of all events."""
         known = content(events)
-        return Kernel(self._known(known and f"events {known}", lambda: self.equations.events(events)))
+        recorded = self._known(known and f"events {known}", lambda: self.equations.events(events))
+        return self.first.derived("events", known or tuple(map(Same, events)), lambda: Kernel(recorded))
 
     # ---------------------------------------------------------------------------------------- reading
 
-    @symbolic_property
+    @shared_property
     def _coordinate_kernel(self) -> Kernel:
         return Kernel(self.equations.read("coordinates", ["q", "qd"]), "vm")
 
@@ -298,7 +345,7 @@ class Composition:
         """All coordinates and rates of one state."""
         if not self.prescribed:
             return x[: self.n_q].copy(), x[self.n_q : self.moving].copy()
-        q, qd = self._coordinate_kernel(np.array([t]), x, np.zeros(self.n_p))
+        q, qd = self._coordinate_kernel(np.array([t]), x, self._inputs())
         return q, qd
 
     def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
@@ -306,10 +353,10 @@ class Composition:
         rest = x[:, self.moving :]
         if not self.prescribed:
             return x[:, : self.n_q].copy(), x[:, self.n_q : self.moving].copy(), rest
-        q, qd = self._coordinate_kernel(t[:, None], x, np.zeros(self.n_p))
+        q, qd = self._coordinate_kernel(t[:, None], x, self._inputs())
         return q, qd, rest
 
-    @symbolic_property
+    @shared_property
     def _torque_kernel(self) -> Kernel:
         return Kernel(self.equations.read("torques", ["tau", "residual", "qdd"]), "vm")
 

@@ -213,7 +213,8 @@ class Inputs:
         self.table = one_table(*given)
         values = model.values(p)
         self.parameters = values
-        self.p = np.concatenate([self.constant, np.zeros(TABLE_WIDTH * m if composed.has_table else 0), values])
+        samples = np.zeros(TABLE_WIDTH * m if composed.has_table else 0)
+        self.p = np.concatenate([self.constant, samples, composed.numbers, values])
         self.samples = self._sampled() if self.table is not None else None
         self.held: list[tuple[float, Array]] = []
         self.sampler = composed.sampler()
@@ -289,7 +290,7 @@ class Inputs:
         return np.concatenate([self.history(np.zeros(1), q[None], qd[None])[0], self.parameters])
 
     def history(self, t: Array, q: Array, qd: Array) -> Array:
-        """(N, held + samples) values of the time-dependent part of p at the rows of the result."""
+        """(N, ...) values of p but for the parameters at the rows of the result: held torques, samples, numbers."""
         m = self.model.n_joints
         held = np.tile(self.constant, (len(t), 1))
         if self.held:
@@ -298,10 +299,12 @@ class Inputs:
             held = np.stack([value for _, value in self.held])[rows]
         elif self.functions:
             held = np.array([self.torque(float(a), b, c) for a, b, c in zip(t, q, qd)]).reshape(len(t), m)
-        if not self.composed.has_table:
-            return held
-        assert self.table is not None
-        return np.hstack([held, self.table.pieces[0, self.table.piece(t)]])
+        columns = [held]
+        if self.composed.has_table:
+            assert self.table is not None
+            columns.append(self.table.pieces[0, self.table.piece(t)])
+        numbers = self.composed.numbers
+        return np.hstack([*columns, np.broadcast_to(numbers, (len(t), len(numbers)))])
 
 
 def read_breaks(given: Sequence[float]) -> list[float]:

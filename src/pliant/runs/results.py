@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant import stages
 from pliant.algebra.quaternions import rotation_vectors
 from pliant.arrays import Array
 from pliant.errors import ModelError
@@ -37,7 +38,10 @@ else:  # what makes expressions
 
 @dataclass(frozen=True)
 class RunStats:
-    """How a run went: `status` is "finished", "event", "interrupted" or "failed"."""
+    """How a run went: `status` is "finished", "event", "interrupted" or "failed".
+
+    `wall` are the seconds of the integration; what was built, traced and compiled for it took `compile` seconds more.
+    """
 
     status: str
     message: str
@@ -52,6 +56,7 @@ class RunStats:
     crawling: bool = False
     events: tuple[tuple[float, str], ...] = ()
     loads: tuple[str, ...] = ()
+    compile: float = 0.0
 
 
 class Readings:
@@ -643,6 +648,7 @@ class Result:
             partial.write_bytes(csv_comment(content) + content)
         return target
 
+    @stages.work("plot", "drawing a figure")  # which includes the import of what draws
     def plot(self, *what: str, **options: Any) -> Any:
         """Figure of the run: see `pliant.view.plot`.
 
@@ -661,6 +667,7 @@ class Result:
 
         return plot(self, *what, **options)
 
+    @stages.work("compare", "drawing a figure")
     def compare(self, other: Result, **options: Any) -> Any:
         """Figure of this run and another one: see `pliant.view.compare`.
 
@@ -679,6 +686,7 @@ class Result:
 
         return compare(self, other, **options)
 
+    @stages.work("to_html", "writing a page")
     def to_html(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
         """Write the run as one page with the arm in 3-D and plots: see `pliant.view.to_html`.
 
@@ -697,6 +705,7 @@ class Result:
 
         return to_html(self, path, title)
 
+    @stages.work("to_video", "drawing a movie")
     def to_video(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the run as a movie, .mp4 or .gif: see `pliant.view.to_video`.
 

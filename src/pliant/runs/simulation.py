@@ -32,7 +32,7 @@ from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_star
 from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result
 from pliant.signatures import checked
-from pliant.stages import listening, stage
+from pliant.stages import listening, prepared, stage
 
 if TYPE_CHECKING:
     from pliant.loads import Load
@@ -147,10 +147,11 @@ def simulate(
     """
     with interruptible("simulate"), listening(None) if progress is False else nullcontext():
         _check_options(model, t_end, method, output_step, sample_time)
+        begun = prepared()
         with stage(f"preparing a run of {model.robot.name}"):
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             acting, sampled = listed(loads), one_table(*drives) is not None
-            composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled)
+            composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True)
             inputs = Inputs(model, composed, drives, p, sample_time)
             hold = inputs.hold(t_end)
             q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
@@ -172,7 +173,7 @@ def simulate(
             if left:
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
-            result = _finish(model, composed, inputs, watch, impulses, solution)
+            result = _finish(model, composed, inputs, watch, impulses, solution, prepared() - begun)
         if interrupt.came or solution.status == "interrupted":
             raise Interrupted(f"simulate: {solution.message or 'interrupted when the run had finished'}", result)
         return result
@@ -213,6 +214,7 @@ def _finish(
     watch: _Watch | None,
     impulses: Impulses,
     solution: Solution,
+    compiled: float,
 ) -> Result:
     if solution.status == "failed":  # what went off the scale is told in the message, not kept
         good = np.isfinite(solution.x).all(axis=1)
@@ -233,6 +235,7 @@ def _finish(
     result = Result.from_run(
         model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
     )
+    result = replace(result, stats=replace(result.stats, compile=compiled))
     if solution.status == "failed":
         failure = solution.failure
         name = composed.state_name(failure.index) if failure is not None else "?"

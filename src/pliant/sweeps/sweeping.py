@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pliant.errors import Interrupted, ModelError, PliantError
-from pliant.interrupts import interruptible
 from pliant.kernels.threads import processors
 from pliant.signatures import checked
+from pliant.stages import say, work
 from pliant.sweeps import engines
 from pliant.sweeps.journal import NAME, Journal
 from pliant.sweeps.outputs import SweepResult
@@ -71,7 +71,7 @@ def sweep(
     >>> result.status
     ('finished', 'finished')
     """
-    with interruptible("sweep"):
+    with work("sweep", "sweeping"):
         chosen = study if isinstance(study, SweepStudy) else SweepStudy.load(study)
         if workers is not None and workers < 1:
             raise ModelError(f"workers: got {workers}, expected at least 1")
@@ -85,6 +85,7 @@ def sweep(
             if todo:
                 for outcomes in run(todo):
                     journal.record(outcomes)
+                    say(f"sweeping: {len(journal.known)} of {len(points.values)} points")
                     if progress is not None:
                         progress(len(journal.known), len(points.values))
         except KeyboardInterrupt:

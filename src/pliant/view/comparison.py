@@ -11,6 +11,7 @@ from pliant.errors import ModelError
 from pliant.model.level import Level
 from pliant.runs.results import Result
 from pliant.signatures import checked
+from pliant.stages import work
 from pliant.view.figure_data import Curve, Panel, Quantity, length_unit, position_unit
 from pliant.view.panel_drawing import panels_figure
 from pliant.view.run_panels import attitudes, positions
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 @checked
+@work("compare", "drawing a figure")
 def compare(result: Result, other: Result, labels: tuple[str, str] | None = None, path: Paths = None) -> Figure:
     """Joints of two runs over each other, and the distance between their tips.
 

@@ -17,6 +17,7 @@ from pliant.arrays import Array
 from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
+from pliant.stages import work
 from pliant.view import run_panels
 from pliant.view.figure_data import Panel, strain_text
 from pliant.view.scene import Scene, SceneLink, frame_rows, scene_of
@@ -40,6 +41,7 @@ TABS = {
 
 
 @checked
+@work("to_html", "writing a page")
 def to_html(result: Result, path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Write a run as a page that any browser opens, from disk and without a network.
 
@@ -209,7 +211,7 @@ def run_facts(result: Result) -> list[tuple[str, str]]:
         ("method", f"{s.method}{f' ({s.reason})' if s.reason else ''}"),
         ("steps", f"{s.steps} ({s.rejected} rejected)"),
         ("evaluations", f"{s.evaluations}" + (f", {s.jacobians} Jacobians" if s.jacobians else "")),
-        ("wall time", f"{s.wall:.3g} s"),
+        ("wall time", f"{s.wall:.3g} s" + (f", after {s.compile:.3g} s of compiling" if s.compile >= 0.01 else "")),
         ("energy balance", f"within {balance:.2g} J"),
         *((f"event at {t:.6g} s", name) for t, name in s.events),
     ]

@@ -10,6 +10,7 @@ from pliant.errors import ModelError
 from pliant.robot.faults import suggestion
 from pliant.runs.results import Result
 from pliant.signatures import checked
+from pliant.stages import work
 from pliant.view import run_panels, spectrum
 from pliant.view.figure_data import Panel, Quantity
 from pliant.view.panel_drawing import draw_panels, panels_figure, panels_height
@@ -63,6 +64,7 @@ OVERVIEW = ("joints", "path", "deflections", "energy")
 
 
 @checked
+@work("plot", "drawing a figure")
 def plot(result: Result, *what: str, path: Paths = None) -> Figure:
     """Figure of a run.
 

@@ -15,6 +15,7 @@ from pliant.errors import ModelError, PliantError, extra
 from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
+from pliant.stages import say, work
 from pliant.view.figure_data import strain_text
 from pliant.view.panel_drawing import draw_panel
 from pliant.view.run_panels import tip_deflection
@@ -30,6 +31,7 @@ FORMATS = (".mp4", ".gif")
 
 
 @checked
+@work("to_video", "drawing a movie")
 def to_video(
     result: Result, path: str | os.PathLike[str], fps: int = 25, speed: float = 1.0, magnification: float = 1.0
 ) -> Path:
@@ -95,6 +97,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
         canvas.draw()
         still = canvas.copy_from_bbox(figure.bbox)  # what does not move is drawn once
         for frame, now in enumerate(t):
+            say(f"drawing a movie: {frame} of {len(t)} pictures")
             drawing.show(frame)
             cursor.set_xdata([now, now])
             clock.set_text(f"{now:.2f} s")
