@@ -31,6 +31,7 @@ from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result
+from pliant.runs.runaway import breakdown_message, ceiling, ran_away
 from pliant.signatures import checked
 from pliant.stages import listening, stage
 
@@ -160,7 +161,7 @@ def simulate(
             stops = composed.breaks(t_end, read_breaks(breaks))
             impulses = composed.impulses(stops)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
-            problem = composed.problem()
+            problem = replace(composed.problem(), ceiling=ceiling(composed, inputs, qd))
         end = 0.0 if left else float(t_end)
         with reporter(progress, t_end) as report, held_back() as interrupt:
             solution = solve(
@@ -172,7 +173,7 @@ def simulate(
             if left:
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
-            result = _finish(model, composed, inputs, watch, impulses, solution)
+            result = _finish(model, composed, inputs, watch, impulses, x0, solution)
         if interrupt.came or solution.status == "interrupted":
             raise Interrupted(f"simulate: {solution.message or 'interrupted when the run had finished'}", result)
         return result
@@ -212,12 +213,15 @@ def _finish(
     inputs: Inputs,
     watch: _Watch | None,
     impulses: Impulses,
+    x0: Array,
     solution: Solution,
 ) -> Result:
-    if solution.status == "failed":  # what went off the scale is told in the message, not kept
+    if solution.failure is not None:  # what went off the scale is told in the message, not kept
         good = np.isfinite(solution.x).all(axis=1)
-        solution = replace(solution, t=solution.t[good], x=solution.x[good])
-    elif solution.t_end > solution.t[-1]:  # an event or Ctrl-C between two rows: its state closes the history
+        message = solution.message.replace(f", coordinate {solution.failure.index}", "")  # which has a name
+        solution = replace(solution, t=solution.t[good], x=solution.x[good], message=message)
+    if solution.t_end > solution.t[-1:].max(initial=0.0) and (solution.failure is None or ran_away(solution)):
+        # an event, Ctrl-C or the stop of a runaway between two rows: its state closes the history
         t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
         solution = replace(solution, t=t, x=x)
     found = solution.stats.stiffness
@@ -234,12 +238,7 @@ def _finish(
         model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
     )
     if solution.status == "failed":
-        failure = solution.failure
-        name = composed.state_name(failure.index) if failure is not None else "?"
-        raise SimulationError(
-            f"the run broke down: {solution.message} (first to go: {name}). "
-            "Reduce the step or the tolerance, or check that the arm is stable under these torques", result
-        )  # fmt: skip
+        raise SimulationError(breakdown_message(composed, inputs, x0, solution), result)
     if watch is not None and len(names) and solution.status == "event" and watch.fatal[int(solution.events.index[-1])]:
         raise SimulationError(
             f"{names[-1]} at t = {solution.t_end:.6g} s: the model does not hold beyond; "
