@@ -87,7 +87,7 @@ def test_a_loop_without_a_wrong_sign_names_its_growth(planar: pliant.Model) -> N
     def twisted(t, q, qd):
         return np.array([500.0 * q[1], -500.0 * q[0]])
 
-    with pytest.raises(SimulationError, match=r"Joint '\w+': it took the most power; .* unstable pole at [\d.]+ 1/s"):
+    with pytest.raises(SimulationError, match=r"it took most of the power; .* unstable pole at [\d.]+ 1/s"):
         pliant.simulate(planar, 20.0, q0=[0.01, 0.0], torque=twisted)
 
 
@@ -100,7 +100,7 @@ def test_a_sampled_loop_that_runs_away(planar: pliant.Model) -> None:
 @pytest.mark.parametrize("method", ["rk4", "rodas5p", "bdf"])
 def test_every_kind_of_method_stops(planar: pliant.Model, method: str) -> None:
     step = {"step": 1e-4} if method == "rk4" else {}
-    with pytest.raises(SimulationError, match="ran away.*own position"):
+    with pytest.raises(SimulationError, match=r"ran away.*own position"):
         pliant.simulate(planar, 0.5, [0.3, 0.3], controller=PD(-1000.0, 1.0, [0.0, 0.0]), method=method, **step)
 
 
@@ -134,6 +134,5 @@ def test_a_stepper_stops_too(planar: pliant.Model) -> None:
     for again in (False, True):
         if again:
             arm.reset([0.3, 0.3])
-        with pytest.raises(SimulationError, match="step: the arm ran away: .*Joint 'fore'.*own speed"):
-            for _ in range(100):
-                arm.step(1e-3)
+        with pytest.raises(SimulationError, match=r"step: the arm ran away: .*Joint 'fore'.*own speed"):
+            arm.step(0.1)

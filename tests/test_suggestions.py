@@ -15,8 +15,10 @@ MEANT = [
     ("ei_Z", Beam.model_fields, "EI_z"), ("stifness", Drive.model_fields, "stiffness"),
     ("ratio", Drive.model_fields, "gear_ratio"), ("aluminum", MATERIALS, "aluminium"),
     ("stainless steel", MATERIALS, "stainless"), ("two_link", arms(), "two-link"), ("crane", arms(), "crane-4dof"),
-    ("forearm", ("upper", "fore"), "fore"), ("simulat", pliant.__all__, "simulate"), ("sim", pliant.__all__, "simulate"),
-    ("load_robot", pliant.__all__, "load"), ("rdo", ("tube", "rod"), "rod"),
+    ("forearm", ("upper", "fore"), "fore"), ("simulat", pliant.__all__, "simulate"),
+    ("sim", pliant.__all__, "simulate"),
+    ("load_robot", pliant.__all__, "load"), ("rdo", ("tube", "rod"), "rod"), ("sinus", ("sine", "step"), "sine"),
+    ("qq", ("q", "qd"), "q"),
 ]  # fmt: skip
 OTHER = [
     ("width", Beam.model_fields), ("gear", Beam.model_fields), ("position", Beam.model_fields),

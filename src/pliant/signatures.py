@@ -82,10 +82,13 @@ def near(given: object, known: Iterable[str]) -> str | None:
     words. Names that merely share letters, as `width` and `twist` do, are not near."""
     if not isinstance(given, str) or not 0 < len(typed := _plain(given)) <= LONGEST_NAME:
         return None
-    names, most = list(known), (len(typed) > 2) + len(typed) // 7
-    slips = {name: _slips(typed, _plain(name)) for name in names if abs(len(_plain(name)) - len(typed)) <= most}
-    if slips and min(slips.values()) <= most:
-        return min(slips, key=slips.__getitem__)
+    names, found = list(known), {}
+    for name, plain in zip(names, map(_plain, names)):
+        most = (len(typed) > 1) + len(typed) // 7 + (len(typed) > 3 and typed[:3] == plain[:3])
+        if abs(len(plain) - len(typed)) <= most and (slips := _slips(typed, plain)) <= most:
+            found[name] = slips
+    if found:
+        return min(found, key=found.__getitem__)
     begun = [name for name in names if _begins(typed, _plain(name), 2) or _begins(_plain(name), typed, 3)]
     worded = [name for name in names if _name_words(given) & _name_words(name)]
     return min(begun, key=len) if begun else worded[0] if len(worded) == 1 else None
@@ -227,6 +230,19 @@ def _are_numbers(value: Any) -> bool:
         return False
 
 
+def _are_angles(value: Any) -> bool:
+    """Numbers, or text for some of them, as "90 deg"."""
+    entries = value if isinstance(value, list | tuple) else ()
+    return isinstance(value, str) or _are_numbers(value) or (bool(entries) and all(map(_are_angles, entries)))
+
+
+def _is_state(value: Any) -> bool:
+    """Coordinates by name or in a row, or a word for them."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_state(entry) for key, entry in value.items())
+    return _are_angles(value)
+
+
 PLAIN: dict[str, Test] = {
     "float": _is_number,
     "int": _is_whole,
@@ -234,11 +250,15 @@ PLAIN: dict[str, Test] = {
     "str": lambda value: isinstance(value, str),
     "ArrayLike": _are_numbers,
     "Array": _are_numbers,
+    "AnglesLike": _are_angles,
+    "StateLike": _is_state,
     "Callable": callable,
 }
 WORDS = {
     "float": "a number", "int": "a whole number", "bool": "True or False", "str": "text", "ArrayLike": "real numbers",
-    "Array": "real numbers", "Callable": "a function", "PathLike": "a path", "None": "None", "Mapping": "a mapping",
+    "Array": "real numbers", "AnglesLike": "numbers, angles such as '90 deg'",
+    "StateLike": "numbers, angles such as '90 deg', a mapping of names to them, 'equilibrium'",
+    "Callable": "a function", "PathLike": "a path", "None": "None", "Mapping": "a mapping",
     "Sequence": "a list", "Iterable": "a list", "tuple": "a tuple", "Any": "anything",
 }  # fmt: skip
 

@@ -15,9 +15,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import AnglesLike, Array, Expression
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.robot.angles import in_radians
 from pliant.signatures import checked
 
 
@@ -140,7 +141,7 @@ class Component(Trajectory):
 def numbers(name: str, value: Any, size: int | None = None) -> Array:
     """A finite vector of numbers from what the user gave; `size` None takes any length."""
     try:
-        out = np.atleast_1d(np.asarray(value, dtype=float))
+        out = np.atleast_1d(np.asarray(in_radians(value), dtype=float))
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: got {value!r}, expected numbers") from error
     if out.ndim != 1 or not np.isfinite(out).all() or (size is not None and out.shape != (size,)):
@@ -168,7 +169,7 @@ def _between(name: str, value: Any, low: float, wanted: str) -> float:
 class _RestToRest(Trajectory):
     """`start` + (`goal` - `start`) s(u), u from 0 to 1 over `duration`, at rest before `begin` and after the end."""
 
-    def __init__(self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0) -> None:
+    def __init__(self, start: AnglesLike, goal: AnglesLike, duration: float, begin: float = 0.0) -> None:
         self.start = numbers("start", start)
         self.goal = numbers("goal", goal, len(self.start))
         self.n = len(self.start)
@@ -304,7 +305,7 @@ class Trapezoidal(_RestToRest):
     """
 
     def __init__(
-        self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0, ramp: float = 0.25
+        self, start: AnglesLike, goal: AnglesLike, duration: float, begin: float = 0.0, ramp: float = 0.25
     ) -> None:
         self.ramp = positive("ramp", ramp)
         if self.ramp > 0.5:
@@ -340,7 +341,7 @@ class Step(Trajectory):
     [0. 1.]
     """
 
-    def __init__(self, start: ArrayLike, goal: ArrayLike, time: float = 0.0) -> None:
+    def __init__(self, start: AnglesLike, goal: AnglesLike, time: float = 0.0) -> None:
         self.start = numbers("start", start)
         self.goal = numbers("goal", goal, len(self.start))
         self.n, self.time = len(self.start), moment("time", time)
@@ -367,7 +368,7 @@ class Constant(Trajectory):
     [0.1 0.2] [0. 0.]
     """
 
-    def __init__(self, position: ArrayLike) -> None:
+    def __init__(self, position: AnglesLike) -> None:
         self.position = numbers("position", position)
         self.n = len(self.position)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import AnglesLike, Array, Expression, StateLike
 from pliant.derived import SYMBOLS, Derived, Same, symbolic_property
 from pliant.dynamics import Formulation
 from pliant.errors import ModelError
@@ -28,7 +28,7 @@ from pliant.model.differentiable import Differentiable
 from pliant.model.level import Level
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
-from pliant.model.validity import odd_materials, slow, steep, tell
+from pliant.model.validity import odd_numbers, slow, steep, tell
 from pliant.options import (
     DerivativesName,
     FormulationName,
@@ -140,7 +140,7 @@ class Model(Differentiable):
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
         self.derived = Derived()
-        tell(self, odd_materials(self.robot), stacklevel=4)
+        tell(self, odd_numbers(self.robot), stacklevel=4)
 
     # ------------------------------------------------------------------------------------- what it is
 
@@ -289,7 +289,7 @@ class Model(Differentiable):
         return _place("speed", speed, self.speeds)
 
     @checked
-    def state(self, q: ArrayLike | Mapping[str, Any] | None = None) -> Array:
+    def state(self, q: StateLike | None = None) -> Array:
         """All coordinates (n_q,) from those given by name, as `q0` of a run: what is not given is at rest.
 
         Parameters
@@ -845,7 +845,7 @@ class Model(Differentiable):
     @checked
     def frequencies(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
@@ -894,7 +894,7 @@ class Model(Differentiable):
     @checked
     def modes(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
@@ -933,7 +933,7 @@ class Model(Differentiable):
     @checked
     def damping_ratios(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         joints: JointsName = "locked",
         p: ArrayLike | None = None,
     ) -> Array:
@@ -1001,7 +1001,7 @@ class Model(Differentiable):
     @checked
     def equilibrium(
         self,
-        joints: ArrayLike,
+        joints: AnglesLike,
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
         held: HeldName = "joints",
@@ -1085,7 +1085,7 @@ class Model(Differentiable):
     @checked
     def linearize(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         qd: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
         tau: ArrayLike | None = None,
         outputs: Callable[[Expression, Expression], Expression] | None = None,

@@ -62,10 +62,9 @@ def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, 
     loop, model = _Loop(composed, inputs), composed.model
     _, rates = composed.full_state(t, x)
     power = np.nan_to_num(loop.torque(t, x) * rates[[shaft.actuated for shaft in model.layout.shafts]])
-    signs = ((int(joint), loop.wrong_sign(x0, int(joint))) for joint in np.argsort(-power))
-    joint, cause = next(
-        ((joint, sign) for joint, sign in signs if sign), (int(np.argmax(power)), loop.growth(x0))
-    )
+    blamed = [int(joint) for joint in np.argsort(-power)]
+    wrong = next(((joint, sign) for joint in blamed if (sign := loop.wrong_sign(x0, joint))), None)
+    joint, cause = wrong or (blamed[0], loop.growth(x0))
     return (
         f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {robot_mass(model.robot):.3g} kg. "
         f"Joint {model.joints[joint]!r}: {cause}"
@@ -119,8 +118,8 @@ class _Loop:
         poles = np.linalg.eigvals(difference_jacobian(slopes, x)[:-1, :-1])  # nothing hangs on the work
         fastest = float(poles.real.max())
         if not fastest > 0:
-            return "it took the most power, though the loop is stable at the start; take shorter steps, or check the torque"
+            return "it took most of the power, though the loop starts stable; take shorter steps, or check the torque"
         return (
-            f"it took the most power; linearised at the start, the loop has an unstable pole at {fastest:.3g} 1/s; "
+            f"it took most of the power; linearised at the start, the loop has an unstable pole at {fastest:.3g} 1/s; "
             "lower the gains, or sample more often"
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.errors import Interrupted, ModelError, SimulationError
 from pliant.integrate import EventLog, Events, Jumps, Solution, solve
 from pliant.interrupts import held_back, interruptible
@@ -51,7 +51,7 @@ LONGEST = 1e9
 def simulate(
     model: Model,
     t_end: float,
-    q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    q0: StateLike | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,
@@ -82,7 +82,8 @@ def simulate(
     q0, qd0 : optional
         State at the start: a mapping from names of coordinates to values, the joints `(n_joints,)`, or all coordinates
         `(n,)`. What is not given is that of the undeformed arm at rest (a sliding beam has its free length); motors of
-        elastic drives that are not given stand and turn with their joints.
+        elastic drives that are not given stand and turn with their joints. "equilibrium" is static rest with the joints
+        at zero; an angle may be text, as "90 deg".
     torque : optional
         Constant `(n_joints,)` or a mapping from joints to numbers; samples `(times, values)` with values
         `(K, n_joints)` or a mapping from joints to `(K,)`, linear in between (or `(times, values, "cubic")`,
@@ -171,6 +172,8 @@ def simulate(
                 n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,
             )  # fmt: skip
             if left:
+                limit = bounds[left[0] - len(events)]
+                tell(model, {f"start {limit.name}": limit.told(q)}, stacklevel=3)
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
             result = _finish(model, composed, inputs, watch, impulses, x0, solution)
