@@ -8,7 +8,6 @@ Controllers and trajectories are seen only through their expressions; the steppe
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
+from pliant.runs.advice import advice
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.runs.limits import joint_limits
@@ -248,14 +248,8 @@ def _finish(
             "end the run earlier or change the motion",
             result,
         )
-    if solution.stats.crawling and solution.stats.stiffness is not None:
-        warnings.warn(
-            f"{solution.stats.method} is held back by the stiff coordinate "
-            f"{composed.state_name(solution.stats.stiffness.index)}, "
-            "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
-        )  # fmt: skip
     doubts = left_out.judge_run(result) if model.level.in_doubt else {}
-    tell(model, in_a_run(model, q) | doubts, stacklevel=4)
+    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts, stacklevel=4)
     return result
 
 
