@@ -17,6 +17,8 @@ FASTER = 100.0
 """m/s more for each rad/s or m/s that an arm has at the start: ten times what a reach of 10 m makes of it."""
 NUDGE = 1e-6
 """rad, m, rad/s or m/s by which a joint is moved to see how its torque answers."""
+NOISE = 1e-13
+"""Of a torque, in rounding, by which it may answer for nothing."""
 WRONG_SIGNS = (
     ("{} (rate)", "speed", "{} s/{}", "drives it on instead of braking it", "kd"),
     ("{}", "position", "{}/{}", "pushes it away from its goal", "kp"),
@@ -29,8 +31,8 @@ def ceiling(composed: Composition, inputs: Inputs, qd: Array) -> float:
 
     Drives that see nothing of the motion cannot run away, and an arm without mass has no scale: infinite.
     """
-    mass = robot_mass(composed.model.robot)
-    if mass == 0.0 or not (composed.torque or composed.controller or inputs.functions):
+    mass, drives = robot_mass(composed.model.robot), (composed.torque, composed.controller, *inputs.functions)
+    if mass == 0.0 or composed.m == 0 or all(drive is None for drive in drives):
         return np.inf
     return float(mass / 2 * (FASTEST + FASTER * np.abs(qd).sum()) ** 2)
 
@@ -44,7 +46,7 @@ def breakdown_message(composed: Composition, inputs: Inputs, x0: Array, solution
     """What ended a run, what is likely wrong, and what to do."""
     if ran_away(solution):
         told = runaway_message(composed, inputs, x0, solution.t_end, solution.x_end)
-        return f"{told}; `error.result` holds the run up to there"
+        return f"{told}. The run up to there is kept in the result"
     first = first_to_go(composed, -1 if solution.failure is None else solution.failure.index)
     return (
         f"the run broke down: {solution.message}{first}. Reduce the step or the tolerance, or check that the arm is "
@@ -100,8 +102,9 @@ class _Loop:
         for state, what, unit, does, gain in WRONG_SIGNS:
             name = state.format(model.speeds[shaft.actuated])
             step = NUDGE * np.array([each == name for each in self.names])
-            slope = (self.torque(0.0, x + step) - self.torque(0.0, x - step))[joint] / (2 * NUDGE)
-            if slope > 0:
+            more, less = (float(self.torque(0.0, moved)[joint]) for moved in (x + step, x - step))
+            slope = (more - less) / (2 * NUDGE)
+            if more - less > NOISE * abs(more):
                 known = f" ({gain})" if hasattr(self.composed.controller, gain) else ""
                 return (
                     f"its torque grows by {slope:.4g} {unit.format(*units)} with its own {what} and {does}; check the "

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,9 +43,11 @@ else:  # makes expressions
     left_out = LaterModule("pliant.runs.left_out")
 
 MOST_ROWS = 1e7
+"""Of a result: beyond, it is memory that ends the run."""
 LONGEST = 1e9
 """Seconds of a run, 32 years: beyond, a double tells times apart to a tenth of a microsecond only."""
-"""Of a result: beyond, it is memory that ends the run."""
+SEEN = 50
+"""Rows in which a run that ran away can be looked at."""
 
 
 @checked
@@ -165,12 +168,16 @@ def simulate(
             problem = replace(composed.problem(), ceiling=ceiling(composed, inputs, qd))
         end = 0.0 if left else float(t_end)
         with reporter(progress, t_end) as report, held_back() as interrupt:
-            solution = solve(
-                problem, (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
-                outputs=_output_times(t_end, output_step) if end else [0.0], p=inputs.p, samples=inputs.samples,
-                hold=hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
-                n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,
+            run = partial(
+                solve, problem, x0=x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step, p=inputs.p,
+                samples=inputs.samples, hold=hold, breaks=stops, jumps=_jumps(composed, impulses),
+                callback=inputs.callback, n_callback=inputs.n_callback, events=watch.kernel if watch else None,
+                progress=report,
             )  # fmt: skip
+            solution = run((0.0, end), outputs=_output_times(t_end, output_step) if end else [0.0])
+            if ran_away(solution) and len(solution.t) < SEEN and hold is None:  # too soon for rows of the whole run
+                again = run((0.0, solution.t_end), outputs=np.linspace(0.0, solution.t_end, SEEN))
+                solution = replace(solution, t=again.t, x=again.x)
             if left:
                 limit = bounds[left[0] - len(events)]
                 tell(model, {f"start {limit.name}": limit.told(q)}, stacklevel=3)
