@@ -45,7 +45,7 @@ def test_many_elements_get_a_hint_at_reduce() -> None:
     assert "`reduce: 4`" in hint
     assert not told(rod(count=3), replace(many, steps=9_999))
     assert not told(rod(count=3), replace(many, method="rk4"))  # its steps are the user's
-    assert not told(rod(count=3, reduce=4), many)
+    assert not told(rod(count=9, reduce=8), many)
     assert not told(rod(count=2), many)
     assert not told(pliant.load("two-link"), many)
 

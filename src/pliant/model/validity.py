@@ -95,7 +95,7 @@ def _odd(path: str, value: float, kind: str) -> Findings:
     meant = [f"{value:g} {other}" for other, factor in others.items() if low <= value * factor <= high]
     convert = 'write it as "{0}"' if unit == "rad" else "convert it to {1}"
     remedy = f"if {{0}} is meant, {convert}".format(meant[0], unit) if meant else "check the number and its unit"
-    return {path: f"{path}: got {value:g} {unit}, expected {low:.4g} to {high:.4g} ({kinds}); {remedy}"}
+    return {path: f"{path}: got {value:g} {unit}, expected {low:g} to {high:g} ({kinds}); {remedy}"}
 
 
 def _shear(robot: Robot) -> Findings:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.integrate import Solution
 from pliant.integrate.stiffness import difference_jacobian
+from pliant.model import Model
 from pliant.robot import robot_mass
 from pliant.runs.composition import Composition
 from pliant.runs.drives import Inputs
@@ -31,10 +34,14 @@ def ceiling(composed: Composition, inputs: Inputs, qd: Array) -> float:
 
     Drives that see nothing of the motion cannot run away, and an arm without mass has no scale: infinite.
     """
-    mass, drives = robot_mass(composed.model.robot), (composed.torque, composed.controller, *inputs.functions)
-    if mass == 0.0 or composed.m == 0 or all(drive is None for drive in drives):
-        return np.inf
-    return float(mass / 2 * (FASTEST + FASTER * np.abs(qd).sum()) ** 2)
+    drives = (composed.torque, composed.controller, *inputs.functions)
+    mass = 0.0 if all(drive is None for drive in drives) or composed.m == 0 else _mass(composed.model)
+    return float(mass / 2 * (FASTEST + FASTER * np.abs(qd).sum()) ** 2) or np.inf
+
+
+def _mass(model: Model) -> float:
+    """Of all that moves, kg."""
+    return model.derived("mass", (), partial(robot_mass, model.robot))
 
 
 def ran_away(solution: Solution) -> bool:
@@ -68,7 +75,7 @@ def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, 
     wrong = next(((joint, sign) for joint in blamed if (sign := loop.wrong_sign(x0, joint))), None)
     joint, cause = wrong or (blamed[0], loop.growth(x0))
     return (
-        f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {robot_mass(model.robot):.3g} kg. "
+        f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {_mass(model):.3g} kg. "
         f"Joint {model.joints[joint]!r}: {cause}"
     )
 
