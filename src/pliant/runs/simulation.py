@@ -137,7 +137,8 @@ def simulate(
     Raises
     ------
     SimulationError
-        The run broke down: the message names time, step and coordinate, `error.result` holds what was computed.
+        The run broke down, or its drives ran away with the arm: the message names the time, the coordinate or joint,
+        and the likely cause; `error.result` holds what was computed.
     Interrupted
         Ctrl-C, a KeyboardInterrupt; `.result` holds what was computed, a finished run included.
 
