@@ -202,7 +202,7 @@ def test_blow_up_names_time_and_coordinate_and_keeps_the_rest() -> None:
         def expression(self, t, q, qd):
             return ca.vertcat(qd[0] ** 3, 0)
 
-    with pytest.raises(SimulationError, match=r"first to go: ") as caught:
+    with pytest.raises(SimulationError, match=r"by t = 0\.17.* Joint 'upper': its torque grows") as caught:
         simulate(model, 5.0, start(model), [1.0, 0, 0, 0], torque=Explosive())
     partial = caught.value.result
     assert len(partial) > 1

@@ -9,11 +9,11 @@ An annotation that it does not know (`Any`, a protocol, an alias) admits everyth
 from __future__ import annotations
 
 import ast
-import difflib
 import functools
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -25,6 +25,7 @@ from pliant.errors import ModelError
 F = TypeVar("F", bound=Callable[..., Any])
 Test = Callable[[Any], bool]
 WIDTH = 80
+LONGEST_NAME = 200
 
 
 def checked(target: F) -> F:
@@ -77,10 +78,47 @@ def shown(value: object) -> str:
 
 
 def near(given: object, known: Iterable[str]) -> str | None:
-    """The name that was probably meant, if one is near to what was given."""
-    names = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.6) if isinstance(given, str) else ()
-    return names[found[0]] if found else None
+    """The name that was probably meant: a slip of the keyboard away, with the same beginning, or with it as one of its
+    words. Names that merely share letters, as `width` and `twist` do, are not near."""
+    if not isinstance(given, str) or not 0 < len(typed := _plain(given)) <= LONGEST_NAME:
+        return None
+    names, found = list(known), {}
+    for name, plain in zip(names, map(_plain, names)):
+        most = (len(typed) > 1) + len(typed) // 7 + (len(typed) > 3 and typed[:3] == plain[:3])
+        if abs(len(plain) - len(typed)) <= most and (slips := _slips(typed, plain)) <= most:
+            found[name] = slips
+    if found:
+        return min(found, key=found.__getitem__)
+    begun = [name for name in names if _begins(typed, _plain(name), 2) or _begins(_plain(name), typed, 3)]
+    worded = [name for name in names if _name_words(given) & _name_words(name)]
+    return min(begun, key=len) if begun else worded[0] if len(worded) == 1 else None
+
+
+def _plain(name: str) -> str:
+    """A name in small letters and digits."""
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _name_words(name: str) -> set[str]:
+    """Words of three letters or more in a name."""
+    return {word for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 2}
+
+
+def _begins(start: str, whole: str, least: int) -> bool:
+    return len(start) >= least and whole.startswith(start)
+
+
+def _slips(one: str, other: str) -> int:
+    """Letters to add, drop, change or swap with a neighbour until one text is the other."""
+    before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            found = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b))
+            swapped = i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b
+            row.append(min(found, before[j - 2] + 1) if swapped else found)
+        before, last = last, row
+    return last[-1]
 
 
 def require_loads(loads: Iterable[Any]) -> None:
@@ -192,6 +230,19 @@ def _are_numbers(value: Any) -> bool:
         return False
 
 
+def _are_angles(value: Any) -> bool:
+    """Numbers, or text for some of them, as "90 deg"."""
+    entries = value if isinstance(value, list | tuple) else ()
+    return isinstance(value, str) or _are_numbers(value) or (bool(entries) and all(map(_are_angles, entries)))
+
+
+def _is_state(value: Any) -> bool:
+    """Coordinates by name or in a row, or a word for them."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_state(entry) for key, entry in value.items())
+    return _are_angles(value)
+
+
 PLAIN: dict[str, Test] = {
     "float": _is_number,
     "int": _is_whole,
@@ -199,11 +250,15 @@ PLAIN: dict[str, Test] = {
     "str": lambda value: isinstance(value, str),
     "ArrayLike": _are_numbers,
     "Array": _are_numbers,
+    "AnglesLike": _are_angles,
+    "StateLike": _is_state,
     "Callable": callable,
 }
 WORDS = {
     "float": "a number", "int": "a whole number", "bool": "True or False", "str": "text", "ArrayLike": "real numbers",
-    "Array": "real numbers", "Callable": "a function", "PathLike": "a path", "None": "None", "Mapping": "a mapping",
+    "Array": "real numbers", "AnglesLike": "numbers, angles such as '90 deg'",
+    "StateLike": "numbers, angles such as '90 deg', a mapping of names to them, 'equilibrium'",
+    "Callable": "a function", "PathLike": "a path", "None": "None", "Mapping": "a mapping",
     "Sequence": "a list", "Iterable": "a list", "tuple": "a tuple", "Any": "anything",
 }  # fmt: skip
 

@@ -91,6 +91,17 @@ def test_a_blow_up_is_a_failure_not_a_mistake(run: Run, scenario: Write) -> None
     assert re.search(r"first to go: (upper|fore)(\.bending_y\.1)?( \(rate\))?\)", result.stderr), result.stderr
 
 
+def test_an_unstable_loop_is_told_and_kept(run: Run, scenario: Write) -> None:
+    loop = "    controller: {type: pd, kp: -1000, kd: 1, reference: [0, 0]}\n"
+    result = run("simulate", scenario(SHORT.replace("0.05", "5") + loop))
+    assert result.exit_code == 1
+    assert re.search(r"the arm ran away: .* Joint '(upper|fore)': its torque grows by 1000 N m/rad", result.stderr)
+    assert "what had been computed is in out/case/run.nc" in result.stderr
+    kept = pliant.Result.load("out/case/run.nc")
+    assert kept.stats.status == "failed"
+    assert 0.05 < kept.t[-1] < 5.0
+
+
 def test_a_warning_is_a_line(run: Run, scenario: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     import warnings
 

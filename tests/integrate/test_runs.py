@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -114,6 +115,17 @@ def test_explosion_with_a_fixed_step(method):
     assert run.failure.step == pytest.approx(0.01)
     assert run.failure.t > 0.95
     assert np.isfinite(run.x).all()
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rodas5p", *FIXED, "bdf"])
+def test_a_run_ends_where_its_last_state_exceeds_the_ceiling(method):
+    problem = replace(make(lambda t, x, p: ca.vertcat(x[0], 3 * x[1]), 2), ceiling=20.0)
+    step = {"step": 0.01} if method in FIXED else {}
+    run = solve(problem, (0, 5), [1.0, 1.0], method=method, **step)
+    assert (run.status, run.failure.kind, run.failure.index) == ("failed", "runaway", 1)
+    assert run.x_end[1] > 20.0
+    assert np.log(20.0) / 3 < run.t_end < 1.5  # bdf is asked twenty times in a run
+    assert (run.x[:-1, 1] < 20.0).all() or method == "bdf"
 
 
 def test_start_that_is_not_finite():

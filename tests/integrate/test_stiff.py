@@ -84,6 +84,14 @@ def test_auto_stays_explicit_where_fast_modes_are_visible():
     assert "gain" in run.stats.reason
 
 
+def test_auto_follows_a_fast_mode_that_grows():
+    """A damped method with steps far beyond its rate would hold it down, and hide that the motion is unstable."""
+    problem = make(lambda t, x, p: ca.vertcat(1e6 * x[0], -x[1]), 2)
+    run = solve(problem, (0, 1), [1e-30, 1.0], rtol=1e-8, max_steps=300)
+    assert run.stats.method == "dop853"
+    assert run.x_end[0] > 1e-20
+
+
 def test_auto_changes_when_stiffness_appears_later():
     def f(t, x, p):
         rate = 1.0 + 1e5 * x[1]  # grows from nothing to 1e5 as x[1] goes from 0 to 1

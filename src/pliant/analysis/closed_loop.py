@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.algebra.rotations import SX
-from pliant.arrays import Array, Complex
+from pliant.arrays import Array, Complex, StateLike
 from pliant.control import Controller, Trajectory
 from pliant.control.trajectories import numbers
 from pliant.dynamics.held import held, vibrations
@@ -263,7 +263,7 @@ def _owners(model: Model, q: Array, vectors: Complex) -> NDArray[np.str_]:
 
 
 @checked
-def link_frequencies(model: Model, link: str, q: ArrayLike | None = None, load: TipLoad | float | None = None) -> Array:
+def link_frequencies(model: Model, link: str, q: StateLike | None = None, load: TipLoad | float | None = None) -> Array:
     """Frequencies (rad/s) of one link alone: clamped at its root, with its boundary load at the tip.
 
     Parameters

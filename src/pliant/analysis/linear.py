@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import Array, Expression, StateLike
 from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.model import Model, StateSpace, read_state
@@ -85,7 +85,7 @@ def _states(model: Model, count: int) -> dict[str, str]:
 def frequency_response(
     system: StateSpace | Model,
     frequencies: ArrayLike,
-    q: ArrayLike | None = None,
+    q: StateLike | None = None,
     outputs: Callable[[Expression, Expression], Expression] | None = None,
 ) -> NDArray[np.complex128]:
     """Transfer matrix (N, outputs, inputs) C (i w - A)^-1 B + D at `frequencies` in Hz.
@@ -204,7 +204,7 @@ class Modes:
 
 @checked
 def modes(
-    model: Model, q: ArrayLike | None = None, joints: JointsName = "free", sensors: Sequence[Sensor] | None = None
+    model: Model, q: StateLike | None = None, joints: JointsName = "free", sensors: Sequence[Sensor] | None = None
 ) -> Modes:
     """Frequencies, shapes, controllability, observability and participation of the modes about `q`.
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import AnglesLike, Array
 from pliant.control.law import actuated, gain_matrix
 from pliant.control.lqr import rest_state
 from pliant.control.trajectories import numbers
@@ -137,7 +137,7 @@ class Overestimation:
 
 @checked
 def overestimation(
-    model: Model, joints: ArrayLike, kp: ArrayLike, kv: ArrayLike, damping: float = 0.0, largest: float = 1.0
+    model: Model, joints: AnglesLike, kp: ArrayLike, kv: ArrayLike, damping: float = 0.0, largest: float = 1.0
 ) -> Overestimation:
     """The study of [TG95] (48)-(50) at rest in `joints`, with decoupling gains `kp`, `kv`.
 

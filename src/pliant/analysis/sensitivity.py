@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import AnglesLike, Array, Expression, StateLike
 from pliant.control.trajectories import numbers
 from pliant.errors import ModelError, SimulationError
 from pliant.integrate import Problem, solve
@@ -68,7 +68,7 @@ class Sensitivity:
 
 
 @checked
-def frequency_sensitivity(model: Model, q: ArrayLike | None = None, joints: JointsName = "locked") -> Sensitivity:
+def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: JointsName = "locked") -> Sensitivity:
     """Natural frequencies (Hz) about a fixed `q`: d(w^2) = phi^T (dK - w^2 dM) phi.
 
     Parameters
@@ -122,7 +122,7 @@ def _mixing(K: Array, squares: Array, Phi: Array) -> float:
 
 
 @checked
-def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression], joints: ArrayLike) -> Sensitivity:
+def rest_sensitivity(model: Model, quantity: Callable[[Expression], Expression], joints: AnglesLike) -> Sensitivity:
     """`quantity(q)`, in CasADi operations, at static rest with the joints at given positions.
 
     By the implicit function theorem on the balance of forces: dc/dp = -K^-1 d(force)/dp.
@@ -185,7 +185,7 @@ def run_sensitivity(
     model: Model,
     quantity: Callable[[Expression, Expression, Expression], Expression],
     t_end: float,
-    q0: ArrayLike | None = None,
+    q0: StateLike | None = None,
     qd0: ArrayLike | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,

@@ -15,7 +15,7 @@ from typing import Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Expression
+from pliant.arrays import AnglesLike, Expression
 from pliant.control.law import (
     NO_STATES,
     Controller,
@@ -23,7 +23,7 @@ from pliant.control.law import (
     actuated,
     actuated_names,
     actuated_places,
-    gain_matrix,
+    feedback_gain,
     reference_for,
 )
 from pliant.control.trajectories import Trajectory, constant
@@ -57,7 +57,7 @@ class ComputedTorque(Controller):
 
     kp: ArrayLike
     kv: ArrayLike
-    reference: Trajectory | ArrayLike
+    reference: Trajectory | AnglesLike
     estimate: Model | None = None
 
     def bind(self, model: Model) -> Law:
@@ -71,8 +71,8 @@ class _DecouplingLaw(Law):
 
     def __init__(self, model: Model, given: ComputedTorque) -> None:
         super().__init__(model)
-        self.kp = gain_matrix("kp", given.kp, model.n_joints)
-        self.kv = gain_matrix("kv", given.kv, model.n_joints)
+        self.kp = feedback_gain("kp", given.kp, model.joints)
+        self.kv = feedback_gain("kv", given.kv, model.joints)
         self.reference = reference_for(model, given.reference)
         if self.reference.coordinates not in (None, actuated_names(model)):
             raise ModelError(

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import AnglesLike, Array, Expression
 from pliant.control.law import (
     NO_STATES,
     Controller,
@@ -22,7 +22,7 @@ from pliant.control.law import (
     actuated_names,
     actuated_places,
     checked_limit,
-    gain_matrix,
+    feedback_gain,
     reference_for,
 )
 from pliant.control.trajectories import Trajectory, constant, numbers
@@ -66,7 +66,7 @@ class PD(Controller):
 
     kp: ArrayLike
     kd: ArrayLike
-    reference: Trajectory | ArrayLike
+    reference: Trajectory | AnglesLike
     gravity: GravityName = "reference"
     limit: ArrayLike | None = None
 
@@ -102,20 +102,21 @@ class PID(Controller):
     kp: ArrayLike
     ki: ArrayLike
     kd: ArrayLike
-    reference: Trajectory | ArrayLike
+    reference: Trajectory | AnglesLike
     gravity: GravityName = "reference"
     limit: ArrayLike | None = None
 
     def bind(self, model: Model) -> Law:
         """Checks gains, reference and limits against the model."""
-        return _JointLaw(model, self, gain_matrix("ki", self.ki, model.n_joints))
+        return _JointLaw(model, self, feedback_gain("ki", self.ki, model.joints))
 
 
 class _JointLaw(Law):
     def __init__(self, model: Model, given: PD | PID, ki: Array) -> None:
         super().__init__(model)
         m = model.n_joints
-        self.kp, self.kd, self.ki = gain_matrix("kp", given.kp, m), gain_matrix("kd", given.kd, m), ki
+        self.kp, self.kd = (feedback_gain(name, getattr(given, name), model.joints) for name in ("kp", "kd"))
+        self.ki = ki
         self.reference = reference_for(model, given.reference)
         self.gravity = given.gravity
         names = actuated_names(model)

@@ -7,6 +7,7 @@ The same law is a plain function of numbers: `law(t, q, qd)`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
@@ -231,6 +232,18 @@ class Law:
             to.
         """
         raise NotImplementedError
+
+
+def feedback_gain(name: str, value: Any, joints: Sequence[str]) -> Array:
+    """A gain matrix on positions, speeds or integrals; warns of joints that it drives away from their goal."""
+    found = gain_matrix(name, value, len(joints))
+    wrong = [joint for joint, own in zip(joints, np.diag(found)) if own < 0]
+    if wrong:
+        warnings.warn(
+            f"{name}: got {np.diag(found).min():g} for {', '.join(wrong)}, expected 0 or more, since a negative gain "
+            "drives a joint away from its goal; check the sign", UserWarning, stacklevel=4,
+        )  # fmt: skip
+    return found
 
 
 def gain_matrix(name: str, value: Any, m: int) -> Array:

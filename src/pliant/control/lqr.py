@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Complex, Expression
+from pliant.arrays import AnglesLike, Array, Complex, Expression
 from pliant.control import riccati
 from pliant.control.decoupling import checked_estimate, decoupled
 from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix
@@ -68,7 +68,7 @@ class LQR(Controller):
     (1001, 2)
     """
 
-    joints: ArrayLike
+    joints: AnglesLike
     Q: ArrayLike | Mapping[str, float]
     R: ArrayLike
     inner: InnerName = "torque"

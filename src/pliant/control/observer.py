@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Complex, Expression
+from pliant.arrays import AnglesLike, Array, Complex, Expression
 from pliant.control import riccati
 from pliant.control.law import NO_STATES, Controller, Felt, Law, Sampler
 from pliant.control.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
@@ -47,7 +47,7 @@ class Observer:
     True
     """
 
-    joints: ArrayLike
+    joints: AnglesLike
     sensors: Sequence[Sensor]
     process: float = 1.0
     floor: float = 1e-4

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import AnglesLike, Array
 from pliant.control.decoupling import checked_estimate
 from pliant.control.law import actuated_names, checked_limit
 from pliant.control.motion_forces import smoothed
@@ -123,8 +123,8 @@ class RestToRest:
 @checked
 def rest_to_rest(
     model: Model,
-    start: ArrayLike,
-    goal: ArrayLike,
+    start: AnglesLike,
+    goal: AnglesLike,
     duration: float | None = None,
     torque_limit: ArrayLike | None = None,
     objective: ObjectiveName = "effort",
@@ -290,7 +290,7 @@ class _Ends:
     hold_goal: Array
 
     @classmethod
-    def at(cls, model: Model, start: ArrayLike, goal: ArrayLike, limit: Array | None) -> _Ends:
+    def at(cls, model: Model, start: AnglesLike, goal: AnglesLike, limit: Array | None) -> _Ends:
         model.layout.require_plain("optimal motion")
         a, b = (model.equilibrium(numbers(k, v, model.n_joints)) for k, v in (("start", start), ("goal", goal)))
         ends = cls(a, b, model.holding_torque(a), model.holding_torque(b))

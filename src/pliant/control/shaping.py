@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import AnglesLike, Array, Expression
 from pliant.control.trajectories import Trajectory, numbers, positive
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -188,7 +188,7 @@ SHAPERS: dict[str, Callable[..., Shaper]] = {"zv": zv, "zvd": zvd, "ei": ei}
 @checked
 def shaper_for(
     model: Model,
-    joints: ArrayLike,
+    joints: AnglesLike,
     kind: ShaperName = "zvd",
     modes: int | Sequence[int] = 1,
     damping: float = 0.0,

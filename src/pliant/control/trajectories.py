@@ -15,9 +15,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import AnglesLike, Array, Expression
 from pliant.errors import ModelError
 from pliant.model import Model
+from pliant.robot.angles import in_radians
 from pliant.signatures import checked
 
 
@@ -148,7 +149,7 @@ class Component(Trajectory):
 def numbers(name: str, value: Any, size: int | None = None) -> Array:
     """A finite vector of numbers from what the user gave; `size` None takes any length."""
     try:
-        out = np.atleast_1d(np.asarray(value, dtype=float))
+        out = np.atleast_1d(np.asarray(in_radians(value), dtype=float))
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: got {value!r}, expected numbers") from error
     if out.ndim != 1 or not np.isfinite(out).all() or (size is not None and out.shape != (size,)):
@@ -178,7 +179,7 @@ class _RestToRest(Trajectory):
 
     tunable: tuple[str, ...] = ("start", "goal", "duration", "begin")
 
-    def __init__(self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0) -> None:
+    def __init__(self, start: AnglesLike, goal: AnglesLike, duration: float, begin: float = 0.0) -> None:
         self.start = numbers("start", start)
         self.goal = numbers("goal", goal, len(self.start))
         self.n = len(self.start)
@@ -316,7 +317,7 @@ class Trapezoidal(_RestToRest):
     tunable = (*_RestToRest.tunable, "ramp")
 
     def __init__(
-        self, start: ArrayLike, goal: ArrayLike, duration: float, begin: float = 0.0, ramp: float = 0.25
+        self, start: AnglesLike, goal: AnglesLike, duration: float, begin: float = 0.0, ramp: float = 0.25
     ) -> None:
         self.ramp = positive("ramp", ramp)
         if self.ramp > 0.5:
@@ -354,7 +355,7 @@ class Step(Trajectory):
 
     tunable = ("start", "goal", "time")
 
-    def __init__(self, start: ArrayLike, goal: ArrayLike, time: float = 0.0) -> None:
+    def __init__(self, start: AnglesLike, goal: AnglesLike, time: float = 0.0) -> None:
         self.start = numbers("start", start)
         self.goal = numbers("goal", goal, len(self.start))
         self.n, self.time = len(self.start), moment("time", time)
@@ -383,7 +384,7 @@ class Constant(Trajectory):
 
     tunable = ("position",)
 
-    def __init__(self, position: ArrayLike) -> None:
+    def __init__(self, position: AnglesLike) -> None:
         self.position = numbers("position", position)
         self.n = len(self.position)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.runge_kutta import dopri5
+from pliant.arrays import StateLike
 from pliant.errors import PliantError
 from pliant.export.c_function import definition
 from pliant.export.c_text import array, c_constant, comment, quoted_string
@@ -38,7 +39,7 @@ from pliant.signatures import checked
 @checked
 def export_fmu(
     model: Model, path: str | Path, *, fmi: FmiVersion = "3.0",
-    q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    q0: StateLike | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     limits: bool = True, compilers: Sequence[str] | None = None, force: bool = False,
 ) -> Path:  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.errors import ModelError, SimulationError
 from pliant.gradients.costs import Cost
 from pliant.gradients.discrete import Found, adjoint
@@ -91,7 +91,7 @@ class RunGradient:
 def gradient(
     model: Model,
     t_end: float,
-    q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    q0: StateLike | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,

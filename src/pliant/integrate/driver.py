@@ -24,6 +24,8 @@ from pliant.interrupts import pending
 from pliant.stages import working_time
 
 CHUNK_SECONDS = 0.15
+ASKED = "asked for"
+"""The reason of a method that `auto` did not choose."""
 CRAWL_NOISE = 30.0  # a crawling explicit run shakes the stiff modes by its own error, about the tolerance
 NEVER = np.iinfo(np.int64).max
 
@@ -113,7 +115,7 @@ class _Driver:
         self.progress, self.max_steps = progress, max_steps
         self.method = run.method
         self.explicit = "dopri5" if run.rtol > 1e-5 else "dop853"
-        self.reason = "asked for"
+        self.reason = ASKED
         self.stiffness: Stiffness | None = None
         self.message = ""
         self.failure: Failure | None = None

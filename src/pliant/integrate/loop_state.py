@@ -15,16 +15,17 @@ from pliant.kernels.primitives import Doubles, Integers
 class LoopStatus:
     """What a loop returns: STIFF says that the last step was refused or that the run crawls."""
 
-    RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF = range(10)
+    RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF, RUNAWAY = range(11)
 
 
 class Clock:
     """Entries of `clock`: time, proposed step, last error, start of the segment, smallest and largest step, last step
     tried, a = gamma h of the factors at hand, earliest and latest time of an evaluation, a jump that nobody declared
-    and the time before it; then settings: rtol, exponents of the controller, stability radius, gamma."""
+    and the time before it; then settings: rtol, exponents of the controller, stability radius, gamma, and what the last
+    state may not exceed."""
 
     T, H, ERR, START, H_MIN, H_MAX, TRIED, FACTORED, FROM, UNTIL, JUMP, BEFORE = range(12)
-    RTOL, ALPHA, BETA, STABILITY, GAMMA, SIZE = range(12, 18)
+    RTOL, ALPHA, BETA, STABILITY, GAMMA, CEILING, SIZE = range(12, 19)
 
 
 class Tally:

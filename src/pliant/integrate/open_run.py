@@ -70,6 +70,15 @@ class OpenRun:
         self._clock[Clock.T] = value
 
     @property
+    def ceiling(self) -> float:
+        """What the last state may not exceed."""
+        return float(self._clock[Clock.CEILING])
+
+    @ceiling.setter
+    def ceiling(self, value: float) -> None:
+        self._clock[Clock.CEILING] = value
+
+    @property
     def memory(self) -> tuple[float, float, float]:
         """Time, and the next step and last error of an adaptive method."""
         return self._clock[Clock.T], self._clock[Clock.H], self._clock[Clock.ERR]

@@ -39,6 +39,8 @@ class Problem:
     quaternions : tuple of int
         Where quaternions begin in x. Their length is made one after every step; f must not hang on it, but for their
         own rates, which are proportional to it.
+    ceiling : float
+        A run in which the last state exceeds it ends there, as one that ran away.
     """
 
     rhs: int
@@ -49,6 +51,7 @@ class Problem:
     expression: Any = None
     owner: Any = field(default=None, repr=False)
     quaternions: tuple[int, ...] = ()
+    ceiling: float = np.inf
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.n_parameters < 0 or not 0 <= 2 * self.n_positions <= self.n:

@@ -50,4 +50,6 @@ def breakdown(status: int, t1: float, least: float) -> tuple[str, str]:
     if status == LoopStatus.UNDERFLOW:
         said = f"a run to {t1:g} s takes none below {least:.2g} s"
         return "step underflow", f"the step became too small to advance ({said})"
+    if status == LoopStatus.RUNAWAY:
+        return "runaway", "the run ran away"
     return "no convergence", "Newton's iteration did not converge; take a smaller step"

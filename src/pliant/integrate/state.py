@@ -58,6 +58,7 @@ class State:
         self.tally: Integers = np.zeros(Tally.SIZE, np.int64)
         self.clock[[Clock.T, Clock.START, Clock.ERR]] = t0, t0, FIRST_ERROR
         self.clock[[Clock.FROM, Clock.UNTIL, Clock.JUMP]] = sides.after(t0), np.inf, np.inf
+        self.clock[Clock.CEILING] = problem.ceiling
         self.tally[Tally.FRESH] = 1
         self.callback = Callback(callback, self.inp, n, n_callback, self.flag) if callback else None
         self.held = self.inp[1 : 1 + n].view()

@@ -45,6 +45,9 @@ def finish_step(ode: Ode, plan: LoopPlan, record: Record, step: StepState, t: fl
         return LoopStatus.CALLBACK
     if end <= 1.0:
         return LoopStatus.EVENT
+    if step.y[ode.n - 1] > ode.clock[Clock.CEILING]:
+        tally[Tally.WORST] = ode.n - 1
+        return LoopStatus.RUNAWAY
     if t_new == plan.breaks[tally[Tally.BREAK]]:
         return cross_break(ode, plan)
     if t_new == ode.clock[Clock.JUMP]:

@@ -86,9 +86,14 @@ def _excitation(W: npt.NDArray[Any], f: Array, n_positions: int) -> Array:
 
 
 def _lasting(reach: Array, rates: npt.NDArray[Any], span: float) -> Array:
-    """How long each mode stays visible as it decays; `reach` is its first amplitude over the visible one."""
+    """How long each mode stays visible as it decays; `reach` is its first amplitude over the visible one.
+
+    One that grows until it is seen is to be followed from the start: a damped method would hold it down.
+    """
     decay = np.maximum(-rates.real, 1e-9 / span)
-    return np.asarray(np.minimum(np.log(np.maximum(reach, 1.0)) / decay, span))
+    seen = np.log(np.maximum(reach, np.finfo(float).tiny)) + rates.real * span > 0.0
+    fading = np.minimum(np.log(np.maximum(reach, 1.0)) / decay, span)
+    return np.where((rates.real > 0.0) & seen, span, fading)
 
 
 def _steps(demand: Array, lasting: Array, span: float, at_least: float) -> float:

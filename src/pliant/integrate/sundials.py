@@ -10,8 +10,10 @@ import numpy as np
 from pliant.algebra.quaternions import normalise
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.integrate.loop_state import LoopStatus
 from pliant.integrate.problem import Problem
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Status
+from pliant.integrate.starting import breakdown
 from pliant.integrate.state import RunPlan
 from pliant.interrupts import pending
 from pliant.kernels import sides
@@ -110,6 +112,10 @@ def solve_sundials(problem: Problem, run: Settings, progress: Callable[[float], 
             t, x, done = stop, states[-1], done + len(wanted)
             if not np.isfinite(x).all():
                 raise RuntimeError("the state stopped being finite")
+            if x[-1] > problem.ceiling:
+                status, message = "failed", breakdown(LoopStatus.RUNAWAY, t1, 0.0)[1]
+                failure = Failure("runaway", t, float("nan"), problem.n - 1)
+                break
             if stop in plan.breaks[:-1]:
                 at = int(np.searchsorted(plan.breaks, stop))
                 _sample(plan, int(plan.which[at]), p)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array, Expression
+from pliant.arrays import AnglesLike, Array, Expression, StateLike
 from pliant.derived import SYMBOLS, Derived, Same, shared_property
 from pliant.dynamics import Formulation
 from pliant.errors import ModelError
@@ -28,7 +28,7 @@ from pliant.model.differentiable import Differentiable
 from pliant.model.level import Level
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
-from pliant.model.validity import odd_materials, slow, steep, tell
+from pliant.model.validity import odd_numbers, slow, steep, tell
 from pliant.options import (
     DerivativesName,
     FormulationName,
@@ -142,7 +142,7 @@ class Model(Differentiable):
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
         self.derived = Derived()
-        tell(self, odd_materials(self.robot), stacklevel=4)
+        tell(self, odd_numbers(self.robot), stacklevel=4)
 
     # ------------------------------------------------------------------------------------- what it is
 
@@ -295,7 +295,7 @@ class Model(Differentiable):
         model = object.__new__(type(self))
         vars(model).update(vars(self), robot=robot, _nominal=values, _first=self, derived=Derived())
         model.recipe = self.recipe and f"{self.recipe} at {robot.digest()}"
-        tell(model, odd_materials(robot), stacklevel=4)
+        tell(model, odd_numbers(robot), stacklevel=4)
         return model
 
     @property
@@ -350,7 +350,7 @@ class Model(Differentiable):
         return _place("speed", speed, self.speeds)
 
     @checked
-    def state(self, q: ArrayLike | Mapping[str, Any] | None = None) -> Array:
+    def state(self, q: StateLike | None = None) -> Array:
         """All coordinates (n_q,) from those given by name, as `q0` of a run: what is not given is at rest.
 
         Parameters
@@ -906,7 +906,7 @@ class Model(Differentiable):
     @checked
     def frequencies(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
@@ -955,7 +955,7 @@ class Model(Differentiable):
     @checked
     def modes(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         joints: JointsName = "locked",
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
@@ -994,7 +994,7 @@ class Model(Differentiable):
     @checked
     def damping_ratios(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         joints: JointsName = "locked",
         p: ArrayLike | None = None,
     ) -> Array:
@@ -1062,7 +1062,7 @@ class Model(Differentiable):
     @checked
     def equilibrium(
         self,
-        joints: ArrayLike,
+        joints: AnglesLike,
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
         held: HeldName = "joints",
@@ -1146,7 +1146,7 @@ class Model(Differentiable):
     @checked
     def linearize(
         self,
-        q: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q: StateLike | None = None,
         qd: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
         tau: ArrayLike | None = None,
         outputs: Callable[[Expression, Expression], Expression] | None = None,

@@ -10,16 +10,21 @@ import numpy as np
 from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conjugate, exponential, normalise, product
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.robot.angles import in_radians
 from pliant.robot.layout import BallJoint
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
 
+EQUILIBRIUM = "equilibrium"
+"""The state at static rest, in a word."""
+
 
 def read_state(model: Model, given: Any, name: str = "q", many: bool = False) -> Array:
     """Coordinates, or speeds where `name` begins with "qd" or is "rates", of one arm (n_q,) or of many (1 or A, n_q).
 
-    What is not given is that of the undeformed arm at rest: zero, but for the free lengths of sliding beams. A mapping
+    What is not given is that of the undeformed arm at rest: zero, but for the free lengths of sliding beams;
+    "equilibrium" is that arm at static rest, its joints held. Angles may be text, as "90 deg" in files. A mapping
     gives coordinates by name, an array of `n_joints` the joints; motors of elastic drives that are not named then stand
     (and turn) with their joints. An array of all numbers is taken as it is. The pose of a free base or joint may be
     given as a mapping with `position` and one of `rpy`, `quaternion` and `rotation`, that of a spherical joint with one
@@ -35,6 +40,8 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
     rest = np.zeros(model.n) if moving else layout.rest()
     if given is None:
         state = rest
+    elif isinstance(given, str) and given == EQUILIBRIUM and not moving:
+        state = model.equilibrium(rest[layout.shaft_places()])
     elif isinstance(given, Mapping):
         named = _named(model, given, name, moving)
         arms = max((len(value) for value in named.values() if many and value.ndim == 1), default=0)
@@ -107,7 +114,12 @@ def _named(model: Model, given: Mapping[str, Any], name: str, moving: bool) -> d
             found.update((index, np.asarray(number)) for index, number in zip(indices, numbers) if number is not None)
         else:
             index = model.speed_index(key) if moving else model.index(key)
-            found[index] = np.asarray(value, dtype=float)
+            try:
+                found[index] = np.asarray(in_radians(value), dtype=float)
+            except (TypeError, ValueError) as error:
+                raise ModelError(
+                    f"{name}[{key!r}]: got {value!r}, expected a number, or an angle as '90 deg'"
+                ) from error
     return found
 
 
@@ -150,7 +162,7 @@ def _array(model: Model, given: Any, name: str, many: bool, size: int) -> Array:
     sizes = f"({size},)" if size == joints else f"({size},) or the joints ({joints},)"
     expected = f"{'one state or one per arm, ' if many else ''}{sizes}: {', '.join(names)}"
     try:
-        state = np.array(given, dtype=float)
+        state = np.array(in_radians(given), dtype=float)
     except (TypeError, ValueError) as error:
         raise ModelError(f"{name}: got {type(given).__name__}, expected numbers {expected}") from error
     if state.ndim not in ((1, 2) if many else (1,)) or state.shape[-1] not in (size, joints) or not len(state):

@@ -16,6 +16,7 @@ from pliant.dynamics.matrices import partition
 from pliant.errors import ModelError, PliantError
 from pliant.model.states import read_state
 from pliant.options import HeldName
+from pliant.robot.angles import in_radians
 from pliant.signatures import require_loads
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ def equilibrium(
     """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
     straight arm."""
     m = model.n_joints
-    given = np.asarray(joints, dtype=float)
+    try:
+        given = np.asarray(in_radians(joints), dtype=float)
+    except (TypeError, ValueError):
+        given = np.full(0, np.nan)
     if given.shape != (m,) or not np.isfinite(given).all():
         raise ModelError(f"joints: got {joints!r}, expected {m} finite numbers ({', '.join(model.joints)})")
     q = np.zeros(model.n_q) if model.layout.plain else model.layout.rest()

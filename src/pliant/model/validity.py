@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 Findings = dict[str, str]
 """Texts by what they are about: a second number for the same is not told again."""
-MATERIALS = {
+PLAUSIBLE = {
     "E": (1e6, 1.5e12, "Pa", "soft rubber to diamond", {"GPa": 1e9, "MPa": 1e6}),
     "G": (3e5, 6e11, "Pa", "soft rubber to diamond", {"GPa": 1e9, "MPa": 1e6}),
     "density": (10.0, 2.3e4, "kg/m^3", "foam to osmium", {"g/cm^3": 1e3}),
+    "length": (1e-4, 300.0, "m", "a microgripper to the largest boom", {"mm": 1e-3, "cm": 1e-2}),
+    "section": (1e-6, 5.0, "m", "a film to the shell of a tower", {"mm": 1e-3, "cm": 1e-2}),
+    "start": (-4 * np.pi, 4 * np.pi, "rad", "two turns", {"deg": np.pi / 180}),
 }
 """Least and largest number, its unit, what has it, and the units in which it may have been typed."""
+SIZES = ("diameter", "outer_diameter", "inner_diameter", "width", "height", "thickness", "flange", "web")
+"""Of a section."""
 SHEAR = 0.02
 """Part of a link's first frequency that shear may take before it is told."""
 SLOPE = 0.2
@@ -48,7 +53,7 @@ def tell(model: Model, findings: Findings, stacklevel: int) -> None:
 
 def doubts(robot: Robot) -> Findings:
     """What is odd about the description: numbers that no material has, links that shear would slow down."""
-    return odd_materials(robot) | _shear(robot)
+    return odd_numbers(robot) | _shear(robot)
 
 
 def in_a_run(model: Model, q: ArrayLike) -> Findings:
@@ -56,19 +61,41 @@ def in_a_run(model: Model, q: ArrayLike) -> Findings:
     return model.derived("doubts", (), partial(doubts, model.robot)) | steep(model, q)
 
 
-def odd_materials(robot: Robot) -> Findings:
-    """Moduli and densities that no material has."""
-    found = {}
+def odd_numbers(robot: Robot) -> Findings:
+    """Moduli and densities that no material has, sizes that no arm has."""
+    found: Findings = {}
     for link in robot.links:
-        material = None if link.beam is None else link.beam.material
-        for name, (low, high, unit, kinds, others) in MATERIALS.items():
-            value = low if material is None else float(getattr(material, name))
-            if not low <= value <= high:
-                meant = [f"{value:g} {other}" for other, factor in others.items() if low <= value * factor <= high]
-                remedy = f"if {meant[0]} is meant, convert it to {unit}" if meant else "check the number and its unit"
-                path = f"links.{link.name}.beam.material.{name}"
-                found[path] = f"{path}: got {value:g} {unit}, expected {low:g} to {high:g} ({kinds}); {remedy}"
+        if link.beam is None:
+            continue
+        path, beam = f"links.{link.name}.beam", link.beam
+        found |= _odd(f"{path}.length", beam.length, "length")
+        for name in ("E", "G", "density") if beam.material is not None else ():
+            found |= _odd(f"{path}.material.{name}", getattr(beam.material, name), name)
+        for name in SIZES if beam.section is not None else ():
+            for value in np.atleast_1d(np.array(getattr(beam.section, name), dtype=float)):
+                found |= _odd(f"{path}.section.{name}", value, "section")
     return found
+
+
+def odd_start(model: Model, q: Array, name: str) -> Findings:
+    """Angles of joints in states (..., n_q) that were likely meant in degrees."""
+    found: Findings = {}
+    for shaft in model.layout.shafts:
+        if shaft.turns and shaft.place is not None:
+            values = np.ravel(q[..., shaft.place])
+            found |= _odd(f"{name}[{shaft.name!r}]", values[np.argmax(np.abs(values))], "start")
+    return found
+
+
+def _odd(path: str, value: float, kind: str) -> Findings:
+    """What is told of a number beyond what is plausible, with the likely mistake; None is not there, and fine."""
+    low, high, unit, kinds, others = PLAUSIBLE[kind]
+    if np.isnan(value) or low <= value <= high:
+        return {}
+    meant = [f"{value:g} {other}" for other, factor in others.items() if low <= value * factor <= high]
+    convert = 'write it as "{0}"' if unit == "rad" else "convert it to {1}"
+    remedy = f"if {{0}} is meant, {convert}".format(meant[0], unit) if meant else "check the number and its unit"
+    return {path: f"{path}: got {value:g} {unit}, expected {low:g} to {high:g} ({kinds}); {remedy}"}
 
 
 def _shear(robot: Robot) -> Findings:

@@ -33,6 +33,13 @@ def parse_angle(text: str) -> float:
     return math.radians(value) if unit == "deg" else value
 
 
+def in_radians(value: Any) -> Any:
+    """What was given, with angles as text (`90 deg`) in radians, at any depth of lists; all else as it is."""
+    if isinstance(value, str):
+        return parse_angle(value)
+    return [in_radians(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
 def _tokens(text: str) -> list[str]:
     if len(text) > _LONGEST:
         raise ValueError("an angle has at most 80 characters")

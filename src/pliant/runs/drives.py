@@ -18,6 +18,8 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.integrate import Hold, SampledInput
 from pliant.model import Model, named_places, read_state
+from pliant.model.states import EQUILIBRIUM
+from pliant.model.validity import odd_start, tell
 from pliant.runs.composition import TABLE_WIDTH, Composition
 
 if TYPE_CHECKING:
@@ -40,9 +42,12 @@ def read_start(
 
     Prescribed coordinates have the position and the rate that `placed` says, and motors that are not given stand and
     turn with them. With `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the
-    loads at t = 0.
+    loads at t = 0; "equilibrium" for `q0` asks for it too.
     """
+    if isinstance(q0, str) and q0 == EQUILIBRIUM:
+        q0, equilibrium = None, True
     q, qd = (_placed(model, given, name, many, placed or {}) for given, name in ((q0, "q0"), (qd0, "qd0")))
+    tell(model, odd_start(model, q, "q0"), stacklevel=4)
     if equilibrium:
         named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
         values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))

@@ -42,6 +42,13 @@ class JointLimit:
         out = self.direction * (q[self.index] - self.value)
         return (out > 0) | ((out == 0) & (self.direction * qd[self.speed] > 0))
 
+    def told(self, q: Any) -> str:
+        """That a run begins beyond it, and what to do."""
+        return (
+            f"q0: got {q[self.index]:.6g} for {self.name} of {self.value:.6g}, so that the run ends where it begins; "
+            "start inside the limit, or give limits=False"
+        )
+
     @property
     def side(self) -> str:
         """Which end it is, in one word."""

@@ -8,16 +8,16 @@ Controllers and trajectories are seen only through their expressions; the steppe
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.errors import Interrupted, ModelError, SimulationError
 from pliant.integrate import EventLog, Events, Jumps, Solution, solve
 from pliant.interrupts import held_back, interruptible
@@ -27,10 +27,12 @@ from pliant.model.validity import in_a_run, tell
 from pliant.options import MethodName
 from pliant.progress import reporter
 from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
+from pliant.runs.advice import advice
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.runs.limits import joint_limits
 from pliant.runs.results import Readings, Result
+from pliant.runs.runaway import breakdown_message, ceiling, ran_away
 from pliant.signatures import checked
 from pliant.stages import listening, prepared, stage
 
@@ -41,16 +43,18 @@ else:  # makes expressions
     left_out = LaterModule("pliant.runs.left_out")
 
 MOST_ROWS = 1e7
+"""Of a result: beyond, it is memory that ends the run."""
 LONGEST = 1e9
 """Seconds of a run, 32 years: beyond, a double tells times apart to a tenth of a microsecond only."""
-"""Of a result: beyond, it is memory that ends the run."""
+SEEN = 50
+"""Rows in which a run that ran away can be looked at."""
 
 
 @checked
 def simulate(
     model: Model,
     t_end: float,
-    q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+    q0: StateLike | None = None,
     qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
     torque: Torque | None = None,
     controller: Control | None = None,
@@ -81,7 +85,8 @@ def simulate(
     q0, qd0 : optional
         State at the start: a mapping from names of coordinates to values, the joints `(n_joints,)`, or all coordinates
         `(n,)`. What is not given is that of the undeformed arm at rest (a sliding beam has its free length); motors of
-        elastic drives that are not given stand and turn with their joints.
+        elastic drives that are not given stand and turn with their joints. "equilibrium" is static rest with the joints
+        at zero; an angle may be text, as "90 deg".
     torque : optional
         Constant `(n_joints,)` or a mapping from joints to numbers; samples `(times, values)` with values
         `(K, n_joints)` or a mapping from joints to `(K,)`, linear in between (or `(times, values, "cubic")`,
@@ -132,7 +137,8 @@ def simulate(
     Raises
     ------
     SimulationError
-        The run broke down: the message names time, step and coordinate, `error.result` holds what was computed.
+        The run broke down, or its drives ran away with the arm: the message names the time, the coordinate or joint,
+        and the likely cause; `error.result` holds what was computed.
     Interrupted
         Ctrl-C, a KeyboardInterrupt; `.result` holds what was computed, a finished run included.
 
@@ -161,19 +167,25 @@ def simulate(
             stops = composed.breaks(t_end, read_breaks(breaks))
             impulses = composed.impulses(stops)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
-            problem = composed.problem()
+            problem = replace(composed.problem(), ceiling=ceiling(composed, inputs, qd))
         end = 0.0 if left else float(t_end)
         with reporter(progress, t_end) as report, held_back() as interrupt:
-            solution = solve(
-                problem, (0.0, end), x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step,
-                outputs=_output_times(t_end, output_step) if end else [0.0], p=inputs.p, samples=inputs.samples,
-                hold=hold, breaks=stops, jumps=_jumps(composed, impulses), callback=inputs.callback,
-                n_callback=inputs.n_callback, events=watch.kernel if watch else None, progress=report,
+            run = partial(
+                solve, problem, x0=x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step, p=inputs.p,
+                samples=inputs.samples, hold=hold, breaks=stops, jumps=_jumps(composed, impulses),
+                callback=inputs.callback, n_callback=inputs.n_callback, events=watch.kernel if watch else None,
+                progress=report,
             )  # fmt: skip
+            solution = run((0.0, end), outputs=_output_times(t_end, output_step) if end else [0.0])
+            if ran_away(solution) and len(solution.t) < SEEN and hold is None:  # too soon for rows of the whole run
+                again = run((0.0, solution.t_end), outputs=np.linspace(0.0, solution.t_end, SEEN))
+                solution = replace(solution, t=again.t, x=again.x)
             if left:
+                limit = bounds[left[0] - len(events)]
+                tell(model, {f"start {limit.name}": limit.told(q)}, stacklevel=3)
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
-            result = _finish(model, composed, inputs, watch, impulses, solution, prepared() - begun)
+            result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun)
         if interrupt.came or solution.status == "interrupted":
             raise Interrupted(f"simulate: {solution.message or 'interrupted when the run had finished'}", result)
         return result
@@ -213,13 +225,16 @@ def _finish(
     inputs: Inputs,
     watch: _Watch | None,
     impulses: Impulses,
+    x0: Array,
     solution: Solution,
     compiled: float,
 ) -> Result:
-    if solution.status == "failed":  # what went off the scale is told in the message, not kept
+    if solution.failure is not None:  # what went off the scale is told in the message, not kept
         good = np.isfinite(solution.x).all(axis=1)
-        solution = replace(solution, t=solution.t[good], x=solution.x[good])
-    elif solution.t_end > solution.t[-1]:  # an event or Ctrl-C between two rows: its state closes the history
+        message = solution.message.replace(f", coordinate {solution.failure.index}", "")  # which has a name
+        solution = replace(solution, t=solution.t[good], x=solution.x[good], message=message)
+    if solution.t_end > solution.t[-1:].max(initial=0.0) and (solution.failure is None or ran_away(solution)):
+        # an event, Ctrl-C or the stop of a runaway between two rows: its state closes the history
         t, x = np.append(solution.t, solution.t_end), np.vstack([solution.x, solution.x_end])
         solution = replace(solution, t=t, x=x)
     found = solution.stats.stiffness
@@ -237,26 +252,15 @@ def _finish(
     )
     result = replace(result, stats=replace(result.stats, compile=compiled))
     if solution.status == "failed":
-        failure = solution.failure
-        name = composed.state_name(failure.index) if failure is not None else "?"
-        raise SimulationError(
-            f"the run broke down: {solution.message} (first to go: {name}). "
-            "Reduce the step or the tolerance, or check that the arm is stable under these torques", result
-        )  # fmt: skip
+        raise SimulationError(breakdown_message(composed, inputs, x0, solution), result)
     if watch is not None and len(names) and solution.status == "event" and watch.fatal[int(solution.events.index[-1])]:
         raise SimulationError(
             f"{names[-1]} at t = {solution.t_end:.6g} s: the model does not hold beyond; "
             "end the run earlier or change the motion",
             result,
         )
-    if solution.stats.crawling and solution.stats.stiffness is not None:
-        warnings.warn(
-            f"{solution.stats.method} is held back by the stiff coordinate "
-            f"{composed.state_name(solution.stats.stiffness.index)}, "
-            "not by accuracy; method='auto' or 'rodas5p' would take larger steps", stacklevel=3,
-        )  # fmt: skip
     doubts = left_out.judge_run(result) if model.level.in_doubt else {}
-    tell(model, in_a_run(model, q) | doubts, stacklevel=4)
+    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts, stacklevel=4)
     return result
 
 

@@ -17,6 +17,7 @@ from pliant.integrate.starting import breakdown
 from pliant.runs.composition import Composition
 from pliant.runs.drives import Inputs
 from pliant.runs.limits import JointLimit
+from pliant.runs.runaway import ceiling, first_to_go, runaway_message
 from pliant.stepping.interruptions import SAME, Interruptions
 
 
@@ -36,6 +37,7 @@ class OneArm:
             composed.problem(), x0, inputs.p, method, step, rtol, composed.tolerances(atol), inputs.callback,
             inputs.n_callback, watch,
         )  # fmt: skip
+        self._x0, self._run.ceiling = x0, ceiling(composed, inputs, qd)
         self._breaks = Interruptions(composed)
         self._torque = self._run.p[: composed.m]
         self._held = np.zeros(composed.m)  # of a sampled controller
@@ -50,7 +52,8 @@ class OneArm:
         self._inputs.sampler, self._samples, self._held[:] = self._composed.sampler(), 0, 0.0
         self._torque[:] = self._inputs.constant[:] = 0.0
         p = self._run.p if self._composed.n_bristles else None
-        self._run.x[:] = self._composed.start(q, qd, p)
+        self._x0 = self._composed.start(q, qd, p)
+        self._run.x[:], self._run.ceiling = self._x0, ceiling(self._composed, self._inputs, qd)
         self._plan()
         self.stopped = self._left()
 
@@ -145,9 +148,11 @@ class OneArm:
             at = int(np.argmin(np.isfinite(run.p)))
             name = c.model.joints[at] if at < c.m else c.model.parameters[at - c.m]
             return ModelError(f"{name}: got {run.p[at]}, expected a finite number")
+        if status == LoopStatus.RUNAWAY:
+            return SimulationError(f"step: {runaway_message(c, self._inputs, self._x0, run.t, run.x.copy())}")
         _, words = breakdown(status, end, run.least)
         return SimulationError(
-            f"step: {words} at t = {run.t:.6g} s (first to go: {c.state_name(run.worst)}). Take shorter steps, or "
+            f"step: {words} at t = {run.t:.6g} s{first_to_go(c, run.worst)}. Take shorter steps, or "
             "check that the arm is stable under these torques"
         )
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.batch.batch_equations import composed as batch_equations
 from pliant.batch.batch_equations import read_drive, rows
 from pliant.control.sensors import Encoder, Measurement, Sensor, TipPosition
@@ -149,7 +149,7 @@ class Stepper:
         motion: Mapping[str, PrescribedMotion] | None = None,
         base: MovingBase | None = None,
         sensors: Sequence[Sensor] | None = None,
-        q0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
+        q0: StateLike | None = None,
         qd0: ArrayLike | Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | None = None,
         p: ArrayLike | Mapping[str, ArrayLike] | None = None,
         count: int | None = None,

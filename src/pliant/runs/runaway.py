@@ -1,0 +1,135 @@
+"""Loops that run away: how much energy an arm may be given, and what is likely wrong where it is given more."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.integrate import Solution
+from pliant.integrate.stiffness import difference_jacobian
+from pliant.model import Model
+from pliant.robot import robot_mass
+from pliant.runs.composition import Composition
+from pliant.runs.drives import Inputs
+
+FASTEST = 300.0
+"""m/s, root mean square over the mass of an arm: the tip of a rod is then at 520 m/s, and a rod of steel breaks."""
+FASTER = 100.0
+"""m/s more for each rad/s or m/s that an arm has at the start: ten times what a reach of 10 m makes of it."""
+NUDGE = 1e-6
+"""rad, m, rad/s or m/s by which a joint is moved to see how its torque answers."""
+NOISE = 1e-13
+"""Of a torque, in rounding, by which it may answer for nothing."""
+WRONG_SIGNS = (
+    ("{} (rate)", "speed", "{} s/{}", "drives it on instead of braking it", "kd"),
+    ("{}", "position", "{}/{}", "pushes it away from its goal", "kp"),
+)
+"""Of the state on which a torque acts: its name, what it is, the unit of the gain, what a wrong sign does, the gain."""
+
+
+def ceiling(composed: Composition, inputs: Inputs, qd: Array) -> float:
+    """Energy, J, that no drive gives to this arm from these rates on unless it runs away with it.
+
+    Drives that see nothing of the motion cannot run away, and an arm without mass has no scale: infinite.
+    """
+    drives = (composed.torque, composed.controller, *inputs.functions)
+    mass = 0.0 if all(drive is None for drive in drives) or composed.m == 0 else _mass(composed.model)
+    return float(mass / 2 * (FASTEST + FASTER * np.abs(qd).sum()) ** 2) or np.inf
+
+
+def _mass(model: Model) -> float:
+    """Of all that moves, kg."""
+    return model.derived("mass", (), partial(robot_mass, model.robot))
+
+
+def ran_away(solution: Solution) -> bool:
+    """Whether a run ended at its ceiling."""
+    return solution.failure is not None and solution.failure.kind == "runaway"
+
+
+def breakdown_message(composed: Composition, inputs: Inputs, x0: Array, solution: Solution) -> str:
+    """What ended a run, what is likely wrong, and what to do."""
+    if ran_away(solution):
+        told = runaway_message(composed, inputs, x0, solution.t_end, solution.x_end)
+        return f"{told}. The run up to there is kept in the result"
+    first = first_to_go(composed, -1 if solution.failure is None else solution.failure.index)
+    return (
+        f"the run broke down: {solution.message}{first}. Reduce the step or the tolerance, or check that the arm is "
+        "stable under these torques"
+    )
+
+
+def first_to_go(composed: Composition, index: int) -> str:
+    """The name of the state that broke a run, in brackets; the last one is the work, which breaks none by itself."""
+    return f" (first to go: {composed.state_name(index)})" if 0 <= index < composed.size - 1 else ""
+
+
+def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, x: Array) -> str:
+    """What drives have done by the time t to an arm that began at x0, which joint is likely to blame, and why."""
+    loop, model = _Loop(composed, inputs), composed.model
+    _, rates = composed.full_state(t, x)
+    power = np.nan_to_num(loop.torque(t, x) * rates[[shaft.actuated for shaft in model.layout.shafts]])
+    blamed = [int(joint) for joint in np.argsort(-power)]
+    wrong = next(((joint, sign) for joint in blamed if (sign := loop.wrong_sign(x0, joint))), None)
+    joint, cause = wrong or (blamed[0], loop.growth(x0))
+    return (
+        f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {_mass(model):.3g} kg. "
+        f"Joint {model.joints[joint]!r}: {cause}"
+    )
+
+
+class _Loop:
+    """An arm and its drives, as a function of the state alone."""
+
+    def __init__(self, composed: Composition, inputs: Inputs) -> None:
+        self.composed, self.inputs = composed, inputs
+        self.names = [composed.state_name(k) for k in range(composed.size)]
+
+    def _given(self, t: float, x: Array) -> Array:
+        """All of p at a state; what is sampled is asked there, with nothing remembered."""
+        q, qd = self.composed.full_state(t, x)
+        p = np.concatenate([self.inputs.history(np.array([t]), q[None], qd[None])[0], self.inputs.parameters])
+        if self.inputs.period is not None:
+            self.inputs.sampler = self.composed.sampler()
+            p[: self.composed.m] = self.inputs.sample(t, x, p)
+        return p
+
+    def torque(self, t: float, x: Array) -> Array:
+        """(m,) torques."""
+        p, n = self._given(t, x), len(self.inputs.parameters)
+        tau, _, _ = self.composed.torques(np.array([t]), x[None], p[None, : len(p) - n], p[len(p) - n :])
+        return np.asarray(tau[0])
+
+    def wrong_sign(self, x: Array, joint: int) -> str:
+        """What a torque does that grows with the speed or the position of its own joint; empty: it does not."""
+        shaft, model = self.composed.model.layout.shafts[joint], self.composed.model
+        units = ("N m", "rad") if shaft.turns else ("N", "m")
+        for state, what, unit, does, gain in WRONG_SIGNS:
+            name = state.format(model.speeds[shaft.actuated])
+            step = NUDGE * np.array([each == name for each in self.names])
+            more, less = (float(self.torque(0.0, moved)[joint]) for moved in (x + step, x - step))
+            slope = (more - less) / (2 * NUDGE)
+            if more - less > NOISE * abs(more):
+                known = f" ({gain})" if hasattr(self.composed.controller, gain) else ""
+                return (
+                    f"its torque grows by {slope:.4g} {unit.format(*units)} with its own {what} and {does}; check the "
+                    f"sign of this gain{known}"
+                )
+        return ""
+
+    def growth(self, x: Array) -> str:
+        """How fast the motion grows from a state, if it does."""
+
+        def slopes(state: Array) -> Array:
+            return np.asarray(self.composed.rhs(np.zeros(1), state, self._given(0.0, state)))
+
+        poles = np.linalg.eigvals(difference_jacobian(slopes, x)[:-1, :-1])  # nothing hangs on the work
+        fastest = float(poles.real.max())
+        if not fastest > 0:
+            return "it took most of the power, though the loop starts stable; take shorter steps, or check the torque"
+        return (
+            f"it took most of the power; linearised at the start, the loop has an unstable pole at {fastest:.3g} 1/s; "
+            "lower the gains, or sample more often"
+        )

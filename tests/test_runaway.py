@@ -1,0 +1,138 @@
+"""Unstable loops: they stop soon, say which joint and why, and leave a result; what is merely fast goes on."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.control import PD
+from pliant.errors import SimulationError
+
+SOFT = """
+format: 1
+name: soft arm
+gravity: [0, -9.81, 0]
+links:
+  - name: upper
+    beam: {length: 0.8, material: aluminium, section: {shape: tube, outer_diameter: 0.05, inner_diameter: 0.044}}
+    shapes: {boundary: clamped-mass, tip_load: auto, bending_y: 3, bending_z: 2, torsion: 1}
+  - name: lower
+    beam: {length: 0.6, material: aluminium, section: {shape: tube, outer_diameter: 0.04, inner_diameter: 0.036}}
+    shapes: {method: elements, count: 2, bending_y: true, bending_z: true}
+payload: {mass: 0.5}
+"""
+MOST_SECONDS = 5.0
+JOINTS = 2
+WRONG = {
+    "torque of the speed": ({"torque": lambda t, q, qd: 500.0 * qd[:JOINTS]}, "500 N m s/rad with its own speed"),
+    "negative kp": ({"controller": PD(-1000.0, 1.0, [0.0] * JOINTS)}, r"1000 N m/rad with its own position.*\(kp\)"),
+    "negative kd": ({"controller": PD(1000.0, -100.0, [0.0] * JOINTS)}, r"100 N m s/rad with its own speed.*\(kd\)"),
+}
+
+
+@pytest.fixture(scope="module")
+def soft_arm(tmp_path_factory: pytest.TempPathFactory) -> pliant.Model:
+    path = tmp_path_factory.mktemp("soft") / "soft.yaml"
+    path.write_text(SOFT)
+    return pliant.load(path).model()
+
+
+@pytest.fixture(scope="module")
+def hanging() -> pliant.Model:
+    return pliant.load("two-link").model()
+
+
+@pytest.fixture(scope="module")
+def planar() -> pliant.Model:
+    return pliant.load("two-link").replace({"gravity": [0, 0, 0]}).model()
+
+
+@pytest.mark.parametrize("arm", ["hanging", pytest.param("soft_arm", marks=pytest.mark.full)])
+@pytest.mark.parametrize("case", WRONG)
+def test_an_unstable_loop_stops_and_says_why(request: pytest.FixtureRequest, arm: str, case: str, tmp_path) -> None:
+    """The soft arm has 16 coordinates, some of them stiff: it ran for minutes, or ended with a riddle."""
+    (drives, why), model = WRONG[case], request.getfixturevalue(arm)
+    begin = time.process_time()
+    with pytest.raises(SimulationError, match=rf"ran away.*Joint '(fore|lower)': its torque grows by {why}") as caught:
+        pliant.simulate(model, 0.5, q0=[0.3, 0.3], **drives)
+    assert time.process_time() - begin < MOST_SECONDS
+    kept = caught.value.result
+    for riddle in ("coordinate", "first to go", "work"):
+        assert riddle not in str(caught.value)
+        assert riddle not in kept.stats.message
+    assert kept.stats.status == "failed"
+    assert len(kept) >= 50
+    assert np.isfinite(kept.q).all()
+    kept.plot("joints", "energy", path=tmp_path / "end.png")
+    assert (tmp_path / "end.png").stat().st_size > 1000
+
+
+def test_the_energy_at_the_stop_is_that_of_the_rule(planar: pliant.Model) -> None:
+    """10 kg at 300 m/s are 450 kJ, and 1 rad/s at the start allows 400 m/s."""
+    for rates, most in (([0.0, 0.0], 4.5e5), ([1.0, 0.0], 8e5)):
+        with pytest.raises(SimulationError, match="ran away") as caught:
+            pliant.simulate(planar, 1.0, q0=[0.3, 0.3], qd0=rates, controller=PD(-1000.0, 1.0, [0.0, 0.0]))
+        assert most < caught.value.result.work[-1] < 1.1 * most
+
+
+def test_the_wrong_one_of_several_gains_is_named(planar: pliant.Model) -> None:
+    with pytest.raises(SimulationError, match="Joint 'upper': its torque grows by 300 N m s/rad"):
+        pliant.simulate(planar, 5.0, q0=[0.3, 0.3], controller=PD(100.0, [-300.0, 10.0], [0.0, 0.0]))
+
+
+def test_a_loop_without_a_wrong_sign_names_its_growth(planar: pliant.Model) -> None:
+    def twisted(t, q, qd):
+        return np.array([500.0 * q[1], -500.0 * q[0]])
+
+    with pytest.raises(SimulationError, match=r"it took most of the power; .* unstable pole at [\d.]+ 1/s"):
+        pliant.simulate(planar, 20.0, q0=[0.01, 0.0], torque=twisted)
+
+
+def test_a_sampled_loop_that_runs_away(planar: pliant.Model) -> None:
+    with pytest.raises(SimulationError, match="grows by 20 N m s/rad with its own speed") as caught:
+        pliant.simulate(planar, 20.0, qd0=[0.1, 0.0], controller=lambda t, q, qd: 20.0 * qd[:2], sample_time=0.01)
+    assert 1 < len(caught.value.result) < 1001
+
+
+@pytest.mark.parametrize("method", ["rk4", "rodas5p", "bdf"])
+def test_every_kind_of_method_stops(planar: pliant.Model, method: str) -> None:
+    step = {"step": 1e-4} if method == "rk4" else {}
+    with pytest.raises(SimulationError, match=r"ran away.*own position"):
+        pliant.simulate(planar, 0.5, [0.3, 0.3], controller=PD(-1000.0, 1.0, [0.0, 0.0]), method=method, **step)
+
+
+def test_fast_motion_by_constant_torques_is_no_runaway(planar: pliant.Model) -> None:
+    """Drives that do not see the motion cannot run away, however fast the arm gets."""
+    run = pliant.simulate(planar, 0.3, torque=[2e5, 0.0], output_step=0.1)
+    assert run.work[-1] > 4.5e5
+    assert run.stats.status == "finished"
+
+
+def test_a_long_fall_is_no_runaway() -> None:
+    """Gravity is no drive: a free base falls for 100 s, its joint in a loop."""
+    base = {"type": "free", "mass": 5.0, "inertia": [1.0, 1.0, 1.0]}
+    rod = {"name": "rod", "rigid": {"mass": 1.0, "inertia": [0.1, 0.1, 0.1], "tip": [1.0, 0.0, 0.0]}}
+    model = pliant.Robot(name="falling", gravity=(0, 0, -9.81), base=base, links=[rod]).model()
+    loop = PD(10.0, 10.0, [0.5], gravity="none")
+    run = pliant.simulate(model, 100.0, controller=loop, output_step=10.0)
+    assert run.stats.status == "finished"
+    assert np.abs(run.qd).max() > 900.0
+
+
+def test_an_arm_without_mass_has_no_scale() -> None:
+    hub = {"name": "hub", "rigid": {"mass": 0.0, "inertia": [1.0, 1.0, 1.0], "tip": [1.0, 0.0, 0.0]}}
+    robot = pliant.Robot(name="hub", gravity=(0, 0, 0), links=[hub])
+    run = pliant.simulate(robot.model(), 1.0, qd0=[0.1], torque=lambda t, q, qd: 2.0 * qd, output_step=0.1)
+    assert run.qd[-1, 0] == pytest.approx(0.1 * np.exp(2.0), rel=1e-6)
+
+
+def test_a_stepper_stops_too(planar: pliant.Model) -> None:
+    arm = pliant.Stepper(planar, controller=PD(1000.0, -100.0, [0.0, 0.0]), q0=[0.3, 0.3])
+    for again in (False, True):
+        if again:
+            arm.reset([0.3, 0.3])
+        with pytest.raises(SimulationError, match=r"step: the arm ran away: .*Joint 'fore'.*own speed"):
+            arm.step(0.1)
