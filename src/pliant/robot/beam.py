@@ -8,7 +8,7 @@ from math import ceil
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
@@ -75,6 +75,11 @@ Curvature = Annotated[tuple[Column, Column], BeforeValidator(_curvature), WithJs
 Rotary = Annotated[tuple[float, float] | Literal["section"], BeforeValidator(_rotary), WithJsonSchema(_ROTARY)]
 
 
+def _length_follows(schema: Any) -> None:
+    """For editors: a beam that slides has the length of its material, one of a side file that of its link."""
+    schema["required"].remove("length")
+
+
 class Beam(Description):
     """A slender beam along +x of the frame after the joint.
 
@@ -101,6 +106,8 @@ class Beam(Description):
     >>> pliant.Beam(length=1.0, mass_per_length=5.0, EI_z=1000.0).EI_z
     1000.0
     """
+
+    model_config = ConfigDict(json_schema_extra=_length_follows)
 
     length: Positive = Field(
         description="m, of the beam; of one that slides, the free length at which frequencies are quoted",

@@ -61,10 +61,8 @@ def _axes(value: Any) -> Any:
 
 
 _LIST = {"type": "array", "items": ANGLE}
-_METRICS = {
-    "title": "name of a metric, or a list",
-    "anyOf": [{"enum": list(METRICS)}, {"type": "array", "items": {"enum": list(METRICS)}}],
-}
+_METRIC = {"enum": list(METRICS)}
+_METRICS = {"title": "name of a metric, or a list", "anyOf": [_METRIC, {"type": "array", "items": _METRIC}]}
 
 
 class SweepStudy(Document):
