@@ -69,6 +69,22 @@ def _key(name: str, field: FieldInfo) -> Key:
     return Key(field.alias or name, unit, said[len(unit) :].lstrip(", "), admits(field), default, example)
 
 
+def parts(document: type[BaseModel]) -> tuple[type[BaseModel], ...]:
+    """A description and all that it holds, each once, in the order in which a reader meets them."""
+    found = [document]
+    for part in found:
+        for field in part.model_fields.values():
+            found += [one for one in dict.fromkeys(_held(field.annotation)) if one not in found]
+    return tuple(found)
+
+
+def _held(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _held(inner)
+
+
 def admits(field: FieldInfo) -> str:
     """What a field takes, in the words of files: `number > 0`, `text`, `[Link, ...]`."""
     low = next((entry.ge for entry in field.metadata if getattr(entry, "ge", None) is not None), None)
@@ -150,8 +166,8 @@ def written(value: Any) -> str:
 def signature(part: type[BaseModel]) -> inspect.Signature:
     """Names and defaults of a constructor; their kinds stand in its docstring, in words."""
     own = inspect.signature(part)
-    plain = [entry.replace(annotation=inspect.Parameter.empty) for entry in own.parameters.values()]
-    return inspect.Signature(plain)
+    taken = [own.parameters[name] for name, field in part.model_fields.items() if not field.exclude]
+    return inspect.Signature([entry.replace(annotation=inspect.Parameter.empty) for entry in taken])
 
 
 def prose(part: type[BaseModel]) -> str:
@@ -177,10 +193,17 @@ def _sentence(key: Key) -> str:
 
 
 def documented(function: Callable[..., Any]) -> dict[str, str]:
-    """What the docstring of a function or class says of each parameter."""
-    _, _, below = inspect.cleandoc(function.__doc__ or "").partition("\nParameters\n----------\n")
+    """What the docstring of a function, or of a class and those that it derives from, says of each parameter."""
+    said: dict[str, str] = {}
+    for one in reversed(inspect.getmro(function) if isinstance(function, type) else (function,)):
+        said |= _told(one.__doc__ or "")
+    return said
+
+
+def _told(docstring: str) -> dict[str, str]:
+    _, _, below = inspect.cleandoc(docstring).partition("\nParameters\n----------\n")
     section = re.split(r"\n\n\w[\w ]*\n-{3,}\n", below)[0]
-    entries = re.findall(r"^(\S[^:\n]*?) : (.*)\n((?:    .*\n?|\n)*)", section, flags=re.MULTILINE)
+    entries = re.findall(r"^(\S[^:\n]*?) : (.*)(?:\n|$)((?:    .*\n?|\n)*)", section, flags=re.MULTILINE)
     return {
         name.strip(): f"{kind}: {' '.join(text.split())}".rstrip(": ")
         for names, kind, text in entries
