@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, extra
+from pliant.errors import ModelError, PliantError, extra, install
 from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
@@ -155,5 +155,5 @@ def _ffmpeg() -> str:
     found = shutil.which("ffmpeg")
     if found:
         return found
-    remedy = 'an .mp4 needs ffmpeg: install it, or pip install "pliant[video]"; a .gif needs nothing'
-    return str(extra("imageio_ffmpeg", remedy).get_ffmpeg_exe())
+    remedy = "an .mp4 needs ffmpeg, a .gif needs nothing; install ffmpeg, or "
+    return str(extra("imageio_ffmpeg", remedy + install("video")).get_ffmpeg_exe())
