@@ -18,7 +18,7 @@ from pliant.signatures import checked
 from pliant.view.figure_data import strain_text
 from pliant.view.panel_drawing import draw_panel
 from pliant.view.run_panels import tip_deflection
-from pliant.view.scene import scene_of
+from pliant.view.scene import readable_magnification, scene_of
 from pliant.view.scene_tubes import strain_colours
 from pliant.view.style import STYLE
 from pliant.view.video_drawing import FrameDrawing
@@ -31,7 +31,7 @@ FORMATS = (".mp4", ".gif")
 
 @checked
 def to_video(
-    result: Result, path: str | os.PathLike[str], fps: int = 25, speed: float = 1.0, magnification: float = 1.0
+    result: Result, path: str | os.PathLike[str], fps: int = 25, speed: float = 1.0, magnification: float | None = None
 ) -> Path:
     """Write a run as .mp4 (H.264) or .gif.
 
@@ -46,7 +46,7 @@ def to_video(
     speed : float
         0.1 is ten times slower than the arm.
     magnification : float
-        Of the deflections; the grey ghost is the rigid arm.
+        Of the deflections; the grey ghost is the rigid arm. By default so much that they are seen: the title says it.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def to_video(
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise ModelError(f"path: got {str(target)!r}, expected a file name that ends in {' or '.join(FORMATS)}")
-    if not (fps > 0 and speed > 0 and magnification >= 0):
+    if not (fps > 0 and speed > 0 and (magnification is None or magnification >= 0)):
         raise ModelError(f"fps, speed, magnification: got {fps}, {speed}, {magnification}, expected positive numbers")
     if len(result) < 2:
         raise ModelError("the result has fewer than two rows; nothing moves")
@@ -71,7 +71,7 @@ def to_video(
     return target
 
 
-def pictures(result: Result, fps: int, speed: float, magnification: float) -> Iterator[Any]:
+def pictures(result: Result, fps: int, speed: float, magnification: float | None = None) -> Iterator[Any]:
     """(H, W, 3) pictures at equal times; states in between are interpolated."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -79,6 +79,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
 
     t = np.arange(result.t[0], result.t[-1] + 1e-9, speed / fps)
     scene = scene_of(result, t)
+    magnification = readable_magnification(scene) if magnification is None else magnification
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
         canvas: Any = FigureCanvasAgg(figure)
