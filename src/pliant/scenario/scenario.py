@@ -108,6 +108,9 @@ class Outputs(Description):
         "run.nc", description="file of the whole result; Result.load reads it", examples=["run.nc"]
     )
     csv: FileName | None = Field(None, description="file of a table with a header", examples=["run.csv"])
+    page: FileName | None = Field(
+        None, description="file of one page with the arm in 3-D and plots", examples=["arm.html"]
+    )
     figures: Annotated[tuple[FigureName, ...], BeforeValidator(_names), _ONE] = Field(
         (), description="names of figures", examples=[["joints", "energy"]]
     )
@@ -316,6 +319,8 @@ class Scenario(Document):
             written.append(result.save(target / self.outputs.netcdf))
         if self.outputs.csv is not None:
             written.append(result.to_csv(target / self.outputs.csv))
+        if self.outputs.page is not None:
+            written.append(result.to_html(target / self.outputs.page, self.name))
         for name in self.outputs.figures:
             paths = [target / f"{name}.{format}" for format in self.outputs.formats]
             result.plot(name, path=paths)

@@ -83,7 +83,7 @@ def pictures(result: Result, fps: int, speed: float, magnification: float | None
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
         canvas: Any = FigureCanvasAgg(figure)
-        drawing = FrameDrawing(figure.add_axes((0.0, 0.0, 0.56, 0.94)), scene, magnification)
+        drawing = FrameDrawing(figure.add_axes((0.0, 0.08, 0.56, 0.86)), scene, magnification)
         cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
         figure.text(0.02, 0.945, f"{quoted(result.robot.name, 'figure')}{note}", fontsize=10, weight="bold")
