@@ -65,6 +65,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
 @cache
 def _chart() -> type[Any]:
+    from matplotlib.backend_bases import FigureManagerBase
     from matplotlib.figure import Figure
 
     class Chart(Figure):
@@ -83,10 +84,10 @@ def _chart() -> type[Any]:
                 window = pyplot.figure(figsize=self.get_size_inches(), dpi=self.dpi).canvas
                 self.set_canvas(window)
                 window.figure = self
-            if self.canvas.required_interactive_framework is None and warn:
+            if type(self.canvas.manager).show is not FigureManagerBase.show:
+                pyplot.show()
+            elif warn:
                 warnings.warn("no display here: write the figure to a file, plot(..., path='run.png')", stacklevel=2)
-                return
-            pyplot.show()
 
     return Chart
 
