@@ -183,9 +183,9 @@ def test_examples_are_sound(run: Run, path: Path) -> None:
     assert short.run().stats.status == "finished"
 
 
-def test_a_page_and_where_it_is(run: Run, write: Write, tmp_path: Path) -> None:
+def test_a_page_and_where_it_is(run: Run, scenario: Write, tmp_path: Path) -> None:
     """The scenario may ask for it; `view --html` writes it too and says its address, without a browser here."""
-    file = write("case.yaml", SHORT + "    outputs: {page: arm.html}\n")
+    file = scenario(SHORT + "    outputs: {page: arm.html}\n")
     assert run("simulate", str(file), "--out", str(tmp_path / "out")).exit_code == 0
     assert "pliantView" in (tmp_path / "out" / "arm.html").read_text(encoding="utf-8")
     done = run("view", str(tmp_path / "out" / "run.nc"), "--html", str(tmp_path / "again.html"))
