@@ -84,7 +84,8 @@ def _chart() -> type[Any]:
                 window = pyplot.figure(figsize=self.get_size_inches(), dpi=self.dpi).canvas
                 self.set_canvas(window)
                 window.figure = self
-            if type(self.canvas.manager).show is not FigureManagerBase.show:
+            manager: type[Any] = type(self.canvas.manager)
+            if manager.show is not FigureManagerBase.show:
                 pyplot.show()
             elif warn:
                 warnings.warn("no display here: write the figure to a file, plot(..., path='run.png')", stacklevel=2)
