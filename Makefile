@@ -21,7 +21,7 @@ BYTECODE = @$(BIN)/python -m compileall -q src/pliant && $(BIN)/pliant info two-
 .PHONY: FORCE help demo test test-wheel test-full test-learning test-machines test-long mutants lint docs docs-version bench lock locked release clean
 
 help:
-	@echo "make demo           install into .venv and run the two-link flexible arm"
+	@echo "make demo           install into .venv, swing a slender arm around and show it bend in 3-D"
 	@echo "make test           ruff, mypy, pytest (what continuous integration runs)"
 	@echo "make test-wheel     the same tests against the wheel that users install"
 	@echo "make test-full      also the large random sets, on the wheel, with documentation and coverage"
@@ -44,10 +44,8 @@ $(VENV)/installed-%: pyproject.toml
 	@touch $@
 
 demo: $(VENV)/installed-demo
-	$(BIN)/pliant info two-link
-	$(BIN)/pliant simulate examples/scenarios/two-link.yaml --out out/demo
-	@echo "The run is in out/demo: run.nc, run.csv and figures (*.png)."
-	$(BIN)/pliant reproduce korayem-shafei --quick --out out/demo
+	$(BIN)/pliant simulate examples/scenarios/slender.yaml --out out/demo
+	$(BIN)/pliant view out/demo/run.nc --html out/demo/arm.html
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pliant.errors import install
+
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 OPTIONAL = {
@@ -17,16 +19,29 @@ OPTIONAL = {
 }  # fmt: skip
 
 
-def test_every_install_command_names_an_extra() -> None:
-    """No bare package, whose version nobody chose; no extra that is not there."""
+def test_messages_name_an_extra_that_is_there() -> None:
+    """By one function: no bare package, whose version nobody chose, and none from an index, where pliant is not."""
     found = []
     for path in sorted((ROOT / "src").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        for match in re.finditer(r"pip install (\\?[\"'\w][^\s;,.`]*)", text):
-            name = re.fullmatch(r"""\\?['"]pliant\[(\w+)\]\\?['"].*""", match[1])
-            if name is None or name[1] not in EXTRAS:
-                found.append(f"{path.name}: {match[0]}")
+        found += [name for name in re.findall(r"""\binstall\(['"](\w+)['"]\)""", text) if name not in EXTRAS]
+        if path.name != "errors.py":
+            found += [f"{path.name}: {match}" for match in re.findall("pip install.*", text)]
     assert found == []
+    assert install("studio") == "in the folder of pliant's source, run: pip install '.[studio]'"
+
+
+def test_pages_promise_nothing_that_is_on_no_index() -> None:
+    """Install commands of the pages are for a clone, and name extras that are there."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"pip install[^\n`]*[ \"']pliant\b", text), path.name
+        assert set(re.findall(r"pip install [^\n`]*\.\[(\w+)\]", text)) <= set(EXTRAS), path.name
+
+
+def test_the_notebooks_extra_brings_jupyter() -> None:
+    assert any(re.match("jupyterlab|notebook", entry) for entry in EXTRAS["notebooks"])
 
 
 def test_extras_bring_what_is_asked_for() -> None:
@@ -39,5 +54,5 @@ def test_parquet_without_pyarrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     from pliant.sweeps.outputs import SweepResult
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(PliantError, match=r"pip install 'pliant\[sweep\]'"):
+    with pytest.raises(PliantError, match=r"pip install '\.\[sweep\]'"):
         SweepResult.to_parquet(None, tmp_path / "table.parquet")  # type: ignore[arg-type]

@@ -12,7 +12,8 @@ import pliant
 GROUPS = {
     "Describe": (
         "load", "arms", "Robot", "Link", "Joint", "Origin", "DH", "Limits", "Drive", "Friction", "Beam", "Section",
-        "Material", "RigidBody", "Lump", "Shapes", "TipLoad",
+        "Material", "MATERIALS", "RigidBody", "Lump", "Shapes", "TipLoad", "JointAxis", "BeamStation", "Payload",
+        "BaseBody", "Frame", "Expected",
     ),
     "Compute": ("Model", "FORMULATIONS"),
     "Run": ("simulate", "simulate_batch", "Event", "Result", "Scenario"),

@@ -17,11 +17,6 @@ from pliant.control import PD, Quintic, natural_gains
 
 HERE = Path(__file__).parent
 SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
-ARM_ALONE = """
-for (const e of document.querySelectorAll("aside, header, footer, #switches, #cameras")) e.remove();
-dispatchEvent(new Event("resize"));
-pliantView.look("home");
-"""
 
 
 def crane() -> pliant.Result:
@@ -38,11 +33,11 @@ def falling() -> pliant.Result:
     return pliant.simulate(pliant.load("two-link").model(), 2.0)
 
 
-def photograph(page: Page, run: pliant.Result, name: str, time: float, magnification: float, more: str = "") -> None:
+def photograph(page: Page, run: pliant.Result, name: str, time: float, magnification: float) -> None:
     """Writes name.png."""
     with tempfile.TemporaryDirectory() as folder:
         page.goto(run.to_html(Path(folder) / "run.html").as_uri())
-        page.evaluate(f"pliantView.magnify({magnification}); pliantView.seek({time}); {more}")
+        page.evaluate(f"pliantView.magnify({magnification}); pliantView.seek({time})")
         page.wait_for_timeout(1500)
         page.screenshot(path=HERE / f"{name}.png")
 
@@ -76,11 +71,8 @@ def main() -> None:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", *SOFTWARE_GL])
         page = browser.new_page(viewport={"width": 1360, "height": 780})
-        run = crane()
-        photograph(page, run, "page", 0.84, 6)
+        photograph(page, crane(), "page", 0.84, 6)
         photograph(page, falling(), "falling", 0.55, 20)
-        alone = browser.new_page(viewport={"width": 1000, "height": 620}, device_scale_factor=1.5)
-        photograph(alone, run, "bent-arm", 0.84, 6, ARM_ALONE)
         studio(browser.new_page(viewport={"width": 1180, "height": 820}))
         browser.close()
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         gradients,
         identification,
         loads,
+        robot,
         scenario,
         studies,
         sweeps,
@@ -32,15 +33,22 @@ if TYPE_CHECKING:
     from pliant.model import Model
     from pliant.robot import (
         DH,
+        MATERIALS,
+        BaseBody,
         Beam,
+        BeamStation,
         Drive,
+        Expected,
+        Frame,
         Friction,
         Joint,
+        JointAxis,
         Limits,
         Link,
         Lump,
         Material,
         Origin,
+        Payload,
         RigidBody,
         Robot,
         Section,
@@ -56,8 +64,9 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_ROBOT = ("DH", "Beam", "Drive", "Friction", "Joint", "Limits", "Link", "Lump", "Material", "Origin", "RigidBody",
-          "Robot", "Section", "Shapes", "TipLoad", "arms", "load")  # fmt: skip
+_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction", "Joint",
+          "JointAxis", "Limits", "Link", "Lump", "Material", "Origin", "Payload", "RigidBody", "Robot", "Section",
+          "Shapes", "TipLoad", "arms", "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -67,14 +76,13 @@ _LATER = {
     **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
     **{"Stepper": "stepping", "sweep": "sweeps"},
 }
-_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "scenario",
-          "studies", "sweeps", "view")  # fmt: skip
+_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "robot",
+          "scenario", "studies", "sweeps", "view")  # fmt: skip
 _INNER = (
     "dynamics",
     "errors",
     "kernels",
     "model",
-    "robot",
     "runs",
     "shapes",
     "stepping",
@@ -104,13 +112,19 @@ def __dir__() -> list[str]:
 __all__ = [
     "DH",
     "FORMULATIONS",
+    "MATERIALS",
+    "BaseBody",
     "Beam",
+    "BeamStation",
     "Drive",
     "Event",
+    "Expected",
+    "Frame",
     "Friction",
     "Identification",
     "Interrupted",
     "Joint",
+    "JointAxis",
     "Limits",
     "Link",
     "Lump",
@@ -118,6 +132,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Origin",
+    "Payload",
     "PliantError",
     "Recording",
     "Result",
@@ -142,6 +157,7 @@ __all__ = [
     "identify",
     "load",
     "loads",
+    "robot",
     "scenario",
     "simulate",
     "simulate_batch",

@@ -101,6 +101,11 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
+def install(extra: str) -> str:
+    """How to get an extra. Pliant is on no package index: a name there would be somebody else's package."""
+    return f"in the folder of pliant's source, run: pip install '.[{extra}]'"
+
+
 def extra(module: str, message: str, kind: type[PliantError] = PliantError) -> Any:
     """A module that pliant does without; where it is asked for and missing, the message says how to get it."""
     try:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, UnsupportedModel
+from pliant.errors import ModelError, PliantError, UnsupportedModel, install
 from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.kernels.xla import api_version, compile_handler
@@ -37,7 +37,7 @@ try:
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
 except ImportError as error:
-    raise UnsupportedModel(f"pliant.jax needs jax ({error}); run: pip install 'pliant[jax]'") from None
+    raise UnsupportedModel(f"pliant.jax needs jax ({error}); {install('jax')}") from None
 
 __all__ = ["energy", "forward_dynamics", "interface", "inverse_dynamics", "pose", "step", "tip_pose"]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pliant.errors import ModelError, UnsupportedModel
+from pliant.errors import ModelError, UnsupportedModel, install
 from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.model import Model
@@ -26,7 +26,7 @@ try:
     import torch
     from torch.autograd import forward_ad
 except ImportError as error:
-    raise UnsupportedModel(f"pliant.torch needs torch ({error}); run: pip install 'pliant[torch]'") from None
+    raise UnsupportedModel(f"pliant.torch needs torch ({error}); {install('torch')}") from None
 
 try:  # whether a transform of `torch.func` is at work; where PyTorch does not tell, it is taken to be
     from torch._C import _are_functorch_transforms_active as transformed

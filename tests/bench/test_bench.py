@@ -19,6 +19,7 @@ from pliant.bench.figure import draw, undercut
 from pliant.bench.findings import Comparison, Point, Report, Side, Start
 from pliant.bench.markdown import duration, markdown, times
 from pliant.bench.rigid_peers import RigidChain
+from pliant.errors import install
 from pliant.timing import Effort, Timings, alternating
 
 HOUR = 3600.0
@@ -175,7 +176,7 @@ def test_absent_and_broken_peers_do_not_stop_the_bench() -> None:
     found.ask("rigid", "NumPy", "numpy", broken)
     found.ask("rigid", "NumPy", "numpy", lambda: asked.append("there"))
     assert asked == ["there"]
-    assert found.notes == ["Nobody: left out, no_such_library not installed: pip install 'pliant[bench]'"]
+    assert found.notes == [f"Nobody: left out, no_such_library not installed; {install('bench')}"]
     assert found.failures == ["rigid: NumPy FAILED, AttributeError: renamed in 2.0"]
 
     def interrupted() -> None:

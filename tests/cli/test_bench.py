@@ -10,6 +10,7 @@ import pytest
 from pliant.bench import findings, puma
 from pliant.bench.findings import Comparison, Report, Side
 from pliant.bench.part_names import PARTS
+from pliant.errors import install
 from pliant.timing import Effort, Timings
 
 from .conftest import Run
@@ -18,7 +19,7 @@ from .conftest import Run
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if no peer were installed."""
-    monkeypatch.setattr(findings, "absent", lambda *names: f"{names[0]} not installed: pip install 'pliant[bench]'")
+    monkeypatch.setattr(findings, "absent", lambda *names: f"{names[0]} not installed; {install('bench')}")
 
 
 @pytest.mark.usefixtures("alone")
@@ -27,7 +28,7 @@ def test_without_peers_it_says_so_and_succeeds(run: Run) -> None:
     assert result.exit_code == 0, result.stderr
     for name in ("Pinocchio", "MuJoCo", "Exudyn", "Robotics Toolbox", "SymPy"):
         assert f"{name}" in result.stderr
-    assert "pip install 'pliant[bench]'" in result.stderr
+    assert "pip install '.[bench]'" in result.stderr
     assert "SciPy, DOP853" in result.stdout  # SciPy is always there
     page = Path("out/bench/bench.md").read_text()
     assert "SciPy, RK45 on the same kernel" in page

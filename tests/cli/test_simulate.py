@@ -192,3 +192,35 @@ def test_examples_are_sound(run: Run, path: Path) -> None:
     chosen = pliant.Scenario.load(path)
     short = chosen.replace(duration=0.02, outputs={}, output_step=None)
     assert short.run().stats.status == "finished"
+
+
+def test_a_page_and_where_it_is(run: Run, scenario: Write, tmp_path: Path) -> None:
+    """The scenario may ask for it; `view --html` writes it too and says its address, without a browser here."""
+    file = scenario(SHORT + "    outputs: {page: arm.html}\n")
+    assert run("simulate", str(file), "--out", str(tmp_path / "out")).exit_code == 0
+    assert "pliantView" in (tmp_path / "out" / "arm.html").read_text(encoding="utf-8")
+    done = run("view", str(tmp_path / "out" / "run.nc"), "--html", str(tmp_path / "again.html"))
+    assert f"the arm in 3-D: {(tmp_path / 'again.html').as_uri()}; open that address" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("terminal", "surroundings", "looks"),
+    [(True, {"DISPLAY": ":0"}, True), (True, {"WAYLAND_DISPLAY": "w"}, True), (False, {"DISPLAY": ":0"}, False),
+     (True, {"DISPLAY": ":0", "CI": "true"}, False), (True, {}, False)],
+)  # fmt: skip
+def test_a_page_opens_only_where_somebody_looks(
+    terminal: bool, surroundings: dict[str, str], looks: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from pliant.cli import view
+
+    opened: list[str] = []
+    monkeypatch.setattr(view.sys, "platform", "linux")
+    monkeypatch.setattr(view.sys.stdout, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(view.webbrowser, "open", opened.append)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in surroundings.items():
+        monkeypatch.setenv(name, value)
+    view.say_page(tmp_path / "arm.html", browser=True)
+    view.say_page(tmp_path / "arm.html", browser=False)
+    assert opened == ([(tmp_path / "arm.html").as_uri()] if looks else [])

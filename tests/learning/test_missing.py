@@ -27,7 +27,7 @@ except pliant.UnsupportedModel as error:
     imported, named = found.splitlines()
     for said in (imported, named):
         assert said.startswith(f"pliant.{library} needs {library}")
-        assert said.endswith(f"run: pip install 'pliant[{library}]'")
+        assert said.endswith(f"run: pip install '.[{library}]'")
 
 
 @pytest.mark.parametrize("library", ["jax", "torch"])

@@ -273,6 +273,12 @@ def _descriptions() -> dict[str, Call]:
     rigid = {"mass": 1.0, "com": [0.1, 0, 0], "inertia": [0.1, 0.1, 0.1], "tip": [0.2, 0, 0]}
     link = {"name": "a", "joint": {"type": "revolute"}, "beam": beam, "shapes": {"bending_y": 1}, "tip": {"mass": 1}}
     given: dict[str, dict[str, Any]] = {
+        "BaseBody": {"type": "free", "mass": 5.0, "com": [0, 0, 0], "inertia": [0.1, 0.1, 0.1]},
+        "BeamStation": {"x": 0.4},
+        "Expected": {"speed": 1.0, "acceleration": 1.0, "force": 1.0},
+        "Frame": {"name": "eye", "link": "a", "x": 0.4, "origin": {"xyz": [0, 0, 0]}},
+        "JointAxis": {"axis": [0, 0, 1], "friction": {"viscous": 0.1}, "limits": {"lower": -1.0}},
+        "Payload": {"link": "a", "mass": 1.0, "inertia": [0.1, 0.1, 0.1], "com": [0, 0, 0.1]},
         "DH": {"a": 0.0, "alpha": "pi/2", "d": 0.1, "theta": 0.0, "convention": "modified"},
         "Beam": beam,
         "Drive": {"stiffness": 1e4, "rotor_inertia": 1e-3, "gear_ratio": 100.0, "damping": 0.1},

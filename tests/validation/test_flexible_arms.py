@@ -16,7 +16,7 @@ from pliant.robot import Lump
 
 from .runs import ours
 
-pytest.importorskip("exudyn", reason="exudyn is not installed: pip install 'pliant[bench]'")
+pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
 
 from pliant.bench import two_link
 from pliant.bench.exudyn_beams import Discretisation, simulate
@@ -135,7 +135,7 @@ def test_released_two_link_arm_converges_to_one_motion() -> None:
 
     Three ways to one motion. Angles alone would be too weak: they pass while the 45 Hz vibration is out of phase.
     """
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'pliant[bench]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[bench]'")
     converged = two_link.reference()
     peers = (two_link.exudyn_run(12, 5e-5), two_link.mujoco_run(16, 8e-5))
     cheap = two_link.pliant_run(5, 6, step=4e-4)

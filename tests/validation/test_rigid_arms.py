@@ -22,7 +22,7 @@ from pliant import Robot
 
 from .rigid_robots import JOINTS, random_arm, rigid_tree
 
-pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed: pip install 'pliant[bench]'")
+pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed: pip install '.[bench]'")
 
 TOLERANCE = 1e-10
 OTHERS = ("gibbs-appell", "recursive-lagrange", "lagrange")

@@ -14,7 +14,7 @@ import pytest
 from pliant.bench import spin_up
 from pliant.bench.peers import PeerRun
 
-pytest.importorskip("exudyn", reason="exudyn is not installed: pip install 'pliant[bench]'")
+pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
 
 LENGTH = 8.0
 CASES = [(2.0, 5.0), *(pytest.param(w, 15.0, marks=pytest.mark.full) for w in (2.0, 4.0, 8.0))]

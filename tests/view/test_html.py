@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.html import facts, page, to_html
+from pliant.view.html import facts, page, page_data, to_html
 from pliant.view.scene import scene_of
 
 from .conftest import Tab
@@ -201,3 +201,34 @@ def crooked_tab(chromium: Any, crooked: pliant.Result, tmp_path_factory: pytest.
     path = crooked.to_html(tmp_path_factory.mktemp("crooked") / "run.html")
     with Tab.showing(chromium, path) as tab:
         yield tab
+
+
+def test_a_page_chooses_the_magnification_and_says_it(tab: Tab, tmp_path: Path) -> None:
+    """An arm that hangs with a kink of 5 degrees bends by half a millimetre, of which two hundred times is seen."""
+    run = pliant.simulate(pliant.load("two-link").model(), 0.3, {"upper": -np.pi / 2, "fore": np.radians(5)})
+    tab.page.goto(run.to_html(tmp_path / "run.html").as_uri())
+    tab.until("globalThis.pliantView && pliantView.ready")
+    chosen = tab.page.evaluate("pliantView.state.magnification")
+    away = np.linalg.norm(run.tip - rigid_tip(run), axis=1).max()
+    assert 0.2 / 2.5 < chosen * away <= 0.2  # m, a tenth of the reach; steps of the ladder are 2.5 at most
+    assert f"deflections are drawn {chosen:g} times larger" in tab.page.locator("#note").inner_text()
+    assert tab.page.locator("#times").inner_text() == f"{chosen:g}"
+    tab.page.evaluate("pliantView.magnify(1)")
+    assert "deflections are drawn as they are" in tab.page.locator("#note").inner_text()
+
+
+def test_a_crowded_curve_of_a_page_is_pale_with_its_mean_over_it(tab: Tab, tmp_path: Path) -> None:
+    """Of what swings hundreds of times, a thin line is dark: without it, hardly anything is."""
+    run = pliant.simulate(pliant.load("two-link").model(), 5.0, {"upper": -np.pi / 2, "fore": np.radians(5)})
+    plots = page_data(run, "run")["plots"]
+    index = next(k for k, plot in enumerate(plots) if "fore: deflection" in plot["title"])
+    assert all("middle" in series for series in plots[index]["series"])
+    tab.page.goto(run.to_html(tmp_path / "run.html").as_uri())
+    tab.until("globalThis.pliantView && pliantView.ready")
+    canvas = tab.page.locator("#plots canvas").nth(index)
+    canvas.scroll_into_view_if_needed()
+    tab.page.wait_for_timeout(300)
+    shown = tab.picture(f"#plots canvas >> nth={index}")
+    colour = shown.max(axis=2) - shown.min(axis=2)
+    dark, pale = (colour > 120).mean(), ((colour > 25) & (colour <= 120)).mean()
+    assert 0.002 < dark < pale / 2

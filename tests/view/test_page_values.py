@@ -146,7 +146,7 @@ def test_strain_colours_have_a_scale(held: dict[str, Any], crooked: Result) -> N
 
 def test_camera_of_the_page_is_that_of_movies(held: dict[str, Any], crooked: Result) -> None:
     scene = scene_of(crooked)
-    seen = outlook(scene, list(scene.lines()))
+    seen = outlook(scene, list(scene.lines(held["magnification"])))
     for name, value in vars(seen).items():
         np.testing.assert_allclose(held["camera"][name], value, err_msg=name)
     np.testing.assert_allclose(held["up"], -np.array([1.5, -2.5, -9.0]) / np.linalg.norm([1.5, -2.5, -9.0]))

@@ -13,7 +13,9 @@ import pliant
 from pliant.errors import ModelError, PliantError
 from pliant.runs.results import Result
 from pliant.view import FIGURES, compare, mode_shapes, plot
+from pliant.view.figure_data import Curve, Panel, Quantity
 from pliant.view.html import page
+from pliant.view.panel_drawing import PALE, panels_figure
 from pliant.view.run_panels import tip_shift
 from pliant.view.spectrum import amplitudes
 
@@ -225,3 +227,131 @@ def test_frequency_map_follows_the_arm(tmp_path):
     assert (tmp_path / "map.png").stat().st_size > 5000
     with pytest.raises(ModelError, match="joint"):
         frequency_map(model, "elbow", values)
+
+
+# ------------------------------------------------------------------------------------------------- scripts and pyplot
+
+WINDOW = """
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backend_bases import FigureManagerBase
+
+class Manager(FigureManagerBase):
+    @classmethod
+    def start_main_loop(cls):
+        print("waits")
+
+    def show(self):
+        print("shown", len(self.canvas.figure.axes))
+
+class FigureCanvas(FigureCanvasAgg):
+    manager_class = Manager
+
+FigureManager = Manager
+"""
+"""A backend whose windows say what they do."""
+
+
+def script(code: str, folder: Path, backend: str = "module://window") -> list[str]:
+    """What a script with windows prints."""
+    (folder / "window.py").write_text(WINDOW)
+    head = f"""
+import sys
+sys.path.insert(0, {str(folder)!r})
+import matplotlib
+matplotlib.use({backend!r})
+import numpy as np, pliant
+run = pliant.simulate(pliant.load("spin-up").model(stiffening=False), 0.01)
+"""
+    done = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_script_shows_its_figures(tmp_path: Path) -> None:
+    """`plt.show()` shows what `plot` drew, in the order of the calls; what went to a file is not kept."""
+    code = """
+import matplotlib.pyplot as plt
+first, second = run.plot("tip"), run.plot("energy")
+run.plot("joints", path="joints.png")
+assert plt.get_fignums() == [first.number, second.number]
+plt.show()
+"""
+    assert script(code, tmp_path) == ["shown 3", "shown 2", "waits"]
+
+
+def test_a_figure_shows_itself(tmp_path: Path) -> None:
+    """Also one that was drawn before anybody used pyplot."""
+    assert script('run.plot("tip").show()', tmp_path) == ["shown 3", "waits"]
+    code = """
+import warnings, pliant.view
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    run.plot("tip").show()
+print([str(one.message) for one in caught])
+"""
+    (said,) = script(code, tmp_path, "agg")
+    assert said == """["no display here: write the figure to a file, plot(..., path='run.png')"]"""
+
+
+def test_notebooks_show_a_figure_once(tmp_path: Path) -> None:
+    """Their backend shows what pyplot knows, and the cell shows what it returns."""
+    code = """
+import matplotlib.pyplot as plt
+plt.get_backend = lambda: "module://matplotlib_inline.backend_inline"
+run.plot("tip")
+print(plt.get_fignums())
+"""
+    assert script(code, tmp_path) == ["[]"]
+
+
+def test_a_figure_is_drawn_on_axes_of_the_user(result: Result) -> None:
+    from matplotlib.figure import Figure
+
+    page = Figure()
+    one = page.subplots()
+    assert result.plot("joints", ax=one) is page
+    assert [line.get_label() for line in one.lines] == ["upper", "fore"]
+    assert np.array_equal(one.lines[1].get_ydata(), np.degrees(result["fore"]))
+    assert len({str(line.get_color()) for line in one.lines}) == 2
+    assert (one.get_xlabel(), one.get_ylabel()) == ("time (s)", "angle (deg)")
+    several = Figure().subplots(1, 2)
+    plot(result, "energy", ax=several)
+    assert np.array_equal(several[1].lines[0].get_ydata(), result.energy_balance)
+    with pytest.raises(ModelError, match="expected 2 pairs of axes, one for each panel of 'energy'"):
+        plot(result, "energy", ax=one)
+    with pytest.raises(ModelError, match="ax: goes with one name"):
+        plot(result, ax=one)
+    with pytest.raises(ModelError, match="expected 1 pairs of axes"):
+        plot(result, "error", ax=3)
+
+
+def test_names_of_figures_stand_in_help_and_in_the_error(result: Result) -> None:
+    for words in (plot.__doc__, Result.plot.__doc__):
+        assert [name for name in FIGURES if f'"{name}"' not in words] == []
+    with pytest.raises(ModelError) as caught:
+        plot(result, "xyzzy")
+    assert [name for name in FIGURES if name not in str(caught.value)] == []
+
+
+# ------------------------------------------------------------------------------------------------------------ hairballs
+
+
+def panel(*curves: np.ndarray) -> Panel:
+    t = np.linspace(0.0, 1.0, len(curves[0]))
+    return Panel("p", Quantity("y", "m"), tuple(Curve(str(k), t, y, k) for k, y in enumerate(curves)))
+
+
+def test_what_swings_too_often_is_pale_with_its_mean_over_it() -> None:
+    """Three hundred swings over a slow one: the mean is the slow one; few swings, and rounding, stay as they are."""
+    t = np.linspace(0.0, 1.0, 6001)
+    slow, small = np.sin(2 * np.pi * 2 * t), 1e-9 * np.sin(2 * np.pi * 300 * t)
+    drawn = panel(slow + 0.5 * np.sin(2 * np.pi * 300 * t), slow, small)
+    crowded, clear, rounded = (drawn.midline(curve) for curve in drawn.curves)
+    assert crowded is not None
+    assert np.abs(crowded - slow)[100:-100].max() < 0.02  # four swings are 1/75 s, over which the slow one bends
+    assert clear is None
+    assert rounded is None
+    axes = panels_figure([drawn]).axes[0]
+    assert [line.get_label() for line in axes.lines if line.get_alpha() is None] == ["0", "1", "2"]
+    assert np.array_equal(axes.lines[0].get_ydata(), drawn.curves[0].y)
+    assert axes.lines[0].get_alpha() == PALE

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.robot import Beam, Joint, Link, Robot, Section, Shapes, beam_properties
-from pliant.view.scene import exponentials, frame_rows, make_scene, scene_of
+from pliant.view.scene import exponentials, frame_rows, make_scene, readable_magnification, scene_of
 from pliant.view.scene_camera import outlook
 from pliant.view.scene_tubes import rings, strain_colours, tube_faces
 
@@ -49,6 +49,15 @@ def test_magnified_deflection_is_a_multiple(swing: pliant.Result) -> None:
     scene = scene_of(swing, 10)
     straight, bent, more = (next(scene.lines(m)).points for m in (0.0, 1.0, 4.0))
     np.testing.assert_allclose(more - straight, 4 * (bent - straight), atol=1e-13)
+
+
+@pytest.mark.parametrize(("sag", "times"), [(0.0, 1.0), (1e-6, 1000.0), (3e-4, 500.0), (0.04, 5.0), (0.25, 1.0)])
+def test_deflections_are_magnified_until_they_are_seen(sag: float, times: float) -> None:
+    """No point moves by more than a tenth of the reach, here 2 m, and what is as large as that stays as it is."""
+    model = pliant.load("two-link").model(stiffening=False)
+    state = model.state({"fore.bending_y.1": sag / 2.0})  # a unit mode moves the tip by two
+    scene = make_scene(model, np.zeros(1), state[None])
+    assert readable_magnification(scene) == times
 
 
 def test_wind_up_of_a_drive_is_magnified() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.arrays import Array, Expression, StateLike
 from pliant.control.sensors import Measurement, Sensor
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, install
 from pliant.model import Model, StateSpace, read_state
 from pliant.model.coordinate_units import speed_units
 from pliant.options import JointsName
@@ -54,7 +54,7 @@ def to_control(system: StateSpace, model: Model | None = None, outputs: Sequence
     except ImportError:
         control = None
     if not hasattr(control, "StateSpace"):  # nor is some other thing of that name
-        raise PliantError("to_control: python-control is missing; run: pip install 'pliant[control]'")
+        raise PliantError(f"to_control: python-control is missing; {install('control')}")
     names: dict[str, Any] = {}
     if outputs is not None:
         if isinstance(outputs, str) or len(outputs) != len(system.C):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pliant.batch.result import ABOUT, BatchStats, attributes, dataset
-from pliant.errors import ModelError, PliantError, extra
+from pliant.errors import ModelError, PliantError, extra, install
 from pliant.model import Model
 from pliant.runs import digest, saved
 from pliant.writing import unfinished
@@ -159,7 +159,7 @@ class Zarr:
     """A folder of chunks, one per slice."""
 
     def __init__(self, path: Path, model: Model, t: Any, names: tuple[str, ...]) -> None:
-        extra("zarr", "store: Zarr is not installed; run: pip install 'pliant[zarr]', or give a path that ends in .nc")
+        extra("zarr", f"store: Zarr is not installed; give a path that ends in .nc, or {install('zarr')}")
         self.path, self.model, self.t, self.names = path, model, t, names
         self._digest = digest.ContentDigest()
         self._partial = unfinished(path)

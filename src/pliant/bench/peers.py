@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
+from pliant.errors import ModelError, install
 from pliant.robot import Lump, Robot, beam_properties, payload_mass
 
 
@@ -97,4 +97,4 @@ def _about_z(lump: Lump) -> float:
 def absent(*modules: str) -> str | None:
     """Why a peer cannot be asked: the libraries that are not installed; None when all are."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
-    return f"{', '.join(missing)} not installed: pip install 'pliant[bench]'" if missing else None
+    return f"{', '.join(missing)} not installed; {install('bench')}" if missing else None

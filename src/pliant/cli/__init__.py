@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     app: Typer
 
 COMMANDS = ("info", "frequencies", "simulate", "sweep", "identify", "count", "export", "reproduce", "bench", "view",
-            "studio", "doctor", "cache")  # fmt: skip
+            "studio", "schema", "doctor", "cache")  # fmt: skip
 
 
 @cache

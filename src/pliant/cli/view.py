@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 import webbrowser
 from pathlib import Path
@@ -29,7 +31,8 @@ Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a br
 def command(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Result file (run.nc).")],
     html: Annotated[
-        Path | None, typer.Option(help="Write one self-contained page instead of serving.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Write one self-contained page, and open it, instead of serving.", metavar="FILE"),
     ] = None,
     video: Annotated[
         Path | None, typer.Option(help="Write a movie (.mp4, .gif) instead of serving.", metavar="FILE")
@@ -44,13 +47,28 @@ def command(
     if not len(run):
         raise ModelError(f"{result}: the result has no rows")
     if html is not None:
-        typer.echo(f"wrote {run.to_html(html)}")
+        written = run.to_html(html)
+        typer.echo(f"wrote {written}")
+        say_page(written, browser)
     if video is not None:
         typer.echo(f"wrote {run.to_video(video)}")
     if html is None and video is None:
         from pliant.view.viewer import view
 
         serve(view(run, port, host, token), browser)
+
+
+def say_page(path: Path, browser: bool) -> None:
+    """Where a page is; it opens by itself where somebody sits before a screen."""
+    address = path.resolve().as_uri()
+    opened = browser and somebody_looks() and webbrowser.open(address)
+    say(f"the arm in 3-D: {address}" + ("" if opened else "; open that address in a browser"))
+
+
+def somebody_looks() -> bool:
+    """Whether there is a terminal and a screen, and no continuous integration."""
+    screen = sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    return sys.stdout.isatty() and screen and not os.environ.get("CI")
 
 
 def serve(server: Any, browser: bool) -> None:

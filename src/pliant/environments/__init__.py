@@ -5,14 +5,12 @@ env  = gymnasium.make("pliant/reach-v0", robot="two-link")
 envs = gymnasium.make_vec("pliant/rest-to-rest-v0", num_envs=1024, vectorization_mode="vector_entry_point")
 """
 
-from pliant.errors import UnsupportedModel
+from pliant.errors import UnsupportedModel, install
 
 try:
     import gymnasium
 except ImportError:
-    raise UnsupportedModel(
-        "pliant.environments needs gymnasium, which is not installed; run: pip install 'pliant[rl]'"
-    ) from None
+    raise UnsupportedModel(f"pliant.environments needs gymnasium, which is not installed; {install('rl')}") from None
 
 from pliant.environments.environments import ArmEnv, ArmVectorEnv
 from pliant.environments.tasks import TASKS

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from pliant.environments.environments import ArmVectorEnv
-from pliant.errors import UnsupportedModel
+from pliant.errors import UnsupportedModel, install
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError:
     raise UnsupportedModel(
-        "pliant.environments.stable_baselines needs stable-baselines3, which is not installed; "
-        "run: pip install 'pliant[sb3]'"
+        f"pliant.environments.stable_baselines needs stable-baselines3, which is not installed; {install('sb3')}"
     ) from None
 
 

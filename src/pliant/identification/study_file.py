@@ -33,10 +33,10 @@ from pliant.model import Model
 from pliant.options import ClocksName, LossName, MethodName, Station
 from pliant.robot import Robot
 from pliant.robot.faults import clash, fault, short_key, suggestion
-from pliant.robot.fields import Description, Document, NonNegative, Number, Positive, sequence
+from pliant.robot.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
 from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
-from pliant.scenario.robots import read_robot
+from pliant.scenario.robots import RobotEntry
 from pliant.scenario.scenario import ModelOptions
 from pliant.scenario.values import as_given
 from pliant.signatures import checked
@@ -57,47 +57,77 @@ def _columns(value: Any) -> Any:
 
 
 Pair = Annotated[tuple[Number, Number], BeforeValidator(_pair)]
+_NAMES = Alternatives(({"type": "array", "items": {"type": "string"}},))
+_NOTHING = Alternatives(({"type": "null"},))
 
 
 class UnknownChoice(Description):
     """How one number is fitted."""
 
-    start: Number | None = None
-    bounds: Pair | None = None
-    prior: Pair | None = Field(None, description="mean and standard deviation")
+    start: Number | None = Field(
+        None, description="first guess, in the unit of the number; that of the robot by default", examples=[900.0]
+    )
+    bounds: Pair | None = Field(None, description="least and greatest value", examples=[[100.0, 5000.0]])
+    prior: Pair | None = Field(
+        None, description="mean and standard deviation of what is known before", examples=[[0.5, 0.1]]
+    )
 
 
 class Gauge(Description):
     """A strain gauge."""
 
-    strain: str = Field(description="link")
-    x: Number | Station = 0.0
-    at: Pair = Field(description="y and z of the fibre, m")
+    strain: str = Field(description="link that it sits on", examples=["upper"])
+    x: Number | Station = Field(0.0, description="m, station on the beam; also tip, middle", examples=[0.05])
+    at: Pair = Field(description="m, y and z of the fibre", examples=[[0.01, 0.0]])
 
 
 class RunStart(Description):
     """How the run began."""
 
-    q: Any = None
-    qd: Any = None
-    equilibrium: bool = Field(False, strict=True)
-    free: tuple[str, ...] = Field((), description="coordinates and rates whose start is fitted as well")
+    q: Any = Field(None, description="rad or m, as in a scenario", examples=[{"upper": "-90 deg"}])
+    qd: Any = Field(None, description="rad/s or m/s, likewise", examples=[{"upper": 0.5}])
+    equilibrium: bool = Field(
+        False, description="whether amplitudes and motors settle first", examples=[True], strict=True
+    )
+    free: tuple[str, ...] = Field(
+        (), description="coordinates and rates whose start is fitted as well", examples=[["upper"]]
+    )
 
 
 class MeasuredRun(Description):
     """One recording."""
 
-    data: str
-    name: str | None = None
-    time: str = "time"
-    columns: Annotated[dict[str, str], BeforeValidator(_columns)]
-    gaps: bool = Field(False, description="empty cells mean that this sensor was not read then", strict=True)
-    noise: dict[str, Positive] = {}
-    sensors: dict[str, Gauge] = {}
-    initial: RunStart = RunStart()
-    torque: Any = None
-    motion: dict[str, Any] = {}
-    controller: Any = None
+    data: str = Field(description="CSV file beside this one; its first line names the columns", examples=["swing.csv"])
+    name: str | None = Field(None, description="title of the run; that of the file by default", examples=["swing"])
+    time: str = Field("time", description="column of times in seconds", examples=["t"])
+    columns: Annotated[dict[str, str], BeforeValidator(_columns), _NAMES] = Field(
+        description="column of each channel", examples=[{"upper": "encoder", "tip.x": "camera_x"}]
+    )
+    gaps: bool = Field(
+        False, description="whether empty cells mean that this sensor was not read then", examples=[True], strict=True
+    )
+    noise: dict[str, Positive] = Field(
+        {},
+        description="standard deviation of each channel, in its unit; estimated otherwise",
+        examples=[{"upper": 0.0001}],
+    )
+    sensors: dict[str, Gauge] = Field(
+        {},
+        description="strain gauges by the name of their channel",
+        examples=[{"gauge": {"strain": "upper", "x": 0.05, "at": [0.01, 0]}}],
+    )
+    initial: RunStart = Field(RunStart(), description="how the run began", examples=[{"q": {"upper": "-90 deg"}}])
+    torque: Any = Field(
+        None, description="N m or N, columns by joint, or what a scenario takes", examples=[{"upper": "motor"}]
+    )
+    motion: dict[str, Any] = Field(
+        {},
+        description="prescribed joints, as in a scenario",
+        examples=[{"upper": {"type": "sine", "amplitude": 0.1, "frequency": 1.0}}],
+    )
+    controller: Any = Field(
+        None, description="as in a scenario", examples=[{"type": "pd", "kp": 400, "kd": 40, "reference": [0, 0]}]
+    )
 
     def load(self, folder: Path, robot: Robot, model: ModelOptions) -> Recording:
         """Read the file and check everything against the arm."""
@@ -153,18 +183,31 @@ class MeasuredRun(Description):
 class IdentificationStudy(Document):
     """A study file."""
 
-    name: str | None = None
-    robot: Annotated[Robot, BeforeValidator(read_robot)]
-    model: ModelOptions = ModelOptions()
-    parameters: dict[str, UnknownChoice]
-    runs: tuple[MeasuredRun, ...]
-    loss: LossName = "linear"
-    loss_scale: Positive = 2.0
-    restarts: int = Field(0, ge=0)
-    clocks: ClocksName = "check"
-    method: MethodName = "auto"
-    rtol: Positive = 1e-7
-    atol: NonNegative = 1e-9
+    name: str | None = Field(None, description="title of the study", examples=["stiffness of the lab arm"])
+    robot: RobotEntry = Field(description="the arm, as in a scenario", examples=["lab-arm"])
+    model: ModelOptions = Field(ModelOptions(), description="which equations", examples=[{"formulation": "denoc"}])
+    parameters: Annotated[dict[str, Annotated[UnknownChoice, _NOTHING]], _NAMES] = Field(
+        description="numbers to fit, by path; a list takes all defaults",
+        examples=[{"links.upper.beam.EI_z": {"start": 900, "bounds": [100, 5000]}}],
+    )
+    runs: tuple[MeasuredRun, ...] = Field(
+        description="the recordings", examples=[[{"data": "swing.csv", "columns": ["upper"]}]]
+    )
+    loss: LossName = Field(
+        "linear", description="how residuals count; others than linear bear outliers", examples=["soft_l1"]
+    )
+    loss_scale: Positive = Field(
+        2.0, description="residual in standard deviations from which a robust loss takes effect", examples=[2.0]
+    )
+    restarts: int = Field(
+        0, description="further fits from scattered starts, of which the best counts", examples=[3], ge=0
+    )
+    clocks: ClocksName = Field(
+        "check", description="whether readings are refused that a shift in time would explain", examples=["ignore"]
+    )
+    method: MethodName = Field("auto", description="name of the integrator", examples=["dop853"])
+    rtol: Positive = Field(1e-7, description="relative local error", examples=[1e-07])
+    atol: NonNegative = Field(1e-9, description="absolute local error", examples=[1e-09])
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
     @model_validator(mode="before")

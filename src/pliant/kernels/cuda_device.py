@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import PliantError, UnsupportedModel, extra
+from pliant.errors import PliantError, UnsupportedModel, extra, install
 from pliant.kernels.step_control import FIRST_ERROR
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ WAVES = 16
 
 def cupy() -> Any:
     """CuPy with a device that answers, or an error that says what is missing."""
-    remedy = "CuPy is not installed. Run: pip install 'pliant[gpu]', or use device='cpu'."
-    cp = extra("cupy", f"device='cuda': {remedy}")
+    cp = extra("cupy", f"device='cuda': CuPy is not installed; {install('gpu')}. Or use device='cpu'.")
     try:
         count = cp.cuda.runtime.getDeviceCount()
     except Exception as error:

@@ -21,10 +21,10 @@ class BaseBody(Description):
     True
     """
 
-    type: BaseType = Field("fixed", description="stands, or flies")
-    mass: NonNegative = Field(0.0, description="kg")
-    com: Vector = Field((0.0, 0.0, 0.0), description="m")
-    inertia: BodyInertia = Field((0.0, 0.0, 0.0), description="kg m^2, about com")
+    type: BaseType = Field("fixed", description="whether it stands or flies", examples=["free"])
+    mass: NonNegative = Field(0.0, description="kg, of a free base", examples=[500.0])
+    com: Vector = Field((0.0, 0.0, 0.0), description="m, centre of mass in base axes", examples=[[0.0, 0.0, 0.1]])
+    inertia: BodyInertia = Field((0.0, 0.0, 0.0), description="kg m^2, about com", examples=[[80.0, 90.0, 70.0]])
 
     @model_validator(mode="after")
     def _check(self) -> Self:

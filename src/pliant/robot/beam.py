@@ -8,7 +8,7 @@ from math import ceil
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
@@ -75,6 +75,11 @@ Curvature = Annotated[tuple[Column, Column], BeforeValidator(_curvature), WithJs
 Rotary = Annotated[tuple[float, float] | Literal["section"], BeforeValidator(_rotary), WithJsonSchema(_ROTARY)]
 
 
+def _length_follows(schema: Any) -> None:
+    """For editors: a beam that slides has the length of its material, one of a side file that of its link."""
+    schema["required"].remove("length")
+
+
 class Beam(Description):
     """A slender beam along +x of the frame after the joint.
 
@@ -102,25 +107,63 @@ class Beam(Description):
     1000.0
     """
 
-    length: Positive = Field(description="m")
-    mass_per_length: Positive | None = Field(None, description="kg/m")
-    EI_y: Positive | None = Field(None, description="N m^2, resists bending_z")
-    EI_z: Positive | None = Field(None, description="N m^2, resists bending_y")
-    GJ: Positive | None = Field(None, description="N m^2")
-    EA: Positive | None = Field(None, description="N")
-    GA_y: Positive | None = Field(None, description="N, shear stiffness along y; without it the beam does not shear")
-    GA_z: Positive | None = Field(None, description="N, shear stiffness along z, likewise")
-    polar_inertia: NonNegative | None = Field(None, description="kg m; 0, or that of the section")
-    rotary: Rotary | None = Field(None, description="[j_y, j_z], kg m, or `section`, default if stubby or sheared")
-    material: MaterialOrName | None = Field(None, description="moduli and density, or a name such as steel")
-    section: Section | None = Field(None, description="its cross-section")
-    shear: bool = Field(False, strict=True, description="GA_y and GA_z from material and section")
-    pieces: Pieces | None = Field(None, description="parts in which it is followed, or auto; for large deflections")
-    curvature: Curvature | None = Field(None, description="1/m, [kappa_y, kappa_z] of the unloaded beam")
-    twist: Column | None = Field(None, description="1/m, of the unloaded beam")
-    x: Stations | None = Field(None, description="m or fractions, of columns of curvature and twist")
-    slides: bool = Field(False, strict=True, description="out of its hub, with the joint's position")
-    total_length: Positive | None = Field(None, description="m, of a beam that slides")
+    model_config = ConfigDict(json_schema_extra=_length_follows)
+
+    length: Positive = Field(
+        description="m, of the beam; of one that slides, the free length at which frequencies are quoted",
+        examples=[1.2],
+    )
+    mass_per_length: Positive | None = Field(
+        None, description="kg/m, with the stiffnesses; follows from material and section otherwise", examples=[5.0]
+    )
+    EI_y: Positive | None = Field(
+        None, description="N m^2, bending stiffness about y, resists bending_z", examples=[1000.0]
+    )
+    EI_z: Positive | None = Field(
+        None, description="N m^2, bending stiffness about z, resists bending_y", examples=[1000.0]
+    )
+    GJ: Positive | None = Field(None, description="N m^2, torsional stiffness", examples=[800.0])
+    EA: Positive | None = Field(None, description="N, axial stiffness", examples=[10000000.0])
+    GA_y: Positive | None = Field(
+        None, description="N, shear stiffness along y; without it the beam does not shear", examples=[2000000.0]
+    )
+    GA_z: Positive | None = Field(None, description="N, shear stiffness along z, likewise", examples=[2000000.0])
+    polar_inertia: NonNegative | None = Field(
+        None, description="kg m, about x per length; 0, or that of the section", examples=[0.01]
+    )
+    rotary: Rotary | None = Field(
+        None,
+        description="kg m, [j_y, j_z] of a section per length, or `section`: default if stubby or sheared",
+        examples=["section"],
+    )
+    material: MaterialOrName | None = Field(
+        None, description="moduli and density, or a name such as steel; goes with section", examples=["aluminium"]
+    )
+    section: Section | None = Field(
+        None,
+        description="its cross-section; goes with material",
+        examples=[{"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.04}],
+    )
+    shear: bool = Field(
+        False,
+        description="whether it shears: GA_y and GA_z follow from material and section",
+        examples=[True],
+        strict=True,
+    )
+    pieces: Pieces | None = Field(
+        None, description="parts in which it is followed, or auto; for large deflections", examples=[8]
+    )
+    curvature: Curvature | None = Field(
+        None, description="1/m, [kappa_y, kappa_z] of the unloaded beam", examples=[[0.0, 0.5]]
+    )
+    twist: Column | None = Field(None, description="1/m, of the unloaded beam", examples=[0.2])
+    x: Stations | None = Field(
+        None, description="m or fractions, stations of the columns of curvature and twist", examples=[[0.0, 0.4, 1.2]]
+    )
+    slides: bool = Field(
+        False, description="whether it comes out of its hub, with the joint's position", examples=[True], strict=True
+    )
+    total_length: Positive | None = Field(None, description="m, of all material of a beam that slides", examples=[1.3])
 
     @model_validator(mode="before")
     @classmethod

@@ -86,9 +86,11 @@ class TipLoad(Description):
     1.5
     """
 
-    mass: NonNegative = Field(0.0, description="kg")
-    inertia: TipInertia = Field(0.0, description="kg m^2, about the tip")
-    first_moment: Number = Field(0.0, description="kg m")
+    mass: NonNegative = Field(0.0, description="kg, at the tip", examples=[1.5])
+    inertia: TipInertia = Field(0.0, description="kg m^2, about the tip", examples=[0.02])
+    first_moment: Number = Field(
+        0.0, description="kg m, mass times the distance of its centre, outward", examples=[0.1]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -137,29 +139,47 @@ class Shapes(Description):
     ('boom', 'boom.bending_y.1', 'boom.bending_y.2', 'boom.bending_z.1', 'boom.bending_z.2')
     """
 
-    method: ShapeMethod = Field("modes", description="modes, finite elements, or auto: the model chooses")
-    boundary: BoundaryName | None = Field(
-        None, description="of the modes, at root and tip; default: clamped, loaded by what lies beyond this link"
+    method: ShapeMethod = Field(
+        "modes", description="modes, finite elements, or auto: the model chooses", examples=["elements"]
     )
-    bending_y: Count = Field(0, description="shapes along y")
-    bending_z: Count = Field(0, description="shapes along z")
-    torsion: Count = Field(0, description="shapes about x")
-    axial: Count = Field(0, description="shapes along x")
-    damping: NonNegative = Field(0.0, description="ratio of each mode of the link, root held, all beyond at its tip")
-    rayleigh: Pair = Field((0.0, 0.0), description="[alpha, beta]: 1/s on the mass of the link, s on its stiffness")
-    kelvin_voigt: NonNegative = Field(0.0, description="s, viscosity of the material over its modulus")
-    count: Whole | None = Field(None, description="number of finite elements")
-    reduce: Whole | None = Field(None, description="keep so many Craig-Bampton modes of each field")
+    boundary: BoundaryName | None = Field(
+        None,
+        description="of the modes, at root and tip; default: clamped, loaded by what lies beyond this link",
+        examples=["clamped-mass"],
+    )
+    bending_y: Count = Field(0, description="shapes along y", examples=[2])
+    bending_z: Count = Field(0, description="shapes along z", examples=[2])
+    torsion: Count = Field(0, description="shapes about x", examples=[1])
+    axial: Count = Field(0, description="shapes along x", examples=[1])
+    damping: NonNegative = Field(
+        0.0, description="ratio of each mode of the link, root held, all beyond at its tip", examples=[0.01]
+    )
+    rayleigh: Pair = Field(
+        (0.0, 0.0),
+        description="[alpha, beta]: 1/s times the mass of the link, s times its stiffness",
+        examples=[[0.1, 0.0001]],
+    )
+    kelvin_voigt: NonNegative = Field(
+        0.0, description="s, viscosity of the material over its modulus", examples=[0.0001]
+    )
+    count: Whole | None = Field(None, description="number of finite elements", examples=[4])
+    reduce: Whole | None = Field(None, description="keep so many Craig-Bampton modes of each field", examples=[10])
     tip_load: TipLoadOrAuto | None = Field(
-        None, description="of clamped-mass; auto: what sits beyond this link; track: the same, followed with the motion"
+        None,
+        description="of clamped-mass; auto: what sits beyond this link; track: the same, followed with the motion",
+        examples=["auto"],
     )
     reference: Positions | None = Field(
-        None, description="positions of all moving joints, rad or m, at which auto looks; all zero by default"
+        None,
+        description="rad or m, positions of all moving joints at which auto looks; all zero by default",
+        examples=[[0.0, "90 deg"]],
     )
-    normalise: Normalisation = Field("unit", description="unit mean square, or one at the tip")
-    accuracy: Part | None = Field(None, description="of auto: part by which frequencies may err; 0.01 by default")
+    normalise: Normalisation = Field("unit", description="unit mean square, or one at the tip", examples=["tip"])
+    accuracy: Part | None = Field(
+        None, description="of auto: part by which frequencies may err; 0.01 by default", examples=[0.01]
+    )
     band: Positive | None = Field(
-        None, description="of auto: Hz, up to which frequencies count; by default the first of the arm"
+        None, description="Hz, of auto: up to which frequencies count; by default the first of the arm", examples=[50.0]
     )
 
     @model_validator(mode="before")

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from numbers import Real
-from typing import Annotated, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from pliant.errors import ModelError
 from pliant.robot.angles import parse_angle
 from pliant.robot.faults import clash, describe, fault, short
+from pliant.robot.keys import prose, signature, with_parameters
 
 FORMAT = 1
 """Of every file that describes something."""
@@ -26,15 +36,31 @@ class Description(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
-    def __init__(self, /, **data: Any) -> None:
-        try:
-            super().__init__(**data)
-        except ValidationError as error:
-            raise ModelError(describe(error, type(self), data, source=type(self).__name__)) from None
+    if not TYPE_CHECKING:  # editors and type checkers make a constructor of the fields, which this would hide
 
-    # Tells pydantic that this is no constructor of ours but its own: nested objects are then built without it, and
-    # all faults of a file arrive in one list with their full places.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+        def __init__(self, /, **data: Any) -> None:
+            try:
+                super().__init__(**data)
+            except ValidationError as error:
+                raise ModelError(describe(error, type(self), data, source=type(self).__name__)) from None
+
+        # Tells pydantic that this is no constructor of ours but its own: nested objects are then built without it, and
+        # all faults of a file arrive in one list with their full places.
+        __init__.__pydantic_base_init__ = True
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """`help` and `inspect.signature` show the fields."""
+        super().__pydantic_init_subclass__(**options)
+        cls.__signature__ = signature(cls)
+        cls.__doc__ = with_parameters(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What an editor shows of a mapping is the prose of the docstring."""
+        made = handler(core)
+        handler.resolve_ref_schema(made)["description"] = prose(cls)
+        return made
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise ModelError(
@@ -86,6 +112,23 @@ class Document(Description):
         if given != FORMAT or isinstance(given, bool):
             raise clash(f"`format` {short(given)} cannot be read: this version of pliant reads format {FORMAT}")
         return data
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """For editors: what may stand in a file in place of the thing itself, as pieces of JSON schema."""
+
+    others: tuple[dict[str, Any], ...]
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [*self.others, handler(core)]}
+
+
+def document_schema(document: type[Document]) -> dict[str, Any]:
+    """JSON schema of a file, for editors."""
+    made = document.model_json_schema()
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    return {**head, "properties": {"format": {"const": FORMAT}, **made["properties"]}}
 
 
 def number(value: Any) -> float:
@@ -155,11 +198,11 @@ def _triple(value: Any) -> list[Any]:
 
 
 _NUMBER = {"type": "number"}
-_ANGLE = {"anyOf": [{"type": "number"}, {"type": "string", "examples": ["pi/2", "90 deg"]}]}
+ANGLE = {"title": "angle", "anyOf": [{"type": "number"}, {"type": "string", "examples": ["pi/2", "90 deg"]}]}
 
 Number = Annotated[float, BeforeValidator(number), WithJsonSchema(_NUMBER)]
 Positive = Annotated[float, BeforeValidator(positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})]
 NonNegative = Annotated[float, BeforeValidator(non_negative), WithJsonSchema({"type": "number", "minimum": 0})]
-Angle = Annotated[float, BeforeValidator(angle), WithJsonSchema(_ANGLE)]
+Angle = Annotated[float, BeforeValidator(angle), WithJsonSchema(ANGLE)]
 Vector = Annotated[tuple[Number, Number, Number], BeforeValidator(_triple)]
 Angles = Annotated[tuple[Angle, Angle, Angle], BeforeValidator(_triple)]

@@ -11,7 +11,18 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pliant.options import DHConvention, JointType
 from pliant.robot.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Angle, Angles, Description, NonNegative, Number, Positive, Vector, number, sequence
+from pliant.robot.fields import (
+    Alternatives,
+    Angle,
+    Angles,
+    Description,
+    NonNegative,
+    Number,
+    Positive,
+    Vector,
+    number,
+    sequence,
+)
 from pliant.robot.lumps import Lump
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
@@ -43,8 +54,10 @@ class Origin(Description):
     (1.5707963267948966, 0.0, 0.0)
     """
 
-    xyz: Vector = Field((0.0, 0.0, 0.0), description="m")
-    rpy: Angles = Field((0.0, 0.0, 0.0), description="rad, or pi/2, 90 deg")
+    xyz: Vector = Field((0.0, 0.0, 0.0), description="m, translation", examples=[[0, 0, 0.3]])
+    rpy: Angles = Field(
+        (0.0, 0.0, 0.0), description="rad, roll, pitch and yaw; also pi/2, 90 deg", examples=[["pi/2", 0, 0]]
+    )
 
 
 class DH(Description):
@@ -59,11 +72,13 @@ class DH(Description):
     1.5707963267948966
     """
 
-    a: Number = Field(0.0, description="m; with a standard row a rigid body without `tip` ends at (a, 0, 0)")
-    alpha: Angle = Field(0.0, description="rad")
-    d: Number = Field(0.0, description="m")
-    theta: Angle = Field(0.0, description="rad, added to the joint's position")
-    convention: DHConvention = Field("modified", description="which frames the row joins")
+    a: Number = Field(
+        0.0, description="m, length; with a standard row a rigid body without `tip` ends at (a, 0, 0)", examples=[0.5]
+    )
+    alpha: Angle = Field(0.0, description="rad, twist", examples=["90 deg"])
+    d: Number = Field(0.0, description="m, offset", examples=[0.1])
+    theta: Angle = Field(0.0, description="rad, added to the joint's position", examples=["pi/2"])
+    convention: DHConvention = Field("modified", description="which frames the row joins", examples=["standard"])
 
 
 class Drive(Description):
@@ -76,10 +91,12 @@ class Drive(Description):
     True
     """
 
-    stiffness: Positive | None = Field(None, description="N m/rad (N/m), link side; none means a stiff joint")
-    rotor_inertia: NonNegative = Field(0.0, description="kg m^2 (kg), motor side")
-    gear_ratio: Positive = Field(1.0, description="turns of the motor per turn of the joint")
-    damping: NonNegative = Field(0.0, description="N m s/rad (N s/m), parallel to the spring")
+    stiffness: Positive | None = Field(
+        None, description="N m/rad (N/m), of the gear, link side; without it the joint is stiff", examples=[10000.0]
+    )
+    rotor_inertia: NonNegative = Field(0.0, description="kg m^2 (kg), of the rotor, motor side", examples=[0.001])
+    gear_ratio: Positive = Field(1.0, description="turns of the motor per turn of the joint", examples=[100.0])
+    damping: NonNegative = Field(0.0, description="N m s/rad (N s/m), parallel to the spring", examples=[5.0])
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -103,10 +120,14 @@ class Friction(Description):
     1.0
     """
 
-    viscous: NonNegative = Field(0.0, description="N m s/rad (N s/m)")
-    coulomb: NonNegative = Field(0.0, description="N m (N)")
-    coulomb_speed: Positive = Field(1e-3, description="rad/s (m/s), the rate over which coulomb friction turns sign")
-    bristle: NonNegative = Field(1e-5, description="rad (m), how far a joint gives before it slips; 0: it creeps")
+    viscous: NonNegative = Field(0.0, description="N m s/rad (N s/m), torque per rate", examples=[0.1])
+    coulomb: NonNegative = Field(0.0, description="N m (N), torque that holds a joint at rest", examples=[1.0])
+    coulomb_speed: Positive = Field(
+        1e-3, description="rad/s (m/s), the rate over which coulomb friction turns sign", examples=[0.001]
+    )
+    bristle: NonNegative = Field(
+        1e-5, description="rad (m), how far a joint gives before it slips; 0: it creeps", examples=[1e-05]
+    )
 
 
 class Limits(Description):
@@ -120,10 +141,12 @@ class Limits(Description):
     1.5707963267948966
     """
 
-    lower: Angle | None = Field(None, description="rad (m)")
-    upper: Angle | None = Field(None, description="rad (m)")
-    speed: Positive | None = Field(None, description="rad/s (m/s)")
-    effort: NonNegative | None = Field(None, description="N m (N); 0 for a joint that nothing drives or holds")
+    lower: Angle | None = Field(None, description="rad (m), least position", examples=["-90 deg"])
+    upper: Angle | None = Field(None, description="rad (m), greatest position", examples=["90 deg"])
+    speed: Positive | None = Field(None, description="rad/s (m/s), greatest rate", examples=[2.0])
+    effort: NonNegative | None = Field(
+        None, description="N m (N), greatest torque; 0 for a joint that nothing drives or holds", examples=[50.0]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -141,10 +164,14 @@ class JointAxis(Description):
     (0.0, 1.0, 0.0)
     """
 
-    axis: Axis | None = Field(None, description="of a universal joint; others have theirs by their type")
-    drive: Drive | None = Field(None, description="motor, gear and spring")
-    friction: Friction = Field(Friction(), description="on the link side")
-    limits: Limits | None = Field(None, description="of position, speed and effort")
+    axis: Axis | None = Field(
+        None, description="of a universal joint; others have theirs by their type", examples=[[0, 1, 0]]
+    )
+    drive: Drive | None = Field(None, description="motor, gear and spring", examples=[{"rotor_inertia": 0.001}])
+    friction: Friction = Field(Friction(), description="on the link side", examples=[{"viscous": 0.1}])
+    limits: Limits | None = Field(
+        None, description="of position, speed and effort", examples=[{"lower": -1.0, "upper": 1.0}]
+    )
 
 
 def _axes(value: Any) -> list[Any]:
@@ -152,7 +179,7 @@ def _axes(value: Any) -> list[Any]:
     return [entry if isinstance(entry, (dict, JointAxis)) else {"axis": entry} for entry in sequence(value, "a list")]
 
 
-Axes = Annotated[tuple[JointAxis, ...], BeforeValidator(_axes)]
+Axes = Annotated[tuple[Annotated[JointAxis, Alternatives((_AXIS,))], ...], BeforeValidator(_axes)]
 FREEDOMS: dict[JointType, tuple[str, ...]] = {
     "revolute": ("",), "prismatic": ("",), "fixed": (), "universal": ("first", "second"),
     "cylindrical": ("slide", "turn"), "planar": ("x", "y", "angle"), "spherical": ("wx", "wy", "wz"), "free": (),
@@ -203,15 +230,25 @@ class Joint(Description):
     (True, False)
     """
 
-    type: JointType = Field("revolute", description="how it moves")
-    axis: Axis = Field((0.0, 0.0, 1.0), description="about or along which it moves")
-    axes: Axes = Field((), description="of a joint with several: axis, drive, friction, limits of each")
-    origin: Origin = Field(Origin(), description="where it stands on the link before")
-    dh: DH | None = Field(None, description="a Denavit-Hartenberg row instead")
-    hub: Lump = Field(Lump(), description="moves with the frame after the joint")
-    drive: Drive | None = Field(None, description="motor, gear and spring")
-    friction: Friction = Field(Friction(), description="on the link side")
-    limits: Limits | None = Field(None, description="of position, speed and effort")
+    type: JointType = Field("revolute", description="how it moves", examples=["prismatic"])
+    axis: Axis = Field((0.0, 0.0, 1.0), description="direction about or along which it moves", examples=[[0, 1, 0]])
+    axes: Axes = Field(
+        (),
+        description="of a joint with several: axis, drive, friction, limits of each",
+        examples=[[[0, 0, 1], [0, 1, 0]]],
+    )
+    origin: Origin = Field(Origin(), description="where it stands on the link before", examples=[{"xyz": [0, 0, 0.3]}])
+    dh: DH | None = Field(
+        None, description="a Denavit-Hartenberg row instead", examples=[{"a": 0.5, "alpha": "90 deg"}]
+    )
+    hub: Lump = Field(Lump(), description="lump that moves with the frame after the joint", examples=[{"mass": 0.2}])
+    drive: Drive | None = Field(
+        None, description="motor, gear and spring", examples=[{"stiffness": 10000.0, "rotor_inertia": 0.001}]
+    )
+    friction: Friction = Field(Friction(), description="on the link side", examples=[{"viscous": 0.1}])
+    limits: Limits | None = Field(
+        None, description="of position, speed and effort", examples=[{"lower": "-90 deg", "upper": "90 deg"}]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -37,7 +37,7 @@ class BeamStation(Description):
     0.4
     """
 
-    x: NonNegative = Field(description="m, from the root of the beam")
+    x: NonNegative = Field(description="m, from the root of the beam", examples=[0.4])
 
 
 def _place(value: Any) -> Any:
@@ -74,16 +74,31 @@ class Link(Description):
     False
     """
 
-    name: LinkName = Field(description="letters, digits and _")
-    joint: Joint = Field(Joint(), description="at its root")
-    beam: Beam | None = Field(None, description="a body that may bend")
-    rigid: RigidBody | None = Field(None, description="a body that does not")
-    shapes: Shapes | None = Field(
-        None, description="how the beam deforms; auto: the model chooses", json_schema_extra=_with_auto
+    name: LinkName = Field(description="of letters, digits and _", examples=["upper"])
+    joint: Joint = Field(Joint(), description="joint at its root", examples=[{"type": "revolute"}])
+    beam: Beam | None = Field(
+        None,
+        description="a body that may bend",
+        examples=[{"length": 1.0, "mass_per_length": 5.0, "EI_y": 1000, "EI_z": 1000}],
     )
-    tip: Lump = Field(Lump(), description="lumped at the far end")
-    parent: LinkName | None = Field(None, description="link that it hangs on, or base; the link before by default")
-    at: At = Field("tip", description="where it hangs on its parent: tip, root, or {x: 0.4}, a station of its beam")
+    rigid: RigidBody | None = Field(
+        None, description="a body that does not", examples=[{"mass": 3.5, "com": [0.1, 0, 0], "tip": [0.24, 0, 0]}]
+    )
+    shapes: Shapes | None = Field(
+        None,
+        description="how the beam deforms; auto: the model chooses",
+        examples=["auto"],
+        json_schema_extra=_with_auto,
+    )
+    tip: Lump = Field(Lump(), description="lump at the far end", examples=[{"mass": 0.3}])
+    parent: LinkName | None = Field(
+        None, description="link that it hangs on, or base; the link before by default", examples=["upper"]
+    )
+    at: At = Field(
+        "tip",
+        description="where it hangs on its parent: tip, root, or {x: 0.4}, a station of its beam",
+        examples=["root"],
+    )
 
     @classmethod
     def bent_rod(

@@ -70,6 +70,7 @@ def lump_inertia(value: Any) -> tuple[float, ...]:
 
 
 _SCHEMA = {
+    "title": "3, 6 or 3x3 numbers",
     "type": "array",
     "description": "3 (diagonal), 6 (xx, yy, zz, xy, xz, yz) or 3x3 numbers, kg m^2",
     "minItems": 3,
@@ -93,9 +94,9 @@ class Lump(Description):
     2.0
     """
 
-    mass: NonNegative = Field(0.0, description="kg")
-    inertia: LumpInertia = Field(_ORIGIN, description="kg m^2, about com")
-    com: Vector = Field(_ORIGIN, description="m, from the frame's origin")
+    mass: NonNegative = Field(0.0, description="kg, of the lump", examples=[0.5])
+    inertia: LumpInertia = Field(_ORIGIN, description="kg m^2, about com", examples=[[0.01, 0.01, 0.02]])
+    com: Vector = Field(_ORIGIN, description="m, from the frame's origin", examples=[[0.0, 0.0, 0.05]])
 
 
 class Payload(Lump):
@@ -107,7 +108,7 @@ class Payload(Lump):
     2.0
     """
 
-    link: str | None = Field(None, description="that carries it; the last by default")
+    link: str | None = Field(None, description="that carries it; the last by default", examples=["fore"])
 
 
 class RigidBody(Description):
@@ -121,11 +122,13 @@ class RigidBody(Description):
     (0.5, 0.0, 0.0)
     """
 
-    mass: NonNegative = Field(description="kg")
-    com: Vector = Field(_ORIGIN, description="m")
-    inertia: BodyInertia = Field(_ORIGIN, description="kg m^2, about com")
-    tip: Vector = Field(_ORIGIN, description="m")
-    tip_rpy: Angles = Field(_ORIGIN, description="rad, Rz Ry Rx")
+    mass: NonNegative = Field(description="kg, of the body", examples=[3.5])
+    com: Vector = Field(_ORIGIN, description="m, centre of mass in the frame after the joint", examples=[[0.1, 0, 0]])
+    inertia: BodyInertia = Field(_ORIGIN, description="kg m^2, about com", examples=[[0.01, 0.02, 0.02]])
+    tip: Vector = Field(_ORIGIN, description="m, origin of the tip frame", examples=[[0.24, 0, 0]])
+    tip_rpy: Angles = Field(
+        _ORIGIN, description="rad, how the tip frame is turned: Rz Ry Rx", examples=[["pi/2", 0, 0]]
+    )
 
     @classmethod
     def slender_rod(cls, mass: float, length: float) -> Self:

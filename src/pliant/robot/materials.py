@@ -21,10 +21,10 @@ class Material(Description):
     True
     """
 
-    name: str = Field("", max_length=100, description="for tables and files")
-    E: Positive = Field(description="Young's modulus along the beam, Pa")
-    G: Positive = Field(description="shear modulus, Pa")
-    density: Positive = Field(description="kg/m^3")
+    name: str = Field("", description="for tables and files", examples=["PLA"], max_length=100)
+    E: Positive = Field(description="Pa, Young's modulus along the beam", examples=[3500000000.0])
+    G: Positive = Field(description="Pa, shear modulus", examples=[1300000000.0])
+    density: Positive = Field(description="kg/m^3, mass per volume", examples=[1240.0])
 
     def short_form(self) -> str | None:
         """The name alone where it says everything, for files.

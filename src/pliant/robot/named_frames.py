@@ -23,11 +23,11 @@ class Frame(Description):
     BeamStation(x=0.4)
     """
 
-    name: LinkName = Field(description="letters, digits and _")
-    link: LinkName = Field(description="that it sits on")
-    at: At = Field("tip", description="where: tip, root, or {x: 0.4}, a station of the beam")
-    x: NonNegative | None = Field(None, description="m; short for at: {x: ...}")
-    origin: Origin = Field(Origin(), description="its place from there")
+    name: LinkName = Field(description="letters, digits and _", examples=["camera"])
+    link: LinkName = Field(description="that it sits on", examples=["fore"])
+    at: At = Field("tip", description="where: tip, root, or {x: 0.4}, a station of the beam", examples=["tip"])
+    x: NonNegative | None = Field(None, description="m, short for at: {x: ...}", examples=[0.4])
+    origin: Origin = Field(Origin(), description="its place from there", examples=[{"xyz": [0, 0, 0.05]}])
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -15,7 +15,7 @@ from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.base_body import BaseBody
 from pliant.robot.faults import clash, fault, suggestion
-from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, sequence
+from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
 from pliant.robot.joint import Freedom, Joint
 from pliant.robot.link import Link
 from pliant.robot.lumps import Lump, Payload, RigidBody
@@ -66,9 +66,11 @@ class Expected(Description):
     0.0
     """
 
-    speed: NonNegative = Field(0.0, description="rad/s, largest angular velocity of a link")
-    acceleration: NonNegative = Field(0.0, description="rad/s^2, largest angular acceleration of a link")
-    force: NonNegative = Field(0.0, description="N, at the end of the arm, in any direction")
+    speed: NonNegative = Field(0.0, description="rad/s, largest angular velocity of a link", examples=[2.0])
+    acceleration: NonNegative = Field(
+        0.0, description="rad/s^2, largest angular acceleration of a link", examples=[10.0]
+    )
+    force: NonNegative = Field(0.0, description="N, at the end of the arm, in any direction", examples=[30.0])
 
 
 OnePayload = Annotated[Payload, BeforeValidator(_payload)]
@@ -91,13 +93,23 @@ class Robot(Document):
     2000.0
     """
 
-    name: Title = Field(description="a title")
-    gravity: Vector = Field((0.0, 0.0, -9.81), description="m/s^2, in base axes")
-    links: Links = Field(description="from the base to the tip")
-    base: BaseBody = Field(BaseBody(), description="what the arm stands on: fixed, or free with a mass")
-    payload: Payloads = Field(Payload(), description="on the tip frame of a link; one, or a list")
-    frames: tuple[Frame, ...] = Field((), description="named places")
-    expected: Expected | None = Field(None, description="speed, acceleration, force: for `pieces: auto`")
+    name: Title = Field(description="title of the arm", examples=["two-link arm"])
+    gravity: Vector = Field((0.0, 0.0, -9.81), description="m/s^2, in base axes", examples=[[0, -9.81, 0]])
+    links: Links = Field(
+        description="list of links, from the base to the tip", examples=[[{"name": "rod", "rigid": {"mass": 1.0}}]]
+    )
+    base: BaseBody = Field(
+        BaseBody(),
+        description="what the arm stands on: fixed, or free with a mass",
+        examples=[{"type": "free", "mass": 500.0}],
+    )
+    payload: Payloads = Field(
+        Payload(), description="on the tip frame of a link; one, or a list", examples=[{"mass": 0.5}]
+    )
+    frames: tuple[Frame, ...] = Field((), description="named places", examples=[[{"name": "camera", "link": "fore"}]])
+    expected: Expected | None = Field(
+        None, description="what `pieces: auto` reckons with: speed, acceleration, force", examples=[{"speed": 2.0}]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -483,7 +495,4 @@ def _settled(tree: Any, part: str = "") -> Any:
 
 def schema() -> dict[str, Any]:
     """JSON schema of a robot file, for editors."""
-    result = Robot.model_json_schema()
-    result["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    result["properties"] = {"format": {"const": FORMAT}, **result["properties"]}
-    return result
+    return document_schema(Robot)

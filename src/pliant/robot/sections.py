@@ -77,11 +77,10 @@ def _pair(value: Any) -> tuple[float, float]:
 
 
 MOST_CORNERS = 200
-Pair = Annotated[
-    tuple[float, float], BeforeValidator(_pair), WithJsonSchema({"type": "array", "items": {"type": "number"}})
-]  # fmt: skip
+_PAIR = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+Pair = Annotated[tuple[float, float], BeforeValidator(_pair), WithJsonSchema(_PAIR)]
 Polygon = tuple[tuple[float, float], ...]
-_CORNERS = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}, "minItems": 3}
+_CORNERS = {"type": "array", "items": _PAIR, "minItems": 3}
 Corners = Annotated[Polygon, BeforeValidator(_corners), WithJsonSchema(_CORNERS)]
 Holes = Annotated[
     tuple[Polygon, ...], BeforeValidator(_holes), WithJsonSchema({"type": "array", "items": _CORNERS})
@@ -112,20 +111,32 @@ class Section(Description):
     (0.02, 0.01)
     """
 
-    shape: SectionShape = Field(description="which dimensions it has")
-    x: Stations | None = Field(None, description="m or fractions, of a taper")
-    diameter: Dimension | None = Field(None, description="m, of a rod")
-    outer_diameter: Dimension | None = Field(None, description="m, of a tube")
-    inner_diameter: Dimension | None = Field(None, description="m, of a tube")
-    width: Dimension | None = Field(None, description="m, along y")
-    height: Dimension | None = Field(None, description="m, along z")
-    thickness: Dimension | None = Field(None, description="m, of the walls of a box or the legs of an angle")
-    flange: Dimension | None = Field(None, description="m, thickness of the flanges of an i, a channel or a tee")
-    web: Dimension | None = Field(None, description="m, thickness of the web of an i, a channel or a tee")
-    points: Corners | None = Field(None, description="m, corners [y, z] of a polygon in order")
-    holes: Holes | None = Field(None, description="m, polygons inside the polygon")
-    rotation: Angle | None = Field(None, description="rad, of the drawing about x of the link")
-    offset: Pair | None = Field(None, description="m, [y, z] of the centroid from x of the frame after the joint")
+    shape: SectionShape = Field(description="which dimensions it has", examples=["tube"])
+    x: Stations | None = Field(None, description="m or fractions, stations of a taper", examples=[[0.0, 1.0]])
+    diameter: Dimension | None = Field(None, description="m, of a rod", examples=[0.02])
+    outer_diameter: Dimension | None = Field(None, description="m, of a tube", examples=[0.05])
+    inner_diameter: Dimension | None = Field(None, description="m, of a tube", examples=[0.04])
+    width: Dimension | None = Field(None, description="m, along y", examples=[0.08])
+    height: Dimension | None = Field(None, description="m, along z", examples=[0.12])
+    thickness: Dimension | None = Field(
+        None, description="m, of the walls of a box or the legs of an angle", examples=[0.004]
+    )
+    flange: Dimension | None = Field(
+        None, description="m, thickness of the flanges of an i, a channel or a tee", examples=[0.006]
+    )
+    web: Dimension | None = Field(
+        None, description="m, thickness of the web of an i, a channel or a tee", examples=[0.004]
+    )
+    points: Corners | None = Field(
+        None, description="m, corners [y, z] of a polygon in order", examples=[[[0, 0], [0.03, 0], [0, 0.05]]]
+    )
+    holes: Holes | None = Field(
+        None, description="m, polygons inside the polygon", examples=[[[[0.005, 0.005], [0.015, 0.005], [0.005, 0.02]]]]
+    )
+    rotation: Angle | None = Field(None, description="rad, of the drawing about x of the link", examples=["30 deg"])
+    offset: Pair | None = Field(
+        None, description="m, [y, z] of the centroid from x of the frame after the joint", examples=[[0.0, 0.02]]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

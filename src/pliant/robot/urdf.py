@@ -21,8 +21,8 @@ from pliant.robot.robot import MOST_LINKS, Robot
 from pliant.robot.tree import BASE
 from pliant.robot.urdf_text import GRAVITY, Element, read_urdf
 
-_SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")
-_LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")
+SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")
+LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")
 _TYPES = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "planar": "planar",
     "floating": "free",
@@ -337,8 +337,8 @@ def _bound(value: float | None) -> float | None:
 def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dict[str, dict[str, Any]]:
     """What the side file says of each link, by the name in the URDF."""
     for key in side:
-        if key not in _SIDE_KEYS:
-            raise ModelError(f"side file of {source}: unknown key `{key}`{suggestion(str(key), _SIDE_KEYS)}")
+        if key not in SIDE_KEYS:
+            raise ModelError(f"side file of {source}: unknown key `{key}`{suggestion(str(key), SIDE_KEYS)}")
     links = side.get("links") or {}
     if not isinstance(links, dict):
         raise ModelError(
@@ -350,9 +350,9 @@ def _side_links(side: dict[str, Any], names: dict[str, str], source: str) -> dic
         if not isinstance(extra, dict):
             raise ModelError(f"side file of {source}: links.{name}: expected a mapping")
         for key in extra:
-            if key not in _LINK_KEYS:
+            if key not in LINK_KEYS:
                 raise ModelError(
-                    f"side file of {source}: unknown key `{key}` in links.{name}{suggestion(key, _LINK_KEYS)}"
+                    f"side file of {source}: unknown key `{key}` in links.{name}{suggestion(key, LINK_KEYS)}"
                 )
     return links
 

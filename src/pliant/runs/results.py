@@ -655,13 +655,15 @@ class Result:
         Parameters
         ----------
         *what : str
-            Names of figures.
+            Names of figures: "joints", "attitude", "deflections", "path", "tip", "energy", "torques", "spectrum",
+            "spectrogram", "error". Several stand on one page; none gives an overview.
         **options : object
-            `path`, where to write it.
+            `path`, where to write it, or `ax`, axes of yours to draw on.
 
         Returns
         -------
         matplotlib.figure.Figure
+            `result.plot().show()` opens it, and so does `plt.show()` in a script that uses pyplot.
         """
         from pliant.view import plot
 

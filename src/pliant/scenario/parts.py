@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant import control
 from pliant.errors import PliantError
 from pliant.robot.faults import Place, clash, fault, suggestion
 from pliant.robot.fields import Description, angle
+from pliant.robot.keys import documented
 from pliant.scenario.surroundings import BASES, LOADS
 
 Maker = Callable[..., Any]
@@ -182,7 +184,43 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-_PART = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
+@dataclass(frozen=True)
+class PartSchema:
+    """For editors: the parts of a kind, each with its keys. It is made when it is asked for, and knows additions."""
+
+    kind: Kind
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """One of all that the registry has now."""
+        found = [_part_schema(name, maker, self.kind) for name, maker in REGISTRY[self.kind].items()]
+        return {"title": self.kind, "anyOf": found}
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return self.json_schema
+
+
+def _part_schema(name: str, maker: Maker, kind: Kind) -> dict[str, Any]:
+    keys = part_keys(maker, kind)
+    return {
+        "type": "object",
+        "title": name,
+        "properties": {"type": {"const": name}, **{key: {"description": said} for key, (said, _) in keys.items()}},
+        "required": ["type", *(key for key, (_, default) in keys.items() if default is ...)],
+        "additionalProperties": False,
+    }
+
+
+def part_keys(maker: Maker, kind: Kind) -> dict[str, tuple[str, Any]]:
+    """Keys of a part: what the docstring says, and the default (`...` where there is none)."""
+    said, parameters = documented(maker), inspect.signature(maker).parameters
+    return {
+        key: (
+            said.get(name, ""),
+            ... if parameters[name].default is inspect.Parameter.empty else parameters[name].default,
+        )
+        for name, key in _file_keys(maker, kind).items()
+    }
 
 
 def _entry(kind: Kind) -> Any:
@@ -190,7 +228,7 @@ def _entry(kind: Kind) -> Any:
     return (
         PlainValidator(lambda value: read_part(value, kind)),
         PlainSerializer(lambda part: part.to_dict()),
-        WithJsonSchema(_PART),
+        PartSchema(kind),
     )
 
 

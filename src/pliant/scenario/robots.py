@@ -7,22 +7,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer, ValidationError, ValidationInfo, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, ValidationInfo
 
 from pliant.errors import ModelError
-from pliant.robot import Robot, load
+from pliant.robot import Robot, arms, load
 from pliant.robot.faults import clash
-from pliant.robot.fields import Description
+from pliant.robot.fields import Alternatives, Description
 from pliant.scenario.parts import nested, raise_together
 
 
 class UrdfRobot(Description):
     """`{urdf: arm.urdf, flexible: side.yaml, tip: tool0, floating: true}`: what `pliant.load` takes for a URDF file."""
 
-    urdf: str
-    flexible: str | dict[str, Any] | None = None
-    tip: str | None = None
-    floating: bool = False
+    urdf: str = Field(description="file, beside the scenario", examples=["arm.urdf"])
+    flexible: str | dict[str, Any] | None = Field(
+        None, description="side file, or what would stand in it", examples=["side.yaml"]
+    )
+    tip: str | None = Field(
+        None, description="link at the end of the chain; the whole tree without it", examples=["tool0"]
+    )
+    floating: bool = Field(False, description="whether the root flies freely", examples=[True])
 
 
 def files_of(robot: Any) -> Iterator[str]:
@@ -63,5 +67,5 @@ RobotEntry = Annotated[
     Robot,
     BeforeValidator(read_robot),
     PlainSerializer(lambda robot: robot.to_dict()),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+    Alternatives(({"type": "string", "examples": arms()}, UrdfRobot.model_json_schema())),
 ]

@@ -16,7 +16,16 @@ from pliant.integrate.steppers import FIXED
 from pliant.model import Model
 from pliant.options import FigureFormat, FigureName, FormulationName, MethodName, RotationName, StiffeningChoice
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Positive, sequence
+from pliant.robot.fields import (
+    FORMAT,
+    Alternatives,
+    Description,
+    Document,
+    NonNegative,
+    Positive,
+    document_schema,
+    sequence,
+)
 from pliant.robot.files import read_document, validated
 from pliant.robot.yaml_text import write_yaml
 from pliant.runs.drives import read_start
@@ -42,6 +51,7 @@ def _names(value: Any) -> list[Any]:
 
 
 FileName = Annotated[str, BeforeValidator(_file_name)]
+_ONE = Alternatives(({"type": "string"},))
 
 
 class ModelOptions(Description):
@@ -53,9 +63,13 @@ class ModelOptions(Description):
     'exact'
     """
 
-    formulation: FormulationName = Field("denoc", description="by which the equations are written")
-    rotation: RotationName = Field("exact", description="of a bent link's tip")
-    stiffening: bool | StiffeningChoice = Field("auto", description="order to which bent beams are followed")
+    formulation: FormulationName = Field(
+        "denoc", description="by which the equations are written", examples=["lagrange"]
+    )
+    rotation: RotationName = Field("exact", description="of a bent link's tip", examples=["linear"])
+    stiffening: bool | StiffeningChoice = Field(
+        "auto", description="order to which bent beams are followed", examples=["second-order"]
+    )
 
 
 class Initial(Description):
@@ -68,11 +82,16 @@ class Initial(Description):
     """
 
     q: StateValues | None = Field(
-        None, description="rad or m: by name, or a list of all joints or all coordinates; poses of free joints by parts"
+        None,
+        description="rad or m, by name, or a list of all joints or all coordinates; poses of free joints by parts",
+        examples=[{"upper": "-90 deg"}],
     )
-    qd: StateValues | None = Field(None, description="rad/s or m/s, likewise")
+    qd: StateValues | None = Field(None, description="rad/s or m/s, likewise", examples=[{"upper": 0.5}])
     equilibrium: bool = Field(
-        False, description="let amplitudes and motors settle first, under gravity and the loads at t = 0", strict=True
+        False,
+        description="whether amplitudes and motors settle first, under gravity and the loads at t = 0",
+        examples=[True],
+        strict=True,
     )
 
 
@@ -85,10 +104,19 @@ class Outputs(Description):
     ('png',)
     """
 
-    netcdf: FileName | None = Field("run.nc", description="the whole result; Result.load reads it")
-    csv: FileName | None = Field(None, description="a table with a header")
-    figures: Annotated[tuple[FigureName, ...], BeforeValidator(_names)] = Field((), description="by name")
-    formats: Annotated[tuple[FigureFormat, ...], BeforeValidator(_names)] = Field(("png",), description="of figures")
+    netcdf: FileName | None = Field(
+        "run.nc", description="file of the whole result; Result.load reads it", examples=["run.nc"]
+    )
+    csv: FileName | None = Field(None, description="file of a table with a header", examples=["run.csv"])
+    page: FileName | None = Field(
+        None, description="file of one page with the arm in 3-D and plots", examples=["arm.html"]
+    )
+    figures: Annotated[tuple[FigureName, ...], BeforeValidator(_names), _ONE] = Field(
+        (), description="names of figures", examples=[["joints", "energy"]]
+    )
+    formats: Annotated[tuple[FigureFormat, ...], BeforeValidator(_names), _ONE] = Field(
+        ("png",), description="formats of figures", examples=[["png", "pdf"]]
+    )
 
 
 class Scenario(Document):
@@ -102,24 +130,49 @@ class Scenario(Document):
     'finished'
     """
 
-    name: str | None = Field(None, description="a title")
-    robot: RobotEntry = Field(description="a file, a bundled arm, or the robot itself")
-    model: ModelOptions = Field(ModelOptions(), description="which equations")
-    initial: Initial = Field(Initial(), description="the state at the start")
-    duration: Positive = Field(description="s")
-    torque: Torque | None = Field(None, description="N m or N by joint: constants, or samples {times, values}")
-    motion: dict[str, TrajectoryPart] = Field({}, description="prescribed joints or motors by name")
-    controller: ControllerPart | None = Field(None, description="by type and parameters")
-    loads: tuple[LoadPart, ...] = Field((), description="wrenches and distributed loads")
-    base: BasePart | None = Field(None, description="motion of the base: shaken or carried")
-    limits: bool = Field(True, description="stop where a joint leaves the limits of the robot file", strict=True)
-    method: MethodName = Field("auto", description="of integration")
-    rtol: Positive = Field(1e-8, description="relative local error")
-    atol: NonNegative = Field(1e-10, description="absolute local error")
-    step: Positive | None = Field(None, description="s; of fixed-step methods, largest of adaptive ones")
-    output_step: Positive | None = Field(None, description="s; a thousandth of the duration by default")
-    breaks: tuple[NonNegative, ...] = Field((), description="s; further times at which steps end")
-    outputs: Outputs = Field(Outputs(), description="what the run leaves behind")
+    name: str | None = Field(None, description="a title", examples=["free swing"])
+    robot: RobotEntry = Field(description="a file, a bundled arm, or the robot itself", examples=["two-link"])
+    model: ModelOptions = Field(ModelOptions(), description="which equations", examples=[{"formulation": "denoc"}])
+    initial: Initial = Field(Initial(), description="the state at the start", examples=[{"q": {"upper": "-90 deg"}}])
+    duration: Positive = Field(description="s, of the run", examples=[5.0])
+    torque: Torque | None = Field(
+        None, description="N m or N, by joint: constants, or samples {times, values}", examples=[{"upper": 2.0}]
+    )
+    motion: dict[str, TrajectoryPart] = Field(
+        {},
+        description="prescribed joints or motors by name",
+        examples=[{"upper": {"type": "cycloidal", "from": 0, "to": "90 deg", "duration": 2}}],
+    )
+    controller: ControllerPart | None = Field(
+        None,
+        description="by type and parameters",
+        examples=[{"type": "pd", "kp": [400, 200], "kd": [40, 20], "reference": [0, 0]}],
+    )
+    loads: tuple[LoadPart, ...] = Field(
+        (), description="wrenches and distributed loads", examples=[[{"type": "wrench", "force": [0, -20, 0]}]]
+    )
+    base: BasePart | None = Field(
+        None,
+        description="motion of the base: shaken or carried",
+        examples=[{"type": "shaken", "acceleration": [0.5, 0, 0]}],
+    )
+    limits: bool = Field(
+        True,
+        description="whether the run stops where a joint leaves the limits of the robot file",
+        examples=[False],
+        strict=True,
+    )
+    method: MethodName = Field("auto", description="name of the integrator", examples=["dop853"])
+    rtol: Positive = Field(1e-8, description="relative local error", examples=[1e-08])
+    atol: NonNegative = Field(1e-10, description="absolute local error", examples=[1e-10])
+    step: Positive | None = Field(
+        None, description="s, of fixed-step methods; the largest of adaptive ones", examples=[0.001]
+    )
+    output_step: Positive | None = Field(
+        None, description="s, between rows of the result; a thousandth of the duration by default", examples=[0.002]
+    )
+    breaks: tuple[NonNegative, ...] = Field((), description="s, further times at which steps end", examples=[[0.5]])
+    outputs: Outputs = Field(Outputs(), description="what the run leaves behind", examples=[{"csv": "run.csv"}])
 
     # -------------------------------------------------------------------------------------------------------- checking
 
@@ -266,6 +319,8 @@ class Scenario(Document):
             written.append(result.save(target / self.outputs.netcdf))
         if self.outputs.csv is not None:
             written.append(result.to_csv(target / self.outputs.csv))
+        if self.outputs.page is not None:
+            written.append(result.to_html(target / self.outputs.page, self.name))
         for name in self.outputs.figures:
             paths = [target / f"{name}.{format}" for format in self.outputs.formats]
             result.plot(name, path=paths)
@@ -373,7 +428,4 @@ def schema() -> dict[str, Any]:
     >>> pliant.scenario.schema()["$schema"]
     'https://json-schema.org/draft/2020-12/schema'
     """
-    result = Scenario.model_json_schema()
-    result["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    result["properties"] = {"format": {"const": FORMAT}, **result["properties"]}
-    return result
+    return document_schema(Scenario)

@@ -50,7 +50,21 @@ def wrench(
     axes: WrenchAxesName = "base",
     frame: str | None = None,
 ) -> Wrench:
-    """Force (N) and moment (N m) on a section or at a frame: see `pliant.loads.Wrench`."""
+    """Force and moment on a section or at a frame: see `pliant.loads.Wrench`.
+
+    Parameters
+    ----------
+    force, moment : three numbers or a trajectory of three coordinates
+        N and N m; one of them at least.
+    link : str
+        The last by default.
+    x : number, "tip" or "middle"
+        Station in metres.
+    axes : "base", "link", "section" or "frame"
+        In which the vectors are given.
+    frame : str
+        Name of a frame, instead of `link` and `x`.
+    """
     if force is ZERO and moment is ZERO:
         raise ModelError("a wrench needs a `force` or a `moment`")
     place = -1 if link is None else link
@@ -67,7 +81,21 @@ def distributed(
     axes: AxesName = "base",
     profile: Mapping[str, Any] | None = None,
 ) -> Distributed:
-    """Force (N/m) and moment (N) per length; `profile: {x: [...], factor: [...]}` varies them along the link."""
+    """Force and moment per length: see `pliant.loads.Distributed`.
+
+    Parameters
+    ----------
+    force, moment : three numbers or a trajectory of three coordinates
+        N/m and N; one of them at least.
+    link : str
+        The last by default.
+    start, end : number, "tip" or "middle"
+        Stations in metres between which it acts.
+    axes : "base", "link" or "section"
+        In which the vectors are given.
+    profile : mapping
+        `{x: [...], factor: [...]}` varies them along the link.
+    """
     if force is ZERO and moment is ZERO:
         raise ModelError("a distributed load needs a `force` or a `moment`")
     f, n = _vector("force", force), _vector("moment", moment)
@@ -76,13 +104,29 @@ def distributed(
 
 
 def shaken(acceleration: Any = ZERO, angular_velocity: Any = ZERO) -> Base:
-    """A base by its acceleration (m/s^2) and angular velocity (rad/s) in its own axes: see `pliant.loads.Base`."""
+    """A base by its acceleration and angular velocity in its own axes: see `pliant.loads.Base`.
+
+    Parameters
+    ----------
+    acceleration : three numbers or a trajectory of three coordinates
+        m/s^2.
+    angular_velocity : three numbers or a trajectory of three coordinates
+        rad/s.
+    """
     a, omega = _vector("acceleration", acceleration), _vector("angular_velocity", angular_velocity)
     return _Base(a, omega, breaks=_breaks(acceleration, angular_velocity))
 
 
 def carried(position: Any = ZERO, rpy: Any = ZERO) -> BasePath:
-    """A base by its place (m) and attitude (rad) in axes that stand still: see `pliant.loads.BasePath`."""
+    """A base by its place and attitude in axes that stand still: see `pliant.loads.BasePath`.
+
+    Parameters
+    ----------
+    position : three numbers or a trajectory of three coordinates
+        m.
+    rpy : three numbers or a trajectory of three coordinates
+        Roll, pitch and yaw, rad.
+    """
     return _BasePath(_vector("position", position), _vector("rpy", rpy), _breaks(position, rpy))
 
 

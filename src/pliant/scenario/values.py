@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from pliant.robot.faults import clash, fault, suggestion
-from pliant.robot.fields import Description, angle, number, sequence
+from pliant.robot.fields import ANGLE, Description, angle, number, sequence
 from pliant.scenario.parts import Trouble, raise_together
 
 Named = dict[str, float]
@@ -52,13 +52,6 @@ _COLUMNS = {"type": "object", "additionalProperties": _NUMBERS}
 class TorqueSamples(Description):
     """Torques at times, linear in between and constant beyond: `{times: [...], values: {upper: [...]}}`.
 
-    Parameters
-    ----------
-    times : sequence of float
-        Rising, s.
-    values : mapping from joints to sequences of float
-        N m or N.
-
     Examples
     --------
     >>> samples = pliant.scenario.TorqueSamples(times=[0.0, 1.0], values={"upper": [0.0, 5.0]})
@@ -66,8 +59,12 @@ class TorqueSamples(Description):
     (0.0, 5.0)
     """
 
-    times: Annotated[tuple[float, ...], PlainValidator(_numbers), WithJsonSchema(_NUMBERS)]
-    values: Annotated[dict[str, tuple[float, ...]], PlainValidator(_columns), WithJsonSchema(_COLUMNS)]
+    times: Annotated[tuple[float, ...], PlainValidator(_numbers), WithJsonSchema(_NUMBERS)] = Field(
+        description="s, rising", examples=[[0, 1, 2]]
+    )
+    values: Annotated[dict[str, tuple[float, ...]], PlainValidator(_columns), WithJsonSchema(_COLUMNS)] = Field(
+        description="N m or N, a list for each joint, one number per time", examples=[{"upper": [0, 5, 0]}]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -123,22 +120,26 @@ def _deep(value: Any) -> Any:
     return [_deep(entry) for entry in value] if isinstance(value, list | tuple) else angle(value)
 
 
-_ANGLE = {"anyOf": [{"type": "number"}, {"type": "string", "examples": ["pi/2", "90 deg"]}]}
-_VALUES = {"anyOf": [{"type": "object", "additionalProperties": _ANGLE}, {"type": "array", "items": _ANGLE}]}
+_VALUES = {"anyOf": [{"type": "object", "additionalProperties": ANGLE}, {"type": "array", "items": ANGLE}]}
 Values = Annotated[
     Named | Listed,
     PlainValidator(lambda value: read_values(value)),
     PlainSerializer(_serialised),
     WithJsonSchema(_VALUES),
 ]
-_POSE = {"anyOf": [*_ANGLE["anyOf"], {"type": "object", "additionalProperties": {"type": "array"}}, {"type": "array"}]}
-_STATE = {"anyOf": [{"type": "object", "additionalProperties": _POSE}, {"type": "array", "items": _ANGLE}]}
+_POSE = {"anyOf": [ANGLE, {"type": "object", "additionalProperties": {"type": "array"}}, {"type": "array"}]}
+_STATE = {"anyOf": [{"type": "object", "additionalProperties": _POSE}, {"type": "array", "items": ANGLE}]}
 StateValues = Annotated[
     dict[str, Any] | Listed,
     PlainValidator(lambda value: read_values(value, _of_a_joint if isinstance(value, Mapping) else angle)),
     PlainSerializer(_serialised),
     WithJsonSchema(_STATE),
 ]
+_TORQUES = {"type": "object", "additionalProperties": {"type": "number"}}
+_SAMPLED = {**TorqueSamples.model_json_schema(), "title": "TorqueSamples"}
 Torque = Annotated[
-    Named | Listed | TorqueSamples, PlainValidator(read_torque), PlainSerializer(_serialised), WithJsonSchema(_VALUES)
+    Named | Listed | TorqueSamples,
+    PlainValidator(read_torque),
+    PlainSerializer(_serialised),
+    WithJsonSchema({"anyOf": [_TORQUES, _NUMBERS, _SAMPLED]}),
 ]

@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra
+from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel, extra, install
 from pliant.interrupts import Lifeline, deaf_children, hang_on
 from pliant.options import BatchMethodName
 from pliant.sweeps.metrics import METRICS, Histories
@@ -175,7 +175,7 @@ def on_cluster(
     Points travel in bundles, since a task costs the scheduler a millisecond. A bundle that is lost, which one point of
     it may have caused, is run again point by point.
     """
-    remedy = "--scheduler needs Dask, which is not installed; run: pip install 'pliant[sweep]'"
+    remedy = f"--scheduler needs Dask, which is not installed; {install('sweep')}"
     dask = extra("distributed", remedy, UnsupportedModel)
     try:
         # never the default of the process: saving a file would then ask the cluster for a lock

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.errors import PliantError, extra
+from pliant.errors import PliantError, extra, install
 from pliant.runs.saved import FORMAT, versions, with_digest, write
 from pliant.sweeps.metrics import UNITS
 from pliant.sweeps.points import Outcomes
@@ -228,7 +228,7 @@ class SweepResult:
         PliantError
             pyarrow is not installed.
         """
-        pyarrow = extra("pyarrow", "to_parquet: pyarrow is not installed; run: pip install 'pliant[sweep]'")
+        pyarrow = extra("pyarrow", f"to_parquet: pyarrow is not installed; {install('sweep')}")
         parquet = import_module("pyarrow.parquet")
 
         with atomic_write(path := Path(path)) as partial:

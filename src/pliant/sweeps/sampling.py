@@ -24,19 +24,6 @@ class Axis(Description):
     """The range of one number: `values: [...]`, or `from`, `to` with a `count` for grids; `scale: log` is even in
     ratios. `mean` and `deviation` instead make it normal (not for grids).
 
-    Parameters
-    ----------
-    values : sequence of float, optional
-        All values.
-    start, to : float, optional
-        Ends of a range; a file, and the constructor, call the first one `from`.
-    count : int, optional
-        Of a range in a grid.
-    scale : "linear" or "log"
-        What is even along the range.
-    mean, deviation : float, optional
-        Of a normal distribution.
-
     Examples
     --------
     >>> axis = pliant.sweeps.Axis(**{"from": 1.0, "to": 100.0, "count": 3, "scale": "log"})
@@ -44,13 +31,15 @@ class Axis(Description):
     [  1.  10. 100.] [10.]
     """
 
-    values: Annotated[tuple[float, ...] | None, BeforeValidator(_values)] = None
-    start: Angle | None = Field(None, alias="from")
-    to: Angle | None = None
-    count: int | None = Field(None, ge=1)
-    scale: ScaleName = "linear"
-    mean: Angle | None = None
-    deviation: Angle | None = None
+    values: Annotated[tuple[float, ...] | None, BeforeValidator(_values)] = Field(
+        None, description="all values", examples=[[7, 8, 9]]
+    )
+    start: Angle | None = Field(None, alias="from", description="begin of a range", examples=[0.0])
+    to: Angle | None = Field(None, description="end of a range", examples=[200.0])
+    count: int | None = Field(None, description="values of a range in a grid", examples=[9], ge=1)
+    scale: ScaleName = Field("linear", description="what is even along the range", examples=["log"])
+    mean: Angle | None = Field(None, description="of a normal distribution; not for grids", examples=[0.5])
+    deviation: Angle | None = Field(None, description="standard, of a normal distribution", examples=[0.1])
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -108,24 +97,17 @@ class Axis(Description):
 class Sample(Description):
     """How points are chosen.
 
-    Parameters
-    ----------
-    method : "grid", "random", "sobol" or "latin-hypercube"
-        A grid over all axes, or points in the space that they span.
-    count : int, optional
-        Points, where it is no grid.
-    seed : int
-        Of what is drawn.
-
     Examples
     --------
     >>> pliant.sweeps.Sample(method="sobol", count=64, seed=1).count
     64
     """
 
-    method: SamplingName = "grid"
-    count: int | None = Field(None, ge=1)
-    seed: int = Field(0, ge=0)
+    method: SamplingName = Field(
+        "grid", description="grid over all axes, or points in the space that they span", examples=["sobol"]
+    )
+    count: int | None = Field(None, description="points, where it is no grid", examples=[64], ge=1)
+    seed: int = Field(0, description="of what is drawn", examples=[1], ge=0)
 
 
 def points(sample: Sample, axes: dict[str, Axis]) -> Array:

@@ -19,13 +19,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError
 from pliant.options import EngineName
 from pliant.robot.faults import clash, fault, short, suggestion
-from pliant.robot.fields import FORMAT, Document, sequence
+from pliant.robot.fields import ANGLE, FORMAT, Alternatives, Document, sequence
 from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
 from pliant.signatures import checked
@@ -52,23 +60,13 @@ def _axes(value: Any) -> Any:
     return {str(path): {"values": axis} if isinstance(axis, list | tuple) else axis for path, axis in value.items()}
 
 
+_LIST = {"type": "array", "items": ANGLE}
+_METRIC = {"enum": list(METRICS)}
+_METRICS = {"title": "name of a metric, or a list", "anyOf": [_METRIC, {"type": "array", "items": _METRIC}]}
+
+
 class SweepStudy(Document):
     """A study file.
-
-    Parameters
-    ----------
-    name : str, optional
-        A title.
-    scenario : Scenario
-        The run, or the file that describes it.
-    vary : mapping from paths to Axis
-        Numbers of robot and scenario that vary.
-    sample : Sample
-        How points are chosen.
-    metrics : sequence of str
-        What is kept of a run, from `METRICS`.
-    engine : "auto", "points" or "batch"
-        Runs one by one, or together in SIMD packs.
 
     Examples
     --------
@@ -82,12 +80,27 @@ class SweepStudy(Document):
     True
     """
 
-    name: str | None = None
-    scenario: Annotated[Scenario, BeforeValidator(_scenario), PlainSerializer(lambda s: s.to_dict())]
-    vary: Annotated[dict[str, Axis], BeforeValidator(_axes)]
-    sample: Sample = Sample()
-    metrics: tuple[str, ...] = ("peak_deflection", "settling_time", "residual_vibration", "energy")
-    engine: EngineName = "auto"
+    name: str | None = Field(None, description="title of the study", examples=["payloads"])
+    scenario: Annotated[
+        Scenario,
+        BeforeValidator(_scenario),
+        PlainSerializer(lambda s: s.to_dict()),
+        Alternatives(({"type": "string"},)),
+    ] = Field(
+        description="the run: a file beside this one, or a scenario written out",
+        examples=[{"robot": "two-link", "duration": 1.0}],
+    )
+    vary: Annotated[dict[str, Annotated[Axis, Alternatives((_LIST,))]], BeforeValidator(_axes)] = Field(
+        description="ranges of numbers of robot and scenario, by path",
+        examples=[{"payload.mass": {"from": 0, "to": 2, "count": 5}}],
+    )
+    sample: Sample = Field(Sample(), description="how points are chosen", examples=[{"method": "sobol", "count": 64}])
+    metrics: Annotated[tuple[str, ...], WithJsonSchema(_METRICS)] = Field(
+        ("peak_deflection", "settling_time", "residual_vibration", "energy"),
+        description="what is kept of each run",
+        examples=[["peak_deflection", "energy"]],
+    )
+    engine: EngineName = Field("auto", description="runs one by one, or together in packs", examples=["batch"])
 
     @field_validator("metrics", mode="before")
     @classmethod

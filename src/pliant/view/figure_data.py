@@ -43,6 +43,10 @@ class Curve:
     role: int | str = 0
 
 
+MOST_TURNS = 160
+"""Of a curve on the width of a page; with more, its swings merge into a block."""
+
+
 @dataclass(frozen=True)
 class ColourMap:
     """Values (len(y), len(x)) of a quantity over the plane, coloured by their logarithm."""
@@ -84,9 +88,37 @@ class Panel:
     map: ColourMap | None = None
     note: str = ""
 
+    def midline(self, curve: Curve) -> Array | None:
+        """(N,) mean over some swings of a curve that swings too often to be followed, to be drawn over it; else None.
+
+        What is too small to be seen in the panel, such as rounding, is left alone.
+        """
+        steps, n = np.sign(np.diff(curve.y)), len(curve.y)
+        turns = int(np.count_nonzero(steps[1:] * steps[:-1] < 0))
+        if turns <= MOST_TURNS or np.any(np.diff(curve.x) <= 0):
+            return None
+        weights = np.ones(min(2 * (4 * n // turns) + 1, n))  # eight turns: four swings
+        mean = np.convolve(curve.y, weights, "same") / np.convolve(np.ones(n), weights, "same")
+        height = np.ptp(np.concatenate([one.y for one in self.curves]))
+        return mean if np.ptp(curve.y - mean) > 0.02 * height else None
+
     def split(self) -> list[Panel]:
         """A panel for each curve."""
         return [replace(self, curves=(curve,), of=curve.label) for curve in self.curves]
+
+
+def together(panels: list[Panel]) -> list[Panel]:
+    """One panel with the curves of all, where they share an axis of x and of y and nothing lies behind them."""
+    first = panels[0]
+    if len(panels) == 1 or any((one.x, one.y, one.map) != (first.x, first.y, None) or one.marks for one in panels):
+        return panels
+    labels = [
+        (one, curve, curve.label if curve.label == one.of else f"{one.of} {curve.label}")
+        for one in panels
+        for curve in one.curves
+    ]
+    curves = tuple(replace(curve, label=label, role=k) for k, (_, curve, label) in enumerate(labels))
+    return [replace(first, curves=curves, of="")]
 
 
 def position_unit(robot: Robot, joint: str) -> tuple[str, float]:

@@ -19,8 +19,8 @@ from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.stages import work
 from pliant.view import run_panels
-from pliant.view.figure_data import Panel, strain_text
-from pliant.view.scene import Scene, SceneLink, frame_rows, scene_of
+from pliant.view.figure_data import Curve, Panel, strain_text
+from pliant.view.scene import Scene, SceneLink, frame_rows, readable_magnification, scene_of
 from pliant.view.scene_camera import outlook
 from pliant.view.scene_tubes import RIGID, STOPS
 from pliant.view.style import line
@@ -44,6 +44,8 @@ TABS = {
 @work("to_html", "writing a page")
 def to_html(result: Result, path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Write a run as a page that any browser opens, from disk and without a network.
+
+    Deflections are drawn so many times larger that they are seen; the page says how many, and has a slider for it.
 
     Parameters
     ----------
@@ -98,12 +100,14 @@ def _embedded(data: dict[str, Any]) -> str:
 def page_data(result: Result, title: str) -> dict[str, Any]:
     """Everything that the page shows, as plain data; arrays are base64 of float32, or of int16 with a scale."""
     scene = scene_of(result, FRAMES)
-    placed, o = list(scene.lines()), result.options
+    magnification = readable_magnification(scene)
+    placed, o = list(scene.lines(magnification)), result.options
     seen, follows = outlook(scene, placed), vars(outlook(scene, placed, follow=True)) if scene.flies else None
     return {
         "title": title,
         "subtitle": f"{result.t[-1]:g} s by {o['formulation']} and {result.stats.method}, {result.stats.status}",
         "note": _note(result, scene),
+        "magnification": magnification,
         "t": _floats(scene.t),
         "up": scene.up.tolist(),
         "reach": scene.reach,
@@ -184,10 +188,21 @@ def _plot(tab: str, panel: Panel) -> dict[str, Any]:
         "x": str(panel.x),
         "t": _floats(t[rows]),
         "series": [
-            {"name": curve.label, "colour": line(curve.role)["color"], "y": _floats(curve.y[rows])}
+            {
+                "name": curve.label,
+                "colour": line(curve.role)["color"],
+                "y": _floats(curve.y[rows]),
+                **_middle(panel, curve),
+            }
             for curve in panel.curves
         ],
     }
+
+
+def _middle(panel: Panel, curve: Curve) -> dict[str, str]:
+    """The line to follow where a curve swings too often to be followed itself."""
+    middle = panel.midline(curve)
+    return {} if middle is None else {"middle": _floats(middle[frame_rows(curve.x, ROWS)])}
 
 
 def _floats(values: Array) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE_WIDTH = 1.0
+PALE = 0.35
+"""Of a curve that swings too often to be followed: what is seen of it is where it reaches."""
 
 
 def panels_figure(panels: Sequence[Panel], path: Paths = None) -> Figure:
@@ -63,7 +65,13 @@ def draw_panel(axes: Any, panel: Panel, named: bool = True) -> None:
     alone = len(panel.curves) == 1
     for curve in panel.curves:
         style = line(0 if alone and isinstance(curve.role, int) else curve.role)
-        axes.plot(curve.x, curve.y, label=quoted(curve.label, "figure"), **{"linewidth": LINE_WIDTH, **style})
+        look = {"linewidth": LINE_WIDTH, **style}
+        label, middle = quoted(curve.label, "figure"), panel.midline(curve)
+        if middle is None:
+            axes.plot(curve.x, curve.y, label=label, **look)
+        else:
+            axes.plot(curve.x, curve.y, color=look["color"], linewidth=0.6, alpha=PALE, zorder=1.9)
+            axes.plot(curve.x, middle, label=label, **look)
     for label, places in panel.marks.items():
         for k, place in enumerate(places):
             axes.axvline(place, label=label if k == 0 else None, zorder=0, **line(label))

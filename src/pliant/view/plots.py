@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pliant.errors import ModelError
 from pliant.robot.faults import suggestion
 from pliant.runs.results import Result
-from pliant.signatures import checked
+from pliant.signatures import checked, shown
 from pliant.stages import work
 from pliant.view import run_panels, spectrum
-from pliant.view.figure_data import Panel, Quantity
-from pliant.view.panel_drawing import draw_panels, panels_figure, panels_height
+from pliant.view.figure_data import Panel, Quantity, together
+from pliant.view.panel_drawing import draw_panel, draw_panels, panels_figure, panels_height
 from pliant.view.style import WIDTH, Paths, figure
 
 if TYPE_CHECKING:
@@ -65,22 +67,25 @@ OVERVIEW = ("joints", "path", "deflections", "energy")
 
 @checked
 @work("plot", "drawing a figure")
-def plot(result: Result, *what: str, path: Paths = None) -> Figure:
+def plot(result: Result, *what: str, path: Paths = None, ax: Any = None) -> Figure:
     """Figure of a run.
 
     Parameters
     ----------
     result : Result
     *what : str
-        Names from `FIGURES`: joints, attitude, deflections, path, tip, error, energy, torques, spectrum, spectrogram.
-        Several stand on one page; none gives an overview.
+        Names of figures: "joints", "attitude", "deflections", "path", "tip", "energy", "torques", "spectrum",
+        "spectrogram", "error". Several stand on one page; none gives an overview.
     path : str, path or list of them, optional
         Where to write it: .png (200 dpi), .svg or .pdf.
+    ax : matplotlib Axes, or a list of them, optional
+        Where to draw one figure, instead of a new one: a pair of axes for each of its panels, or one for all of them
+        that share a unit.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Not known to pyplot, so nothing pops up and nothing has to be closed.
+        Where a script uses pyplot and gives no `path`, `plt.show()` opens it; so does its own `show()`.
 
     Examples
     --------
@@ -93,6 +98,8 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
             raise ModelError(f"figure: got {name!r}, expected one of {', '.join(FIGURES)}{_near(name)}")
     if len(result) < 1:
         raise ModelError("the result has no rows; nothing can be drawn")
+    if ax is not None:
+        return _drawn_on(ax, result, what, path)
     names = what or (OVERVIEW if result.model.layout.plain else (*OVERVIEW, "attitude", "tip"))
     panels = {name: FIGURES[name].panels(result) for name in names}
     if len(names) == 1:
@@ -106,6 +113,23 @@ def plot(result: Result, *what: str, path: Paths = None) -> Figure:
                 draw_panels(part, panels[name])
 
     return figure(draw, 1.75 * WIDTH, sum(heights), path)
+
+
+def _drawn_on(ax: Any, result: Result, what: tuple[str, ...], path: Paths) -> Figure:
+    """One figure on axes of the user, who has the page."""
+    if len(what) != 1 or path is not None:
+        raise ModelError("ax: goes with one name of a figure and no `path`, such as plot('joints', ax=axes)")
+    places, panels = list(np.atleast_1d(ax).flat), FIGURES[what[0]].panels(result)
+    if len(places) == 1:
+        panels = together(panels)
+    if len(places) != len(panels) or not all(hasattr(one, "get_figure") for one in places):
+        raise ModelError(
+            f"ax: got {shown(ax)}, expected {len(panels)} pairs of axes, one for each panel of {what[0]!r}"
+        )
+    for axes, panel in zip(places, panels):
+        draw_panel(axes, panel)
+        axes.set_xlabel(str(panel.x))
+    return places[0].get_figure()  # type: ignore[no-any-return]
 
 
 def _split(page: Any, rows: int, columns: int, **ratios: Any) -> list[Any]:

@@ -207,6 +207,18 @@ class Scene:
         return max((float(link.strain.max()) for link in self.links if link.strain.size), default=0.0)
 
 
+LADDER = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0)
+SEEN = 0.1
+"""Part of the reach by which deflections move a point of the arm at most where they are drawn larger than they are."""
+
+
+def readable_magnification(scene: Scene) -> float:
+    """How many times larger deflections are drawn so that they are seen: 1, 2, 5, 10 and so on up to 1000."""
+    pairs = zip(scene.lines(), scene.lines(0.0))
+    away = max(float(np.linalg.norm(bent.points - rigid.points, axis=-1).max()) for bent, rigid in pairs)
+    return next((m for m in LADDER if 0.0 < m * away <= SEEN * scene.reach), 1.0)
+
+
 def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
     """The scene of a run: at so many of its rows evenly spaced in time, at given times, or at all rows."""
     if not len(result):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -63,6 +65,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
 @cache
 def _chart() -> type[Any]:
+    from matplotlib.backend_bases import FigureManagerBase
     from matplotlib.figure import Figure
 
     class Chart(Figure):
@@ -73,7 +76,32 @@ def _chart() -> type[Any]:
             self.savefig(buffer, format="png", dpi=110)
             return buffer.getvalue()
 
+        def show(self, warn: bool = True) -> None:
+            """Open a window, and wait in a script until it is closed; where there is no display, say so."""
+            from matplotlib import pyplot
+
+            if self.canvas.manager is None:  # made before pyplot was in use: it takes the window of a new one
+                window = pyplot.figure(figsize=self.get_size_inches(), dpi=self.dpi).canvas
+                self.set_canvas(window)
+                window.figure = self
+            manager: type[Any] = type(self.canvas.manager)
+            if manager.show is not FigureManagerBase.show:
+                pyplot.show()
+            elif warn:
+                warnings.warn("no display here: write the figure to a file, plot(..., path='run.png')", stacklevel=2)
+
     return Chart
+
+
+def _new(known: bool, **options: Any) -> Figure:
+    """An empty figure; `known` to pyplot where that is in use, so that `plt.show()` shows it.
+
+    Not in notebooks, which show what a cell returns and would show it twice.
+    """
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None or not known or "inline" in pyplot.get_backend():
+        return _chart()(**options)  # type: ignore[no-any-return]
+    return pyplot.figure(FigureClass=_chart(), **options)  # type: ignore[no-any-return]
 
 
 def figure(
@@ -81,12 +109,15 @@ def figure(
 ) -> Figure:
     """A new figure that `draw` fills, written to `path` (or to several) if given; global settings stay as they are.
 
+    Where a script uses pyplot, it knows the figure, unless that goes to a file: `plt.show()` opens it.
+
     Places are found by measuring every label, which takes half of the time, unless `margins` are given.
     """
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
-        made: Figure = _chart()(figsize=(width, height), dpi=110, layout=None if margins else "constrained")
+        layout = None if margins else "constrained"
+        made = _new(path is None, figsize=(width, height), dpi=110, layout=layout)
         spacing: Any = made.get_layout_engine()
         if spacing is not None:
             spacing.set(w_pad=0.06, h_pad=0.06)

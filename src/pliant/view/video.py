@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, extra
+from pliant.errors import ModelError, PliantError, extra, install
 from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
@@ -19,7 +19,7 @@ from pliant.stages import say, work
 from pliant.view.figure_data import strain_text
 from pliant.view.panel_drawing import draw_panel
 from pliant.view.run_panels import tip_deflection
-from pliant.view.scene import scene_of
+from pliant.view.scene import readable_magnification, scene_of
 from pliant.view.scene_tubes import strain_colours
 from pliant.view.style import STYLE
 from pliant.view.video_drawing import FrameDrawing
@@ -33,7 +33,7 @@ FORMATS = (".mp4", ".gif")
 @checked
 @work("to_video", "drawing a movie")
 def to_video(
-    result: Result, path: str | os.PathLike[str], fps: int = 25, speed: float = 1.0, magnification: float = 1.0
+    result: Result, path: str | os.PathLike[str], fps: int = 25, speed: float = 1.0, magnification: float | None = None
 ) -> Path:
     """Write a run as .mp4 (H.264) or .gif.
 
@@ -48,7 +48,7 @@ def to_video(
     speed : float
         0.1 is ten times slower than the arm.
     magnification : float
-        Of the deflections; the grey ghost is the rigid arm.
+        Of the deflections; the grey ghost is the rigid arm. By default so much that they are seen: the title says it.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def to_video(
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise ModelError(f"path: got {str(target)!r}, expected a file name that ends in {' or '.join(FORMATS)}")
-    if not (fps > 0 and speed > 0 and magnification >= 0):
+    if not (fps > 0 and speed > 0 and (magnification is None or magnification >= 0)):
         raise ModelError(f"fps, speed, magnification: got {fps}, {speed}, {magnification}, expected positive numbers")
     if len(result) < 2:
         raise ModelError("the result has fewer than two rows; nothing moves")
@@ -73,7 +73,7 @@ def to_video(
     return target
 
 
-def pictures(result: Result, fps: int, speed: float, magnification: float) -> Iterator[Any]:
+def pictures(result: Result, fps: int, speed: float, magnification: float | None = None) -> Iterator[Any]:
     """(H, W, 3) pictures at equal times; states in between are interpolated."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -81,10 +81,11 @@ def pictures(result: Result, fps: int, speed: float, magnification: float) -> It
 
     t = np.arange(result.t[0], result.t[-1] + 1e-9, speed / fps)
     scene = scene_of(result, t)
+    magnification = readable_magnification(scene) if magnification is None else magnification
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100)
         canvas: Any = FigureCanvasAgg(figure)
-        drawing = FrameDrawing(figure.add_axes((0.0, 0.0, 0.56, 0.94)), scene, magnification)
+        drawing = FrameDrawing(figure.add_axes((0.0, 0.08, 0.56, 0.86)), scene, magnification)
         cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
         figure.text(0.02, 0.945, f"{quoted(result.robot.name, 'figure')}{note}", fontsize=10, weight="bold")
@@ -158,5 +159,5 @@ def _ffmpeg() -> str:
     found = shutil.which("ffmpeg")
     if found:
         return found
-    remedy = 'an .mp4 needs ffmpeg: install it, or pip install "pliant[video]"; a .gif needs nothing'
-    return str(extra("imageio_ffmpeg", remedy).get_ffmpeg_exe())
+    remedy = "an .mp4 needs ffmpeg, a .gif needs nothing; install ffmpeg, or "
+    return str(extra("imageio_ffmpeg", remedy + install("video")).get_ffmpeg_exe())

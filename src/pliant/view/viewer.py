@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import UnsupportedModel, extra
+from pliant.errors import UnsupportedModel, extra, install
 from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.view.gate import LOCAL, Gate
@@ -20,7 +20,7 @@ from pliant.view.stage import Stage
 
 def viser() -> Any:
     """The library, or a message that says how to get it."""
-    return extra("viser", 'the viewer needs viser: pip install "pliant[studio]"')
+    return extra("viser", f"viewer and studio need viser, which the extra `studio` brings; {install('studio')}")
 
 
 def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: str | None = None) -> Any:

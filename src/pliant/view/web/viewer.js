@@ -341,6 +341,22 @@
     head.append(unitText);
     const box = document.createElement("div");
     holder.append(head, box);
+    // Curves that swing too often to be followed are pale, with their mean over them, until the plot is drawn closer.
+    const ink = (s) => (s.colour === "black" ? style.getPropertyValue("--ink").trim() : s.colour);
+    const crowded = (u, s) => s.middle && u.scales.x.max - u.scales.x.min > 0.2 * (x[x.length - 1] - x[0]);
+    const middles = plot.series.map((s) => s.middle && floats(s.middle));
+    const drawMiddles = (u) => plot.series.forEach((s, k) => {
+      if (!u.series[k + 1].show || !crowded(u, s)) return;
+      const { ctx, bbox } = u;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.beginPath();
+      x.forEach((at, i) => ctx.lineTo(u.valToPos(at, "x", true), u.valToPos(middles[k][i], "y", true)));
+      Object.assign(ctx, { strokeStyle: ink(s), lineWidth: 1.5 * devicePixelRatio }).stroke();
+      ctx.restore();
+    });
     const zoom = (u) => {
       const { min, max } = u.scales.x;
       for (const other of charts) if (other.uplot !== u && (other.uplot.scales.x.min !== min || other.uplot.scales.x.max !== max)) other.uplot.setScale("x", { min, max });
@@ -352,9 +368,9 @@
       legend: { live: true },
       axes: [{ ...axis, size: 26 }, { ...axis, size: 58, space: 24, values: (u, v) => v.map((w) => (w === 0 ? "0" : Math.abs(w) >= 1e5 || Math.abs(w) < 1e-3 ? w.toExponential(0) : String(+w.toPrecision(4)))) }],
       series: [{ label: plot.x, value: (u, v) => readable(v) }, ...plot.series.map((s) => ({
-        label: s.name, stroke: s.colour === "black" ? style.getPropertyValue("--ink") : s.colour, width: 1.3, value: (u, v) => readable(v), points: { show: false },
+        label: s.name, stroke: (u) => ink(s) + (crowded(u, s) ? "55" : ""), width: 1.3, value: (u, v) => readable(v), points: { show: false },
       }))],
-      hooks: { setScale: [(u, key) => { if (key === "x") { zoom(u); mark(); } }] },
+      hooks: { setScale: [(u, key) => { if (key === "x") { zoom(u); mark(); } }], draw: [drawMiddles] },
     }, [x, ...plot.series.map((s) => Array.from(floats(s.y)))], box);
     const line = document.createElement("div");
     line.className = "cursor";
@@ -456,6 +472,8 @@
   function magnify(value) {
     state.magnification = value;
     $("times").textContent = shownTimes(value);
+    const scale = value === 1 ? "deflections are drawn as they are" : `deflections are drawn ${shownTimes(value)} times larger`;
+    $("note").textContent = [scale, data.note].filter(Boolean).join("; ");
     $("magnify").value = Math.log10(Math.max(value, 1));
     layTrail();
     arrange();
@@ -464,7 +482,6 @@
   function connect() {
     $("title").textContent = data.title;
     $("subtitle").textContent = data.subtitle;
-    $("note").textContent = data.note;
     document.title = data.title;
     Object.assign($("time"), { min: t[0], max: t[frames - 1], value: t[0] });
     $("time").oninput = (e) => { seek(+e.target.value); };
@@ -510,7 +527,7 @@
   makeTabs();
   fit();
   look("home");
-  magnify(1);
+  magnify(data.magnification);
   seek(t[0]);
 
   // For programs that look at the page.

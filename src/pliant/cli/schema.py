@@ -1,0 +1,50 @@
+"""`pliant schema`: what editors need to complete and check files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from pliant.cli.output import print_json, say
+from pliant.identification.study_file import IdentificationStudy
+from pliant.robot import Robot
+from pliant.robot.fields import Document, document_schema
+from pliant.robot.side_schema import side_schema
+from pliant.scenario import Scenario
+from pliant.sweeps import SweepStudy
+from pliant.writing import atomic_write
+
+Kind = Literal["robot", "side", "scenario", "sweep", "identification"]
+DOCUMENTS: dict[str, type[Document]] = {
+    "robot": Robot,
+    "scenario": Scenario,
+    "sweep": SweepStudy,
+    "identification": IdentificationStudy,
+}
+LINE = "# yaml-language-server: $schema="
+"""What a file begins with that an editor checks."""
+
+
+def command(
+    kind: Annotated[Kind, typer.Argument(help="Of which files; a side file makes links of a URDF file bend.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write it there, and say how editors find it.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Print the JSON schema of files, with which editors complete keys and mark mistakes."""
+    made = schema_of(kind)
+    if out is None:
+        print_json(made)
+        return
+    with atomic_write(out) as partial:
+        partial.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    say(f"wrote {out}; an editor uses it for a file beside it whose first line is")
+    typer.echo(f"{LINE}{out.name}")
+
+
+def schema_of(kind: Kind) -> dict[str, Any]:
+    """The schema of one kind of files."""
+    return side_schema() if kind == "side" else document_schema(DOCUMENTS[kind])
