@@ -21,7 +21,7 @@ import pliant
 from pliant.scenario import REGISTRY, Scenario
 
 ROOT = Path(__file__).parents[1]
-OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md")
+OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md", "learn/*.md")
 ROOMS = sorted(path.stem for path in (ROOT / "docs" / "api").glob("*.md"))
 PAGES = sorted(path for pattern in OWN for path in (ROOT / "docs").glob(pattern) if "```python\n" in path.read_text())
 
