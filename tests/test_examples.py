@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+SLOW = ("urdf_arm",)  # a quarter of a minute to compile
+CASES = [pytest.param(path, marks=pytest.mark.full if path.stem in SLOW else (), id=path.stem) for path in EXAMPLES]
 
 
 def test_there_are_enough() -> None:
     assert len(EXAMPLES) >= 12
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CASES)
 def test_example(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

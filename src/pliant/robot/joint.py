@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +12,18 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pliant.options import DHConvention, JointType
 from pliant.robot.angles import Matrix, cosine, matmul, rotation_rpy, rotation_x, rotation_z, sine
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Angle, Angles, Description, NonNegative, Number, Positive, Vector, number, sequence
+from pliant.robot.fields import (
+    Angle,
+    Angles,
+    Description,
+    LinkName,
+    NonNegative,
+    Number,
+    Positive,
+    Vector,
+    number,
+    sequence,
+)
 from pliant.robot.lumps import Lump
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
@@ -172,6 +184,7 @@ _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 class Freedom(NamedTuple):
     """One coordinate of a joint: what it is called, its axis, and what acts on it."""
 
+    joint: str | None
     suffix: str
     axis: tuple[float, float, float]
     turns: bool
@@ -180,8 +193,8 @@ class Freedom(NamedTuple):
     limits: Any
 
     def name(self, link: str) -> str:
-        """Of the coordinate, on a link so called."""
-        return f"{link}.{self.suffix}" if self.suffix else link
+        """Of the coordinate: that of the joint, which without one is called like its link."""
+        return ".".join(part for part in (self.joint or link, self.suffix) if part)
 
     @property
     def elastic(self) -> bool:
@@ -204,6 +217,7 @@ class Joint(Description):
     """
 
     type: JointType = Field("revolute", description="how it moves")
+    name: LinkName | None = Field(None, description="of its coordinates; that of its link by default")
     axis: Axis = Field((0.0, 0.0, 1.0), description="about or along which it moves")
     axes: Axes = Field((), description="of a joint with several: axis, drive, friction, limits of each")
     origin: Origin = Field(Origin(), description="where it stands on the link before")
@@ -257,20 +271,20 @@ class Joint(Description):
     @property
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its coordinates, in order."""
-        names = FREEDOMS[self.type]
+        names, freedom = FREEDOMS[self.type], partial(Freedom, self.name)
         if self.type == "spherical":
             axes = ((1.0, 0.0, 0.0), _Y, _Z)
-            return tuple(Freedom(name, axis, True, None, Friction(), None) for name, axis in zip(names, axes))
+            return tuple(freedom(name, axis, True, None, Friction(), None) for name, axis in zip(names, axes))
         if len(names) < 2:
             return tuple(
-                Freedom("", self.axis, self.type == "revolute", self.drive, self.friction, self.limits) for _ in names
+                freedom("", self.axis, self.type == "revolute", self.drive, self.friction, self.limits) for _ in names
             )
         given = self.axes or tuple(JointAxis() for _ in names)
         plain = {
             "universal": (_Z, _Y), "cylindrical": (self.axis, self.axis), "planar": ((1.0, 0.0, 0.0), _Y, _Z),
         }[self.type]  # fmt: skip
         return tuple(
-            Freedom(
+            freedom(
                 name, axis if own.axis is None else own.axis, name not in _SLIDES, own.drive, own.friction, own.limits
             )
             for name, axis, own in zip(names, plain, given)
@@ -294,9 +308,9 @@ class Joint(Description):
         ('eye.qw', 'eye.qx', 'eye.qy', 'eye.qz')
         """
         given = COORDINATES.get(self.type)
-        return (
-            tuple(free.name(link) for free in self.freedoms) if given is None else tuple(f"{link}.{x}" for x in given)
-        )
+        if given is None:
+            return tuple(free.name(link) for free in self.freedoms)
+        return tuple(f"{self.name or link}.{x}" for x in given)
 
     def speeds(self, link: str) -> tuple[str, ...]:
         """Names of its speeds on a link so called: those of the coordinates, unless it has a quaternion.
@@ -316,7 +330,7 @@ class Joint(Description):
         ('eye.wx', 'eye.wy', 'eye.wz')
         """
         given = SPEEDS.get(self.type)
-        return self.coordinates(link) if given is None else tuple(f"{link}.{x}" for x in given)
+        return self.coordinates(link) if given is None else tuple(f"{self.name or link}.{x}" for x in given)
 
     @property
     def moves(self) -> bool:
