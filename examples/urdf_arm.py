@@ -34,3 +34,9 @@ assert model.joints == tuple(start)
 assert 3.0 < frequencies[0] < 12.0
 assert 0.5 < sag < 20.0
 assert abs(result["shoulder_pan_joint"][-1] - goal[0]) < np.radians(1)
+
+
+def picture(ax):
+    ax.plot(result.t, 1e3 * result.deflection("forearm_link")[:, 1:], label=["along y", "along z"])
+    ax.set(xlabel="t, s", ylabel="deflection of the forearm, mm", title="A UR5-like arm turns by 40 degrees")
+    ax.legend()
