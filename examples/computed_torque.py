@@ -16,3 +16,9 @@ print(f"deflection on the way {1e3 * np.abs(result.deflection('fore')).max():.3f
 error = np.abs(again.q[-1] - result.q[-1])[:2].max()
 print(f"the torques alone bring the arm to within {error:.1e} rad of the goal")
 assert error < 1e-4  # 2000 samples of torques that ring at up to 150 Hz, cubic in between
+
+
+def picture(ax):
+    ax.plot(result.t, result.tau, label=["upper", "fore"])
+    ax.set(xlabel="t, s", ylabel="torque, N m", title="What the motion takes")
+    ax.legend()

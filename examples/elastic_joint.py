@@ -17,3 +17,11 @@ print(f"motor held: {held:.4f} Hz, sqrt(k/J) {np.sqrt(k / J) / 2 / np.pi:.4f} Hz
 print(f"motor free: {free:.4f} Hz, sqrt(k (1/J + 1/J_r N^2)) {np.sqrt(k * (1 / J + 1 / 1.0)) / 2 / np.pi:.4f} Hz")
 assert abs(held - np.sqrt(k / J) / 2 / np.pi) < 1e-9
 assert abs(free - np.sqrt(k * (1 / J + 1 / 1.0)) / 2 / np.pi) < 1e-9
+
+
+def picture(ax):
+    swing = pliant.simulate(model, 0.5, q0=[0.01, 0.0], motion={"arm.motor": lambda t: 0 * t}, output_step=1e-3)
+    ax.plot(swing.t, 1e3 * swing["arm"], label="run, motor held")
+    ax.plot(swing.t, 10 * np.cos(np.sqrt(k / J) * swing.t), "k:", label="sqrt(k / J)")
+    ax.set(xlabel="t, s", ylabel="joint, mrad", ylim=(-11, 17), title="A rigid link on a spring")
+    ax.legend()

@@ -15,3 +15,10 @@ theory = 1.8751040687**2 * np.sqrt(20.0 / 0.5) / (2 * np.pi)  # beta_1^2 sqrt(EI
 print(f"coordinates: {', '.join(model.coordinates)}")
 print(f"first frequency with the joint locked: {first:.4f} Hz, theory {theory:.4f} Hz")
 assert abs(first - theory) < 1e-8 * theory  # the shapes are the exact modes; ten digits of beta_1 were typed
+
+
+def picture(ax):
+    eta = np.linspace(0, 1, 100)
+    ax.plot(eta, model.link_shapes[0].integrals.fields[0].shapes.evaluate(eta), label=["first", "second", "third"])
+    ax.set(xlabel="x / L", ylabel="shape", ylim=(-1.7, 3.4), title="How the link may bend")
+    ax.legend()

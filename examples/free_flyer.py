@@ -41,3 +41,10 @@ for name, slew in slews.items():
     assert np.abs(run.momentum).max() < 1e-6  # of everything, the bending panels included
 assert turned["straight"].max() > 15.0
 assert turned["reaction-null"].max() < 0.1  # the links bend, and the path is a spline through 31 points
+
+
+def picture(ax):
+    for name, degrees in turned.items():
+        ax.plot(np.linspace(0, times[-1], len(degrees)), degrees, label=name)
+    ax.set(xlabel="t, s", ylabel="attitude of the satellite, deg", title="Same arm, same goal")
+    ax.legend()

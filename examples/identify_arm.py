@@ -26,3 +26,17 @@ error = np.abs(found.estimates / truth - 1).max()
 print(f"largest error {error:.2%}, {found.evaluations} runs of the model")
 assert error < 0.02  # four standard errors of the friction, the least certain of the three
 assert not found.unresolved
+
+
+def picture(ax):
+    low, high = (found.intervals()[:, k] / truth for k in (0, 1))
+    ax.errorbar(
+        range(3), found.estimates / truth, yerr=[found.estimates / truth - low, high - found.estimates / truth], fmt="o"
+    )
+    ax.axhline(1, color="0.6", linewidth=0.8)
+    ax.set(
+        xticks=range(3),
+        xticklabels=["stiffness", "payload", "friction"],
+        ylabel="found / true",
+        title="With 95 % intervals",
+    )

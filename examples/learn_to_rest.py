@@ -25,10 +25,12 @@ def returns(gains: np.ndarray) -> np.ndarray:
 
 
 mean, deviation = np.zeros(6), np.full(6, 1.0)
+costs = []
 alone = returns(np.tile(mean, (ARMS, 1)))  # without control: some goals are farther than others
 for _ in range(ROUNDS):
     gains = mean + deviation * rng.normal(size=(ARMS // GROUP, 6))  # each is tried by a group of arms
     gained = (returns(np.repeat(gains, GROUP, axis=0)) - alone).reshape(-1, GROUP).mean(axis=1)
+    costs.append(-(gained + alone.mean()).mean())
     best = gains[np.argsort(gained)[-6:]]
     mean, deviation = best.mean(axis=0), best.std(axis=0) + 0.05
 last = returns(np.tile(mean, (ARMS, 1))).mean()
@@ -36,3 +38,8 @@ last = returns(np.tile(mean, (ARMS, 1))).mean()
 print(f"gains {np.round(mean, 2)}")
 print(f"mean return of {ARMS} arms: {alone.mean():.3f} without control, {last:.3f} after {ROUNDS} rounds")
 assert last > 0.1 * alone.mean()  # both are negative: at most a tenth of the cost is left
+
+
+def picture(ax):
+    ax.plot(costs, "o-")
+    ax.set(yscale="log", xlabel="round", ylabel="mean cost of 256 arms", title="Cross-entropy search")

@@ -27,11 +27,18 @@ def action(seen: np.ndarray) -> np.ndarray:
 
 seen, _ = arms.reset(seed=2024)
 start = np.abs(seen[:, :2] - seen[:, -2:]).mean()
+far = []
 for _ in range(100):
     seen, reward, *_ = arms.step(action(seen))
+    far.append(np.abs(seen[:, :2] - seen[:, -2:]).mean(axis=1))
 error = np.abs(seen[:, :2] - seen[:, -2:]).mean()
 shaking = np.linalg.norm(seen[:, 6:8], axis=1).mean()  # rates of the links' bending
 print(f"joints {1e3 * start:.0f} mrad from their goals at the start, {1e3 * error:.0f} mrad after 2 s")
 print(f"links bend at {1e3 * shaking:.2f} mm/s then")
 assert error < 0.2 * start
 assert shaking < 0.03
+
+
+def picture(ax):
+    ax.plot(0.02 * np.arange(1, 101), 1e3 * np.array(far), color="C0", alpha=0.25)
+    ax.set(xlabel="t, s", ylabel="joints from their goals, mrad", title="64 arms that the network has not seen")

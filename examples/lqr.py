@@ -23,3 +23,10 @@ left = np.abs(result.q[-1] - q0)[:2].max()
 print(f"0.05 rad away at the start, {left:.1e} rad after 4 s")
 assert slowest > 0.5
 assert left < 0.05 * np.exp(-0.8 * slowest * 4.0) + 1e-6  # decays as the poles say
+
+
+def picture(ax):
+    ax.plot(before.real, before.imag, "x", label="open loop")
+    ax.plot(after.real, after.imag, "o", markersize=4, label="closed loop")
+    ax.set(xlabel="real part, 1/s", ylabel="imaginary part, 1/s", title="Poles move to the left")
+    ax.legend()

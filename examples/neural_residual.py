@@ -71,3 +71,8 @@ before, after = error(without), error(run(unseen, residual)[0][:, :2])
 print(f"loss {losses[0]:.3f} -> {losses[-1]:.5f}; largest joint error on a motion that was not seen, {STEPS * H} s:")
 print(f"{before:.2f} degrees without the residual, {after:.3f} with it")
 assert after < 0.1 * before
+
+
+def picture(ax):
+    ax.semilogy(losses)
+    ax.set(xlabel="step of the training", ylabel="loss", title="Learning the friction of an arm")

@@ -44,3 +44,9 @@ for kind in ("compiled", "traced"):
 torque = found["compiled"][-nodes * m :].reshape(nodes, m)
 print(f"largest torques {np.abs(torque).max(axis=0).round(1)} N m")
 np.testing.assert_allclose(found["compiled"], found["traced"], atol=1e-5 * np.abs(torque).max())
+
+
+def picture(ax):
+    ax.plot(np.linspace(0, seconds, nodes), torque, label=["upper", "fore"])
+    ax.set(xlabel="t, s", ylabel="torque, N m", title="From rest to rest with the least torque")
+    ax.legend()

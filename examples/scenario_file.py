@@ -3,6 +3,8 @@
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 import pliant
 
 scenario = pliant.Scenario(
@@ -22,3 +24,8 @@ with tempfile.TemporaryDirectory() as folder:
 print(f"at the end the fore joint stands at {result['fore'][-1]:+.4f} rad")
 assert size < 5
 assert abs(result["fore"][-1] - 0.0389) < 5e-4  # a free swing of 5 deg after one second
+
+
+def picture(ax):
+    ax.plot(result.t, np.degrees(result["fore"]))
+    ax.set(xlabel="t, s", ylabel="fore joint, deg", title="A free swing from a file")

@@ -31,3 +31,9 @@ print(f"correlation with 1 / stiffness: {correlation:.3f}")
 assert not result.failed
 assert np.array_equal(again.metrics["peak_deflection"], bent)
 assert correlation > 0.95  # the payload hardly matters while the arm falls freely
+
+
+def picture(ax):
+    dots = ax.scatter(result.values[:, 1], 1e3 * bent, c=result.values[:, 0], s=8)
+    ax.figure.colorbar(dots, label="payload, kg")
+    ax.set(xscale="log", xlabel="stiffness of the upper link, N m²", ylabel="largest deflection, mm", title="256 arms")

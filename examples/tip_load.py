@@ -21,3 +21,8 @@ for boundary in ("clamped-free", "clamped-mass"):
 
 assert abs(errors["clamped-mass"]) < 1e-10  # its shape is the exact mode
 assert errors["clamped-free"] > 1e-3
+
+
+def picture(ax):
+    ax.bar(list(errors), [100 * error for error in errors.values()])
+    ax.set(ylabel="error of the first frequency, %", title="One mode under a heavy load")

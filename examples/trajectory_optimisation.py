@@ -49,3 +49,9 @@ print(f"the joints stand at {result.q[-1, :2].round(4)} rad a second later")
 
 assert rings < 0.01 * bends
 np.testing.assert_allclose(result.q[-1, :2], goal[:2], atol=2e-3)
+
+
+def picture(ax):
+    ax.plot(result.t, 1e3 * result.deflection("fore")[:, 1])
+    ax.axvspan(0, duration, color="0.93")
+    ax.set(xlabel="t, s", ylabel="deflection of the forearm, mm", title="It bends on the way, and rests after")

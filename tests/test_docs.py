@@ -9,7 +9,6 @@ import re
 import runpy
 import subprocess
 import sys
-import textwrap
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +20,7 @@ import pliant
 from pliant.scenario import REGISTRY, Scenario
 
 ROOT = Path(__file__).parents[1]
-OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md")
+OWN = ("index.md", "tutorial.md", "extend.md", "how-to/*.md", "learn/*.md")
 ROOMS = sorted(path.stem for path in (ROOT / "docs" / "api").glob("*.md"))
 PAGES = sorted(path for pattern in OWN for path in (ROOT / "docs").glob(pattern) if "```python\n" in path.read_text())
 
@@ -45,14 +44,22 @@ def test_scenario_page_names_every_part() -> None:
 
 
 def test_snippets_of_the_scenario_page_are_sound() -> None:
-    """Each indented block, with an arm and a duration where it has none, is a scenario."""
+    """Each block of YAML, with an arm and a duration where it has none, is a scenario."""
     text = (ROOT / "docs" / "how-to" / "scenario.md").read_text(encoding="utf-8")
-    blocks = [b for b in re.findall(r"(?:(?<=\n\n)|^)((?:    .*\n)+)", text) if ":" in b]
+    blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == 5
     for block in blocks:
         data: dict = {"robot": "two-link", "duration": 1.0}
-        for entry in re.split(r"\n(?=\S)", textwrap.dedent(block).strip()):  # a key may stand twice, as alternatives
+        for entry in re.split(r"\n(?=\S)", block.strip()):  # a key may stand twice, as alternatives
             Scenario(**{**data, **{k: v for k, v in yaml.safe_load(entry).items() if k != "format"}})
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.md")), ids=lambda path: path.stem)
+def test_yaml_stands_in_blocks_that_are_highlighted(path: Path) -> None:
+    """No indented block begins with a key of a file, which would be printed in one colour."""
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    blocks = re.findall(r"(?<=\n\n)((?: {4}.*\n)+)", text)
+    assert not [block for block in blocks if re.match(r" {4}(?:- )?\w+:(?: [\[{\d]|\n)", block)]
 
 
 def test_the_site_asks_for_the_list_of_versions() -> None:

@@ -8,15 +8,28 @@ import runpy
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+SLOW = ("urdf_arm",)  # a quarter of a minute to compile
+CASES = [pytest.param(path, marks=pytest.mark.full if path.stem in SLOW else (), id=path.stem) for path in EXAMPLES]
+
+
+PICTURES = Path(__file__).parents[1] / "docs" / "images" / "gallery"
+WITHOUT = ("neural_residual",)  # it takes PyTorch; its picture is drawn where that is installed
 
 
 def test_there_are_enough() -> None:
     assert len(EXAMPLES) >= 12
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_each_has_its_picture_in_the_gallery() -> None:
+    """Drawn by docs/images/make_gallery.py; a picture without its script would link to nothing."""
+    names = {path.stem for path in EXAMPLES}
+    assert {path.stem for path in PICTURES.glob("*.png")} - set(WITHOUT) == names - set(WITHOUT)
+
+
+@pytest.mark.parametrize("path", CASES)
 def test_example(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -30,6 +43,10 @@ def test_example(
     assert len(text.splitlines()) < 80
     assert any(isinstance(node, ast.Assert) for node in ast.walk(tree)), "an example asserts its number"
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(path), run_name="__main__")
+    made = runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip(), "an example prints its number"
+    ax = Figure().add_subplot()
+    made["picture"](ax)
+    assert ax.has_data(), "an example draws its picture"
+    assert ax.get_title(), "and says what it shows"
     assert os.listdir(tmp_path) == [], "an example leaves nothing behind"

@@ -129,9 +129,9 @@ def test_a_planar_joint_moves_across_its_axis(axis: tuple[float, ...]) -> None:
     home = model.pose(np.zeros(model.n), frame="right.tip")
     n = still.pose(np.zeros(still.n), frame="right.root")[:3, :3] @ np.array(axis) / np.linalg.norm(axis)
     states = [
-        {"right.x": 0.4, "right.y": -0.3},
-        {"right.angle": 0.7},
-        {"right.x": 0.1, "right.y": 0.2, "right.angle": 1},
+        {"j_right.x": 0.4, "j_right.y": -0.3},
+        {"j_right.angle": 0.7},
+        {"j_right.x": 0.1, "j_right.y": 0.2, "j_right.angle": 1},
     ]
     joint = np.array(home[:3, 3]) - home[:3, :3] @ np.array([0.3, 0.1, 0.0])  # the next joint is the tip of this link
     for given in states:
@@ -142,10 +142,10 @@ def test_a_planar_joint_moves_across_its_axis(axis: tuple[float, ...]) -> None:
         origin = pose[:3, 3] - pose[:3, :3] @ np.array([0.3, 0.1, 0.0])
         moved = origin - joint
         assert abs(n @ moved) < 1e-14
-        assert np.linalg.norm(moved) == pytest.approx(np.hypot(q[model.index("right.x")], q[model.index("right.y")]))
+        assert np.linalg.norm(moved) == pytest.approx(np.hypot(*(q[model.index(f"j_right.{x}")] for x in "xy")))
         turn = pose[:3, :3] @ home[:3, :3].T
         np.testing.assert_allclose(turn @ n, n, atol=1e-14)
-        assert np.trace(turn) == pytest.approx(1 + 2 * np.cos(q[model.index("right.angle")]))
+        assert np.trace(turn) == pytest.approx(1 + 2 * np.cos(q[model.index("j_right.angle")]))
     flying, held = (from_urdf(t, {}, floating=True).model() for t in (text, text.replace('"planar"', '"fixed"')))
     rows = [flying.speed_index(name) for name in held.speeds]
     found, expected = (m.mass_matrix(m.chain.rest()) for m in (flying, held))

@@ -91,16 +91,14 @@ class StiffArmForces(ArmForces):
 
 def smoothed(model: Model, speeds: Array) -> Model:
     """The arm with Coulomb friction that a search can differentiate, at these mean speeds of its joints (m,)."""
+    mean = {shaft.name: float(speed) for shaft, speed in zip(model.layout.shafts, SMOOTH * speeds)}
     changes = {}
-    for shaft, speed in zip(model.layout.shafts, SMOOTH * speeds):
-        link, _, axis = shaft.name.partition(".")
-        if shaft.name not in model.robot.freedoms:
-            continue
-        friction = model.robot.freedoms[shaft.name].friction
-        if friction.coulomb and friction.coulomb_speed < speed:
-            names = [freedom.name(link) for freedom in model.robot.link(link).joint.freedoms]
-            where = f"axes[{names.index(shaft.name)}].friction" if axis else "friction"
-            changes[f"links.{link}.joint.{where}.coulomb_speed"] = float(speed)
+    for link in model.robot.links:
+        for k, freedom in enumerate(link.joint.freedoms):
+            friction, speed = freedom.friction, mean.get(freedom.name(link.name), 0.0)
+            if friction.coulomb and friction.coulomb_speed < speed:
+                where = f"axes[{k}].friction" if freedom.suffix else "friction"
+                changes[f"links.{link.name}.joint.{where}.coulomb_speed"] = speed
     if not changes:
         return model
     return Model(model.robot.replace(changes), **vars(model.options))

@@ -255,7 +255,11 @@ class Chain(Coordinates[Shaft]):
     def balls(self) -> tuple[BallJoint, ...]:
         """Joints with quaternions."""
         balls = (link for link in self.links if link.joint.is_ball)
-        return tuple(BallJoint(x.piece.owner, x.joint.kind, x.joint_places, x.joint_indices) for x in balls)
+        names = self.coordinates
+        return tuple(
+            BallJoint(names[x.joint_places[0]].rpartition(".")[0], x.joint.kind, x.joint_places, x.joint_indices)
+            for x in balls
+        )
 
     def rates(self, q: SX, speeds: SX) -> SX:
         """(n_q,) rates of the coordinates, G(q) speeds."""

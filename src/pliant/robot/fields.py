@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self
@@ -206,3 +207,15 @@ NonNegative = Annotated[float, BeforeValidator(non_negative), WithJsonSchema({"t
 Angle = Annotated[float, BeforeValidator(angle), WithJsonSchema(ANGLE)]
 Vector = Annotated[tuple[Number, Number, Number], BeforeValidator(_triple)]
 Angles = Annotated[tuple[Angle, Angle, Angle], BeforeValidator(_triple)]
+
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(_NAME, value):
+        return value
+    raise fault("a name of letters, digits and _, not starting with a digit, such as upper_arm")
+
+
+LinkName = Annotated[str, BeforeValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"})]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from pliant.robot.fields import (
     Angle,
     Angles,
     Description,
+    LinkName,
     NonNegative,
     Number,
     Positive,
@@ -199,6 +201,7 @@ _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 class Freedom(NamedTuple):
     """One coordinate of a joint: what it is called, its axis, and what acts on it."""
 
+    joint: str | None
     suffix: str
     axis: tuple[float, float, float]
     turns: bool
@@ -207,8 +210,8 @@ class Freedom(NamedTuple):
     limits: Any
 
     def name(self, link: str) -> str:
-        """Of the coordinate, on a link so called."""
-        return f"{link}.{self.suffix}" if self.suffix else link
+        """Of the coordinate: that of the joint, which without one is called like its link."""
+        return ".".join(part for part in (self.joint or link, self.suffix) if part)
 
     @property
     def elastic(self) -> bool:
@@ -231,6 +234,9 @@ class Joint(Description):
     """
 
     type: JointType = Field("revolute", description="how it moves", examples=["prismatic"])
+    name: LinkName | None = Field(
+        None, description="of its coordinates; that of its link by default", examples=["shoulder_pan"]
+    )
     axis: Axis = Field((0.0, 0.0, 1.0), description="direction about or along which it moves", examples=[[0, 1, 0]])
     axes: Axes = Field(
         (),
@@ -294,20 +300,20 @@ class Joint(Description):
     @property
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its coordinates, in order."""
-        names = FREEDOMS[self.type]
+        names, freedom = FREEDOMS[self.type], partial(Freedom, self.name)
         if self.type == "spherical":
             axes = ((1.0, 0.0, 0.0), _Y, _Z)
-            return tuple(Freedom(name, axis, True, None, Friction(), None) for name, axis in zip(names, axes))
+            return tuple(freedom(name, axis, True, None, Friction(), None) for name, axis in zip(names, axes))
         if len(names) < 2:
             return tuple(
-                Freedom("", self.axis, self.type == "revolute", self.drive, self.friction, self.limits) for _ in names
+                freedom("", self.axis, self.type == "revolute", self.drive, self.friction, self.limits) for _ in names
             )
         given = self.axes or tuple(JointAxis() for _ in names)
         plain = {
             "universal": (_Z, _Y), "cylindrical": (self.axis, self.axis), "planar": ((1.0, 0.0, 0.0), _Y, _Z),
         }[self.type]  # fmt: skip
         return tuple(
-            Freedom(
+            freedom(
                 name, axis if own.axis is None else own.axis, name not in _SLIDES, own.drive, own.friction, own.limits
             )
             for name, axis, own in zip(names, plain, given)
@@ -331,9 +337,9 @@ class Joint(Description):
         ('eye.qw', 'eye.qx', 'eye.qy', 'eye.qz')
         """
         given = COORDINATES.get(self.type)
-        return (
-            tuple(free.name(link) for free in self.freedoms) if given is None else tuple(f"{link}.{x}" for x in given)
-        )
+        if given is None:
+            return tuple(free.name(link) for free in self.freedoms)
+        return tuple(f"{self.name or link}.{x}" for x in given)
 
     def speeds(self, link: str) -> tuple[str, ...]:
         """Names of its speeds on a link so called: those of the coordinates, unless it has a quaternion.
@@ -353,7 +359,7 @@ class Joint(Description):
         ('eye.wx', 'eye.wy', 'eye.wz')
         """
         given = SPEEDS.get(self.type)
-        return self.coordinates(link) if given is None else tuple(f"{link}.{x}" for x in given)
+        return self.coordinates(link) if given is None else tuple(f"{self.name or link}.{x}" for x in given)
 
     @property
     def moves(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Self, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -11,21 +10,11 @@ from pliant.options import PlaceName
 from pliant.robot.beam import Beam, beam_properties
 from pliant.robot.discretisation import AUTO, Shapes, amplitudes
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Description, NonNegative, non_negative
+from pliant.robot.fields import Description, LinkName, NonNegative, non_negative
 from pliant.robot.joint import Joint, Origin
 from pliant.robot.lumps import Lump, RigidBody
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 _STIFFNESS_OF = {"bending_y": "EI_z", "bending_z": "EI_y", "torsion": "GJ", "axial": "EA"}
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, str) and re.fullmatch(_NAME, value):
-        return value
-    raise fault("a name of letters, digits and _, not starting with a digit, such as upper_arm")
-
-
-LinkName = Annotated[str, BeforeValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{_NAME}$"})]
 
 
 class BeamStation(Description):

@@ -7,9 +7,9 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from pliant.robot.faults import clash
-from pliant.robot.fields import Description, NonNegative
+from pliant.robot.fields import Description, LinkName, NonNegative
 from pliant.robot.joint import Origin
-from pliant.robot.link import At, BeamStation, LinkName
+from pliant.robot.link import At, BeamStation
 
 
 class Frame(Description):

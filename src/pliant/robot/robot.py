@@ -119,6 +119,7 @@ class Robot(Document):
             raise clash(f"links need different names; `{double[0]}` stands {names.count(double[0])} times, rename one")
         self.__dict__["links"] = outwards(self.links)
         self._check_places()
+        self._check_joint_names()
         moving = len(self.freedoms)
         for link in self.links:
             reference = None if link.shapes is None else link.shapes.reference
@@ -128,6 +129,15 @@ class Robot(Document):
                     f"expected one for each of the {moving} moving joints"
                 )
         return self
+
+    def _check_joint_names(self) -> None:
+        """Every coordinate has a name of its own."""
+        names = [link.joint.name or link.name for link in self.links if link.joint.moves]
+        double = sorted({name for name in names if names.count(name) > 1})
+        if double:
+            raise clash(f"joints need different names; `{double[0]}` stands {names.count(double[0])} times, rename one")
+        if self.base.is_free and BASE in names:
+            raise clash("a joint called `base` and a free base; give the joint another name")
 
     def _check_places(self) -> None:
         """Who hangs or sits somewhere does so on a place that is there."""
@@ -475,7 +485,7 @@ YOUNGER: dict[str, Any] = {
     "GA_y": None, "GA_z": None, "shear": False, "pieces": None, "curvature": None, "twist": None, "beam.x": None,
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
-    "accuracy": None, "band": None,
+    "accuracy": None, "band": None, "joint.name": None,
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
 }  # fmt: skip
 """Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:

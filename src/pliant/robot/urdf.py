@@ -270,6 +270,8 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
     alone = joint.parent != kept.tree.root and len(kept.on[joint.parent]) == 1
     at = np.zeros(3) if alone else joint.xyz  # it stands at the tip of the link before, which is where the joint is
     place: dict[str, Any] = {"type": _TYPES[joint.type], "origin": {"xyz": at, "rpy": joint.rpy}}
+    if joint.type != "fixed":
+        place["name"] = _clean(joint.name)
     if spin:
         place["hub"] = {"inertia": spin.I.tolist()}
     if joint.type in ("planar", "floating"):

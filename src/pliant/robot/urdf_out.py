@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -14,6 +14,7 @@ from pliant.robot.joint import Drive, Freedom, Friction, Joint
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.robot import Robot
 from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
+from pliant.robot.tree import BASE
 from pliant.robot.urdf import UNLIMITED
 from pliant.robot.urdf_text import GRAVITY
 from pliant.version import VERSION
@@ -33,14 +34,30 @@ def urdf_text(robot: Robot) -> str:
     return f'<?xml version="1.0"?>\n{comment}\n{head}\n{body}\n</robot>\n'
 
 
+class _Names:
+    """Names of one kind of element: `kept` are those that the robot itself has."""
+
+    def __init__(self, kept: Iterable[str]) -> None:
+        self._kept, self._used = {name.replace(".", "_") for name in kept}, set[str]()
+
+    def give(self, wanted: str, own: bool = False) -> str:
+        """One that no other has, nor will have; what the robot itself has is its `own`."""
+        name = wanted = wanted.replace(".", "_")
+        number = 2
+        while name in self._used or (name in self._kept and not own):
+            name, number = f"{wanted}_{number}", number + 1
+        self._used.add(name)
+        return name
+
+
 class _Writer:
     """Links and joints as lines, and notes of what is left out."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot, self.frame = robot, skeleton(robot)
         self.notes: list[str] = []
-        self._names: set[str] = set()
-        self._taken = {bone.link.name.replace(".", "_") for bone in self.frame.bones}
+        self._links = _Names(bone.link.name for bone in self.frame.bones)
+        self._joints = _Names(body.joint.name or body.name for body in robot.bodies if body.joint.moves)
 
     def lines(self) -> Iterator[str]:
         """All of them, parents first."""
@@ -49,41 +66,43 @@ class _Writer:
                 raise UnsupportedModel(
                     f"to_urdf: link `{bone.link.name}` has a spherical joint, which URDF has not; to_mjcf has"
                 )
-        root = self._name("world")
+        root = self._links.give("world")
         yield f"  <link name={quoteattr(root)}/>"
         base = root
         if self.frame.base is not None:
-            base = self._name("base")
+            base = self._links.give("base")
             yield from self._link(base, self.frame.base)
-            yield from self._joint(f"{base}_joint", "floating", root, base, HERE)
+            yield from self._joint(self._joints.give(BASE, own=True), "floating", root, base, HERE)
         names: list[str] = []
         for bone in self.frame.bones:
-            names.append(self._name(bone.link.name, own=True))
+            names.append(self._links.give(bone.link.name, own=True))
             yield from self._bone(bone, base if bone.parent is None else names[bone.parent], names[-1])
         for frame in self.frame.robot.frames:
             number, pose = self.frame.frame(frame)
-            yield from self._fixed(self._name(frame.name), base if number is None else names[number], pose)
+            yield from self._fixed(self._links.give(frame.name), base if number is None else names[number], pose)
         self._tell_about()
 
     def _bone(self, bone: Bone, parent: str, name: str) -> Iterator[str]:
         joint, pose = bone.link.joint, bone.pose
         free = joint.freedoms
         for freedom in free[:-1]:  # several axes are several joints, one behind the other
-            between = self._name(f"{name}_{freedom.suffix}")
+            between = self._links.give(f"{name}_{freedom.suffix}")
             yield f"  <link name={quoteattr(between)}/>"
-            yield from self._moving(f"{between}_joint", freedom, parent, between, pose)
+            yield from self._moving(bone, freedom, parent, between, pose)
             parent, pose = between, HERE
         yield from self._link(name, bone.mass)
         if free:
-            yield from self._moving(f"{name}_joint", free[-1], parent, name, pose)
+            yield from self._moving(bone, free[-1], parent, name, pose)
         else:
-            yield from self._joint(f"{name}_joint", "floating" if joint.type == "free" else "fixed", parent, name, pose)
+            kind = "floating" if joint.type == "free" else "fixed"
+            called = (joint.name or name, True) if joint.moves else (f"{name}_joint", False)
+            yield from self._joint(self._joints.give(*called), kind, parent, name, pose)
         for what, mass in bone.carried:
-            yield from self._fixed(self._name(f"{name}_{what}"), name, bone.tip, mass)
+            yield from self._fixed(self._links.give(f"{name}_{what}"), name, bone.tip, mass)
 
     def _fixed(self, name: str, parent: str, pose: Pose, mass: MassSum | None = None) -> Iterator[str]:
         yield from self._link(name, mass or MassSum.nothing())
-        yield from self._joint(f"{name}_joint", "fixed", parent, name, pose)
+        yield from self._joint(self._joints.give(f"{name}_joint"), "fixed", parent, name, pose)
 
     def _link(self, name: str, mass: MassSum) -> Iterator[str]:
         body, spin = mass.split()
@@ -92,13 +111,14 @@ class _Writer:
             yield from _inertial(body)
             yield "  </link>"
         if spin:  # a moment about one axis alone, that of no body, is a link of its own
-            rotor = self._name(f"{name}_rotor")
+            rotor = self._links.give(f"{name}_rotor")
             yield f"  <link name={quoteattr(rotor)}>"
             yield from _inertial(spin)
             yield "  </link>"
-            yield from self._joint(f"{rotor}_joint", "fixed", name, rotor, HERE)
+            yield from self._joint(self._joints.give(f"{rotor}_joint"), "fixed", name, rotor, HERE)
 
-    def _moving(self, name: str, freedom: Freedom, parent: str, child: str, pose: Pose) -> Iterator[str]:
+    def _moving(self, bone: Bone, freedom: Freedom, parent: str, child: str, pose: Pose) -> Iterator[str]:
+        """A joint that is called like its coordinate."""
         kind = "revolute" if freedom.turns else "prismatic"
         limits, friction = freedom.limits, freedom.friction
         bounded = limits is not None and (limits.lower is not None or limits.upper is not None)
@@ -115,6 +135,7 @@ class _Writer:
             inside.append(f"<limit {entries}/>")
         if friction.viscous or friction.coulomb:
             inside.append(f'<dynamics damping="{friction.viscous!r}" friction="{friction.coulomb!r}"/>')
+        name = self._joints.give(freedom.name(bone.link.name), own=not freedom.suffix)
         yield from self._joint(name, kind, parent, child, pose, inside)
 
     def _joint(
@@ -126,15 +147,6 @@ class _Writer:
             yield f"    {_origin(*pose)}"
         yield from (f"    {line}" for line in inside)
         yield "  </joint>"
-
-    def _name(self, wanted: str, own: bool = False) -> str:
-        """A name that no other link has, nor will have; that of a link of the robot is its `own`."""
-        name = wanted = wanted.replace(".", "_")
-        number = 2
-        while name in self._names or (name in self._taken and not own):
-            name, number = f"{wanted}_{number}", number + 1
-        self._names.add(name)
-        return name
 
     # ------------------------------------------------------------------------------------------------------ notes
 
