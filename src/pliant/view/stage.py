@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.algebra.quaternions import to_matrix
+from pliant.arrays import Array
 from pliant.view.scene import Scene
 from pliant.view.scene_camera import Outlook, outlook
-from pliant.view.stage_furniture import Furniture, Stand, stand
+from pliant.view.stage_furniture import Furniture, Stand, stand, turn_to
 from pliant.view.stage_meshes import ArmMeshes, Ball, layout
 from pliant.view.style import COLOURS
 
@@ -28,6 +30,9 @@ FIELD_OF_VIEW = np.radians(35)
 SEEN, ENOUGH = 0.02, 0.06
 """Parts of the reach: a deflection below the first is magnified, up to the second."""
 Watcher = Callable[[float, bool], None]
+WORLD, UP = "/world", (0.0, 0.0, 1.0)
+"""The frame that holds everything, turned so that its up is the page's: a browser which would turn its own scene may do
+so after it has placed the camera, and then turn both."""
 
 
 class Stage:
@@ -41,6 +46,7 @@ class Stage:
         self.lock = threading.RLock()
         self._arms: dict[str, ArmMeshes] = {}
         self._furniture: Furniture | None = None
+        self._world = server.scene.add_frame(WORLD, show_axes=False)
         self._path: Any = None
         self._rooms = 0
         self._stop = threading.Event()
@@ -89,7 +95,6 @@ class Stage:
                 self._exchange(scene, kept, keep_time, new)
             if new:
                 self.server.flush()
-                time.sleep(FRAME)  # a browser that turns the scene after the camera would turn both
                 self._look(scene)
 
     def _exchange(self, scene: Scene, kept: tuple[Scene, ...], keep_time: bool, new: bool) -> None:
@@ -125,7 +130,7 @@ class Stage:
         if arm is None or arm.layout != layout(placed):
             if arm is not None:
                 arm.remove()
-            arm = self._arms[name] = ArmMeshes(self.server, name, placed, colour, opacity)
+            arm = self._arms[name] = ArmMeshes(self.server, WORLD + name, placed, colour, opacity)
         arm.placed, arm.largest = placed, scene.largest_strain
 
     def _trail(self) -> None:
@@ -142,15 +147,15 @@ class Stage:
         if self._path is not None:
             self._path.remove()
         self._path = self.server.scene.add_line_segments(
-            "/path", segments, (213, 94, 0), thickness=1.5, thickness_units="screen"
+            f"{WORLD}/path", segments, (213, 94, 0), thickness=1.5, thickness_units="screen"
         )
 
     def _furnish(self, scene: Scene, base: Stand) -> None:
         if self._furniture is not None:
             self._furniture.remove()
         self._rooms += 1  # a browser would give a thing of the same name the place of the last
-        self.server.scene.set_up_direction(tuple(float(v) for v in scene.up))
-        self._furniture = Furniture(self.server, f"/room{self._rooms}", scene, self._arms["/arm"].placed, base)
+        self._world.wxyz = _upright(scene)
+        self._furniture = Furniture(self.server, f"{WORLD}/room{self._rooms}", scene, self._arms["/arm"].placed, base)
 
     @property
     def joints(self) -> list[Ball]:
@@ -165,20 +170,21 @@ class Stage:
     def _look(self, scene: Scene) -> None:
         """Of all who watch, at the arm as it stands on the stage."""
         follow = bool(scene.flies and self.follow.value)
-        self._camera(outlook(scene, self._arms["/arm"].placed, follow), tuple(scene.up))
+        self._camera(outlook(scene, self._arms["/arm"].placed, follow), to_matrix(np.array(_upright(scene))))
 
-    def _camera(self, seen: Outlook, up: Any) -> None:
+    def _camera(self, seen: Outlook, turn: Array) -> None:
         """Everything that the arm touches fills the picture."""
-        eye = tuple(seen.centre + 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards)
-        cameras = [self.server.camera] if hasattr(self.server, "camera") else self._everybody(eye, seen, up)
+        away = 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards
+        eye, centre = tuple(turn @ (seen.centre + away)), tuple(turn @ seen.centre)
+        cameras = [self.server.camera] if hasattr(self.server, "camera") else self._everybody(eye, centre)
         for camera in cameras:
-            camera.up_direction, camera.fov = up, FIELD_OF_VIEW
-            camera.position, camera.look_at = eye, tuple(seen.centre)
+            camera.up_direction, camera.fov = UP, FIELD_OF_VIEW
+            camera.position, camera.look_at = eye, centre
 
-    def _everybody(self, eye: Any, seen: Outlook, up: Any) -> list[Any]:
+    def _everybody(self, eye: Any, centre: Any) -> list[Any]:
         """Cameras of a page that all share; who comes later begins there."""
         first = self.server.initial_camera
-        first.position, first.look_at, first.up, first.fov = eye, tuple(seen.centre), up, FIELD_OF_VIEW
+        first.position, first.look_at, first.up, first.fov = eye, centre, UP, FIELD_OF_VIEW
         return [client.camera for client in self.server.get_clients().values()]
 
     def draw(self) -> None:
@@ -219,6 +225,12 @@ def readable(scene: Scene) -> float:
     if largest >= SEEN or largest == 0.0:
         return 1.0
     return max(float(m) for m in (1, 2, 5, 10, 20, 50, 100) if m == 1 or m * largest <= ENOUGH)
+
+
+def _upright(scene: Scene) -> tuple[float, float, float, float]:
+    """Quaternion that turns the arm's up to the page's."""
+    w, x, y, z = turn_to(scene.up)
+    return (w, -x, -y, -z)
 
 
 def _alike(one: Scene, two: Scene) -> bool:

@@ -22,7 +22,7 @@ from pliant.view.style import COLOURS, line
 
 POINTS = 600
 """Places of a curve."""
-CLOCK, OWN = "#D55E00", "#8a949e"
+CLOCK, OWN = "#d6006c", "#8a949e"
 """Colours of the line at the time, and of those at the arm's own frequencies."""
 ABOVE = 2.0
 """Where a vertical line waits: its scale ends at 1."""
