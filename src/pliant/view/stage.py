@@ -173,19 +173,18 @@ class Stage:
         self._camera(outlook(scene, self._arms["/arm"].placed, follow), to_matrix(np.array(_upright(scene))))
 
     def _camera(self, seen: Outlook, turn: Array) -> None:
-        """Everything that the arm touches fills the picture."""
-        away = 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards
-        eye, centre = tuple(turn @ (seen.centre + away)), tuple(turn @ seen.centre)
-        cameras = [self.server.camera] if hasattr(self.server, "camera") else self._everybody(eye, centre)
-        for camera in cameras:
-            camera.up_direction, camera.fov = UP, FIELD_OF_VIEW
-            camera.position, camera.look_at = eye, centre
+        """Everything that the arm touches fills the picture, which may be narrow between the panels."""
+        for camera in [self.server.camera] if hasattr(self.server, "camera") else self._everybody():
+            wide = FIELD_OF_VIEW / 2
+            narrow = min(wide, np.arctan(float(getattr(camera, "aspect", 1.0)) * np.tan(wide)))
+            away = 1.06 * seen.radius / np.sin(narrow) * seen.towards
+            camera.fov = FIELD_OF_VIEW
+            setattr(camera, "up_direction" if hasattr(camera, "up_direction") else "up", UP)
+            camera.position, camera.look_at = tuple(turn @ (seen.centre + away)), tuple(turn @ seen.centre)
 
-    def _everybody(self, eye: Any, centre: Any) -> list[Any]:
-        """Cameras of a page that all share; who comes later begins there."""
-        first = self.server.initial_camera
-        first.position, first.look_at, first.up, first.fov = eye, centre, UP, FIELD_OF_VIEW
-        return [client.camera for client in self.server.get_clients().values()]
+    def _everybody(self) -> list[Any]:
+        """Cameras of a page that all share, and the one with which who comes later begins."""
+        return [self.server.initial_camera, *(client.camera for client in self.server.get_clients().values())]
 
     def draw(self) -> None:
         """The arm at the time of the clock."""

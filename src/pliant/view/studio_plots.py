@@ -103,7 +103,8 @@ class PlotColumn:
             "y": plot.Scale(auto=True, distr=3) if chart.log else plot.Scale(auto=True),
             "line": plot.Scale(auto=False, range=(0.0, 1.0)),
         }
-        axes = (plot.Axis(label=chart.x, labelSize=18, size=34), plot.Axis(label=chart.y, labelSize=18, size=52))
+        look = {"labelSize": 18, "labelFont": "11px sans-serif", "font": "11px sans-serif"}
+        axes = (plot.Axis(label=chart.x, size=30, **look), plot.Axis(label=chart.y, size=48, **look))
         return self.page.gui.add_uplot(
             chart.at(self._now), (plot.Series(label=chart.x), *series), scales=scales, axes=axes, height=HEIGHT,
             legend=plot.Legend(show=True, live=False),
