@@ -548,9 +548,41 @@ def test_a_movie_is_cancelled(studio) -> None:
     """Long work of any kind ends by the button; no file is left."""
     settled(studio)
     studio._save("video", "long.gif")
+    end = time.monotonic() + 30
+    while studio.cancel.disabled and time.monotonic() < end:
+        time.sleep(0.01)
     studio.give_up()
     assert studio.wait(30.0)
+    assert "cancelled" in studio.status.content
     assert not (studio.shelf.folder / "long.gif").exists()
+
+
+def test_what_a_page_sends_is_bounded(studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that says that it is too large is refused before its first byte, one that says too little when it goes on;
+    what is small arrives. Played by hand, with viser's own messages."""
+    from viser import _messages as messages
+
+    monkeypatch.setattr(studio_uploads, "MOST", 1000)
+    gui = studio.page.gui
+    handlers, states = gui._websock_interface._incoming_handlers, gui._current_file_upload_states
+    uuid = next(u for u, h in gui._gui_input_handle_from_uuid.items() if h is studio.file.upload)
+
+    def send(size: int, *parts: bytes) -> None:
+        start = messages.FileTransferStartUpload(uuid, "t", "arm.yaml", "text/plain", len(parts), size)
+        rest = [messages.FileTransferPart(uuid, "t", k, part) for k, part in enumerate(parts)]
+        for message in (start, *rest):
+            for handler in handlers[type(message)]:
+                handler(0, message)
+
+    send(1001, b"x")
+    assert "arm&#46;yaml" in studio.status.content or "arm.yaml" in studio.status.content
+    assert "not possible" in studio.status.content
+    assert states == {}
+    send(4, b"abc", b"def")
+    assert states == {}
+    assert studio.file.upload.value.content == b""
+    send(6, b"abc", b"def")
+    assert studio.file.upload.value.content == b"abcdef"
 
 
 def test_readouts_are_never_empty(studio) -> None:
