@@ -14,6 +14,7 @@ import pliant
 from pliant.view.stage_meshes import Ball
 from pliant.view.studio_charts import CLOCK, PLOTS
 from pliant.view.studio_choices import positioned
+from pliant.view.studio_file_panel import NAMES
 
 from .conftest import Tab
 
@@ -273,9 +274,11 @@ def run_and_cancel(v: Visitor, seconds: float) -> None:
     """The button runs what was chosen; another ends a run that would take days."""
     v.after(lambda: v.press("run"), seconds)
     assert v.studio.run.result.t[-1] == 0.3
+    v.studio.wait()
     v.type("duration (s)", "1000000")
     v.until(lambda: not v.studio.cancel.disabled, "a long run")
     v.press("cancel")
+    v.until(lambda: v.studio.wait(0.0), "the end of the long run")
     v.reads("cancelled")
     v.tick("run at once", False)
     v.type("duration (s)", "0.3")
@@ -335,6 +338,7 @@ def save_and_open(v: Visitor, folder: Path, seconds: float, video: bool) -> None
             continue
         v.tab_of("file")
         v.choose("what", kind)
+        v.until(lambda kind=kind: v.control("file name").input_value() == NAMES[kind], "the usual name")
         v.type("file name", name)
         v.until(lambda name=name: v.studio.file.file.value == name, "file name")
         v.press("save into the folder")

@@ -512,6 +512,9 @@ def test_changes_ask_for_a_run(studio) -> None:
     assert manoeuvre.manoeuvre.value == "move"
     assert studio.count == count
     manoeuvre.controller.value = "none"
+    studio._say("seen", "all of it")
+    studio.changed()  # a field that is left tells its value once more
+    assert "seen" in studio.status.content
 
 
 @pytest.mark.parametrize("kind", ["scenario", "robot", "run", "page", "video"])

@@ -140,7 +140,10 @@ class Visit:
         """Of every control that a run depends on: run again at once, or say that it has to be asked for."""
 
         def follow() -> None:
+            before = self.choices
             self.collect()
+            if self.choices == before:
+                return  # a field that is left tells its value once more
             if self.live.value:
                 self._go()
             else:
@@ -215,6 +218,7 @@ class Visit:
         with self.lock:
             self._wanted = None
             self._stop.set()
+            self._say("cancelled", "the last run stays")
 
     def _work(self) -> None:
         """The thread of the visit."""
