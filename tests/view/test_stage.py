@@ -109,11 +109,11 @@ class Room(Server):
         super().__init__()
         self.things: dict[str, dict[str, Any]] = {}
 
-    def add_cylinder(self, name: str, radius: float, height: float, **options: Any) -> None:
+    def add_cylinder(self, name: str, radius: float, height: float, color: Any, **options: Any) -> None:
         self.things[name] = {"height": height, **options}
 
-    def add_box(self, name: str, **options: Any) -> None:
-        self.things[name] = options
+    def add_box(self, name: str, color: Any, dimensions: Any, **options: Any) -> None:
+        self.things[name] = {"dimensions": dimensions, **options}
 
     def add_grid(self, name: str, width: float, height: float, **options: Any) -> None:
         self.things[name] = options

@@ -15,6 +15,8 @@ from pliant.view.stage_meshes import Ball
 
 STEEL = (58, 70, 83)
 ORANGE = (217, 130, 43)
+PALE = (186, 195, 204)
+"""Of the post, before which the arm has to be seen."""
 FOOT, PLATE, POST = 0.05, 0.02, 0.02
 """Radius and height of the base's plate and half the width of its post, as parts of the reach."""
 
@@ -88,15 +90,19 @@ class Furniture:
     def _foot(self, here: str) -> list[Any]:
         """A plate on the floor, and the post on it."""
         base, size, up = self.base, self.scene.reach, self.scene.up
-        turn, look = turn_to(up), {"color": STEEL, "cast_shadow": False, "receive_shadow": False}
+        turn, look = turn_to(up), {"cast_shadow": False, "receive_shadow": False}
         centre = base.aside + (base.floor + PLATE / 2 * size) * up
         radius = FOOT * size * (1.5 if base.has_post else 1.0)
-        made = [self._api.add_cylinder(f"{here}/foot", radius, PLATE * size, wxyz=turn, position=tuple(centre), **look)]
+        made = [
+            self._api.add_cylinder(
+                f"{here}/foot", radius, PLATE * size, STEEL, wxyz=turn, position=tuple(centre), **look
+            )
+        ]
         if base.has_post:
             high = base.top - base.floor
             middle = base.aside + (base.floor + high / 2) * up
             edges = (2 * POST * size, 2 * POST * size, high)
-            made.append(self._api.add_box(f"{here}/post", dimensions=edges, wxyz=turn, position=tuple(middle), **look))
+            made.append(self._api.add_box(f"{here}/post", PALE, edges, wxyz=turn, position=tuple(middle), **look))
         return made
 
     def _grid(self, here: str) -> Any:

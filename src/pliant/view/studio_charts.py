@@ -51,7 +51,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Chart:
+class StudioChart:
     """One pair of axes, ready for the browser.
 
     Attributes
@@ -77,7 +77,7 @@ class Chart:
     at: Callable[[float], tuple[Array, ...]]
 
 
-def charts(name: str, run: Result, kept: Mapping[str, Result]) -> tuple[list[Chart], str]:
+def charts(name: str, run: Result, kept: Mapping[str, Result]) -> tuple[list[StudioChart], str]:
     """Charts of a plot, with kept runs by their labels; or the reason why there is nothing to draw."""
     panels, others = PLOTS[name](run), {label: PLOTS[name](other) for label, other in kept.items()}
     drawn = [panel for panel in panels if panel.curves]
@@ -96,7 +96,7 @@ def _beside(panel: Panel, others: Mapping[str, list[Panel]]) -> dict[str, Panel]
     return {label: one for label, one in found.items() if one is not None}
 
 
-def _chart(panel: Panel, kept: Mapping[str, Panel], run: Result) -> Chart:
+def _chart(panel: Panel, kept: Mapping[str, Panel], run: Result) -> StudioChart:
     places = _places([panel, *kept.values()])
     lines = [Line(_named(panel, k), colour_of(curve.role)) for k, curve in enumerate(panel.curves)]
     columns = [_column(places, curve, 1.0) for curve in panel.curves]
@@ -108,12 +108,14 @@ def _chart(panel: Panel, kept: Mapping[str, Panel], run: Result) -> Chart:
     log, along = panel.span == "log", str(panel.x)
     if panel.x.unit == "s":
         clock = Line("t", CLOCK, scale="line")
-        return Chart(title, along, str(panel.y), log, (*lines, clock), lambda now: with_lines(places, columns, [now]))
+        return StudioChart(
+            title, along, str(panel.y), log, (*lines, clock), lambda now: with_lines(places, columns, [now])
+        )
     marks = [float(f) for values in panel.marks.values() for f in values]
     lines += [Line("around t", CLOCK), Line("own frequencies", OWN, (4.0, 3.0), "line")]
     moving = around(run, places, 1 / UNITS.get(panel.y.unit, 1.0), columns[0])
     at = lambda now: with_lines(places, [*columns, moving(now)], marks)  # noqa: E731
-    return Chart(title, along, str(panel.y), log, tuple(lines), at)
+    return StudioChart(title, along, str(panel.y), log, tuple(lines), at)
 
 
 def _named(panel: Panel, k: int) -> str:

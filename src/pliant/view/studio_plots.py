@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.runs.results import Result
 from pliant.view.run_panels import tip_shift
-from pliant.view.studio_charts import PLOTS, Chart, charts
+from pliant.view.studio_charts import PLOTS, StudioChart, charts
 from pliant.view.studio_texts import at_time
 from pliant.view.viewer import viser
 
@@ -29,7 +29,7 @@ class PlotColumn:
         self.page = page
         self.run: Result | None = None
         self.kept: Mapping[str, Result] = {}
-        self.charts: dict[str, list[tuple[Chart, Any]]] = {name: [] for name in PLOTS}
+        self.charts: dict[str, list[tuple[StudioChart, Any]]] = {name: [] for name in PLOTS}
         self._now, self._moved = 0.0, 0.0
         panel = page.gui.add_panel()
         with panel.add_tab("plots"):
@@ -92,7 +92,7 @@ class PlotColumn:
                 self.charts[name] = [(chart, self._draw(chart)) for chart in wanted]
         self.notes[name].content, self.notes[name].visible = note, bool(note)
 
-    def _draw(self, chart: Chart) -> Any:
+    def _draw(self, chart: StudioChart) -> Any:
         plot = viser().uplot
         series = [
             plot.Series(label=line.label, stroke=line.colour, width=1.5, dash=line.dash, scale=line.scale)
@@ -111,6 +111,6 @@ class PlotColumn:
         )  # fmt: skip
 
 
-def _form(chart: Chart) -> Any:
+def _form(chart: StudioChart) -> Any:
     """What a chart of the browser keeps while its numbers change."""
     return chart.title, chart.x, chart.y, chart.log, chart.lines

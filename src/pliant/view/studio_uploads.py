@@ -13,6 +13,10 @@ from pliant.view.studio_files import ENDINGS, Shelf
 
 MOST = 64 << 20
 """Bytes that all files on their way to the server may have together."""
+INSIDE = (
+    "_websock_interface", "_current_file_upload_states", "_handle_file_transfer_start", "_handle_file_transfer_part",
+)  # fmt: skip
+"""Where viser 1.1 keeps what it is being sent; it has no public name for it."""
 TOO_LARGE = f"larger than {MOST >> 20} MiB; copy it into the folder of the studio and choose it there"
 
 
@@ -20,8 +24,7 @@ def bound_uploads(gui: Any, refused: Callable[[str], None]) -> None:
     """viser keeps whatever a page sends; here a file that says it is too large, or turns out so, is dropped."""
     from viser import _messages as messages
 
-    socket, states = gui._websock_interface, gui._current_file_upload_states
-    start, part = gui._handle_file_transfer_start, gui._handle_file_transfer_part
+    socket, states, start, part = (getattr(gui, name) for name in INSIDE)
 
     def started(client: Any, message: Any) -> None:
         if message.size_bytes + sum(state["total_bytes"] for state in states.values()) > MOST:
