@@ -62,9 +62,6 @@ class StudioChart:
         Whether y is logarithmic.
     lines : tuple of Line
         Of the columns, the clock's among them.
-    places : (N,)
-    columns : tuple of (N,)
-        The curves.
     at : callable
         Columns for a time of the clock, x first.
     """
@@ -114,7 +111,10 @@ def _chart(panel: Panel, kept: Mapping[str, Panel], run: Result) -> StudioChart:
     marks = [float(f) for values in panel.marks.values() for f in values]
     lines += [Line("around t", CLOCK), Line("own frequencies", OWN, (4.0, 3.0), "line")]
     moving = around(run, places, 1 / UNITS.get(panel.y.unit, 1.0), columns[0])
-    at = lambda now: with_lines(places, [*columns, moving(now)], marks)  # noqa: E731
+
+    def at(now: float) -> tuple[Array, ...]:
+        return with_lines(places, [*columns, moving(now)], marks)
+
     return StudioChart(title, along, str(panel.y), log, tuple(lines), at)
 
 

@@ -19,8 +19,8 @@ STEP = np.radians(30)
 SLIDE = 0.2
 """Of a sliding joint, m."""
 
-_IDEAL = {"controller": "ideal joints", "manoeuvre": "move"}
-_PD = {"controller": "pd", "manoeuvre": "move"}
+_IDEAL: dict[str, Any] = {"controller": "ideal joints", "manoeuvre": "move"}
+_PD: dict[str, Any] = {"controller": "pd", "manoeuvre": "move"}
 STARTS: dict[str, dict[str, Any]] = {
     "long-reach crane boom": {
         **_IDEAL, "joints": {"column": (0, 60), "boom": (25, 45), "jib": (-50, -30)}, "move_time": 4.0, "duration": 8.0,

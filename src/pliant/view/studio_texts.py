@@ -69,7 +69,10 @@ def at_time(run: Result | None, now: float, away: Array | None = None) -> str:
     """Where joints and tip are at a time, how far the tip is from the rigid arm's, and the energies there."""
     if run is None or away is None:
         return NOTHING
-    at = lambda values: float(np.interp(now, run.t, values))  # noqa: E731
+
+    def at(values: Array) -> float:
+        return float(np.interp(now, run.t, values))
+
     joints = []
     for name, values in positions(run).items():
         unit, scale = position_unit(run.robot, name)

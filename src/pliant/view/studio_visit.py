@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -228,7 +229,7 @@ class Visit:
                 self._stop.clear()
                 job, self._wanted = self._wanted, None
             if job is not None:
-                self._attempt(lambda job=job: self._carry_out(job))
+                self._attempt(partial(self._carry_out, job))
             with self.lock:
                 if self._wanted is None:
                     self._idle.set()
