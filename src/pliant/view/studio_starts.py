@@ -27,7 +27,7 @@ STARTS: dict[str, dict[str, Any]] = {
     },
     "Canadarm2, five links": {
         **_IDEAL, "move_time": 4.0, "duration": 6.0, "joints": {
-            "upper_boom": (72, 55), "lower_boom": (-72, -90), "wrist_pitch": (0, 30), "wrist_yaw": (0, 20),
+            "upper_boom": (72, 85), "lower_boom": (-72, -60), "wrist_pitch": (0, -20), "wrist_yaw": (0, 20),
             "wrist_roll": (0, 0),
         },
     },
