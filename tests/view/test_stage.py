@@ -14,7 +14,7 @@ from pliant.view.scene import scene_of
 from pliant.view.scene_camera import touched
 from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
 from pliant.view.stage import readable
-from pliant.view.stage_furniture import Furniture, stand
+from pliant.view.stage_furniture import PLATE, Furniture, joint_radii, stand
 from pliant.view.stage_meshes import CHUNKS, ArmMeshes, Ball
 
 from .test_figure_values import rigid_tip
@@ -100,6 +100,19 @@ def test_base_stands_on_the_floor() -> None:
             post = furniture._api.things["/room/post"]
             low = np.array(post["position"]) @ scene.up - post["dimensions"][2] / 2
             assert low == pytest.approx(floor, abs=1e-9)
+
+
+def test_base_reaches_the_first_joint() -> None:
+    """Which need not be where the base is: that of this arm lies higher and aside."""
+    arm = pliant.load("two-link").replace({"links.upper.joint.origin.xyz": [0.3, 0.4, 0.0]})
+    for angle, has_post in ((1.2, False), (-1.2, True)):
+        scene = scene_of(pliant.simulate(arm.model(), 0.05, {"upper": angle}, progress=False), 5)
+        placed = list(scene.lines())
+        base = stand(scene, placed)
+        radius = joint_radii(scene, placed)[0]
+        assert base.has_post == has_post
+        assert base.aside[0] == pytest.approx(0.3)
+        assert base.top == pytest.approx(0.4 + radius if has_post else 0.4 - radius - PLATE * scene.reach)
 
 
 class Room(Server):

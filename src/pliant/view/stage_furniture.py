@@ -32,7 +32,8 @@ class Stand:
     top : float
         Height at which the base rests: on the floor, or on a post that ends here.
     aside : (3,)
-        From the base to the middle of the post, which stands behind an arm that moves in a plane.
+        To the middle of the plate and the post, which stand below the first joint, or behind an arm that moves in a
+        plane and would go through the post.
     """
 
     floor: float
@@ -51,16 +52,17 @@ class Stand:
 
 def stand(scene: Scene, placed: Sequence[PlacedLink]) -> Stand:
     """On the floor, unless the arm would go through it: then on a post, as high as the arm needs."""
-    up, size, radius = scene.up, scene.reach, joint_radii(scene, placed)[0]
-    below, points = -radius - PLATE * size, touched(scene, placed, False)
-    seen = outlook(scene, placed)
+    up, size, radius, first = scene.up, scene.reach, joint_radii(scene, placed)[0], placed[0].link.origin[:3, 3]
+    height, points, seen = float(first @ up), touched(scene, placed, False), outlook(scene, placed)
+    below, under = height - radius - PLATE * size, first - height * up
     if float((points @ up).min()) > below - 0.01 * size:
-        return Stand(below, below, np.zeros(3))
+        return Stand(below, below, under)
     spans = np.ptp(points @ seen.level.T, axis=0)
     thin = int(np.argmin(spans))
-    away = -np.sign(seen.towards @ seen.level[thin]) * seen.level[thin] * (radius + 2 * POST * size)
-    aside = away if spans[thin] < FLAT * size else np.zeros(3)
-    return Stand(min(seen.floor, below), radius if aside.any() else -radius, aside)
+    if spans[thin] >= FLAT * size:
+        return Stand(min(seen.floor, below), height - radius, under)
+    behind = -np.sign(seen.towards @ seen.level[thin]) * seen.level[thin] * (radius + 2 * POST * size)
+    return Stand(min(seen.floor, below), height + radius, under + behind)
 
 
 def joint_radii(scene: Scene, placed: Sequence[PlacedLink]) -> list[float]:
