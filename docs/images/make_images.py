@@ -48,15 +48,18 @@ def studio(page: Page) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         shown = Studio(Path(folder), "two-link", port=8499)
-        shown.live.value = shown.stage.play.value = False
-        shown.controller.value, shown.manoeuvre.value, shown.duration.value = "pd", "move", 3.0
-        shown._collect_and_run()
-        shown._keep_run()
-        shown.sliders["stiffness"].value = 0.45
-        shown._collect_and_run()
-        shown.stage.magnify.value, shown.stage.clock.value = 3.0, 0.62
         page.goto(address(shown.server))
-        page.get_by_text("frequencies").first.wait_for(timeout=120_000)
+        page.get_by_text("done").first.wait_for(timeout=120_000)
+        (visit,) = shown.visits.values()
+        visit.live.value = visit.stage.play.value = False
+        visit.manoeuvre.manoeuvre.value, visit.manoeuvre.duration.value = "move", 3.0
+        visit.collect_and_run()
+        visit.wait()
+        visit.keep_run()
+        visit.arm.sliders["stiffness"].value = 0.45
+        visit.collect_and_run()
+        visit.wait()
+        visit.stage.magnify.value, visit.stage.clock.value = 3.0, 0.62
         page.get_by_role("tab", name="results").click()
         page.wait_for_timeout(20_000)  # drawn in software, it fades in over many frames
         notice = page.locator(".mantine-Notification-closeButton")
@@ -73,7 +76,7 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1360, "height": 780})
         photograph(page, crane(), "page", 0.84, 6)
         photograph(page, falling(), "falling", 0.55, 20)
-        studio(browser.new_page(viewport={"width": 1180, "height": 820}))
+        studio(browser.new_page(viewport={"width": 1360, "height": 820}))
         browser.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 
 import pliant
 from pliant.view.scene import scene_of
-from pliant.view.scene_tubes import RIGID, rings, strain_colours
-from pliant.view.stage_meshes import ArmMeshes, Ball
+from pliant.view.scene_camera import touched
+from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
+from pliant.view.stage import readable
+from pliant.view.stage_furniture import PLATE, Furniture, joint_radii, stand
+from pliant.view.stage_meshes import CHUNKS, ArmMeshes, Ball
 
 from .test_figure_values import rigid_tip
 
@@ -41,7 +45,7 @@ def test_meshes_bend_with_the_run(crooked: pliant.Result) -> None:
     arm.draw(23)
     for part in placed:
         shown, surface = pieces(server, part.link.name), rings(part, min(23, len(part.points) - 1))
-        assert len(shown) == (8 if part.link.flexible else 1)
+        assert len(shown) == (CHUNKS if part.link.flexible else 1)
         begin, count = 0, surface.shape[1]
         for mesh in shown:
             stations = len(mesh.vertices) // count
@@ -54,6 +58,90 @@ def test_meshes_bend_with_the_run(crooked: pliant.Result) -> None:
                 np.testing.assert_allclose(mesh.color, 255 * RIGID, atol=1)
             begin += stations - 1  # pieces share a ring
         assert begin == len(surface) - 1
+
+
+def test_pieces_of_a_link_meet_without_lids(crooked: pliant.Result) -> None:
+    """Only the ends of a link are closed: a lid inside would shade the surface around it. All faces of the pieces
+    together are those of the whole link, and those of a box are flat."""
+    server = Server()
+    placed = list(scene_of(crooked, 5).lines())
+    ArmMeshes(server, "/arm", placed, None, None)
+    for part in placed:
+        shown, surface = pieces(server, part.link.name), rings(part, 0)
+        whole = tube_faces(*surface.shape[:2])
+        assert sum(len(mesh.faces) for mesh in shown) == len(whole)
+        sides = surface.shape[1]
+        for mesh in shown[1:-1]:
+            rings_of = np.sort(mesh.faces // sides, axis=1)
+            assert (rings_of[:, 0] < rings_of[:, 2]).all()  # every triangle leads from one ring to another
+        assert {mesh.flat_shading for mesh in shown} == {not part.link.round}
+
+
+def test_base_stands_on_the_floor() -> None:
+    """The plate lies on the grid; an arm that reaches below its base stands on a post behind the plane it moves in."""
+    arm = pliant.load("two-link")
+    up, down = (pliant.simulate(arm.model(), 0.05, {"upper": angle}, progress=False) for angle in (1.2, -1.2))
+    for run, has_post in ((up, False), (down, True)):
+        scene = scene_of(run, 5)
+        placed = list(scene.lines())
+        base = stand(scene, placed)
+        lowest = float((touched(scene, placed, False) @ scene.up).min())
+        assert base.has_post == has_post
+        assert base.floor < lowest
+        assert bool(base.aside.any()) == has_post
+        assert abs(base.aside[0]) + abs(base.aside[1]) < 1e-9  # behind: along z, the axis of the joints
+        furniture = Furniture(Room(), "/room", scene, placed, base)
+        foot = furniture._api.things["/room/foot"]
+        bottom = np.array(foot["position"]) @ scene.up - foot["height"] / 2
+        floor = np.array(furniture._api.things["/room/floor"]["position"]) @ scene.up
+        assert bottom == pytest.approx(floor, abs=1e-9)
+        assert ("/room/post" in furniture._api.things) == has_post
+        if has_post:
+            post = furniture._api.things["/room/post"]
+            low = np.array(post["position"]) @ scene.up - post["dimensions"][2] / 2
+            assert low == pytest.approx(floor, abs=1e-9)
+
+
+def test_base_reaches_the_first_joint() -> None:
+    """Which need not be where the base is: that of this arm lies higher and aside."""
+    arm = pliant.load("two-link").replace({"links.upper.joint.origin.xyz": [0.3, 0.4, 0.0]})
+    for angle, has_post in ((1.2, False), (-1.2, True)):
+        scene = scene_of(pliant.simulate(arm.model(), 0.05, {"upper": angle}, progress=False), 5)
+        placed = list(scene.lines())
+        base = stand(scene, placed)
+        radius = joint_radii(scene, placed)[0]
+        assert base.has_post == has_post
+        assert base.aside[0] == pytest.approx(0.3)
+        assert base.top == pytest.approx(0.4 + radius if has_post else 0.4 - radius - PLATE * scene.reach)
+
+
+class Room(Server):
+    """Keeps the things of a room as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.things: dict[str, dict[str, Any]] = {}
+
+    def add_cylinder(self, name: str, radius: float, height: float, color: Any, **options: Any) -> None:
+        self.things[name] = {"height": height, **options}
+
+    def add_box(self, name: str, color: Any, dimensions: Any, **options: Any) -> None:
+        self.things[name] = {"dimensions": dimensions, **options}
+
+    def add_grid(self, name: str, width: float, height: float, **options: Any) -> None:
+        self.things[name] = options
+
+
+def test_small_deflections_are_magnified_by_a_round_number(crooked: pliant.Result) -> None:
+    scene = scene_of(crooked, 9)
+    seen = readable(scene)
+    bent, rigid = (np.stack([p.tip[:, :3, 3] for p in scene.lines(m)]) for m in (1.0, 0.0))
+    part = np.linalg.norm(bent - rigid, axis=-1).max() / scene.reach
+    assert (seen == 1.0) == (part >= 0.02 or 2 * part > 0.06)
+    soft = replace(scene, links=tuple(replace(k, shift=0.01 * k.shift, turn=0.01 * k.turn) for k in scene.links))
+    factor = readable(replace(soft, links=tuple(replace(k, motor=k.joint) for k in soft.links)))
+    assert factor in (1, 2, 5, 10, 20, 50, 100)
+    assert factor > seen
 
 
 def test_ghost_and_kept_runs_have_one_colour(crooked: pliant.Result) -> None:
@@ -88,8 +176,6 @@ def test_arm_is_removed_whole(crooked: pliant.Result) -> None:
 
 @pytest.mark.parametrize("other", ["half", "round"])
 def test_layout_tells_other_sections_apart(crooked: pliant.Result, other: str) -> None:
-    from dataclasses import replace
-
     from pliant.view.stage_meshes import layout
 
     placed = list(scene_of(crooked, 5).lines())

@@ -1,14 +1,16 @@
 """The studio as a user meets it: a real browser, real clicks and keys, and what the page then says and shows.
 
-One page serves all tests, in the order of a visit; each begins with the arm at rest on the stage, whatever came before.
+Every control is used, on one arm in the daily tests and on each bundled one in the full ones; a last step names those
+that were left out. One page serves a whole visit, since opening it is what takes long.
 """
 
 from __future__ import annotations
 
 import re
 import statistics
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,101 +23,85 @@ from pliant import stages
 from pliant.cli import app
 from pliant.kernels import records
 
+from . import studio_visitor as steps
 from .conftest import Tab
-
-SLOW = 90_000
-"""ms: first pictures take long where WebGL is drawn by the processor and others use it too."""
+from .studio_visitor import SLOW, Visitor
 
 
-class Visitor:
-    """Does what a user does: finds controls by their labels, clicks, types, reads."""
+@contextmanager
+def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
+    """A studio, and a browser that has come to it; the arm stands still, since pictures are compared."""
+    pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
+    from pliant.view import studio_visit
+    from pliant.view.stage import Stage
+    from pliant.view.studio import Studio, address
 
-    def __init__(self, studio: Any, tab: Tab) -> None:
-        self.studio, self.tab, self.page = studio, tab, tab.page
-
-    def row(self, label: str) -> Any:
-        """The line of the panel that a label begins."""
-        name = self.page.locator("label:visible", has_text=re.compile(f"^{re.escape(label)}$")).first
-        return name.locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
-
-    def control(self, label: str) -> Any:
-        """The field, box or list of a line."""
-        return self.row(label).locator("input:visible, textarea:visible").first
-
-    def text(self) -> str:
-        return str(self.page.locator("body").inner_text())
-
-    def reads(self, words: str, seconds: float = 60.0) -> None:
-        self.page.get_by_text(words).first.wait_for(timeout=1e3 * seconds)
-
-    def tab_of(self, name: str) -> None:
-        self.page.get_by_role("tab", name=name, exact=True).click(timeout=SLOW)
-
-    def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).click(timeout=SLOW)
-
-    def choose(self, label: str, option: str) -> None:
-        self.control(label).click(timeout=SLOW)
-        self.page.get_by_role("option", name=option, exact=True).click(timeout=SLOW)
-
-    def type(self, label: str, value: str) -> None:
-        field = self.control(label)
-        field.fill(value, timeout=SLOW)
-        field.press("Enter")
-
-    def slide(self, label: str, part: float) -> None:
-        """Click on the track of a slider, `part` of the way along."""
-        box = self.row(label).locator(".mantine-Slider-track").bounding_box()
-        self.page.mouse.click(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
-
-    def numbers(self) -> tuple[int, float, float]:
-        """Of the page: the run, the tip's distance at the end (mm), and the lowest frequency (Hz)."""
-        text = self.text()
-        run = re.search(r"run (\d+): tip", text)
-        tip = re.search(r"([\d.e+-]+) (m|mm|µm) at the end", text)
-        frequency = re.search(r"frequencies: ([\d.e+-]+)", text)
-        assert None not in (run, tip, frequency), text[:600]
-        return int(run[1]), float(tip[1]) * {"m": 1e3, "mm": 1.0, "µm": 1e-3}[tip[2]], float(frequency[1])
-
-    def after(self, action: Any, seconds: float = 90.0) -> tuple[int, float, float]:
-        """Do it, wait for the page to show a later run, and read its numbers."""
-        before, end = self.numbers()[0], time.monotonic() + seconds
-        action()
-        while True:
-            try:
-                seen = self.numbers()
-            except AssertionError:  # between two texts
-                seen = (before, 0.0, 0.0)
-            if seen[0] > before:
-                return seen
-            assert time.monotonic() < end, self.text()[:600]
-            time.sleep(0.01)
-
-    def picture(self) -> Any:
-        """(H, W, 3) pixels of the scene."""
-        return self.tab.picture("canvas >> nth=0")
+    page = browser.new_page(viewport={"width": 1160, "height": 800})  # scene and panels, small enough to draw
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(studio_visit, "Stage", partial(Stage, playing=False))
+        studio = Studio(folder, name, port=8471)
+        try:
+            tab = Tab(page)
+            page.goto(address(studio.server))
+            page.get_by_text(re.compile("done:|not possible:|failed:")).first.wait_for(timeout=2 * SLOW)
+            (visit,) = studio.visits.values()
+            notice = page.locator(".mantine-Notification-closeButton")  # of drawing in software
+            if notice.count():
+                notice.first.click()
+            yield Visitor(visit, tab)
+        finally:
+            studio.close()
+            page.close()
 
 
 @pytest.fixture(scope="module")
-def visitor(tab: Tab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    pytest.importorskip("viser", reason="viser is not installed (the studio extra has it)")
-    from pliant.view.studio import Studio, address
-
+def visitor(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     folder = tmp_path_factory.mktemp("studio")
     (folder / "broken.yaml").write_text("name: x\nlinks: [{name: a, beam: {length: -1, mass_per_length: 1}}]\n")
-    studio = Studio(folder, "two-link", port=8471)
-    page = tab.page
-    page.set_viewport_size({"width": 780, "height": 900})  # the whole panel, and a scene small enough to draw
-    page.goto(address(studio.server))
-    page.get_by_text("done").first.wait_for(timeout=SLOW)
-    (visit,) = studio.visits.values()
-    visit.stage.play.value = False  # pictures are compared
-    yield Visitor(visit, tab)
-    studio.close()
+    with visiting(chromium, folder, "two-link") as made:
+        yield made
 
 
-def test_stiffness_slider(visitor: Visitor) -> None:
-    """A stiffer arm rings faster: with the joints locked, as the root of the stiffness."""
+def test_every_control(visitor: Visitor) -> None:
+    """A whole visit with the two-link arm."""
+    folder = visitor.studio.shelf.folder
+    a_stiffer_arm_rings_faster(visitor)
+    steps.look_at_the_stage(visitor)
+    steps.look_at_the_plots(visitor)
+    bad_files_and_values_are_answered(visitor)
+    steps.change_everything(visitor)
+    steps.run_and_cancel(visitor, 90.0)
+    steps.compare_runs(visitor)
+    steps.edit_numbers(visitor, 90.0)
+    steps.save_and_open(visitor, folder, 90.0, video=True)
+    steps.everything_was_used(visitor)
+    answer = CliRunner().invoke(app, ["simulate", str(folder / "mine.yaml"), "--out", str(folder / "out")])
+    assert answer.exit_code == 0, answer.output
+    nothing_went_wrong(visitor)
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"broken.yaml", "mine.yaml", "copy.yaml", "mine.nc", "mine.html", "mine.gif", "out"}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", pliant.arms())
+def test_every_control_of_every_arm(chromium: Any, name: str, tmp_path: Path) -> None:
+    """As it starts, each bundled arm is on the stage, moves and bends as far as it can; then the whole visit."""
+    with visiting(chromium, tmp_path, name) as visitor:
+        assert "done" in visitor.studio.status.content, visitor.studio.status.content
+        assert all(visitor.numbers())
+        steps.look_at_the_stage(visitor)
+        steps.look_at_the_plots(visitor)
+        steps.change_everything(visitor)
+        steps.run_and_cancel(visitor, 300.0)
+        steps.compare_runs(visitor)
+        steps.edit_numbers(visitor, 300.0)
+        steps.save_and_open(visitor, tmp_path, 300.0, video=False)
+        steps.everything_was_used(visitor)
+        nothing_went_wrong(visitor)
+
+
+def a_stiffer_arm_rings_faster(visitor: Visitor) -> None:
+    """With the joints locked, as the root of the stiffness."""
     first = visitor.numbers()
     stiff = visitor.after(lambda: visitor.slide("stiffness ×", 0.8))
     factor = visitor.studio.choices.stiffness
@@ -123,8 +109,31 @@ def test_stiffness_slider(visitor: Visitor) -> None:
     assert stiff[2] / first[2] == pytest.approx(np.sqrt(factor), rel=1e-3)  # four digits stand in the page
     assert stiff[1] != first[1]
     assert visitor.row("stiffness ×").get_by_role("slider").get_attribute("aria-valuenow") == f"{factor:g}"
+    visitor.after(lambda: visitor.type("stiffness ×", "1"))
 
 
+def bad_files_and_values_are_answered(visitor: Visitor) -> None:
+    """A message that names the fault; the arm on the stage, and its name, stay."""
+    run = visitor.studio.run
+    visitor.tab_of("arm")
+    visitor.choose("arm or file", "broken.yaml")
+    visitor.reads("broken.yaml: ")
+    visitor.reads("beam.length")
+    visitor.tab.until("[...document.querySelectorAll('input')].some((e) => e.value === 'two-link')")
+    visitor.tab_of("manoeuvre")
+    visitor.type("duration (s)", "-1")
+    visitor.reads("got -1.0, expected a positive number")
+    assert visitor.studio.run is run
+    visitor.after(lambda: visitor.type("duration (s)", "3"))
+
+
+def nothing_went_wrong(visitor: Visitor) -> None:
+    """No error in the page, and nothing fetched from elsewhere."""
+    assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in visitor.tab.requests)
+    assert visitor.tab.troubles == []
+
+
+@pytest.mark.full
 def test_a_new_structure_says_what_is_done_and_then_shows_it(
     visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +144,7 @@ def test_a_new_structure_says_what_is_done_and_then_shows_it(
     monkeypatch.setattr(stages, "EVERY", 0.02)
     told: list[str] = []
     say = visitor.studio._say
+    visitor.tab_of("arm")
     monkeypatch.setattr(visitor.studio, "_say", lambda *words: (told.append(" ".join(words)), say(*words)))
     coordinates = visitor.studio.run.result.model.n
 
@@ -149,100 +159,6 @@ def test_a_new_structure_says_what_is_done_and_then_shows_it(
         assert any(stage.search(text) for text in told), told
     finally:
         visitor.after(lambda: visitor.type("modes per direction", "0"))
-
-
-def test_payload_slider(visitor: Visitor) -> None:
-    after = visitor.after(lambda: visitor.slide("payload (kg)", 0.5))
-    chosen = visitor.studio.choices
-    assert chosen.payload == pytest.approx(5.0, abs=0.3)
-    stiff = {
-        f"links.{name}.beam.{key}": 1000 * chosen.stiffness for name in ("upper", "fore") for key in ("EI_y", "EI_z")
-    }
-    robot = pliant.load("two-link").replace({**stiff, "payload.mass": chosen.payload})
-    assert after[2] == pytest.approx(robot.model().frequencies(np.zeros(4))[0], rel=1e-3)  # four digits
-
-
-def test_stiffening_is_ticked(visitor: Visitor) -> None:
-    assert visitor.studio.run.result.options["stiffening"] == "second-order"
-    visitor.after(lambda: visitor.control("geometric stiffening").uncheck(timeout=SLOW))
-    assert visitor.studio.run.result.options["stiffening"] is False
-    visitor.after(lambda: visitor.control("geometric stiffening").check(timeout=SLOW))
-
-
-def test_a_controlled_move(visitor: Visitor) -> None:
-    """Controller, manoeuvre, goal and duration are chosen; run is pressed; the joints arrive."""
-    visitor.tab_of("manoeuvre")
-    visitor.choose("controller", "pd")
-    visitor.choose("manoeuvre", "move")
-    visitor.type("duration (s)", "8")
-    visitor.after(lambda: visitor.press("run"))
-    assert "from the goal" in visitor.text()
-    result = visitor.studio.run.result
-    assert result.t[-1] == 8.0
-    # The goal that the sliders start with; gains made for the bare arm carry 5 kg, and it swings for a while.
-    assert result.q[-1, :2] == pytest.approx(np.radians([30, 30]), abs=0.1)
-
-
-def test_runs_are_overlaid(visitor: Visitor) -> None:
-    """A kept run stays beside the next, in the scene and in the plot."""
-    visitor.tab_of("results")
-    visitor.press("keep for comparison")
-    visitor.reads("runs are overlaid")
-    visitor.reads("kept 1")
-    visitor.tab_of("arm")
-    visitor.after(lambda: visitor.slide("stiffness ×", 0.05))
-    assert len(visitor.studio.kept) == 1
-    visitor.tab_of("results")
-    assert "largest strain energy" in visitor.text()
-    visitor.press("forget kept runs")
-    visitor.page.get_by_text("kept 1").wait_for(state="detached", timeout=SLOW)
-
-
-def test_saved_scenario_runs_on_the_command_line(visitor: Visitor) -> None:
-    visitor.tab_of("file")
-    visitor.type("file name", "mine.yaml")
-    visitor.press("save scenario")
-    visitor.reads("pliant simulate mine.yaml")
-    path = visitor.studio.shelf.folder / "mine.yaml"
-    answer = CliRunner().invoke(app, ["simulate", str(path), "--t-end", "0.2", "--out", str(path.parent / "out")])
-    assert answer.exit_code == 0, answer.output
-    assert pliant.Result.load(path.parent / "out" / "run.nc").t[-1] == 0.2
-    visitor.press("save scenario")
-    visitor.reads("it exists already")
-    visitor.type("file name", "../../outside.yaml")
-    visitor.press("save scenario")
-    visitor.reads("expected the name of a file in")
-
-
-def test_bad_files_and_values_are_answered(visitor: Visitor) -> None:
-    """A message that names the fault; the arm on the stage, and its name, stay."""
-    run = visitor.studio.run
-    visitor.tab_of("arm")
-    visitor.choose("arm or file", "broken.yaml")
-    visitor.reads("broken.yaml: ")
-    visitor.reads("beam.length")
-    visitor.tab.until("[...document.querySelectorAll('input')].some((e) => e.value === 'two-link')")
-    visitor.tab_of("manoeuvre")
-    visitor.type("duration (s)", "-1")
-    visitor.press("run")
-    visitor.reads("got -1.0, expected a positive number")
-    assert visitor.studio.run is run
-    visitor.type("duration (s)", "3")
-    visitor.after(lambda: visitor.press("run"))
-
-
-def test_the_scene_is_drawn_and_moves(visitor: Visitor) -> None:
-    """Pixels differ from the background, and between two times."""
-    seen = []
-    for now in ("0", "1"):
-        visitor.type("t (s)", now)  # the number beside the slider
-        visitor.page.wait_for_timeout(1500)
-        seen.append(visitor.picture())
-    assert visitor.studio.stage.clock.value == 1.0
-    background = seen[0][3, 3]
-    dark = np.abs(seen[0] - background).max(axis=2) > 60
-    assert dark.sum() > 300
-    assert (np.abs(seen[0] - seen[1]).max(axis=2) > 60).sum() > 150
 
 
 WATCH = """
@@ -320,14 +236,3 @@ def test_a_new_structure_of_the_lab_arm_by_the_clock_of_the_page(
     record_property("measured", said)
     assert told[0] < 1.0
     assert max(shown[2:]) < 2.0
-
-
-def test_nothing_went_wrong_and_nothing_was_fetched(visitor: Visitor) -> None:
-    assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in visitor.tab.requests)
-    assert visitor.tab.troubles == []
-
-
-def test_page_is_ended_with_the_folder_unharmed(visitor: Visitor) -> None:
-    """The visit wrote nothing but one scenario and what the command line made of it (tests may share the visit out)."""
-    folder: Path = visitor.studio.shelf.folder
-    assert {path.name for path in folder.iterdir()} <= {"broken.yaml", "mine.yaml", "out"}

@@ -60,7 +60,7 @@ def compare(result: Result, other: Result, labels: tuple[str, str] | None = None
         both = zip(names, (result.t, other.t), (first[name][1], second[name][1]), ("first", "second"))
         quantity = Quantity("angle" if unit == "deg" else "travel", unit)
         panels.append(Panel("joint positions", quantity, tuple(Curve(*each) for each in both), of=name))
-    return panels_figure([*panels, _apart(result, other)], path)
+    return panels_figure([*panels, tips_apart(result, other)], path)
 
 
 def _series(result: Result) -> dict[str, tuple[str, Array]]:
@@ -75,7 +75,7 @@ def _series(result: Result) -> dict[str, tuple[str, Array]]:
     return found
 
 
-def _apart(result: Result, other: Result) -> Panel:
+def tips_apart(result: Result, other: Result) -> Panel:
     """Distance between the tips at the times that both runs have; cubics, so that rows apart do not look like it."""
     from scipy.interpolate import make_interp_spline
 

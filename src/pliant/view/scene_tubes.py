@@ -60,13 +60,15 @@ def corners(placed: PlacedLink) -> Array:
 
 
 @cache
-def tube_faces(stations: int, sides: int) -> NDArray[Any]:
-    """(K, 3) triangles of a closed tube of `stations` rings of `sides` points each, seen from outside."""
+def tube_faces(stations: int, sides: int, begin: bool = True, end: bool = True) -> NDArray[Any]:
+    """(K, 3) triangles of a tube of `stations` rings of `sides` points each, seen from outside; closed at its ends, or
+    open where another piece goes on."""
     s, k = np.meshgrid(np.arange(stations - 1), np.arange(sides), indexing="ij")
     a, b = s * sides + k, s * sides + (k + 1) % sides
     walls = np.stack([np.stack([a, b, a + sides], -1), np.stack([b, b + sides, a + sides], -1)], axis=2).reshape(-1, 3)
     fan = np.column_stack([np.zeros(sides - 2, int), np.arange(1, sides - 1), np.arange(2, sides)])
-    return np.concatenate([walls, fan[:, ::-1], fan + (stations - 1) * sides]).astype(np.uint32)
+    lids = ([fan[:, ::-1]] if begin else []) + ([fan + (stations - 1) * sides] if end else [])
+    return np.concatenate([walls, *lids]).astype(np.uint32)
 
 
 def ball(around: int = 16, along: int = 9) -> tuple[Array, Any]:

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from pliant.algebra.quaternions import to_matrix
+from pliant.arrays import Array
 from pliant.view.scene import Scene
 from pliant.view.scene_camera import Outlook, outlook
+from pliant.view.stage_furniture import Furniture, Stand, stand, turn_to
 from pliant.view.stage_meshes import ArmMeshes, Ball, layout
 from pliant.view.style import COLOURS
 
 FRAME = 1 / 25
 """Seconds between pictures."""
 GHOST = (127, 143, 160)
-STEEL = (58, 70, 83)
 KEPT = tuple(tuple(bytes.fromhex(colour[1:])) for colour in COLOURS[1:4])
 """Colours of kept runs, those of their lines in the plot."""
 FIELD_OF_VIEW = np.radians(35)
+SEEN, ENOUGH = 0.02, 0.06
+"""Parts of the reach: a deflection below the first is magnified, up to the second."""
+Watcher = Callable[[float, bool], None]
+WORLD, UP = "/world", (0.0, 0.0, 1.0)
+"""The frame that holds everything, turned so that its up is the page's: a browser which would turn its own scene may do
+so after it has placed the camera, and then turn both."""
 
 
 class Stage:
@@ -36,7 +45,8 @@ class Stage:
         self.kept: tuple[Scene, ...] = ()
         self.lock = threading.RLock()
         self._arms: dict[str, ArmMeshes] = {}
-        self._furniture: list[Any] = []
+        self._furniture: Furniture | None = None
+        self._world = server.scene.add_frame(WORLD, show_axes=False)
         self._path: Any = None
         self._rooms = 0
         self._stop = threading.Event()
@@ -48,15 +58,26 @@ class Stage:
             self.magnify = gui.add_slider("deflection ×", 1.0, 100.0, 1.0, 1.0)
             self.ghost = gui.add_checkbox("rigid ghost", True)
             self.follow = gui.add_checkbox("follow the base", True, visible=False)
-        self.clock.on_update(lambda _: self.draw())
+        self.watchers: list[Watcher] = []
+        self._setting = False
+        self.clock.on_update(lambda _: self._timed())
         self.magnify.on_update(lambda _: self._again())
         self.ghost.on_update(lambda _: self._again())
         self.follow.on_update(lambda _: self._turned())
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
+    def watch(self, watcher: Watcher) -> None:
+        """Tell somebody the time of the clock whenever it changes, and whether it runs."""
+        self.watchers.append(watcher)
+
+    def _timed(self) -> None:
+        self.draw()
+        for watcher in self.watchers:
+            watcher(float(self.clock.value), bool(self.play.value))
+
     def _again(self) -> None:
-        if self.scene is not None:
+        if self.scene is not None and not self._setting:
             self.show(self.scene, self.kept, keep_time=True)
 
     def _turned(self) -> None:
@@ -74,7 +95,6 @@ class Stage:
                 self._exchange(scene, kept, keep_time, new)
             if new:
                 self.server.flush()
-                time.sleep(FRAME)  # a browser that turns the scene after the camera would turn both
                 self._look(scene)
 
     def _exchange(self, scene: Scene, kept: tuple[Scene, ...], keep_time: bool, new: bool) -> None:
@@ -82,13 +102,18 @@ class Stage:
         names = ["/arm", *(["/ghost"] if self.ghost.value else []), *(f"/kept{k}" for k in range(len(kept)))]
         for name in [name for name in self._arms if name not in names]:
             self._arms.pop(name).remove()
+        if new:
+            self._setting = True
+            self.magnify.value = readable(scene)
+            self._setting = False
         self._place("/arm", scene, self.magnify.value, None, None)
         if self.ghost.value:
             self._place("/ghost", scene, 0.0, GHOST, 0.3)
         for k, other in enumerate(kept):
             self._place(f"/kept{k}", other, self.magnify.value, KEPT[k % len(KEPT)], 0.45)
-        if new:
-            self._furnish(scene)
+        base = stand(scene, self._arms["/arm"].placed)
+        if new or self._furniture is None or not self._furniture.base.serves(base, scene.reach):
+            self._furnish(scene, base)
         self.follow.visible = scene.flies
         for part, ball in zip(self._arms["/arm"].placed, self.loads):
             ball.mesh.visible = part.link.loaded
@@ -105,7 +130,7 @@ class Stage:
         if arm is None or arm.layout != layout(placed):
             if arm is not None:
                 arm.remove()
-            arm = self._arms[name] = ArmMeshes(self.server, name, placed, colour, opacity)
+            arm = self._arms[name] = ArmMeshes(self.server, WORLD + name, placed, colour, opacity)
         arm.placed, arm.largest = placed, scene.largest_strain
 
     def _trail(self) -> None:
@@ -122,57 +147,44 @@ class Stage:
         if self._path is not None:
             self._path.remove()
         self._path = self.server.scene.add_line_segments(
-            "/path", segments, (213, 94, 0), thickness=1.5, thickness_units="screen"
+            f"{WORLD}/path", segments, (213, 94, 0), thickness=1.5, thickness_units="screen"
         )
 
-    def _furnish(self, scene: Scene) -> None:
-        """Joints, payload, base plate and floor: sized by the arm."""
-        for item in self._furniture:
-            item.remove()
-        self._rooms += 1
-        here = f"/room{self._rooms}"  # a browser would give a thing of the same name the place of the last
-        api, size, placed = self.server.scene, scene.reach, self._arms["/arm"].placed
-        api.set_up_direction(tuple(float(v) for v in scene.up))
-        seen = outlook(scene, placed)
-        turn, sizes = _turn_to(scene.up), [max(0.014 * size, p.link.joint_size) for p in placed]
-        foot = sizes[0] + 0.01 * size
-        names = [p.link.name for p in placed]
-        self.loads = [Ball(self.server, f"{here}/payload/{name}", 0.024 * size, (217, 130, 43)) for name in names]
-        self.joints = [Ball(self.server, f"{here}/joint/{name}", r, STEEL) for name, r in zip(names, sizes)]
-        for part, joint in zip(placed, self.joints):
-            joint.mesh.visible = part.link.marked
-        self._furniture = [*(ball.mesh for ball in (*self.loads, *self.joints))]
-        if not scene.flies:
-            self._furniture.append(
-                api.add_cylinder(f"{here}/foot", 0.05 * size, 0.02 * size, STEEL, cast_shadow=False, wxyz=turn,
-                                 position=tuple((foot if seen.hangs else -foot) * scene.up))
-            )  # fmt: skip
-        self._floor, self._height = None, seen.floor * scene.up
-        if scene.standing:
-            self._floor = api.add_grid(
-                f"{here}/floor", 3 * size, 3 * size, cell_size=size / 5, section_size=size, cell_color=(226, 231, 236),
-                section_color=(200, 208, 216), position=tuple(self._height), wxyz=turn, shadow_opacity=0.0,
-            )  # fmt: skip
-            self._furniture.append(self._floor)
+    def _furnish(self, scene: Scene, base: Stand) -> None:
+        if self._furniture is not None:
+            self._furniture.remove()
+        self._rooms += 1  # a browser would give a thing of the same name the place of the last
+        self._world.wxyz = _upright(scene)
+        self._furniture = Furniture(self.server, f"{WORLD}/room{self._rooms}", scene, self._arms["/arm"].placed, base)
+
+    @property
+    def joints(self) -> list[Ball]:
+        """Balls that stand for joints."""
+        return [] if self._furniture is None else self._furniture.joints
+
+    @property
+    def loads(self) -> list[Ball]:
+        """Balls that stand for payloads."""
+        return [] if self._furniture is None else self._furniture.loads
 
     def _look(self, scene: Scene) -> None:
         """Of all who watch, at the arm as it stands on the stage."""
         follow = bool(scene.flies and self.follow.value)
-        self._camera(outlook(scene, self._arms["/arm"].placed, follow), tuple(scene.up))
+        self._camera(outlook(scene, self._arms["/arm"].placed, follow), to_matrix(np.array(_upright(scene))))
 
-    def _camera(self, seen: Outlook, up: Any) -> None:
-        """Everything that the arm touches fills the picture."""
-        eye = tuple(seen.centre + 1.06 * seen.radius / np.sin(FIELD_OF_VIEW / 2) * seen.towards)
-        cameras = [self.server.camera] if hasattr(self.server, "camera") else self._everybody(eye, seen, up)
-        for camera in cameras:
-            camera.up_direction, camera.fov = up, FIELD_OF_VIEW
-            camera.position, camera.look_at = eye, tuple(seen.centre)
+    def _camera(self, seen: Outlook, turn: Array) -> None:
+        """Everything that the arm touches fills the picture, which may be narrow between the panels."""
+        for camera in [self.server.camera] if hasattr(self.server, "camera") else self._everybody():
+            wide = FIELD_OF_VIEW / 2
+            narrow = min(wide, np.arctan(float(getattr(camera, "aspect", 1.0)) * np.tan(wide)))
+            away = 1.06 * seen.radius / np.sin(narrow) * seen.towards
+            camera.fov = FIELD_OF_VIEW
+            setattr(camera, "up_direction" if hasattr(camera, "up_direction") else "up", UP)
+            camera.position, camera.look_at = tuple(turn @ (seen.centre + away)), tuple(turn @ seen.centre)
 
-    def _everybody(self, eye: Any, seen: Outlook, up: Any) -> list[Any]:
-        """Cameras of a page that all share; who comes later begins there."""
-        first = self.server.initial_camera
-        first.position, first.look_at, first.up, first.fov = eye, tuple(seen.centre), up, FIELD_OF_VIEW
-        return [client.camera for client in self.server.get_clients().values()]
+    def _everybody(self) -> list[Any]:
+        """Cameras of a page that all share, and the one with which who comes later begins."""
+        return [self.server.initial_camera, *(client.camera for client in self.server.get_clients().values())]
 
     def draw(self) -> None:
         """The arm at the time of the clock."""
@@ -185,13 +197,10 @@ class Stage:
             with self.server.atomic():
                 for arm in self._arms.values():
                     arm.draw(frame, away)
-                for part, joint, load in zip(placed, self.joints, self.loads):
-                    joint.put(part.joint[frame, :3, 3] - away)
-                    load.put(part.tip[frame, :3, 3] - away)
+                if self._furniture is not None:
+                    self._furniture.draw(placed, frame, away)
                 if self.scene.flies:
                     self._path.position = tuple(-away)
-                    if self._floor is not None:
-                        self._floor.position = tuple(self._height - away)
 
     def _run(self) -> None:
         before = time.monotonic()
@@ -208,16 +217,22 @@ class Stage:
         self.thread.join(timeout=2)
 
 
+def readable(scene: Scene) -> float:
+    """A round magnification by which the deflection of a tip is seen; 1 where it is seen as it is."""
+    bent, rigid = (np.stack([part.tip[:, :3, 3] for part in scene.lines(m)]) for m in (1.0, 0.0))
+    largest = float(np.linalg.norm(bent - rigid, axis=-1).max()) / scene.reach
+    if largest >= SEEN or largest == 0.0:
+        return 1.0
+    return max(float(m) for m in (1, 2, 5, 10, 20, 50, 100) if m == 1 or m * largest <= ENOUGH)
+
+
+def _upright(scene: Scene) -> tuple[float, float, float, float]:
+    """Quaternion that turns the arm's up to the page's."""
+    w, x, y, z = turn_to(scene.up)
+    return (w, -x, -y, -z)
+
+
 def _alike(one: Scene, two: Scene) -> bool:
     """Whether the same furniture and camera serve both."""
     names = [[link.name for link in scene.links] for scene in (one, two)]
     return names[0] == names[1] and one.reach == two.reach and bool((one.up == two.up).all())
-
-
-def _turn_to(up: Any) -> tuple[float, float, float, float]:
-    """Quaternion (w, x, y, z) that turns z to `up`."""
-    axis, w = np.cross([0.0, 0.0, 1.0], up), 1.0 + float(up[2])
-    if w < 1e-9:
-        return (0.0, 1.0, 0.0, 0.0)
-    q = np.array([w, *axis]) / np.linalg.norm([w, *axis])
-    return (float(q[0]), float(q[1]), float(q[2]), float(q[3]))

@@ -12,7 +12,7 @@ from pliant.arrays import Array
 from pliant.view.scene import PlacedLink
 from pliant.view.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
 
-CHUNKS = 8
+CHUNKS = 12
 """Pieces of one colour of a link that bends."""
 
 
@@ -27,9 +27,10 @@ class _LinkMeshes:
         self.fixed, self.shown = colour, [(-1, -1, -1)] * count
         self.meshes = [
             server.scene.add_mesh_simple(
-                f"{name}/{k}", surface[a:b].reshape(-1, 3).astype(np.float32), tube_faces(b - a, surface.shape[1]),
+                f"{name}/{k}", surface[a:b].reshape(-1, 3).astype(np.float32),
+                tube_faces(b - a, surface.shape[1], begin=a == 0, end=b == len(surface)),  # no lids where pieces meet
                 color=colour or tuple(int(255 * c) for c in RIGID), opacity=opacity, side="double",
-                cast_shadow=False, receive_shadow=False,
+                flat_shading=not placed.link.round, cast_shadow=False, receive_shadow=False,
             )
             for k, (a, b) in enumerate(self.pieces)
         ]  # fmt: skip

@@ -14,11 +14,13 @@ from pliant.robot import Link, Robot, link_mass, payload_mass
 from pliant.robot.joint import Freedom
 
 if TYPE_CHECKING:
+    from pliant.runs.results import Result
     from pliant.scenario import Scenario
 
 CONTROLLERS = ("none", "pd", "lqr", "ideal joints")
 MANOEUVRES = ("release", "hold", "move", "move, shaped")
 STIFFNESSES = (".beam.EI_y", ".beam.EI_z", ".beam.GJ", ".beam.material.E", ".beam.material.G")
+DAMPING, PAYLOAD = ".shapes.damping", "payload.mass"
 MOVE = np.radians(30)
 """From start to goal of a revolute joint, until the user says otherwise."""
 
@@ -27,7 +29,8 @@ MOVE = np.radians(30)
 class Choices:
     """Everything that the page lets a user choose; factors multiply what the robot file says.
 
-    Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint.
+    Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint. `edits` are numbers of
+    the robot that were given other values, by their paths; factors multiply those.
     """
 
     robot: Robot
@@ -46,6 +49,7 @@ class Choices:
     bandwidth: float = 10.0
     move_time: float = 1.0
     duration: float = 5.0
+    edits: tuple[tuple[str, float], ...] = ()
 
     @property
     def level(self) -> StiffeningChoice | bool:
@@ -77,6 +81,20 @@ class Choices:
             duration=float(given.duration),
             formulation=given.model.formulation,
             stiffening=bool(given.model.stiffening),
+        )
+
+    @classmethod
+    def of_run(cls, run: Result) -> Choices:
+        """The arm of a saved run as it ran, its start, equations and duration; what drove it is chosen anew."""
+        values = dict(zip(run.model.parameters, run.parameters.tolist()))
+        robot = run.robot.replace(values) if values else run.robot
+        places = [shaft.place for shaft in run.model.chain.shafts]
+        return replace(
+            cls.of(robot),
+            start=tuple(float(run.q[0, place]) for place in places if place is not None),
+            duration=float(run.t[-1] - run.t[0]) or cls.duration,
+            formulation=str(run.options["formulation"]),
+            stiffening=bool(run.options["stiffening"]),
         )
 
 
@@ -124,25 +142,48 @@ def _plain(link: Any) -> Any:
 
 
 def numbers(choices: Choices) -> dict[str, float]:
-    """Paths of numbers that the sliders set, and their values."""
+    """Paths of numbers that the sliders and edits set, and their values."""
     found: dict[str, float] = {}
+    edits = dict(choices.edits)
     paths = choices.robot.paths()
-    for path, value in paths.items():
+    for path, nominal in paths.items():
+        value = edits.get(path, nominal)
         if path.endswith(STIFFNESSES):
             found[path] = value * choices.stiffness
         elif path.endswith(".drive.stiffness"):
             found[path] = value * choices.drive_stiffness
-        elif path.endswith(".shapes.damping"):
+        elif path.endswith(DAMPING):
             found[path] = choices.damping
         elif path.startswith("gravity.") and value:
             found[path] = value * choices.gravity
-    return found | ({"payload.mass": choices.payload} if "payload.mass" in paths else {})
+        elif path in edits:
+            found[path] = value
+    return found | ({PAYLOAD: choices.payload} if PAYLOAD in paths else {})
 
 
-def with_robot(choices: Choices, robot: Robot) -> Choices:
-    """The same wishes for another arm, as far as they fit."""
-    same = ("gravity", "stiffening", "formulation", "duration", "bandwidth", "move_time")
-    return replace(Choices.of(robot), **{name: getattr(choices, name) for name in same})
+def editable(robot: Robot) -> dict[str, float]:
+    """Numbers of the robot that may be given other values one by one; payload and damping have sliders of their own,
+    and an axis keeps its length."""
+    own = (PAYLOAD,)
+    return {
+        path: value
+        for path, value in robot.paths().items()
+        if path not in own and not path.endswith(DAMPING) and ".joint.axis." not in path
+    }
+
+
+def fitting(wanted: Choices, before: Choices) -> tuple[Choices, str]:
+    """Controller and manoeuvre that go together: what was just chosen stays, the other follows; and what was done."""
+    needs, held = wanted.manoeuvre != "release", wanted.controller != "none"
+    if needs and not held:
+        if wanted.manoeuvre != before.manoeuvre:
+            return replace(wanted, controller="pd"), f"{wanted.manoeuvre} needs a controller: pd"
+        return replace(wanted, manoeuvre="release"), "without a controller the arm is released"
+    if wanted.controller == "lqr" and wanted.manoeuvre == "move, shaped":
+        if wanted.manoeuvre != before.manoeuvre:
+            return replace(wanted, controller="pd"), "a shaped move needs a path to follow: pd"
+        return replace(wanted, manoeuvre="move"), "lqr follows no path: move"
+    return wanted, ""
 
 
 def heaviest_payload(robot: Robot) -> float:

@@ -13,9 +13,13 @@ from pliant.robot.files import read_text
 from pliant.robot.yaml_text import read_yaml
 
 if TYPE_CHECKING:
+    from pliant.runs.results import Result
     from pliant.scenario import Scenario
 
-ENDINGS = (".yaml", ".yml")
+ENDINGS = (".yaml", ".yml", ".urdf", ".nc")
+"""Robots and scenarios, robots of others, saved runs."""
+SIDE = ".flexible.yaml"
+"""What follows the name of a URDF file in that of its side file, which says what bends."""
 
 
 @dataclass(frozen=True)
@@ -25,22 +29,36 @@ class Shelf:
     folder: Path
 
     def names(self) -> tuple[str, ...]:
-        """Bundled arms, then robot and scenario files of the folder."""
-        found = sorted(path.name for path in self.folder.iterdir() if path.suffix in ENDINGS and self._inside(path))
+        """Bundled arms, then robots, scenarios and runs of the folder."""
+        found = sorted(path.name for path in self.folder.iterdir() if self._is_offered(path))
         return (*arms(), *found)
 
+    def _is_offered(self, path: Path) -> bool:
+        return path.suffix in ENDINGS and not path.name.endswith(SIDE) and self._inside(path)
+
     def robot(self, name: str) -> Robot:
-        """A bundled arm, or the arm of a robot or scenario file."""
+        """A bundled arm, or the arm of a file."""
         found = self.open(name)
         return found if isinstance(found, Robot) else found.robot
 
-    def open(self, name: str) -> Robot | Scenario:
+    def open(self, name: str) -> Robot | Scenario | Result:
         """A bundled arm, or what a file of the folder describes."""
         if name in arms():
             return load(name)
         path = self.path(name)
         if not path.is_file():
             raise ModelError(f"{name}: no such file in {self.folder}")
+        if path.suffix == ".nc":
+            from pliant.runs.results import Result
+
+            return Result.load(path)
+        if path.suffix == ".urdf":
+            side = path.with_name(path.stem + SIDE)
+            return load(path, flexible=side if side.is_file() and self._inside(side) else None)
+        return self._described(path, name)
+
+    def _described(self, path: Path, name: str) -> Robot | Scenario:
+        """Of a YAML file: a scenario has a robot and a duration."""
         try:
             data, _ = read_yaml(read_text(path))
         except ModelError as error:
@@ -60,14 +78,12 @@ class Shelf:
             if file not in arms() and not self._inside(self.folder / file):
                 raise ModelError(f"{name}: {file!r} lies outside {self.folder}; the studio opens nothing there")
 
-    def path(self, name: str, writing: bool = False) -> Path:
+    def path(self, name: str, endings: tuple[str, ...] = ENDINGS, writing: bool = False) -> Path:
         """The path of a file of the folder by its name."""
-        if not writing and name.endswith((".nc", ".csv", ".zarr")):
-            raise ModelError(
-                f"{name}: the studio opens robot and scenario files (.yaml); `pliant view` replays results"
-            )
-        if not re.fullmatch(r"[\w][\w .\-]*\.ya?ml", name) or not self._inside(self.folder / name):
+        if not re.fullmatch(r"\w[\w .\-]*", name) or not self._inside(self.folder / name):
             raise ModelError(f"file: got {name!r}, expected the name of a file in {self.folder}, such as run.yaml")
+        if not name.endswith(endings):
+            raise ModelError(f"{name}: expected a name that ends in {', '.join(endings)}")
         if writing and (self.folder / name).exists():
             raise ModelError(f"{name}: it exists already; choose another name")
         return self.folder / name

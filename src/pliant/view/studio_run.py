@@ -16,7 +16,7 @@ from pliant.control import natural_gains
 from pliant.derived import SYMBOLS
 from pliant.dynamics import FORMULATIONS
 from pliant.dynamics.build import shapes_that_change
-from pliant.errors import SimulationError
+from pliant.errors import ModelError, SimulationError
 from pliant.model import Model, read_state
 from pliant.robot import Robot
 from pliant.runs.results import Result
@@ -72,7 +72,7 @@ class Workshop:
     """Runs choices, several at a time if need be; remembers what it has compiled."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._turns: dict[Any, threading.Lock] = {}
         self._kept: dict[Any, _Prepared] = {}
         self._layouts: dict[Any, tuple[Robot, list[str]]] = {}
@@ -84,13 +84,12 @@ class Workshop:
         """
         began = time.perf_counter()
         check(choices)
+        choices.robot.replace(dict(choices.edits))  # what makes no arm is named before anything is compiled
+        still()
+        key, prepare, free = self._recipe(choices)
+        ready, compiled = self._ready(key, prepare)
+        still()
         values = numbers(choices)
-        robot, free = self._layout(choices, values)
-        built_in = {path: value for path, value in values.items() if path not in free}
-        key = (robot, tuple(built_in.items()), _drive_key(choices))
-        still()
-        ready, compiled = self._ready(key, lambda: self._prepare(choices, robot.replace(built_in), free))
-        still()
         p = np.array([values[path] for path in free])
         q0 = _start(ready.model, choices, p)
         result = simulate(
@@ -101,6 +100,22 @@ class Workshop:
         about = ready.model.equilibrium(choices.goal, p=p) if moves else q0
         found = ready.model.frequencies(about, p=p)
         return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
+
+    def knows(self, choices: Choices) -> bool:
+        """Whether a run of these choices needs nothing compiled."""
+        with self._lock:
+            return (choices.robot, choices.modes, *_paths_key(choices)) in self._layouts and (
+                self._recipe(choices)[0] in self._kept
+            )
+
+    def _recipe(self, choices: Choices) -> tuple[Any, Callable[[], _Prepared], list[str]]:
+        """How the model of an arm with its edits and its drive is made: the key of it, the way to it, and the numbers
+        that stay inputs. The one place where an edited arm becomes a model."""
+        values = numbers(choices)
+        robot, free = self._layout(choices, values)
+        built_in = {path: value for path, value in values.items() if path not in free}
+        key = (robot, tuple(built_in.items()), tuple(free), _drive_key(choices))
+        return key, lambda: self._prepare(choices, robot.replace(built_in), free), free
 
     def _ready(self, key: Any, prepare: Callable[[], _Prepared]) -> tuple[_Prepared, bool]:
         """What is compiled for a key, and whether that was done just now; two who want the same share the work."""
@@ -125,7 +140,7 @@ class Workshop:
 
     def _layout(self, choices: Choices, values: dict[str, float]) -> tuple[Robot, list[str]]:
         """The robot with its modes, and the paths that stay inputs: asked once for each arm."""
-        key = (choices.robot, choices.modes, choices.controller == "lqr")
+        key = (choices.robot, choices.modes, *_paths_key(choices))
         with self._lock:
             known = self._layouts.get(key)
         if known is None:
@@ -148,16 +163,28 @@ class Workshop:
         return _Prepared(model, made, moved or None)
 
 
+def _paths_key(choices: Choices) -> tuple[Any, ...]:
+    """What decides which numbers stay inputs, besides the arm."""
+    return choices.controller == "lqr", tuple(path for path, _ in choices.edits)
+
+
 def _free_paths(robot: Robot, values: dict[str, float], choices: Choices) -> list[str]:
     """Those that can stay inputs: what shapes the functions, or the gains of an LQR, has to be built in."""
-    if choices.controller == "lqr":
-        return []
-    return [path for path in values if not shapes_that_change(robot, path)]
+    return [] if choices.controller == "lqr" else [path for path in values if _stays_free(robot, path)]
+
+
+def _stays_free(robot: Robot, path: str) -> bool:
+    try:
+        return not shapes_that_change(robot, path)
+    except ModelError:  # a number that cannot be a symbol
+        return False
 
 
 def _drive_key(choices: Choices) -> Any:
+    """Of what is compiled with the arm; a released one starts anywhere."""
     c = choices
-    return (c.formulation, c.stiffening, c.controller, c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time)
+    driven = (c.manoeuvre, c.start, c.goal, c.bandwidth, c.move_time) if c.controller != "none" else ()
+    return (c.formulation, c.stiffening, c.controller, *driven)
 
 
 def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[str, Any]]:
@@ -202,6 +229,21 @@ def _start(model: Model, choices: Choices, p: Array) -> Array:
 def _names(choices: Choices) -> list[str]:
     """Coordinates that the sliders place."""
     return [freedom.name(link.name) for link, freedom in positioned(choices.robot)]
+
+
+def edited_robot(choices: Choices) -> Robot:
+    """The arm with all that sliders and edits say, as it is saved."""
+    with SYMBOLS:
+        return structure(choices).replace(numbers(choices))
+
+
+def saved_run(result: Result) -> StudioRun:
+    """A run from a file, as if it had been made here."""
+    began = time.perf_counter()
+    p = result.parameters if len(result.parameters) else None
+    with SYMBOLS:
+        found = result.model.frequencies(result.q[0], p=p)
+    return StudioRun(Choices.of_run(result), result, found, time.perf_counter() - began, False)
 
 
 def scenario(choices: Choices) -> Scenario:

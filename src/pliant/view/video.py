@@ -67,10 +67,15 @@ def to_video(
         raise ModelError(f"fps, speed, magnification: got {fps}, {speed}, {magnification}, expected positive numbers")
     if len(result) < 2:
         raise ModelError("the result has fewer than two rows; nothing moves")
+    write_pictures(target, fps, pictures(result, fps, speed, magnification))
+    return target
+
+
+def write_pictures(target: Path, fps: int, frames: Iterator[Any]) -> None:
+    """Pictures as a movie in the format of the file's ending; the file appears when it is whole."""
     writer = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
     with atomic_write(target) as partial:
-        writer(partial, fps, pictures(result, fps, speed, magnification))
-    return target
+        writer(partial, fps, frames)
 
 
 def pictures(result: Result, fps: int, speed: float, magnification: float | None = None) -> Iterator[Any]:

@@ -50,8 +50,7 @@ def start_server(port: int, host: str = LOCAL[0], label: str = "pliant", token: 
         raise UnsupportedModel("viser: this version starts its server where pliant cannot guard it; install viser 1.1")
     server.gate = gate
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
-    if hasattr(server.gui, "main_panel"):  # viser 1.1 and later
-        server.gui.main_panel.dock_right()
+    server.gui.main_panel.dock_right()
     server.scene.configure_default_lights(enabled=True, cast_shadow=False)
     return server
 
