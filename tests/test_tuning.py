@@ -193,6 +193,11 @@ def test_prescribed_motion_is_tuned(two_link: pliant.Model, counted: Counter) ->
     assert counted(lambda: run(0.3).tau.sum()) == 0
     assert run(0.3).q[-1, 0] == pytest.approx(0.3, abs=1e-14)
     assert run(0.3).q[0, 0] == pytest.approx(0.1, abs=1e-14)
+    starts = [
+        compose(two_link, None, None, {"upper": Cycloidal([start], [0.3], 0.05)}, (), None, False, tuned=True).on_paths
+        for start in (0.1, 0.2)
+    ]
+    assert [placed[0][0] for placed in starts] == pytest.approx([0.1, 0.2], abs=1e-14)
 
 
 def test_a_line_of_the_tip_is_tuned(two_link: pliant.Model) -> None:

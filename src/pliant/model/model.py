@@ -280,13 +280,12 @@ class Model(Differentiable):
         before, after = self.robot.paths(), robot.paths()
         changed = {path: value for path, value in after.items() if before.get(path) != value}
         new = tuple(path for path in changed if path not in self.parameters)
-        o, by = self.options, self._formulation
         if before.keys() != after.keys() or self.robot.replace(changed) != robot:  # more than numbers
-            asked = "auto" if self.level.auto else o.stiffening
-            return Model(robot, by, o.rotation, asked, o.parameters, o.shapes, o.roots)
+            _, (_, *asked), _ = self.__reduce__()
+            return Model(robot, *asked)
         if new:
-            paths, base = (*self.parameters, *new), first.robot
-            opened = partial(Model, base, by, o.rotation, o.stiffening, paths, "nominal", o.roots)
+            paths, o, base = (*self.parameters, *new), self.options, first.robot
+            opened = partial(Model, base, self._formulation, o.rotation, o.stiffening, paths, "nominal", o.roots)
             first = first.derived("with parameters", paths, opened)
         return first._at(robot, np.array([after[path] for path in first.parameters]))
 
