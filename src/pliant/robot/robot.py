@@ -485,7 +485,8 @@ YOUNGER: dict[str, Any] = {
     "GA_y": None, "GA_z": None, "shear": False, "pieces": None, "curvature": None, "twist": None, "beam.x": None,
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
-    "accuracy": None, "band": None, "joint.name": None,
+    "accuracy": None, "band": None,
+    "joint.name": None,
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
 }  # fmt: skip
 """Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:
