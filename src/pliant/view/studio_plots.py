@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.runs.results import Result
 from pliant.view.run_panels import tip_shift
 from pliant.view.studio_charts import PLOTS, StudioChart, charts
@@ -28,6 +29,7 @@ class PlotColumn:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.run: Result | None = None
+        self.away: Array | None = None  # of the tip from the rigid arm's, m
         self.kept: Mapping[str, Result] = {}
         self.charts: dict[str, list[tuple[StudioChart, Any]]] = {name: [] for name in PLOTS}
         self._now, self._moved = 0.0, 0.0
@@ -55,7 +57,7 @@ class PlotColumn:
 
     def show(self, run: Result, kept: Mapping[str, Result]) -> None:
         """Of a run, and of others by their labels."""
-        self.run, self.kept, self._away = run, kept, np.linalg.norm(tip_shift(run), axis=1)
+        self.run, self.kept, self.away = run, kept, np.linalg.norm(tip_shift(run), axis=1)
         for name in PLOTS:
             self._fill(name)
         self._tell()
@@ -73,7 +75,7 @@ class PlotColumn:
         self._tell()
 
     def _tell(self) -> None:
-        self.now.content = at_time(self.run, self._now, getattr(self, "_away", None))
+        self.now.content = at_time(self.run, self._now, self.away)
 
     def _fill(self, name: str) -> None:
         """Only what is shown: charts that nobody sees cost nothing."""
