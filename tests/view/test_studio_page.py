@@ -39,7 +39,7 @@ def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
     page = browser.new_page(viewport={"width": 1160, "height": 800})  # scene and panels, small enough to draw
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(studio_visit, "Stage", partial(Stage, playing=False))
-        studio = Studio(folder, name, port=8471)
+        studio = Studio(folder, name, port=8471, limit=600.0)
         try:
             tab = Tab(page)
             page.goto(address(studio.server))

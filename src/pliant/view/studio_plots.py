@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from pliant.arrays import Array
 from pliant.runs.results import Result
 from pliant.view.run_panels import tip_shift
 from pliant.view.studio_charts import PLOTS, StudioChart, charts
@@ -27,7 +29,9 @@ class PlotColumn:
 
     def __init__(self, page: Any) -> None:
         self.page = page
+        self.lock = threading.RLock()  # the clock runs in a thread of its own
         self.run: Result | None = None
+        self.away: Array | None = None  # of the tip from the rigid arm's, m
         self.kept: Mapping[str, Result] = {}
         self.charts: dict[str, list[tuple[StudioChart, Any]]] = {name: [] for name in PLOTS}
         self._now, self._moved = 0.0, 0.0
@@ -50,30 +54,33 @@ class PlotColumn:
         return boxes
 
     def _choose(self, name: str, wanted: bool) -> None:
-        self.folders[name].visible = wanted
-        self._fill(name)
+        with self.lock:
+            self.folders[name].visible = wanted
+            self._fill(name)
 
     def show(self, run: Result, kept: Mapping[str, Result]) -> None:
         """Of a run, and of others by their labels."""
-        self.run, self.kept, self._away = run, kept, np.linalg.norm(tip_shift(run), axis=1)
-        for name in PLOTS:
-            self._fill(name)
-        self._tell()
+        with self.lock:
+            self.run, self.kept, self.away = run, kept, np.linalg.norm(tip_shift(run), axis=1)
+            for name in PLOTS:
+                self._fill(name)
+            self._tell()
 
     def move(self, now: float, playing: bool) -> None:
         """The clock stands here; while it runs, a line follows a few times per second."""
-        self._now = now
-        if playing and time.monotonic() - self._moved < EVERY:
-            return
-        self._moved = time.monotonic()
-        for name, drawn in self.charts.items():
-            if self.folders[name].visible:
-                for chart, handle in drawn:
-                    handle.data = chart.at(now)
-        self._tell()
+        with self.lock:
+            self._now = now
+            if playing and time.monotonic() - self._moved < EVERY:
+                return
+            self._moved = time.monotonic()
+            for name, drawn in self.charts.items():
+                if self.folders[name].visible:
+                    for chart, handle in drawn:
+                        handle.data = chart.at(now)
+            self._tell()
 
     def _tell(self) -> None:
-        self.now.content = at_time(self.run, self._now, getattr(self, "_away", None))
+        self.now.content = at_time(self.run, self._now, self.away)
 
     def _fill(self, name: str) -> None:
         """Only what is shown: charts that nobody sees cost nothing."""
