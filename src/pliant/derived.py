@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from pliant.stages import stage
+
 T = TypeVar("T")
 MOST = 32
 """Entries of one kind."""
@@ -49,7 +51,11 @@ class Derived:
         """What `make` gave for this key, or gives now."""
         with SYMBOLS:
             kept = self._kinds.setdefault(kind, {})
-            value: T = kept.pop(key) if key in kept else make()
+            if key in kept:
+                value: T = kept.pop(key)
+            else:
+                with stage(f"preparing {kind}"):
+                    value = make()
             kept[key] = value  # the last one asked for goes last
             while len(kept) > self._most:
                 kept.pop(next(iter(kept)))

@@ -320,7 +320,7 @@ class Composition:
     @shared_property
     def impulse_kernel(self) -> Kernel:
         """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
-        return Kernel(self.equations.impulse(), "vm")
+        return Kernel(self._known(None, lambda: self.equations.impulse()), "vm")
 
     def sampler(self) -> Callable[[float, Array, Array], Array] | None:
         """The sampled controller as a function called at its sample times; fresh, because it may have a memory."""
@@ -339,7 +339,7 @@ class Composition:
 
     @shared_property
     def _coordinate_kernel(self) -> Kernel:
-        return Kernel(self.equations.read("coordinates", ["q", "qd"]), "vm")
+        return Kernel(self._known(None, lambda: self.equations.read("coordinates", ["q", "qd"])), "vm")
 
     def full_state(self, t: float, x: Array) -> tuple[Array, Array]:
         """All coordinates and rates of one state."""
@@ -358,7 +358,7 @@ class Composition:
 
     @shared_property
     def _torque_kernel(self) -> Kernel:
-        return Kernel(self.equations.read("torques", ["tau", "residual", "qdd"]), "vm")
+        return Kernel(self._known(None, lambda: self.equations.read("torques", ["tau", "residual", "qdd"])), "vm")
 
     def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array]:
         """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n);
