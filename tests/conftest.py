@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Iterator
 
@@ -26,6 +27,15 @@ def quickly_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
             patch.setattr(llvm, "LONGEST_OPTIMISED", LONG)
             make_quick(patch)
         yield
+
+
+@pytest.fixture(autouse=True)
+def figures_closed() -> Iterator[None]:
+    """Where a test has brought pyplot in, it knows the figures of all later ones and would keep them."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
 
 
 @pytest.fixture

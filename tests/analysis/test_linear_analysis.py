@@ -200,7 +200,7 @@ def test_link_frequencies_of_a_loaded_beam() -> None:
 def test_python_control(arm, monkeypatch) -> None:
     system = arm.linearize(np.zeros(4))
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(pliant.PliantError, match=r"pip install 'pliant\[control\]'"):
+    with pytest.raises(pliant.PliantError, match=r"pip install '\.\[control\]'"):
         to_control(system)
     double = types.ModuleType("control")
     double.StateSpace = lambda *matrices, **names: (matrices, names)

@@ -154,7 +154,7 @@ def test_device_histories_come_in_slices(device, model, monkeypatch) -> None:
 
 def test_without_a_gpu(model, monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
-    with pytest.raises(pliant.PliantError, match=r"pliant\[gpu\]"):
+    with pytest.raises(pliant.PliantError, match=r"'\.\[gpu\]"):
         simulate_batch(model, 0.01, starts(model, 2), step=1e-3, device="cuda")
 
 

@@ -248,7 +248,7 @@ def test_adaptive_steps_of_a_tape_in_chunks_are_refused(tape) -> None:
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
-    with pytest.raises(PliantError, match=r"pip install 'pliant\[gpu\]'"):
+    with pytest.raises(PliantError, match=r"pip install '\.\[gpu\]'"):
         cuda_device.cupy()
 
 

@@ -171,7 +171,7 @@ def test_shelf_opens_nothing_else(shelf: Shelf, name: str) -> None:
 def test_saved_runs_open_with_their_arm_and_start(shelf: Shelf, swing: pliant.Result) -> None:
     """Values of parameters, if the run had such, are those of the arm that is shown."""
     swing.save(shelf.folder / "run.nc")
-    opened = shelf.open("run.nc")
+    opened = shelf.read("run.nc")
     assert isinstance(opened, pliant.Result)
     run = saved_run(opened)
     assert np.array_equal(run.result.q, swing.q)
@@ -206,7 +206,7 @@ def test_urdf_opens_with_the_side_file_of_its_name(shelf: Shelf) -> None:
 def test_uploads_are_data(shelf: Shelf, name: str, content: bytes, said: str) -> None:
     """They lie alone in a folder, so that they can name no other file; what is no arm is refused."""
     with pytest.raises(pliant.PliantError, match=said), uploaded(name, content) as (alone, file):
-        alone.open(file)
+        alone.read(file)
 
 
 def test_uploads_have_a_bound() -> None:
@@ -217,13 +217,13 @@ def test_uploads_have_a_bound() -> None:
 def test_side_files_do_not_lead_out(shelf: Shelf) -> None:
     (shelf.folder / "s.yaml").write_text("robot: {urdf: a.urdf, flexible: ../secret.yaml}\nduration: 1\n")
     with pytest.raises(pliant.ModelError, match="outside"):
-        shelf.open("s.yaml")
+        shelf.read("s.yaml")
 
 
 def test_scenario_gives_its_start_and_equations(shelf: Shelf) -> None:
     text = "robot: arm.yaml\nduration: 2\ninitial: {q: {upper: 0.5}}\nmodel: {stiffening: true}\n"
     (shelf.folder / "s.yaml").write_text(text)
-    chosen = Choices.of_scenario(shelf.open("s.yaml"))
+    chosen = Choices.of_scenario(shelf.read("s.yaml"))
     assert (chosen.start, chosen.duration, chosen.stiffening) == ((0.5, 0.0), 2.0, True)
 
 

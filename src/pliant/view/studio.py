@@ -29,7 +29,7 @@ class Studio:
     ) -> None:
         self.shelf, self.workshop, self.limit = Shelf(folder), Workshop(), limit
         self.name = first or "two-link"
-        self.first = self.shelf.open(self.name)  # a file that cannot be read needs no server
+        self.first = self.shelf.read(self.name)  # a file that cannot be read needs no server
         begin(self.first)
         self.visits: dict[int, Visit] = {}
         self.server = start_server(port, host, "pliant studio", token)

@@ -38,10 +38,10 @@ class Shelf:
 
     def robot(self, name: str) -> Robot:
         """A bundled arm, or the arm of a file."""
-        found = self.open(name)
+        found = self.read(name)
         return found if isinstance(found, Robot) else found.robot
 
-    def open(self, name: str) -> Robot | Scenario | Result:
+    def read(self, name: str) -> Robot | Scenario | Result:
         """A bundled arm, or what a file of the folder describes."""
         if name in arms():
             return load(name)

@@ -170,7 +170,7 @@ class Visit:
         """What was chosen from the list."""
         name = str(self.arm.arm.value)
         try:
-            self._enter(name, self.shelf.open(name))
+            self._enter(name, self.shelf.read(name))
         finally:
             self._list_files()  # which shows again the arm that is on the stage
 
@@ -179,7 +179,7 @@ class Visit:
 
         def take() -> None:
             with uploaded(name, data) as (shelf, alone):
-                found = shelf.open(alone)
+                found = shelf.read(alone)
             self._enter(name, found)
             self._list_files()
 
