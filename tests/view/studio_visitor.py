@@ -382,3 +382,15 @@ def everything_was_used(v: Visitor) -> None:
     handles = v.studio.page.gui._gui_input_handle_from_uuid.values()
     labels = {handle.label for handle in handles if not isinstance(handle, GuiMarkdownHandle) and handle.visible}
     assert labels - v.used - numbers == set()
+
+
+def whole_visit(visitor: Visitor, folder: Path, limit: float, video: bool) -> None:
+    """Every control is used, and what it does is looked at; runs may take `limit` seconds."""
+    look_at_the_stage(visitor)
+    look_at_the_plots(visitor)
+    change_everything(visitor)
+    run_and_cancel(visitor, limit)
+    compare_runs(visitor)
+    edit_numbers(visitor, limit)
+    save_and_open(visitor, folder, limit, video=video)
+    everything_was_used(visitor)

@@ -66,15 +66,8 @@ def test_every_control(visitor: Visitor) -> None:
     """A whole visit with the two-link arm."""
     folder = visitor.studio.shelf.folder
     a_stiffer_arm_rings_faster(visitor)
-    steps.look_at_the_stage(visitor)
-    steps.look_at_the_plots(visitor)
     bad_files_and_values_are_answered(visitor)
-    steps.change_everything(visitor)
-    steps.run_and_cancel(visitor, 90.0)
-    steps.compare_runs(visitor)
-    steps.edit_numbers(visitor, 90.0)
-    steps.save_and_open(visitor, folder, 90.0, video=True)
-    steps.everything_was_used(visitor)
+    steps.whole_visit(visitor, folder, 90.0, video=True)
     answer = CliRunner().invoke(app, ["simulate", str(folder / "mine.yaml"), "--out", str(folder / "out")])
     assert answer.exit_code == 0, answer.output
     nothing_went_wrong(visitor)
@@ -89,14 +82,7 @@ def test_every_control_of_every_arm(chromium: Any, name: str, tmp_path: Path) ->
     with visiting(chromium, tmp_path, name) as visitor:
         assert "done" in visitor.studio.status.content, visitor.studio.status.content
         assert all(visitor.numbers())
-        steps.look_at_the_stage(visitor)
-        steps.look_at_the_plots(visitor)
-        steps.change_everything(visitor)
-        steps.run_and_cancel(visitor, 300.0)
-        steps.compare_runs(visitor)
-        steps.edit_numbers(visitor, 300.0)
-        steps.save_and_open(visitor, tmp_path, 300.0, video=False)
-        steps.everything_was_used(visitor)
+        steps.whole_visit(visitor, tmp_path, 300.0, video=False)
         nothing_went_wrong(visitor)
 
 
