@@ -41,12 +41,15 @@ if TYPE_CHECKING:
         Expected,
         Frame,
         Friction,
+        GearError,
+        Hysteresis,
         Joint,
         JointAxis,
         Limits,
         Link,
         Lump,
         Material,
+        Motor,
         Origin,
         Payload,
         RigidBody,
@@ -64,9 +67,9 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction", "Joint",
-          "JointAxis", "Limits", "Link", "Lump", "Material", "Origin", "Payload", "RigidBody", "Robot", "Section",
-          "Shapes", "TipLoad", "arms", "load")  # fmt: skip
+_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction", "GearError",
+          "Hysteresis", "Joint", "JointAxis", "Limits", "Link", "Lump", "Material", "Motor", "Origin", "Payload",
+          "RigidBody", "Robot", "Section", "Shapes", "TipLoad", "arms", "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -121,6 +124,8 @@ __all__ = [
     "Expected",
     "Frame",
     "Friction",
+    "GearError",
+    "Hysteresis",
     "Identification",
     "Interrupted",
     "Joint",
@@ -131,6 +136,7 @@ __all__ = [
     "Material",
     "Model",
     "ModelError",
+    "Motor",
     "Origin",
     "Payload",
     "PliantError",

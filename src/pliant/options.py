@@ -29,6 +29,8 @@ JointType = Literal[
 ]  # fmt: skip
 PlaceName = Literal["tip", "root"]
 BaseType = Literal["fixed", "free"]
+FrictionLaw = Literal["bristle", "dahl", "lugre"]
+CommandName = Literal["torque", "current", "voltage"]
 DHConvention = Literal["modified", "standard"]
 SectionShape = Literal["rod", "tube", "rectangle", "box", "i", "channel", "tee", "angle", "polygon"]
 FieldName = Literal["bending_y", "bending_z", "torsion", "axial"]

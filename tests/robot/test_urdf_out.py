@@ -28,12 +28,9 @@ def rigid(robot: Robot) -> Robot:
 
 
 def written(robot: Robot) -> dict[str, str]:
-    """Names of the coordinates and speeds of a robot in what is read back: the last axis of several has the link's."""
-    found = {}
-    for body in robot.bodies:
-        free = [freedom.name(body.name) for freedom in body.joint.freedoms]
-        found |= {name: name.replace(".", "_") for name in free[:-1]} | dict.fromkeys(free[-1:], body.name)
-    return found
+    """Names of the coordinates and speeds of a robot in what is read back: those of the joints, which have no dots."""
+    free = [freedom.name(body.name) for body in robot.bodies for freedom in body.joint.freedoms]
+    return {name: name.replace(".", "_") for name in free}
 
 
 def compared(robot: Robot, again: Robot, seed: int) -> float:

@@ -101,10 +101,10 @@ class BatchEquations:
     def loaded(self, x: Any, w: Any, own: Any, module: Any = np) -> Any:
         """States (b, n) at t = 0 with friction that carries what it can; `module` is NumPy or CuPy."""
         c = self.composition
-        if c.n_bristles:
+        if c.n_drive_states:
             first = c.moving + c.n_states
             host = np.asarray(x.get() if hasattr(x, "get") else x, dtype=float)
-            x[:, first : first + c.n_bristles] = module.asarray(self._load_kernel(np.zeros(1), host, w, own))
+            x[:, first : first + c.n_drive_states] = module.asarray(self._load_kernel(np.zeros(1), host, w, own))
         return x
 
     @cached_property

@@ -267,7 +267,7 @@ class _Run:
             for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
         )
         start = self.f.start(q, qd, module)
-        if self.f.composition.n_bristles:
+        if self.f.composition.n_drive_states:
             given = self.given.pieces(), self.given.held(self.f)
             pieces, own = (a if len(a) == 1 else a[first:last] for a in given)
             piece = 0 if self.given.samples is None else int(self.given.samples.piece(np.zeros(1))[0])

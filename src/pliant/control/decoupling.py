@@ -27,6 +27,7 @@ from pliant.control.law import (
     reference_for,
 )
 from pliant.control.trajectories import Trajectory, constant
+from pliant.dynamics.forces import commands_for
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.signatures import checked
@@ -83,11 +84,11 @@ class _DecouplingLaw(Law):
         self.breaks = self.reference.breaks
 
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
-        """(m, 1) torques Gamma."""
+        """(m, 1) torques Gamma, as commands of motors."""
         r, rd, rdd = self.reference.derivatives(t)
         y, yd = q[actuated_places(self.model)], qd[actuated(self.model)]
         u = rdd + ca.mtimes(constant(self.kv), rd - yd) + ca.mtimes(constant(self.kp), r - y)
-        return decoupled(self.estimate, q, qd, u)
+        return commands_for(self.model.chain, decoupled(self.estimate, q, qd, u))
 
 
 def decoupled(model: Model, q: Expression, qd: Expression, u: Expression) -> Expression:

@@ -27,6 +27,7 @@ from pliant.control.law import (
 )
 from pliant.control.trajectories import Trajectory, constant, numbers
 from pliant.dynamics.energies import gravity_energy
+from pliant.dynamics.forces import commands_for, followed
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.model.states import read_state
@@ -79,7 +80,8 @@ class PD(Controller):
 @checked
 @dataclass(frozen=True)
 class PID(Controller):
-    """PD with an integral: Ki times the integral of (r - y), held while the torque is at its limit.
+    """PD with an integral: Ki times the integral of (r - y), held while the torque, or the amplifier of a
+    motor, is at its limit.
 
     Parameters
     ----------
@@ -141,7 +143,8 @@ class _JointLaw(Law):
             joints = self.reference.joints.expression(t)
         weight = self._weight(joints, q)
         error = (r if self.of_motors else r + self._wind_up(weight)) - y
-        tau = ca.mtimes(constant(self.kp), error) + ca.mtimes(constant(self.kd), rd - yd) + weight
+        carried = commands_for(self.model.chain, weight)
+        tau = ca.mtimes(constant(self.kp), error) + ca.mtimes(constant(self.kd), rd - yd) + carried
         if self.n_states:
             tau = tau + ca.mtimes(constant(self.ki), z)
         clipped = tau
@@ -149,7 +152,7 @@ class _JointLaw(Law):
             clipped = ca.fmin(ca.fmax(tau, -constant(self.limit)), constant(self.limit))
         if not self.n_states:
             return clipped
-        winding = ca.logic_and(clipped != tau, tau * error > 0)
+        winding = ca.logic_and(followed(self.model.chain, clipped, qd) != tau, tau * error > 0)
         return clipped, ca.if_else(winding, 0, error)
 
     def _weight(self, r: Expression, q: Expression) -> Expression:
@@ -162,7 +165,7 @@ class _JointLaw(Law):
     def _wind_up(self, weight: Expression) -> Expression:
         """How far each motor stands ahead of its joint under the gravity torque."""
         drives = [shaft.drive for shaft in self.model.chain.shafts]
-        turns = [weight[k] / drive.stiffness if drive is not None else 0 for k, drive in enumerate(drives)]
+        turns = [drive.spring.twist_under(weight[k]) if drive is not None else 0 for k, drive in enumerate(drives)]
         return ca.SX(ca.vertcat(*turns))
 
 

@@ -16,6 +16,7 @@ from pliant.control.decoupling import checked_estimate, decoupled
 from pliant.control.law import NO_STATES, Controller, Law, actuated, gain_matrix
 from pliant.control.sampled import SampledLaw
 from pliant.control.trajectories import constant, numbers, positive
+from pliant.dynamics.forces import commands_for
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.options import InnerName
@@ -146,7 +147,8 @@ class _LQRLaw(Law):
     def expression(self, t: Expression, q: Expression, qd: Expression, z: Expression = NO_STATES) -> Any:
         """(m, 1) torques."""
         u = -ca.mtimes(constant(self.G), ca.vertcat(q, qd) - constant(self.x0))
-        return decoupled(self.model, q, qd, u) if self.inner == "decoupling" else constant(self.u0) + u
+        tau = decoupled(self.model, q, qd, u) if self.inner == "decoupling" else constant(self.u0) + u
+        return commands_for(self.model.chain, tau)
 
 
 def rest_state(model: Model, joints: Array) -> tuple[Array, Array]:

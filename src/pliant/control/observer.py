@@ -17,7 +17,7 @@ from pliant.control.lqr import LQR, UNREACHED, Design, rest_state, system, unrea
 from pliant.control.sampled import HeldLaw, delay_ticks
 from pliant.control.sensors import Acting, Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
 from pliant.signatures import checked
 
@@ -205,6 +205,7 @@ class _ContinuousFeedback(Law):
     def __init__(self, model: Model, design: Design, filtered: Filter, felt: Felt | None = None) -> None:
         super().__init__(model)
         self.design, self.filter, self.felt = design, filtered, felt
+        _require_torques(model)
         self.n_states, self.senses = 2 * model.n, filtered.measurement.accelerated
 
     def acting(self, felt: Felt) -> Law:
@@ -236,6 +237,7 @@ class _SampledFeedback(Law):
     def __init__(self, model: Model, design: Design, filtered: Filter, given: OutputFeedback) -> None:
         super().__init__(model)
         self.design, self.filter, self.seed = design, filtered, given.seed
+        _require_torques(model)
         self.senses = True
         self.ticks, self.late = delay_ticks(positive("sample_time", given.sample_time), given.delay)
         self.sample_time = float(given.sample_time or 0.0) / self.ticks
@@ -275,6 +277,16 @@ class _SampledFeedback(Law):
         own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
         own["rng"] = np.random.default_rng(self.seed)
         return HeldLaw(compute, model.n_joints, self.ticks, self.late, own)
+
+
+def _require_torques(model: Model) -> None:
+    """The filter knows the torques that it asks for, and no currents or voltages."""
+    for shaft in model.chain.shafts:
+        if shaft.motor is not None and shaft.motor.command != "torque":
+            raise UnsupportedModel(
+                f"OutputFeedback: the motor of {shaft.name} is commanded by {shaft.motor.command}; expected "
+                "torque, set `command: torque` in its motor"
+            )
 
 
 def _disturbance(model: Model, x0: Array) -> Array:

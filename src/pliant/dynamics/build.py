@@ -17,9 +17,9 @@ from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
-from pliant.dynamics.bristles import Bristle
 from pliant.dynamics.chain import Chain, ChainLink, Damper, DriveMap, FrameMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
+from pliant.dynamics.drive_maps import gear_spring, motor_map, rubbing, yielding
 from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.motion_equations import MOST_DENSE
@@ -335,13 +335,18 @@ def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
     """What acts on one coordinate of a joint; `freedom` is a view."""
     name, friction, drive = freedom.name(link), freedom.friction, freedom.drive
     rotor = 0.0 if drive is None else drive.rotor_inertia * drive.gear_ratio**2
-    elastic = None
+    index, place = order.index[name], order.place.get(name)
+    laws = [rubbing(friction, "friction", index)]
+    elastic, reversal = None, friction.coulomb_speed
     if freedom.elastic:
-        motor = f"{name}.motor"
-        elastic = DriveMap(order.index[motor], order.place[motor], rotor, drive.stiffness, drive.damping)
+        at, stands = order.index[f"{name}.motor"], order.place[f"{name}.motor"]
+        elastic = DriveMap(at, stands, rotor, gear_spring(drive), drive.damping)
+        laws.append(rubbing(drive.friction, "motor_friction", at))
+        laws += yielding(drive, (at, index), (stands, order.place[name]))
+        reversal = drive.friction.coulomb_speed
     return Shaft(
-        name, order.index[name], order.place.get(name), freedom.turns, 0.0 if elastic is not None else rotor,
-        friction.viscous, Bristle(friction.coulomb, friction.coulomb_speed, friction.bristle), elastic,
+        name, index, place, freedom.turns, 0.0 if elastic is not None else rotor, tuple(laws), elastic,
+        motor_map(freedom), 0.0 if drive is None else 1 - drive.efficiency, reversal,
     )  # fmt: skip
 
 

@@ -20,10 +20,12 @@ import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.algebra.steps import OFTEN, Called, Taken, content_of
-from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers, is_zero
-from pliant.dynamics.bristles import NO_FRICTION, Bristle
+from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers
+from pliant.dynamics.gear_springs import GearSpring
 from pliant.dynamics.joints import JointMap
+from pliant.dynamics.motor_laws import MotorMap
 from pliant.dynamics.places import Place, place_map
+from pliant.dynamics.shaft_laws import Placed
 from pliant.errors import ModelError
 from pliant.options import RotationName
 from pliant.robot import BeamPiece
@@ -46,8 +48,13 @@ class DriveMap:
     index: int
     place: int
     rotor: SX
-    stiffness: SX
+    spring: GearSpring
     damping: SX
+
+    @property
+    def stiffness(self) -> SX:
+        """Of the spring, where its teeth touch."""
+        return self.spring.stiffness
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,9 @@ class Shaft:
     """One freedom that a torque may drive and that rubs: an axis of a joint, or the length of a sliding beam.
 
     `index` is the number of its speed, `place` that of its coordinate; an axis of a spherical joint has a speed alone.
-    `rotor` is the reflected rotor inertia of a stiff drive. `coulomb` is the friction of a run; where it has no
-    deflection, and for all who know no state of bristles, it is smooth.
+    `rotor` is the reflected rotor inertia of a stiff drive. `laws` are what rubs and yields; those that have a state in
+    a run are smooth for all who know none. `motor` makes a torque of a command in a run. `loss` is the part of the
+    torque that a moving gear does not hand on, `reversal` the rate over which it turns sign.
     """
 
     name: str
@@ -64,9 +72,11 @@ class Shaft:
     place: int | None
     turns: bool
     rotor: SX = 0.0
-    viscous: SX = 0.0
-    coulomb: Bristle = NO_FRICTION
+    laws: tuple[Placed, ...] = ()
     drive: DriveMap | None = None
+    motor: MotorMap | None = None
+    loss: SX = 0.0
+    reversal: SX = 1.0
 
     @property
     def actuated(self) -> int:
@@ -74,9 +84,10 @@ class Shaft:
         return self.index if self.drive is None else self.drive.index
 
     @property
-    def bristled(self) -> bool:
-        """Whether its friction has a state in a run."""
-        return not any(is_zero(x) for x in (self.coulomb.level, self.coulomb.deflection))
+    def states(self) -> tuple[str, ...]:
+        """Names of the states that it has in a run: of laws, then of its motor."""
+        laws = [placed.state for placed in self.laws if placed.law.has_state]
+        return (*laws, *(() if self.motor is None else self.motor.states))
 
 
 @dataclass(frozen=True)

@@ -89,15 +89,15 @@ Slopes = SX | tuple[Naming, tuple[ColumnGroup, ...]]
 
 
 def acceleration_slopes(
-    e: Equations, q: SX, qd: SX, qdd: SX, applied: SX, others: Sequence[SX], bristles: SX | None = None
+    e: Equations, q: SX, qd: SX, qdd: SX, applied: SX, others: Sequence[SX], states: SX | None = None
 ) -> Slopes:
     """Slopes of accelerations by displacements along the speeds, by speeds and by `others`, all of them symbols, under
     forces (n,) that are expressions of them: columns in that order."""
     chain, n, name, at = e.chain, e.chain.n, Naming(), ca.SX.sym("qdd", e.chain.n)
-    residual = applied - e.inverse_dynamics(q, qd, at, bristles)
+    residual = applied - e.inverse_dynamics(q, qd, at, states)
     further = [ca.jacobian(residual, z) for z in others]
     if e.formulation.name == "denoc" and n > WRITTEN_OUT:
-        links, forces = LinkSlopes(chain, q, qd, qdd), applied - passive(chain, q, qd, bristles)
+        links, forces = LinkSlopes(chain, q, qd, qdd), applied - passive(chain, q, qd, states)
         by, slopes = links.factor.named(name), ca.horzcat(chain.jacobian(forces, q), ca.jacobian(forces, qd))
         groups = links.groups(slopes, name, by)
         left = [*by.motors, *(n + motor for motor in by.motors)]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import casadi as ca
 
 from pliant.algebra.rotations import SX
-from pliant.dynamics.chain import Chain, ChainLink
+from pliant.dynamics.bodies import is_zero
+from pliant.dynamics.chain import Chain, ChainLink, Shaft
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:
@@ -18,35 +19,42 @@ def strain_energy(chain: Chain, q: SX) -> SX:
         V += link.body.strain_energy(chain.body(link, q))
         for shaft in link.shafts:
             if shaft.drive is not None:
-                V += shaft.drive.stiffness * (q[shaft.drive.place] - q[shaft.place]) ** 2 / 2
+                V += shaft.drive.spring.energy(_twist(shaft, q))
     return V
 
 
-def dissipation(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
-    """(n,) generalised forces of dampers and friction, positive against the motion.
+def _twist(shaft: Shaft, q: SX) -> SX:
+    """Of the spring of an elastic drive."""
+    assert shaft.drive is not None
+    return shaft.drive.spring.twist(q[shaft.drive.place], q[shaft.place])
 
-    In a run, friction has states (k,), one for each of `chain.bristled`; without them it is smooth.
+
+def dissipation(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
+    """(n,) generalised forces of dampers, friction and what yields, positive against the motion.
+
+    In a run, drives have states, those of `chain.drive_states`; without them friction is smooth, and nothing yields.
     """
     out = ca.SX.zeros(chain.n)
-    numbers = {shaft.name: k for k, shaft in enumerate(chain.bristled)} if bristles is not None else {}
+    own = _own(chain, states)
     for link in chain.links:
         if link.body_indices:
             c, cd = chain.body(link, q), chain.body_rate(link, qd)
             out[list(link.body_indices)] += chain.body_step("damping", _damping_forces, link, c, cd)
         for shaft in link.shafts:
-            rate = qd[shaft.index]
-            if bristles is not None and shaft.name in numbers:
-                friction = shaft.coulomb.force(rate, bristles[numbers[shaft.name]])
-            else:
-                friction = shaft.coulomb.level * ca.tanh(rate / shaft.coulomb.width)
-            out[shaft.index] += shaft.viscous * rate + friction
+            for placed in shaft.laws:
+                force = placed.force(q, qd, own.get((shaft.name, placed.state)))
+                for index, sign in zip(placed.indices, placed.signs):
+                    out[index] += force if sign > 0 else -force
             if shaft.drive is not None:
-                torque = shaft.drive.damping * (qd[shaft.actuated] - rate)
-                out[shaft.actuated] += torque
+                spring, twist = shaft.drive.spring, _twist(shaft, q)
+                slope = spring.twist_slope(q[shaft.drive.place])
+                torque = shaft.drive.damping * (slope * qd[shaft.actuated] - qd[shaft.index]) * spring.engaged(twist)
+                out[shaft.actuated] += slope * torque
                 out[shaft.index] -= torque
+                out[shaft.actuated] += lost(shaft, spring.torque(twist), qd)
     for damper in chain.dampers:
-        own = list(damper.indices)
-        out[own] += ca.mtimes(damper.matrix, qd[own])
+        damped = list(damper.indices)
+        out[damped] += ca.mtimes(damper.matrix, qd[damped])
     return out
 
 
@@ -55,23 +63,85 @@ def _damping_forces(link: ChainLink, c: SX, cd: SX) -> SX:
     return link.body.dissipation(c, cd)
 
 
-def bristle_rates(chain: Chain, qd: SX, bristles: SX) -> SX:
-    """(k,) rates of the states of friction."""
-    rates = [shaft.coulomb.rate(qd[shaft.index], bristles[k]) for k, shaft in enumerate(chain.bristled)]
+def lost(shaft: Shaft, torque: SX, qd: SX) -> SX:
+    """What a moving gear does not hand on of a torque, against its motion."""
+    if is_zero(shaft.loss):
+        return ca.SX(0)
+    return shaft.loss * ca.fabs(torque) * ca.fmin(ca.fmax(qd[shaft.actuated] / shaft.reversal, -1), 1)
+
+
+def torques(chain: Chain, command: SX, qd: SX, states: SX) -> SX:
+    """(m,) torques on the joints, or on the motors of elastic drives, that a command (m,) of a run becomes."""
+    own, out = _own(chain, states), ca.SX(command)
+    for k, shaft in enumerate(chain.shafts):
+        if shaft.motor is not None:
+            out[k] = shaft.motor.torque(command[k], qd[shaft.actuated], _motor_states(shaft, own))
+        if shaft.drive is None:
+            out[k] -= lost(shaft, out[k], qd)
+    return out
+
+
+def commands_for(chain: Chain, torque: SX) -> SX:
+    """(m,) commands under which motors at rest have torques (m,)."""
+    pairs = [(shaft.motor, torque[k]) for k, shaft in enumerate(chain.shafts)]
+    return ca.vertcat(ca.SX(0, 1), *(x if motor is None else motor.command_for(x) for motor, x in pairs))
+
+
+def followed(chain: Chain, command: SX, qd: SX) -> SX:
+    """(m,) what of commands (m,) amplifiers can follow."""
+    found = [
+        command[k] if shaft.motor is None else shaft.motor.followed(command[k], qd[shaft.actuated])
+        for k, shaft in enumerate(chain.shafts)
+    ]
+    return ca.vertcat(ca.SX(0, 1), *found)
+
+
+def drive_rates(chain: Chain, q: SX, qd: SX, states: SX, command: SX) -> SX:
+    """(k,) rates of the states of drives."""
+    own, rates = _own(chain, states), []
+    for k, shaft in enumerate(chain.shafts):
+        rates += [placed.rate(q, qd, own[shaft.name, placed.state]) for placed in shaft.laws if placed.law.has_state]
+        if shaft.motor is not None:
+            rates += shaft.motor.rates(command[k], qd[shaft.actuated], _motor_states(shaft, own))
     return ca.vertcat(ca.SX(0, 1), *rates)
 
 
-def passive(chain: Chain, q: SX, qd: SX, bristles: SX | None = None) -> SX:
+def drive_start(chain: Chain, q: SX, qd: SX, load: SX, command: SX) -> SX:
+    """(k,) states of drives that are loaded by generalised forces (n,) beside what they have without a state."""
+    found = []
+    for k, shaft in enumerate(chain.shafts):
+        for placed in shaft.laws:
+            if placed.law.has_state:
+                found.append(placed.carrying(q, qd, load[placed.indices[0]]))
+        if shaft.motor is not None:
+            found += shaft.motor.start(command[k], qd[shaft.actuated])
+    return ca.vertcat(ca.SX(0, 1), *found)
+
+
+def _own(chain: Chain, states: SX | None) -> dict[tuple[str, str], SX]:
+    """States by shaft and name; none without them."""
+    if states is None:
+        return {}
+    keys = [(shaft.name, state) for shaft in chain.shafts for state in shaft.states]
+    return {key: states[k] for k, key in enumerate(keys)}
+
+
+def _motor_states(shaft: Shaft, own: dict[tuple[str, str], SX]) -> list[SX]:
+    return [] if shaft.motor is None else [own[shaft.name, state] for state in shaft.motor.states]
+
+
+def passive(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
     """(n,) forces of strain and dissipation, on the left-hand side of the equations of motion."""
-    out = dissipation(chain, q, qd, bristles)
+    out = dissipation(chain, q, qd, states)
     for link in chain.links:
         if link.body_indices:
             c = chain.body(link, q)
             out[list(link.body_indices)] += chain.body_step("strain", _strain_forces, link, c)
         for shaft in link.shafts:
             if shaft.drive is not None:
-                torque = shaft.drive.stiffness * (q[shaft.drive.place] - q[shaft.place])
-                out[shaft.actuated] += torque
+                spring = shaft.drive.spring
+                torque = spring.torque(_twist(shaft, q))
+                out[shaft.actuated] += spring.twist_slope(q[shaft.drive.place]) * torque
                 out[shaft.index] -= torque
     return ca.densify(out)
 

@@ -74,15 +74,15 @@ class Equations:
         return self.accelerations(q, qd, ca.mtimes(self.chain.actuation(), tau))
 
     def accelerations(
-        self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None, bristles: SX | None = None
+        self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None, states: SX | None = None
     ) -> SX:
         """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed. In a run,
-        friction has states: `bristles`."""
-        return self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, bristles))
+        friction has states: `states`."""
+        return self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, states))
 
-    def _accelerations(self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX], bristles: SX | None) -> SX:
+    def _accelerations(self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX], states: SX | None) -> SX:
         chain = self.chain
-        force, rotor = ca.densify(applied) - passive(chain, q, qd, bristles), rotors(chain)
+        force, rotor = ca.densify(applied) - passive(chain, q, qd, states), rotors(chain)
         if self.formulation.forward is None:
             qdd = self._by_matrix(q, qd, force, held)
         else:
@@ -103,12 +103,12 @@ class Equations:
             qdd[free] = solve_positive(M[free, free], (force - h - ca.mtimes(M, qdd))[free])
         return qdd
 
-    def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, bristles: SX | None = None) -> SX:
+    def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, states: SX | None = None) -> SX:
         """(n,) generalised forces that give `qdd`: M qdd + bias."""
-        return self.chain.settled(lambda: self._inverse_dynamics(q, qd, qdd, bristles))
+        return self.chain.settled(lambda: self._inverse_dynamics(q, qd, qdd, states))
 
-    def _inverse_dynamics(self, q: SX, qd: SX, qdd: SX, bristles: SX | None) -> SX:
-        inverse, other = self.formulation.inverse, passive(self.chain, q, qd, bristles)
+    def _inverse_dynamics(self, q: SX, qd: SX, qdd: SX, states: SX | None) -> SX:
+        inverse, other = self.formulation.inverse, passive(self.chain, q, qd, states)
         if inverse is None:
             return ca.mtimes(self.mass_matrix(q), qdd) + self.formulation.inertial_forces(self.chain, q, qd) + other
         return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + other

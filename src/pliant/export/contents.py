@@ -95,9 +95,15 @@ def function(model: Model, name: str) -> Any:
     return ca.Function(name, given, outputs, list(sizes), list(signature.outputs(model)))
 
 
-def require_no_bristles(model: Model, what: str) -> None:
-    """An export that steps has no state of friction: it refuses what would creep where a run holds."""
-    names = [link.name for link in model.layout.bristled]
+def require_no_drive_states(model: Model, what: str) -> None:
+    """An export that steps has no states of drives: it refuses what would creep where a run holds, or not yield."""
+    names = [shaft.name for shaft in model.layout.shafts if set(shaft.states) - {"friction"}]
+    if names:
+        raise UnsupportedModel(
+            f"{what}: the drive of {', '.join(names)} has states in a run ({', '.join(model.layout.drive_states)}), "
+            "which this export has not; export an fmu, or take the motor, the hysteresis or its friction away"
+        )
+    names = [shaft.name for shaft in model.layout.shafts if shaft.states]
     if names:
         raise UnsupportedModel(
             f"{what}: Coulomb friction of {', '.join(names)} has a state in a run, which this export has not; set "
@@ -221,7 +227,7 @@ def description(model: Model) -> list[str]:
     for k, (path, value) in enumerate(zip(model.parameters, model.nominal_parameters)):
         unit = parameter_unit(path)
         lines.append(f"p[{k}]  {path}, nominal {float(value)!r}" + (f" {unit}" if unit else ""))
-    if model.layout.bristled:
+    if model.layout.drive_states:
         lines.append(
             "Coulomb friction is smooth in these functions, coulomb tanh(qd / coulomb_speed); in a run it holds."
         )

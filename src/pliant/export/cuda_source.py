@@ -26,7 +26,7 @@ from pliant.export.contents import (
     function,
     labels,
     module_text,
-    require_no_bristles,
+    require_no_drive_states,
     template,
     usual,
 )
@@ -90,7 +90,7 @@ def export_cuda(
     """
     if isinstance(shared_memory, bool) or not isinstance(shared_memory, int) or not 1 <= shared_memory <= 1024:
         raise ModelError(f"shared_memory: got {shared_memory!r}, expected whole KiB from 1 to 1024, such as 99 or 227")
-    require_no_bristles(model, "cuda")
+    require_no_drive_states(model, "cuda")
     target, name = Path(folder), export_name(model)
     wanted = chosen(model, functions) if functions else tuple(name for name in usual(model) if name != SELDOM)
     needed = ("forward_dynamics",) if model.layout.plain else ("forward_dynamics", "rates")

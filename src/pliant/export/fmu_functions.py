@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.dynamics.differentials import solver
-from pliant.dynamics.forces import bristle_rates
+from pliant.dynamics.forces import drive_rates, torques
 from pliant.dynamics.section_forces import InternalForces
 from pliant.export.fmu_variables import Output
 from pliant.model import Model
@@ -23,7 +23,7 @@ INDEPENDENT, CONSTANT, TUNABLE, DEPENDENT = range(4)
 
 @dataclass(frozen=True)
 class UnitFunctions:
-    """Equations of a unit in the symbols of its state: x = (q, qd, r), r the states of friction."""
+    """Equations of a unit in the symbols of its state: x = (q, qd, r), r the states of friction, gears and motors."""
 
     model: Model
     given: InternalForces
@@ -33,16 +33,17 @@ class UnitFunctions:
     def symbols(self) -> dict[str, Any]:
         """Of all that is given to a unit, by name: states, torques, parameters."""
         model = self.model
-        r, tau = ca.SX.sym("r", len(model.layout.bristled)), ca.SX.sym("tau", model.n_joints)
+        r, tau = ca.SX.sym("r", len(model.layout.drive_states)), ca.SX.sym("tau", model.n_joints)
         return {"q": self.given.q, "qd": self.given.qd, "r": r, "tau": tau, "p": model.parameter_symbols}
 
     @cached_property
     def rates(self) -> Any:
-        """Accelerations, and rates of the states of friction."""
+        """Accelerations, and rates of the states of drives."""
         q, qd, r, tau, _ = self.symbols.values()
         chain = self.model.chain
-        qdd = self.model.equations.accelerations(q, qd, ca.mtimes(chain.actuation(), tau), {}, r)
-        return ca.densify(ca.vertcat(qdd, bristle_rates(chain, qd, r)))
+        force = ca.mtimes(chain.actuation(), torques(chain, tau, qd, r))
+        qdd = self.model.equations.accelerations(q, qd, force, {}, r)
+        return ca.densify(ca.vertcat(qdd, drive_rates(chain, q, qd, r, tau)))
 
     @cached_property
     def values(self) -> Any:
@@ -86,14 +87,15 @@ class UnitFunctions:
         """Accelerations by the implicit formula: at the solved ones the residual is 0, and M dqdd is its change."""
         by, qdd, chain, e = self.symbols, self.given.qdd, self.model.chain, self.model.equations
         q, qd, r, tau, _ = by.values()
-        residual = ca.cse(ca.mtimes(chain.actuation(), tau) - e.inverse_dynamics(q, qd, qdd, r))
-        bristles, n = bristle_rates(chain, qd, r), chain.n
+        force = ca.mtimes(chain.actuation(), torques(chain, tau, qd, r))
+        residual = ca.cse(force - e.inverse_dynamics(q, qd, qdd, r))
+        drives, n = drive_rates(chain, q, qd, r, tau), chain.n
         factor = solver(e, q)
 
         d = _directions(by)
-        slope = ca.vertcat(factor.solve(_along(residual, by, d)), _along(bristles, by, d))
-        w = ca.SX.sym("w", n + bristles.numel())
-        gradient = _against(residual, by, factor.solve(w[:n])) + _against(bristles, by, w[n:])
+        slope = ca.vertcat(factor.solve(_along(residual, by, d)), _along(drives, by, d))
+        w = ca.SX.sym("w", n + drives.numel())
+        gradient = _against(residual, by, factor.solve(w[:n])) + _against(drives, by, w[n:])
         at = {**by, "qdd": qdd}
         found = [
             (

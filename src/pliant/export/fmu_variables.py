@@ -68,18 +68,20 @@ def variables(
         text, kind = f"{'rate of' if plain else 'speed'} {of}", "local" if k >= n - amplitudes else "output"
         rate = Variable(name, kind, "continuous", "exact", rated[k], text, states[n_q + k], 1 + k if plain else None)
         out.append(rate)
-    bristles = [link.name for link in model.layout.bristled]
-    bent = [f"{structured(name)}.friction" for name in bristles]
-    for name, of, start in zip(bent, bristles, states[n_q + n :]):
-        text = f"friction of {of}: bend of its bristles over the one at which they slip"
-        out.append(Variable(name, "local", "continuous", "exact", "1", text, start))
+    drives = [(shaft.name, state) for shaft in model.layout.shafts for state in shaft.states]
+    within = [f"{structured(of)}.{state}" for of, state in drives]
+    for name, (of, state), start in zip(within, drives, states[n_q + n :]):
+        unit, text = DRIVE_STATES[state]
+        out.append(Variable(name, "local", "continuous", "exact", unit, f"{text} of {of}", start))
     faster = [f"der({name},2)" for name in names] if plain else [f"der({name})" for name in speeds]
     for k, (name, of) in enumerate(zip(faster, model.speeds)):
         text, unit = f"acceleration of {of}", f"{rated[k]}2"
         out.append(Variable(name, "local", "continuous", "calculated", unit, text, None, 1 + n_q + k))
-    for k, (name, of) in enumerate(zip(bent, bristles)):
-        text = f"rate of the friction of {of}"
-        out.append(Variable(f"der({name})", "local", "continuous", "calculated", "1/s", text, None, 1 + n_q + n + k))
+    for k, (name, (of, state)) in enumerate(zip(within, drives)):
+        unit, text = DRIVE_STATES[state]
+        unit = "1/s" if unit == "1" else f"{unit}/s"
+        text = f"rate of the {text} of {of}"
+        out.append(Variable(f"der({name})", "local", "continuous", "calculated", unit, text, None, 1 + n_q + n + k))
     for k, name in enumerate(() if plain else names):
         text, unit = f"rate of {model.coordinates[k]}", "1/s" if units[k] == "1" else f"{units[k]}/s"
         out.append(Variable(f"der({name})", "local", "continuous", "calculated", unit, text, None, 1 + k))
@@ -95,6 +97,16 @@ def variables(
         out.append(Variable(name, "local", "continuous", "calculated", units[limit.index], text, indicator=True))
     _require_unique(out)
     return out
+
+
+DRIVE_STATES = {
+    "friction": ("1", "bend of the bristles over the one at which they slip, in the friction"),
+    "motor_friction": ("1", "bend of the bristles over the one at which they slip, in the motor friction"),
+    "hysteresis": ("1", "bend over the one at which it yields, in the gear"),
+    "current": ("A", "current of the motor"),
+    "voltage": ("V", "voltage at the motor"),
+}
+"""Unit and words of what drives have besides positions and rates."""
 
 
 def outputs(model: Model, forces: InternalForces) -> list[Output]:
@@ -127,7 +139,7 @@ _STRAIN_UNITS = {"bending_y": "1/m", "bending_z": "1/m", "torsion": "rad/m", "ax
 
 def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
     """Start values of q and qd, read as `simulate` reads them, and of friction, loaded as without torques."""
-    q, qd, friction = read_state(model, q0, "q0"), read_state(model, qd0, "qd0"), len(model.layout.bristled)
+    q, qd, friction = read_state(model, q0, "q0"), read_state(model, qd0, "qd0"), len(model.layout.drive_states)
     x = np.concatenate([q, qd])
     if friction:
         p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
@@ -141,7 +153,7 @@ AMPLITUDE = 0.01
 
 def nominal_states(model: Model) -> tuple[float, ...]:
     """Size of each state: one for joints, motors and rates."""
-    amplitudes, ones = _amplitudes(model), (1.0,) * (model.n + len(model.layout.bristled))
+    amplitudes, ones = _amplitudes(model), (1.0,) * (model.n + len(model.layout.drive_states))
     return (1.0,) * (model.n_q - amplitudes) + (AMPLITUDE,) * amplitudes + ones
 
 

@@ -104,7 +104,7 @@ class Inquiry:
         f, B = self.f, self.given.arms
         q, qd = (np.broadcast_to(x, (B, x.shape[1])) for x in (self.given.q0, self.given.qd0))
         x = f.start(q, qd, np)
-        if f.composition.n_bristles:
+        if f.composition.n_drive_states:
             x = f.loaded(x, self._first_piece(), self.given.held(f))
         return np.concatenate([x, np.zeros((B, 1))], axis=1)
 
@@ -154,16 +154,16 @@ class Inquiry:
         c, run, chosen = self.f.composition, self.run, self.wanted.chosen
         n, w, B, pieces = run.n - 1, run.held.shape[0], len(by_x), self.given.pieces().shape[1]
         more = np.zeros_like(by_x), np.zeros((B, pieces, w)), np.zeros((B, len(chosen)))
-        if not c.n_bristles:
+        if not c.n_drive_states:
             return more
 
         def traced() -> Kernel:
-            v, own = ca.SX.sym("v", c.n_bristles), run.own[chosen] if chosen else ca.SX(0, 1)
+            v, own = ca.SX.sym("v", c.n_drive_states), run.own[chosen] if chosen else ca.SX(0, 1)
             column = ca.jtimes(c.equations.loaded, ca.vertcat(run.states, run.held, own), v, True)
             return Kernel(self.f.function_of("load_slopes", [column], [v]), "vm")
 
         kernel = c.derived("slopes of loaded friction", (*self.key, tuple(chosen)), traced)
-        place = slice(c.moving + c.n_states, c.moving + c.n_states + c.n_bristles)
+        place = slice(c.moving + c.n_states, c.moving + c.n_states + c.n_drive_states)
         x, seed = self.starts()[:, :-1], by_x[:, place]
         found = np.asarray(kernel(np.zeros(1), x, self._first_piece(), self.given.held(self.f), seed))
         more[0][:, :n] = found[:, :n]

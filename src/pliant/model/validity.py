@@ -74,6 +74,32 @@ def odd_numbers(robot: Robot) -> Findings:
         for name in SIZES if beam.section is not None else ():
             for value in np.atleast_1d(np.array(getattr(beam.section, name), dtype=float)):
                 found |= _odd(f"{path}.section.{name}", value, "section")
+    return found | _active_laws(robot)
+
+
+def _active_laws(robot: Robot) -> Findings:
+    """Laws of friction and of gears whose numbers let them create energy."""
+    found: Findings = {}
+    for link in robot.links:
+        for freedom in link.joint.freedoms:
+            rubbing = {"friction": freedom.friction}
+            if freedom.elastic:
+                rubbing["drive.friction"] = freedom.drive.friction
+            for name, law in rubbing.items():
+                least = law.micro_damping * (law.level / law.coulomb - 1) if law.coulomb else 0.0
+                path = f"links.{link.name}.joint.{name}"
+                if law.viscous < least * (1 - 1e-9):
+                    found[path] = (
+                        f"{path}: got viscous {law.viscous:g}, expected at least micro_damping (stiction - coulomb) / "
+                        f"coulomb = {least:.4g}; below, the law lugre can create energy"
+                    )
+            bent = freedom.drive.hysteresis if freedom.drive is not None else None
+            if bent is not None and bent.loading < 0.5:
+                path = f"links.{link.name}.joint.drive.hysteresis"
+                found[path] = (
+                    f"{path}: got loading {bent.loading:g}, expected at least 0.5; below, a gear that yields "
+                    "can create energy"
+                )
     return found
 
 

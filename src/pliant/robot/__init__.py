@@ -6,11 +6,10 @@ from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
+from pliant.robot.gear import Drive, GearError, Hysteresis
 from pliant.robot.joint import (
     DH,
-    Drive,
     Freedom,
-    Friction,
     Joint,
     JointAxis,
     Limits,
@@ -21,9 +20,11 @@ from pliant.robot.joint import (
 from pliant.robot.link import BeamStation, Link
 from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
+from pliant.robot.motor import Motor
 from pliant.robot.named_frames import Frame
 from pliant.robot.pieces import BeamPiece, at_fraction, in_one_piece, in_pieces, pieces
 from pliant.robot.robot import Expected, Robot, schema
+from pliant.robot.rubbing import Friction
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
 from pliant.robot.symbols import RobotView, View
@@ -48,12 +49,15 @@ __all__ = [
     "Frame",
     "Freedom",
     "Friction",
+    "GearError",
+    "Hysteresis",
     "Joint",
     "JointAxis",
     "Limits",
     "Link",
     "Lump",
     "Material",
+    "Motor",
     "Origin",
     "Payload",
     "Profile",

@@ -25,7 +25,10 @@ from pliant.robot.fields import (
     number,
     sequence,
 )
+from pliant.robot.gear import Drive
 from pliant.robot.lumps import Lump
+from pliant.robot.motor import Motor
+from pliant.robot.rubbing import Friction
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 
@@ -83,55 +86,6 @@ class DH(Description):
     convention: DHConvention = Field("modified", description="which frames the row joins", examples=["standard"])
 
 
-class Drive(Description):
-    """A motor behind a gear; with `stiffness` it has a coordinate of its own and the joint is flexible.
-
-    Examples
-    --------
-    >>> drive = pliant.Drive(stiffness=1e4, rotor_inertia=1e-4, gear_ratio=100.0)
-    >>> pliant.Joint(drive=drive).flexible
-    True
-    """
-
-    stiffness: Positive | None = Field(
-        None, description="N m/rad (N/m), of the gear, link side; without it the joint is stiff", examples=[10000.0]
-    )
-    rotor_inertia: NonNegative = Field(0.0, description="kg m^2 (kg), of the rotor, motor side", examples=[0.001])
-    gear_ratio: Positive = Field(1.0, description="turns of the motor per turn of the joint", examples=[100.0])
-    damping: NonNegative = Field(0.0, description="N m s/rad (N s/m), parallel to the spring", examples=[5.0])
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.stiffness is None and self.damping:
-            raise clash("`damping` lies parallel to the spring, but there is no `stiffness`; use friction.viscous")
-        if self.stiffness is not None and not self.rotor_inertia:
-            raise clash("a flexible joint needs `rotor_inertia` above 0: without it the motor has no mass to move")
-        return self
-
-
-class Friction(Description):
-    """Friction on the joint: `viscous * qd`, and Coulomb friction that holds a joint at rest.
-
-    In a run, Coulomb friction has a state: the two sides of the joint meet in bristles that bend by `bristle` before
-    they slip. A function of a model, which has no such state, and a run with `bristle: 0` have
-    `coulomb * tanh(qd / coulomb_speed)` instead, under which a loaded joint creeps.
-
-    Examples
-    --------
-    >>> pliant.Joint(friction=pliant.Friction(viscous=0.2, coulomb=1.0)).friction.coulomb
-    1.0
-    """
-
-    viscous: NonNegative = Field(0.0, description="N m s/rad (N s/m), torque per rate", examples=[0.1])
-    coulomb: NonNegative = Field(0.0, description="N m (N), torque that holds a joint at rest", examples=[1.0])
-    coulomb_speed: Positive = Field(
-        1e-3, description="rad/s (m/s), the rate over which coulomb friction turns sign", examples=[0.001]
-    )
-    bristle: NonNegative = Field(
-        1e-5, description="rad (m), how far a joint gives before it slips; 0: it creeps", examples=[1e-05]
-    )
-
-
 class Limits(Description):
     """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
     nothing stops the joint there. `speed` tells `stiffening="auto"` how fast the arm may spin; `effort` is a
@@ -169,7 +123,8 @@ class JointAxis(Description):
     axis: Axis | None = Field(
         None, description="of a universal joint; others have theirs by their type", examples=[[0, 1, 0]]
     )
-    drive: Drive | None = Field(None, description="motor, gear and spring", examples=[{"rotor_inertia": 0.001}])
+    drive: Drive | None = Field(None, description="rotor, gear and spring", examples=[{"rotor_inertia": 0.001}])
+    motor: Motor | None = Field(None, description="motor and amplifier", examples=[{"bandwidth": 300.0}])
     friction: Friction = Field(Friction(), description="on the link side", examples=[{"viscous": 0.1}])
     limits: Limits | None = Field(
         None, description="of position, speed and effort", examples=[{"lower": -1.0, "upper": 1.0}]
@@ -206,6 +161,7 @@ class Freedom(NamedTuple):
     axis: tuple[float, float, float]
     turns: bool
     drive: Any
+    motor: Any
     friction: Any
     limits: Any
 
@@ -249,7 +205,10 @@ class Joint(Description):
     )
     hub: Lump = Field(Lump(), description="lump that moves with the frame after the joint", examples=[{"mass": 0.2}])
     drive: Drive | None = Field(
-        None, description="motor, gear and spring", examples=[{"stiffness": 10000.0, "rotor_inertia": 0.001}]
+        None, description="rotor, gear and spring", examples=[{"stiffness": 10000.0, "rotor_inertia": 0.001}]
+    )
+    motor: Motor | None = Field(
+        None, description="motor and amplifier", examples=[{"command": "current", "torque_constant": 0.119}]
     )
     friction: Friction = Field(Friction(), description="on the link side", examples=[{"viscous": 0.1}])
     limits: Limits | None = Field(
@@ -262,7 +221,12 @@ class Joint(Description):
             raise clash("`origin` and `dh` both place the joint; give one of them")
         if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
             raise clash("a `dh` row moves about z; remove `axis`, or give `origin` instead of `dh`")
-        extra = {"drive": self.drive, "limits": self.limits, "friction": self.friction != Friction() or None}
+        extra = {
+            "drive": self.drive,
+            "motor": self.motor,
+            "limits": self.limits,
+            "friction": self.friction != Friction() or None,
+        }
         given = [name for name, value in extra.items() if value is not None]
         if self.type == "fixed" and given:
             raise clash(f"a fixed joint has no `{given[0]}`; remove it, or make the joint revolute or prismatic")
@@ -303,10 +267,11 @@ class Joint(Description):
         names, freedom = FREEDOMS[self.type], partial(Freedom, self.name)
         if self.type == "spherical":
             axes = ((1.0, 0.0, 0.0), _Y, _Z)
-            return tuple(freedom(name, axis, True, None, Friction(), None) for name, axis in zip(names, axes))
+            return tuple(freedom(name, axis, True, None, None, Friction(), None) for name, axis in zip(names, axes))
         if len(names) < 2:
             return tuple(
-                freedom("", self.axis, self.type == "revolute", self.drive, self.friction, self.limits) for _ in names
+                freedom("", self.axis, self.type == "revolute", self.drive, self.motor, self.friction, self.limits)
+                for _ in names
             )
         given = self.axes or tuple(JointAxis() for _ in names)
         plain = {
@@ -314,7 +279,13 @@ class Joint(Description):
         }[self.type]  # fmt: skip
         return tuple(
             freedom(
-                name, axis if own.axis is None else own.axis, name not in _SLIDES, own.drive, own.friction, own.limits
+                name,
+                axis if own.axis is None else own.axis,
+                name not in _SLIDES,
+                own.drive,
+                own.motor,
+                own.friction,
+                own.limits,
             )
             for name, axis, own in zip(names, plain, given)
         )

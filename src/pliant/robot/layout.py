@@ -48,8 +48,8 @@ class DrivenFreedom(Protocol):
         """Whether it is an angle."""
 
     @property
-    def bristled(self) -> bool:
-        """Whether its friction has a state in a run."""
+    def states(self) -> tuple[str, ...]:
+        """Names of the states that its friction, its gear and its motor have in a run."""
 
     @property
     def actuated(self) -> int:
@@ -98,9 +98,9 @@ class Coordinates(Generic[S]):
         raise NotImplementedError
 
     @property
-    def bristled(self) -> list[S]:
-        """Shafts whose friction has a state in a run, in the order of these states."""
-        return [shaft for shaft in self.shafts if shaft.bristled]
+    def drive_states(self) -> list[str]:
+        """Names of the states that friction, gears and motors have in a run, in their order."""
+        return [f"{shaft.name}.{state}" for shaft in self.shafts for state in shaft.states]
 
     @property
     def driven(self) -> list[S]:
@@ -194,7 +194,7 @@ class ShaftFact:
     index: int
     place: int | None
     turns: bool
-    bristled: bool
+    states: tuple[str, ...]
     drive: MotorFact | None
 
     @property
@@ -220,7 +220,7 @@ class Layout(Coordinates[ShaftFact]):
         """Of a chain; `first` is the number of its first link, 1 where the base is free."""
         motors = [s.drive and MotorFact(s.drive.index, s.drive.place) for s in arm.shafts]
         torques = tuple(
-            ShaftFact(s.name, s.index, s.place, s.turns, s.bristled, motor) for s, motor in zip(arm.shafts, motors)
+            ShaftFact(s.name, s.index, s.place, s.turns, s.states, motor) for s, motor in zip(arm.shafts, motors)
         )
         lengths = tuple((place, *travel) for place, travel in arm.travels().items())
         return cls(arm.coordinates, arm.speeds, torques, arm.balls, tuple(arm.rest().tolist()), lengths, first)
@@ -233,7 +233,10 @@ class Layout(Coordinates[ShaftFact]):
     def from_facts(cls, kept: Mapping[str, Any]) -> Layout:
         """From what a file kept."""
         torques = tuple(
-            ShaftFact(**shaft | {"drive": shaft["drive"] and MotorFact(**shaft["drive"])}) for shaft in kept["torques"]
+            ShaftFact(
+                **shaft | {"drive": shaft["drive"] and MotorFact(**shaft["drive"]), "states": tuple(shaft["states"])}
+            )
+            for shaft in kept["torques"]
         )
         turning = tuple(BallJoint(owner, kind, tuple(q), tuple(v)) for owner, kind, q, v in kept["turning"])
         lengths = tuple((place, low, high) for place, low, high in kept["lengths"])

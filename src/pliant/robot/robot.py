@@ -21,6 +21,7 @@ from pliant.robot.link import Link
 from pliant.robot.lumps import Lump, Payload, RigidBody
 from pliant.robot.named_frames import Frame
 from pliant.robot.paths import canonical, numbers, plain, put
+from pliant.robot.rubbing import Friction
 from pliant.robot.tree import BASE, check_place, outwards, parents
 from pliant.signatures import checked, shown
 from pliant.writing import atomic_write
@@ -486,7 +487,10 @@ YOUNGER: dict[str, Any] = {
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
-    "joint.name": None,
+    "joint.name": None, "motor": None,
+    "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
+    "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
+    "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
 }  # fmt: skip
 """Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:

@@ -10,9 +10,11 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.robot.angles import rpy_of
-from pliant.robot.joint import Drive, Freedom, Friction, Joint
+from pliant.robot.gear import Drive
+from pliant.robot.joint import Freedom, Joint
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.robot import Robot
+from pliant.robot.rubbing import Friction
 from pliant.robot.skeleton import HERE, Bone, Pose, skeleton
 from pliant.robot.tree import BASE
 from pliant.robot.urdf import UNLIMITED
@@ -162,7 +164,11 @@ class _Writer:
                     self.notes.append(f"joint {name}: its drive, {_drive(freedom.drive)}")
                 usual = Friction(viscous=freedom.friction.viscous, coulomb=freedom.friction.coulomb)
                 if freedom.friction != usual and freedom.friction.coulomb:
-                    self.notes.append(f"joint {name}: coulomb_speed and bristle of its friction")
+                    self.notes.append(
+                        f"joint {name}: coulomb_speed and bristle of its friction, or its law and stiction"
+                    )
+                if freedom.motor is not None:
+                    self.notes.append(f"joint {name}: its motor and amplifier; efforts are torques on the joint")
                 if freedom.limits is not None and freedom.limits.effort == 0.0:
                     self.notes.append(f"joint {name}: that its effort is zero, which is read as no limit")
             if len(link.joint.freedoms) > 1:
@@ -184,6 +190,11 @@ def _drive(drive: Drive) -> str:
     parts = [f"rotor_inertia {drive.rotor_inertia!r} kg m^2 (kg) behind gear_ratio {drive.gear_ratio!r}"]
     if drive.stiffness is not None:
         parts.append(f"stiffness {drive.stiffness!r} N m/rad (N/m), damping {drive.damping!r}")
+        parts += [
+            f"its {name}" for name in ("hardening", "table", "play", "hysteresis", "errors") if getattr(drive, name)
+        ]
+        parts += ["its friction on the motor"] if drive.friction != Friction() else []
+    parts += [f"efficiency {drive.efficiency!r}"] if drive.efficiency != 1.0 else []
     return ", ".join(parts)
 
 

@@ -15,7 +15,7 @@ from pliant.derived import symbolic_property
 from pliant.dynamics import equations
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.dynamics.energies import energies
-from pliant.dynamics.forces import bristle_rates, dissipation
+from pliant.dynamics.forces import dissipation, drive_rates, drive_start, torques
 from pliant.dynamics.impulse import after_jump
 from pliant.dynamics.motion_equations import by_kinds
 from pliant.dynamics.sliding_roots import carried_roots, without_states
@@ -67,12 +67,12 @@ class ComposedEquations:
         if base is not None:
             chain = chain.on(base, t)
         eq = equations(chain, formulation)
-        sizes = (c.moving, c.n_states, c.n_bristles, int(self.roots.size))
+        sizes = (c.moving, c.n_states, c.n_drive_states, int(self.roots.size))
         self.x = ca.SX.sym("x", sum(sizes) + 1)
         inputs = ca.SX.sym("u", m * (1 + TABLE_WIDTH if c.has_table else 1))
         q, qd, held = self._coordinates(self.x)
         ends = np.cumsum(sizes).tolist()
-        z, bristles, beta = (self.x[first:last] for first, last in pairwise(ends))
+        z, drives, beta = (self.x[first:last] for first, last in pairwise(ends))
         tau = inputs[:m]
         if c.has_table:
             pieces = [inputs[k * m : (k + 1) * m] for k in range(1, TABLE_WIDTH + 1)]
@@ -84,8 +84,8 @@ class ComposedEquations:
         S, others = chain.actuation(), tau
 
         def accelerations(command: Any) -> Any:
-            force = ca.mtimes(S, others + command) + extra
-            return by_kinds(eq, lambda e: e.accelerations(q, qd, force, held, bristles))
+            force = ca.mtimes(S, torques(chain, others + command, qd, drives)) + extra
+            return by_kinds(eq, lambda e: e.accelerations(q, qd, force, held, drives))
 
         command, z_rate = ca.SX.zeros(m), ca.SX(0, 1)
         if controller is not None and c.sample_time is None:
@@ -97,16 +97,17 @@ class ComposedEquations:
                 command = controller.expression(t, q, qd)
             command, z_rate = self._prepared([_column(command, m, "controller.expression"), ca.SX(z_rate)])
         self.p = ca.vertcat(inputs, *self._numbers, model.parameter_symbols)
-        qdd, tau = accelerations(command), others + command
-        force = ca.mtimes(S, tau)
-        self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, bristles)
-        self._stuck = partial(self._load_of_bristles, eq, q, qd, force + extra, held)
-        self._residual = partial(_residual, eq, q, qd, force + extra, bristles)
+        qdd, self.command = accelerations(command), others + command
+        tau = torques(chain, self.command, qd, drives)
+        force: Any = ca.mtimes(S, tau)
+        self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, drives)
+        self._stuck = partial(self._loaded_drives, eq, q, qd, extra, held)
+        self._residual = partial(_residual, eq, q, qd, force + extra, drives)
         if held:  # what prescribes a coordinate acts on it, whatever else is given for it
-            needed = eq.inverse_dynamics(q, qd, qdd, bristles) - extra
+            needed = eq.inverse_dynamics(q, qd, qdd, drives) - extra
             force[list(held)] = needed[list(held)]
             tau = self._needed_torque(chain, tau, needed)
-        working = force + extra - dissipation(chain, q, qd, bristles)
+        working = force + extra - dissipation(chain, q, qd, drives)
         if base is not None:  # energies are those an observer on the base sees, for whom its motion does work
             at_rest = equations(still, formulation)
             for sign, side in ((1, at_rest), (-1, eq)):
@@ -123,7 +124,7 @@ class ComposedEquations:
         self._unbalanced = unbalanced
         moving = ca.vertcat(rates[c.free_places], qdd[c.free]) if c.free else ca.SX(0, 1)
         xdot = ca.vertcat(
-            moving, z_rate, bristle_rates(chain, qd, bristles), self.roots.rates(beta, q, qd), power
+            moving, z_rate, drive_rates(chain, q, qd, drives, self.command), self.roots.rates(beta, q, qd), power
         )  # fmt: skip
         self.q, self.qd = q, qd
         self.qdd, self.tau, self.xdot = self.roots.closed([qdd, tau, xdot], beta, q)
@@ -153,26 +154,24 @@ class ComposedEquations:
                 tau[joint] = sum(needed[index] for index in sorted(moved))
         return tau
 
-    def _load_of_bristles(self, eq: Any, q: Any, qd: Any, applied: Any, held: dict[int, Any]) -> Any:
-        """States of friction at a start: at rest they carry the arm as far as they can, in motion they slip."""
-        free, shafts = ca.SX.zeros(self.composition.n_bristles), eq.chain.bristled
-        loaded = [shaft.index for shaft in shafts if shaft.index not in held]
-        qdd = eq.accelerations(q, qd, applied, {**held, **dict.fromkeys(loaded, ca.SX(0))}, free)
+    def _loaded_drives(self, eq: Any, q: Any, qd: Any, extra: Any, held: dict[int, Any]) -> Any:
+        """States of drives at a start: friction carries an arm at rest as far as it can, and slips in motion;
+        amplifiers stand at the command."""
+        chain = eq.chain
+        free = drive_start(chain, q, qd, ca.SX.zeros(chain.n), self.command)
+        applied = ca.mtimes(chain.actuation(), torques(chain, self.command, qd, free)) + extra
+        rubbed = {placed.indices for shaft in chain.shafts for placed in shaft.laws if placed.law.has_state}
+        stuck = {indices[0]: ca.SX(0) for indices in rubbed if len(indices) == 1 and indices[0] not in held}
+        qdd = eq.accelerations(q, qd, applied, {**held, **dict(sorted(stuck.items()))}, free)
         load = applied - eq.inverse_dynamics(q, qd, qdd, free)
-        states = []
-        for shaft in shafts:
-            rate = qd[shaft.index]
-            level = shaft.coulomb.level
-            carried = ca.if_else(level > 0, load[shaft.index] / level, 0) if shaft.index in loaded else ca.SX(0)
-            slips = ca.fabs(rate) > shaft.coulomb.width
-            states.append(ca.if_else(slips, ca.sign(rate), ca.fmin(ca.fmax(carried, -1), 1)))
-        return ca.vertcat(*states)
+        load[list(held)] = 0
+        return drive_start(chain, q, qd, load, self.command)
 
     @symbolic_property
     def loaded(self) -> Any:
-        """States of friction at a start, an expression in t, x and p."""
+        """States of drives at a start, an expression in t, x and p."""
         c = self.composition
-        beta = self.x[c.moving + c.n_states + c.n_bristles : -1]
+        beta = self.x[c.moving + c.n_states + c.n_drive_states : -1]
         return self.roots.closed([self._stuck()], beta, self.q)[0]
 
     def against(self, v: Any, others: Any, v_others: Any, by: Any) -> Any:
@@ -229,11 +228,11 @@ class ComposedEquations:
         return self._function("rhs", [self.xdot])
 
     def _jacobian_columns(
-        self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, bristles: Any
+        self, eq: Any, q: Any, qd: Any, qdd: Any, applied: Any, states: Any
     ) -> SolvedColumns | list[Any]:
         """df/dx and df/dt with the accelerations' rows solved for: M dqdd = d(applied) - d(inverse dynamics)."""
         c, by = self.composition, (self.x, self.t)
-        slopes = acceleration_slopes(eq, q, qd, qdd, applied, [self.x[c.moving :], self.t], bristles)
+        slopes = acceleration_slopes(eq, q, qd, qdd, applied, [self.x[c.moving :], self.t], states)
         above, below = (
             [ca.jacobian(part, z) for z in by] for part in (self.xdot[: len(c.free_places)], self.xdot[c.moving :])
         )
@@ -264,11 +263,11 @@ class ComposedEquations:
         )  # fmt: skip
 
 
-def _residual(eq: Any, q: Any, qd: Any, applied: Any, bristles: Any, a: Any, v: Any) -> tuple[Any, Any]:
+def _residual(eq: Any, q: Any, qd: Any, applied: Any, states: Any, a: Any, v: Any) -> tuple[Any, Any]:
     """Forces that accelerations `a` leave over, and y of M y = v by the factors of the accelerations themselves."""
     force = ca.SX.sym("force", a.shape[0])
-    y = ca.jtimes(eq.accelerations(q, qd, force, {}, bristles), force, v)
-    residual = applied - eq.inverse_dynamics(q, qd, a, bristles)
+    y = ca.jtimes(eq.accelerations(q, qd, force, {}, states), force, v)
+    residual = applied - eq.inverse_dynamics(q, qd, a, states)
     return residual, ca.densify(ca.substitute([ca.densify(y)], [force], [ca.densify(applied)])[0])
 
 

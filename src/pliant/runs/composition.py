@@ -1,7 +1,7 @@
 """Dynamics, controller, torques, loads and prescribed motion as one expression xdot = f(t, x, p), compiled once per
 combination.
 
-x = [free coordinates, their rates, controller states, friction, roots that the run carries, work done on the arm];
+x = [free coordinates, their rates, controller states, drive states, roots that the run carries, work done on the arm];
 p = [held torques (m), piece of sampled torques (5 m, if any), numbers of controller and motion, parameters].
 """
 
@@ -135,7 +135,7 @@ class Composition:
         self.quaternions = tuple(self.free_places.index(k) for k in model.layout.quaternions)
         self.sample_time = getattr(controller, "sample_time", None)
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
-        self.n_bristles = len(model.layout.bristled)
+        self.n_drive_states = len(model.layout.drive_states)
         if self.given.size:
             rest = [content(part, by="form") or Same(part) for part in (torque, *loads, base)]
             known = None if model.form is None else content(torque, loads, base, has_table, by="form")
@@ -181,8 +181,8 @@ class Composition:
 
     @property
     def size(self) -> int:
-        """Number of states: what moves, controller, friction, roots, work."""
-        return self.moving + self.n_states + self.n_bristles + self.n_roots + 1
+        """Number of states: what moves, controller, drives, roots, work."""
+        return self.moving + self.n_states + self.n_drive_states + self.n_roots + 1
 
     def place(self, index: int) -> int:
         """Place of a prescribed coordinate, from the number of its speed."""
@@ -249,17 +249,17 @@ class Composition:
 
     def start(self, q0: Array, qd0: Array, p: Array | None = None) -> Array:
         """Initial state; prescribed coordinates start on their paths whatever `q0` says. Under inputs `p`, friction
-        starts loaded as the arm asks."""
+        starts loaded as the arm asks, and amplifiers at their command."""
         z0 = np.zeros(self.n_states)
         if self.n_states and hasattr(self.controller, "initial_state"):
             z0 = np.asarray(self.controller.initial_state, dtype=float)
         q = np.array(q0, dtype=float)
         q[[self.place(k) for k in self.prescribed]] = [position for position, _ in self.on_paths.values()]
-        roots, bristles = self.equations.roots.start(q) if self.n_roots else np.zeros(0), np.zeros(self.n_bristles)
-        x = np.concatenate([q0[self.free_places], qd0[self.free], z0, bristles, roots, [0.0]])
-        if self.n_bristles and p is not None:
+        roots = self.equations.roots.start(q) if self.n_roots else np.zeros(0)
+        x = np.concatenate([q0[self.free_places], qd0[self.free], z0, np.zeros(self.n_drive_states), roots, [0.0]])
+        if self.n_drive_states and p is not None:
             first = self.moving + self.n_states
-            x[first : first + self.n_bristles] = self._load_kernel(np.zeros(1), x, p)
+            x[first : first + self.n_drive_states] = self._load_kernel(np.zeros(1), x, p)
         return x
 
     @shared_property
@@ -382,7 +382,7 @@ class Composition:
         if index == self.size - 1:
             return "work"
         names = [f"controller state {k + 1}" for k in range(self.n_states)]
-        names += [f"{shaft.name} (friction)" for shaft in self.model.layout.bristled]
+        names += [f"{name.replace('_', ' ')}" for name in self.model.layout.drive_states]
         names += self.equations.roots.names if self.n_roots else ()
         return names[index - self.moving]
 

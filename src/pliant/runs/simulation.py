@@ -161,7 +161,7 @@ def simulate(
             inputs = Inputs(model, composed, drives, p, sample_time)
             hold = inputs.hold(t_end)
             q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
-            x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
+            x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
             bounds = joint_limits(model, limits)
             watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
             stops = composed.breaks(t_end, read_breaks(breaks))
@@ -246,7 +246,7 @@ def _finish(
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
-    roots = extra[:, composed.n_states + composed.n_bristles : -1] if composed.n_roots else None
+    roots = extra[:, composed.n_states + composed.n_drive_states : -1] if composed.n_roots else None
     result = Result.from_run(
         model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
     )

@@ -32,7 +32,7 @@ class OneArm:
         self._kernel = composed.event_kernel(tuple(limit.event for limit in limits)) if limits else None
         direction = [limit.direction for limit in limits]
         watch = Events(self._kernel.address, len(limits), direction, owner=self._kernel) if self._kernel else None
-        x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
+        x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
         self._run = OpenRun(
             composed.problem(), x0, inputs.p, method, step, rtol, composed.tolerances(atol), inputs.callback,
             inputs.n_callback, watch,
@@ -51,7 +51,7 @@ class OneArm:
         self._run.restart()
         self._inputs.sampler, self._samples, self._held[:] = self._composed.sampler(), 0, 0.0
         self._torque[:] = self._inputs.constant[:] = 0.0
-        p = self._run.p if self._composed.n_bristles else None
+        p = self._run.p if self._composed.n_drive_states else None
         self._x0 = self._composed.start(q, qd, p)
         self._run.x[:], self._run.ceiling = self._x0, ceiling(self._composed, self._inputs, qd)
         self._plan()

@@ -23,8 +23,9 @@ def fastest_mode(model: Model) -> float:
 def longest_step(model: Model) -> float:
     """Seconds that an explicit method with fixed steps should not exceed: what bends and slips fastest asks for it."""
     rates = [OTHER_POSES * fastest_mode(model) / RADIANS]
-    freedoms = (freedom for link in model.robot.links for freedom in link.joint.freedoms)
-    bristles = [freedom.friction for freedom in freedoms if freedom.friction.bristle]
-    rates += [f.coulomb_speed / f.bristle / SLIPS for f in bristles if f.coulomb]
+    for freedom in (freedom for link in model.robot.links for freedom in link.joint.freedoms):
+        rubbing = [freedom.friction, freedom.drive.friction] if freedom.elastic else [freedom.friction]
+        rates += [f.coulomb_speed / f.bristle / SLIPS for f in rubbing if f.law == "bristle" and f.bristle and f.level]
+        rates += [freedom.motor.fastest / SLIPS] if freedom.motor is not None else []
     highest = max(rates)
     return 1.0 / highest if highest > 0 else np.inf

@@ -1,0 +1,60 @@
+"""What rubs, yields and drives a freedom, from its description, numbers or symbols alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from pliant.dynamics.gear_springs import GearSpring, Wave
+from pliant.dynamics.motor_laws import MotorMap
+from pliant.dynamics.shaft_laws import Bristle, Level, LuGre, Placed, Yielding
+from pliant.errors import ModelError
+from pliant.robot import Freedom
+
+
+def rubbing(friction: Any, state: str, index: int) -> Placed:
+    """Friction on a speed."""
+    speed = friction.stribeck_speed
+    level = Level(
+        friction.coulomb, friction.stiction, 10 * friction.coulomb_speed if speed is None else speed,
+        friction.stribeck_exponent, friction.coulomb_speed,
+    )  # fmt: skip
+    law: Any = Bristle(level, friction.bristle)
+    if friction.law != "bristle":
+        law = LuGre(level, friction.stiffness, friction.micro_damping)
+    return Placed(state, law, (index,), (), viscous=friction.viscous)
+
+
+def gear_spring(drive: Any) -> GearSpring:
+    """The spring of an elastic drive."""
+    if any(isinstance(x, ca.SX) for point in drive.table for x in point):
+        raise ModelError("parameters: the points of `drive.table` are constants of a model; give `stiffness` instead")
+    waves = tuple(Wave(wave.amplitude, wave.cycles * drive.gear_ratio, wave.phase) for wave in drive.errors)
+    return GearSpring(
+        drive.stiffness, drive.hardening, drive.play, drive.play_smoothing, tuple(drive.table), waves
+    )  # fmt: skip
+
+
+def yielding(drive: Any, indices: tuple[int, int], places: tuple[int, int]) -> list[Placed]:
+    """What of the stiffness yields, between motor and joint."""
+    if drive.hysteresis is None:
+        return []
+    h = drive.hysteresis
+    law = Yielding(drive.stiffness * h.fraction, h.yield_twist, h.exponent, h.loading)
+    return [Placed("hysteresis", law, indices, places, (1, -1))]
+
+
+def motor_map(freedom: Freedom) -> MotorMap | None:
+    """The motor of a freedom with its amplifier."""
+    motor = freedom.motor
+    if motor is None:
+        return None
+    ratio = 1.0 if freedom.drive is None else freedom.drive.gear_ratio
+    constant = motor.torque_constant
+    gain = 1.0 if constant is None else ratio * motor.efficiency * constant
+    back = constant if motor.back_emf is None else motor.back_emf
+    emf = 0.0 if motor.resistance is None else back * ratio
+    resistance = 1.0 if motor.resistance is None else motor.resistance
+    limits = motor.current_limit, motor.voltage_limit
+    return MotorMap(motor.command, gain, emf, motor.offset, resistance, motor.inductance, *limits, motor.bandwidth)
