@@ -93,3 +93,9 @@ def test_a_wrong_name_is_refused(given: dict[str, Any], message: str) -> None:
 def test_right_names_pass() -> None:
     assert chosen() == "exact"
     assert [chosen("linear", other) for other in ("locked", "free", 3, None)] == ["linear"] * 4
+
+
+def test_arguments_are_held_inside_what_tells_of_the_work() -> None:
+    """A decorator around a function does not hide where its annotations mean something."""
+    with pytest.raises(pliant.ModelError, match="result: got 5, expected an object of type Result"):
+        pliant.view.plot(5)

@@ -32,6 +32,8 @@ UNITLESS = {
     "UnknownChoice.bounds", "UnknownChoice.prior", "MeasuredRun.noise", "IdentificationStudy.loss_scale",
     "IdentificationStudy.restarts",
     "IdentificationStudy.rtol", "IdentificationStudy.atol",
+    "Drive.efficiency", "Drive.table", "Friction.stribeck_exponent", "GearError.cycles", "Hysteresis.exponent",
+    "Hysteresis.fraction", "Hysteresis.loading", "Motor.efficiency", "Motor.offset",
 }  # fmt: skip
 """Counts, ratios, directions, places, pairs of two units, and numbers in the unit of what they vary or fit."""
 

@@ -8,7 +8,7 @@ import casadi as ca
 
 from pliant.dynamics.gear_springs import GearSpring, Wave
 from pliant.dynamics.motor_laws import MotorMap
-from pliant.dynamics.shaft_laws import Bristle, Level, LuGre, Placed, Yielding
+from pliant.dynamics.shaft_laws import Bristle, DryLevel, LuGre, Placed, Yielding
 from pliant.errors import ModelError
 from pliant.robot import Freedom
 
@@ -16,7 +16,7 @@ from pliant.robot import Freedom
 def rubbing(friction: Any, state: str, index: int) -> Placed:
     """Friction on a speed."""
     speed = friction.stribeck_speed
-    level = Level(
+    level = DryLevel(
         friction.coulomb, friction.stiction, 10 * friction.coulomb_speed if speed is None else speed,
         friction.stribeck_exponent, friction.coulomb_speed,
     )  # fmt: skip

@@ -45,7 +45,7 @@ class ShaftLaw(Protocol):
 
 
 @dataclass(frozen=True)
-class Level:
+class DryLevel:
     """Dry friction by the rate: `slipping` in motion, `holding` at rest, and the fall between them.
 
     `width` is the rate over which it turns sign where it has no state.
@@ -62,9 +62,7 @@ class Level:
         if self.holding is None:
             return self.slipping
         ratio = v / self.speed
-        power = (
-            ratio**2 if isinstance(self.exponent, float) and self.exponent == 2.0 else ca.fabs(ratio) ** self.exponent
-        )
+        power = ratio**2 if _is(self.exponent, 2.0) else ca.fabs(ratio) ** self.exponent
         return self.slipping + (self.holding - self.slipping) * ca.exp(-power)
 
     @property
@@ -92,7 +90,7 @@ class Bristle:
     stored.
     """
 
-    level: Level = field(default_factory=Level)
+    level: DryLevel = field(default_factory=DryLevel)
     deflection: SX = 0.0
 
     @property
@@ -135,7 +133,7 @@ class LuGre:
     micro_damping (stiction - coulomb) / coulomb (Barabanov and Ortega, 2000).
     """
 
-    level: Level
+    level: DryLevel
     stiffness: SX
     micro_damping: SX
 

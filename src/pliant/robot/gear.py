@@ -49,7 +49,7 @@ class GearError(Description):
 
     amplitude: Positive = Field(description="rad (m), behind the gear", examples=[0.0002])
     cycles: Positive = Field(2.0, description="waves per turn of the motor; 2 of strain-wave gears", examples=[2.0])
-    phase: Angle = Field(0.0, description="rad", examples=["90 deg"])
+    phase: Angle = Field(0.0, description="rad, of the wave where the motor is at 0", examples=["90 deg"])
 
 
 class Drive(Description):

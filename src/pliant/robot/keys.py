@@ -18,9 +18,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 UNIT = re.compile(
-    r"(?:1|m|s|N|kg|rad|Pa|Hz)(?:\^[23])?"  # first symbol
-    r"(?:[ /](?:m|s|N|kg|rad|Pa|Hz)(?:\^[23])?)*"  # what it is multiplied with and divided by
-    r"(?: \((?:[mNskg/ ]|\^2)+\)| or (?:m/s|m|N|fractions))?"  # of a joint that slides
+    r"(?:1|m|s|N|kg|rad|Pa|Hz|A|V|H|ohm)(?:\^[23])?"  # first symbol
+    r"(?:[ /](?:m|s|N|kg|rad|Pa|Hz|A|V)(?:\^[23])?)*"  # what it is multiplied with and divided by
+    r"(?: \((?:[mNskgAV/ ]|\^[23])+\)| or (?:m/s|m|N|fractions))?"  # of a joint that slides
     r"(?=, |$)"
 )
 NUMBERS = {"number": "number", "integer": "whole number"}
