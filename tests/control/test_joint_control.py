@@ -53,6 +53,16 @@ def test_limits_hold_and_stop_the_integral(two_link) -> None:
     np.testing.assert_array_equal(rate, 0)  # both errors push against their limits
 
 
+def test_a_torque_that_stays_at_its_limit_takes_few_steps() -> None:
+    """Where the integral alone carries the torque beyond the limit, and the motion takes it back, it neither grows nor
+    rests: a law that switches between the two never got past that."""
+    body = pliant.RigidBody(mass=2.0, com=(0, 0, 0), inertia=(1, 1, 1), tip=(0.1, 0, 0))
+    slide = pliant.Link(name="block", joint=pliant.Joint(type="prismatic", axis=(1, 0, 0)), rigid=body)
+    model = pliant.Robot(name="block", gravity=(0, 0, 0), links=[slide]).model()
+    run = pliant.simulate(model, 10.0, controller=PID(4.0, 6.0, 3.0, [5.0], limit=0.5))
+    assert run.stats.steps < 1000
+
+
 def test_the_loop_closes_on_motors() -> None:
     robot = pliant.load("two-link").to_dict()
     for link in robot["links"]:

@@ -113,6 +113,10 @@ class PID(Controller):
         return _JointLaw(model, self, feedback_gain("ki", self.ki, model.joints))
 
 
+SATURATED = 0.05
+"""Part of a limit over which the integral of a PID comes to rest; at a sudden stop it would start and stop for ever."""
+
+
 class _JointLaw(Law):
     def __init__(self, model: Model, given: PD | PID, ki: Array) -> None:
         super().__init__(model)
@@ -152,8 +156,7 @@ class _JointLaw(Law):
             clipped = ca.fmin(ca.fmax(tau, -constant(self.limit)), constant(self.limit))
         if not self.n_states:
             return clipped
-        winding = ca.logic_and(followed(self.model.chain, clipped, qd) != tau, tau * error > 0)
-        return clipped, ca.if_else(winding, 0, error)
+        return clipped, error * (1 - _winding(tau, followed(self.model.chain, clipped, qd), error))
 
     def _weight(self, r: Expression, q: Expression) -> Expression:
         """Gravity torque on the joints of the undeformed arm."""
@@ -167,6 +170,13 @@ class _JointLaw(Law):
         drives = [shaft.drive for shaft in self.model.chain.shafts]
         turns = [drive.spring.twist_under(weight[k]) if drive is not None else 0 for k, drive in enumerate(drives)]
         return ca.SX(ca.vertcat(*turns))
+
+
+def _winding(tau: Expression, given: Expression, error: Expression) -> Expression:
+    """(m, 1) part of the error that an integral leaves out: all of it where a torque of the error's sign is beyond what
+    is given by `SATURATED` of that, in between its share, so that the torque can stay at its limit."""
+    excess = ca.fabs(tau - given) / (SATURATED * ca.fabs(given))
+    return ca.if_else(ca.logic_and(tau != given, tau * error > 0), ca.fmin(excess, 1), 0)
 
 
 @checked
