@@ -12,8 +12,8 @@ import pliant
 GROUPS = {
     "Describe": (
         "load", "arms", "Robot", "Link", "Joint", "Origin", "DH", "Limits", "Drive", "GearError", "Hysteresis",
-        "Motor", "Friction", "Beam", "Section", "Material", "MATERIALS", "RigidBody", "Lump", "Shapes", "TipLoad", "JointAxis", "BeamStation", "Payload",
-        "BaseBody", "Frame", "Expected",
+        "Motor", "Friction", "Beam", "Section", "Material", "MATERIALS", "RigidBody", "Lump", "Shapes",
+        "TipLoad", "JointAxis", "BeamStation", "Payload", "BaseBody", "Frame", "Expected",
     ),
     "Compute": ("Model", "FORMULATIONS"),
     "Run": ("simulate", "simulate_batch", "Event", "Result", "Scenario"),

@@ -125,7 +125,7 @@ def work(law: Any, viscous: float, rng: np.random.Generator) -> np.ndarray:
     motion = sum(a * np.sin(w * t + p) for a, w, p in waves)
     speed = sum(a * w * np.cos(w * t + p) for a, w, p in waves)
     step = ca.Function("step", [r, ca.vertcat(x, v)], [r + h * f(x, v, r)[1], f(x, v, r)[0]])
-    bends, forces = (np.ravel(y) for y in step.mapaccum(n)(0.0, np.stack([motion - motion[0], speed])))
+    bends, forces = (np.array(y).ravel() for y in step.mapaccum(n)(0.0, np.stack([motion - motion[0], speed])))
     stiffness = {Bristle: 1.3 * 1e-5, LuGre: 0.8**2 / 4e4, Yielding: 500.0 * 2e-3**2}[type(law)]
     return np.cumsum(forces * speed) * h - stiffness * bends**2 / 2
 
@@ -166,7 +166,7 @@ def test_torque_is_the_slope_of_the_energy(k: int) -> None:
     spring, x = springs()[k], ca.SX.sym("x")
     f = ca.Function("f", [x], [spring.torque(x), ca.gradient(spring.energy(x), x), spring.energy(x)])
     at = np.linspace(-0.013, 0.013, 1001)
-    torque, slope, energy = (np.ravel(y) for y in f.map(len(at))(at))
+    torque, slope, energy = (np.array(y).ravel() for y in f.map(len(at))(at))
     assert np.abs(torque - slope).max() < 1e-9 * np.abs(torque).max()
     assert torque == pytest.approx(-torque[::-1], abs=1e-12)
     assert (np.diff(torque) >= -1e-9).all()
