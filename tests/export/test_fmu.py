@@ -19,6 +19,7 @@ from scipy.integrate import solve_ivp
 import mock_up
 import pliant
 from arms import unequal_beam, unequal_two_link
+from driven_arms import everything
 from exported import model, needs_compiler
 from mock_up import Unit
 from pliant import Drive, Friction, Joint, Shapes
@@ -118,6 +119,22 @@ def test_friction_holds_in_a_unit(version: str, tmp_path: Path) -> None:
     assert states[8:] == pytest.approx(rows[0, 2:], abs=1e-12)
     assert rates[:4] == pytest.approx(states[4:8], abs=1e-15)
     assert rates[4:8] == pytest.approx(run.qdd[0], rel=1e-9, abs=1e-9)
+
+
+@needs_compiler
+def test_drives_in_a_unit(tmp_path: Path) -> None:
+    """Friction, a gear that yields, amplifiers and windings: as in `simulate`, commanded in volts and amperes."""
+    arm = everything().model()
+    held = Unit(export(arm, "fmu", tmp_path / "arm3", fmi="3.0", **QUICK), tmp_path / "unpacked")
+    inputs = [v for v in held.description.modelVariables if v.causality == "input"]
+    assert [(v.name, v.unit) for v in inputs if v.name != "time"] == [("voltage.upper", "V"), ("current.fore", "A")]
+    names = ("upper", "fore", "upper.current", "upper.hysteresis", "fore.friction", "upper.motor_friction")
+    step, steps = 2e-3, 40
+    with held.instance("slave") as running:
+        rows = held.run(running, steps, step, still, *names)
+    run = pliant.simulate(arm, steps * step, output_step=step, rtol=1e-9)
+    for name, column in zip(names, rows.T):
+        assert np.abs(column - run[name]).max() < 1e-4 * max(1.0, np.abs(run[name]).max()), name
 
 
 def _pointers(running: Any, values: np.ndarray) -> tuple[Any, int]:

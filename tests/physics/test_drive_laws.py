@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -11,6 +12,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import pliant
+from driven_arms import MOTOR, everything
 from pliant import Drive, Friction, Hysteresis, Joint, Link, Motor, RigidBody, Robot
 from pliant.control import Sine
 from pliant.dynamics.gear_springs import GearSpring
@@ -272,8 +274,6 @@ def test_a_moving_gear_loses_its_part() -> None:
 
 # ------------------------------------------------------------------------------------------------------------- motors
 
-MOTOR: dict[str, Any] = {"torque_constant": 0.08, "resistance": 2.5, "inductance": 0.02}
-
 
 def test_voltage_step_against_its_closed_form() -> None:
     """A winding, an amplifier with a lag, a rotor behind a gear and viscous friction: linear, by expm."""
@@ -298,11 +298,14 @@ def test_voltage_step_against_its_closed_form() -> None:
     assert np.abs(run.tau[late, 0] - N * K * expected[:, 2]).max() < 1e-8
 
 
-def test_current_loop_is_a_lag() -> None:
+def test_current_loop_is_a_lag(tmp_path: Path) -> None:
     motor = Motor(command="current", torque_constant=0.08, efficiency=0.75, bandwidth=25.0)
     model = block(2.0, drive=Drive(gear_ratio=50.0), motor=motor)
     command = ([0.0, 0.1, 1.0], [[0.0], [1.5], [1.5]], "hold")
     run = pliant.simulate(model, 0.2, torque=command, rtol=1e-10, atol=1e-12)
+    assert run.tau[:, 0] == pytest.approx(50.0 * 0.75 * 0.08 * run["block.current"])
+    again = pliant.Result.load(run.save(tmp_path / "run.nc"))
+    assert np.array_equal(again["block.current"], run["block.current"])
     expected = 50.0 * 0.75 * 0.08 * 1.5 * -np.expm1(-2 * np.pi * 25.0 * np.maximum(run.t - 0.1, 0.0))
     assert np.abs(run.tau[:, 0] - expected).max() < 1e-7
 
@@ -352,26 +355,6 @@ def test_anti_windup_knows_the_current_limit() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ all alike
-
-
-def everything() -> Robot:
-    """An arm whose drives have all of it."""
-    body = RigidBody(mass=1.3, com=(0.2, 0.05, 0), inertia=(0.02, 0.03, 0.04), tip=(0.4, 0, 0.1))
-    first = Joint(
-        friction=Friction(law="lugre", coulomb=0.3, stiction=0.4, stribeck_speed=0.1, stiffness=3e3, micro_damping=5.0,
-                          viscous=2.0),
-        drive=Drive(stiffness=2e3, rotor_inertia=1e-3, gear_ratio=30.0, damping=2.0, hardening=1e7, efficiency=0.9,
-                    hysteresis=Hysteresis(fraction=0.3, yield_twist=1e-3), errors=[{"amplitude": 1e-4}],
-                    friction=Friction(coulomb=0.2)),
-        motor=Motor(command="voltage", bandwidth=80.0, current_limit=3.0, **MOTOR),
-    )  # fmt: skip
-    second = Joint(
-        axis=(0, 1, 0), friction=Friction(law="dahl", coulomb=0.2, stiffness=1e3),
-        drive=Drive(stiffness=3e3, rotor_inertia=2e-3, gear_ratio=20.0, play=2e-3, play_smoothing=2e-4, damping=1.0),
-        motor=Motor(command="current", torque_constant=0.05, bandwidth=50.0, offset=0.1),
-    )  # fmt: skip
-    links = [Link(name="upper", joint=first, rigid=body), Link(name="fore", joint=second, rigid=body)]
-    return Robot(name="drives", links=links)
 
 
 def test_the_formulations_agree() -> None:

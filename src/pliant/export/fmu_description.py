@@ -19,7 +19,8 @@ BASE_UNITS: dict[str, dict[str, int]] = {
     "rad/s2": {"rad": 1, "s": -2}, "m/s2": {"m": 1, "s": -2}, "N": {"kg": 1, "m": 1, "s": -2},
     "N.m": {"kg": 1, "m": 2, "s": -2}, "N.m2": {"kg": 1, "m": 3, "s": -2}, "kg": {"kg": 1}, "kg/m": {"kg": 1, "m": -1},
     "kg.m": {"kg": 1, "m": 1}, "kg.m2": {"kg": 1, "m": 2}, "1/m": {"m": -1}, "rad/m": {"rad": 1, "m": -1}, "1": {},
-    "1/s": {"s": -1},
+    "1/s": {"s": -1}, "A": {"A": 1}, "A/s": {"A": 1, "s": -1}, "V": {"kg": 1, "m": 2, "s": -3, "A": -1},
+    "V/s": {"kg": 1, "m": 2, "s": -4, "A": -1},
 }  # fmt: skip
 """Every unit an exported arm may use, in SI base units."""
 

@@ -14,7 +14,7 @@ from pliant.dynamics.section_forces import InternalForces
 from pliant.errors import ModelError
 from pliant.export.contents import parameter_unit
 from pliant.model import Model, read_state
-from pliant.model.coordinate_units import coordinate_units, speed_units, torque_units
+from pliant.model.coordinate_units import commands, coordinate_units, speed_units
 from pliant.runs.composition import compose
 from pliant.runs.limits import JointLimit
 
@@ -85,9 +85,9 @@ def variables(
     for k, name in enumerate(() if plain else names):
         text, unit = f"rate of {model.coordinates[k]}", "1/s" if units[k] == "1" else f"{units[k]}/s"
         out.append(Variable(f"der({name})", "local", "continuous", "calculated", unit, text, None, 1 + k))
-    for joint, unit in zip(model.joints, torque_units(model)):
-        text = f"torque (or force) of joint {joint}, link side"
-        out.append(Variable(f"torque.{structured(joint)}", "input", "continuous", "exact", unit, text, 0.0))
+    for joint, (kind, unit) in zip(model.joints, commands(model)):
+        text = f"torque (or force) of joint {joint}, link side" if kind == "torque" else f"{kind} of joint {joint}"
+        out.append(Variable(f"{kind}.{structured(joint)}", "input", "continuous", "exact", unit, text, 0.0))
     for path, value in zip(model.parameters, model.nominal_parameters.tolist()):
         unit = parameter_unit(path)
         out.append(Variable(structured(path), "parameter", "tunable", "exact", unit, path, value))

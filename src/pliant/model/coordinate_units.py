@@ -30,6 +30,13 @@ def torque_units(model: Model) -> tuple[str, ...]:
     return tuple("N.m" if shaft.turns else "N" for shaft in model.chain.shafts)
 
 
+def commands(model: Model) -> tuple[tuple[str, str], ...]:
+    """What a run is given for each joint, "torque", "current" or "voltage", and its unit."""
+    kinds = ["torque" if shaft.motor is None else shaft.motor.command for shaft in model.chain.shafts]
+    units = {"current": "A", "voltage": "V"}
+    return tuple((kind, units.get(kind, unit)) for kind, unit in zip(kinds, torque_units(model)))
+
+
 def speed_units(model: Model) -> tuple[str, ...]:
     """Unit of each speed: rad/s or m/s."""
     named = dict(zip(model.coordinates, coordinate_units(model)))

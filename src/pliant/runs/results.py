@@ -108,6 +108,8 @@ class Result:
         The model of the run, where there was one; a file has only its robot and options.
     acted : (loads, base), optional
         What acted on the arm; a file does not keep it.
+    drives : (N, k), optional
+        States of friction, gears and motors, where the arm has some; `result["shoulder.current"]` has one by name.
 
     Examples
     --------
@@ -144,12 +146,13 @@ class Result:
     roots: Array | None = None
     built: Model | None = field(default=None, repr=False)
     acted: tuple[tuple[Any, ...], Any] | None = field(default=None, repr=False)
+    drives: Array | None = None
 
     @classmethod
     def from_run(
         cls, model: Model, solution: Solution, q: Array, qd: Array, work: Array, parameters: Array,
         events: tuple[str, ...], readings: Readings, loads: Sequence[Any] = (), base: Any = None,
-        roots: Array | None = None,
+        roots: Array | None = None, drives: Array | None = None,
     ) -> Result:  # fmt: skip
         """From a finished (or broken) integration.
 
@@ -175,6 +178,8 @@ class Result:
             Motion of the base.
         roots : (N, k) array, optional
             Roots that the run integrated.
+        drives : (N, k) array, optional
+            States of friction, gears and motors.
 
         Returns
         -------
@@ -191,7 +196,7 @@ class Result:
             solution.t, q, qd, work, model.robot, asdict(model.options), parameters, stats, readings, saved.versions(),
             roots,
         )  # fmt: skip
-        return replace(result, built=model, acted=(tuple(loads), base))
+        return replace(result, built=model, acted=(tuple(loads), base), drives=drives)
 
     @property
     def tau(self) -> Array:
@@ -239,7 +244,11 @@ class Result:
         return self.model.joints
 
     def __getitem__(self, name: str) -> Array:
-        """History (N,) of one coordinate by name, or of a speed that is no rate of a coordinate."""
+        """History (N,) of one coordinate by name, of a speed that is no rate of a coordinate, or of a state of a
+        drive."""
+        within = self.model.layout.drive_states
+        if self.drives is not None and name in within:
+            return np.asarray(self.drives[:, within.index(name)])
         if name in self.speeds and name not in self.coordinates:
             return np.asarray(self.qd[:, self.model.speed_index(name)])
         return np.asarray(self.q[:, self.model.index(name)])
@@ -555,12 +564,14 @@ class Result:
                 "parameters": (("parameter",), self.parameters),
                 **self._accelerations([*columns][-1]),
                 **({} if self.roots is None else {"roots": (("time", "root"), self.roots)}),
+                **({} if self.drives is None else {"drives": (("time", "drive_state"), self.drives)}),
             },
             {
                 "time": ("time", self.t, {"units": "s"}),
                 **columns,
                 "joint": list(self.joints),
                 "axis": axes,
+                **({} if self.drives is None else {"drive_state": list(self.model.layout.drive_states)}),
                 "parameter": list(self.options["parameters"]),
             },
             saved.attributes(self.robot, self.options, self.versions, stats=self.stats),
@@ -617,6 +628,7 @@ class Result:
                 file.real("work", (rows,)), file.robot, file.options,
                 file.real("parameters", (len(file.options["parameters"]),)), RunStats(**stats), readings, file.versions,
                 file.real("roots", data["roots"].shape) if "roots" in data else None,
+                drives=file.real("drives", data["drives"].shape) if "drives" in data else None,
             )  # fmt: skip
 
     @checked

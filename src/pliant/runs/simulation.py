@@ -1,7 +1,7 @@
 """`simulate`: dynamics, controller, torques, loads and prescribed motion put together as one expression and stepped.
 
 What is composed here is a single function xdot = f(t, x, p), traced and compiled like any other: state x = [free q,
-their rates, controller states, friction, carried roots, work], inputs p = [held torques, samples, parameters of the
+their rates, controller states, drive states, carried roots, work], inputs p = [held torques, samples, parameters of the
 model].
 Controllers and trajectories are seen only through their expressions; the steppers see only addresses.
 """
@@ -246,9 +246,22 @@ def _finish(
     history = inputs.history(solution.t, q, qd)
     readings = Readings(lambda: composed.torques(t, solution.x, history, inputs.parameters))
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
-    roots = extra[:, composed.n_states + composed.n_drive_states : -1] if composed.n_roots else None
+    first, last = composed.n_states, composed.n_states + composed.n_drive_states
+    roots = extra[:, last:-1] if composed.n_roots else None
+    drives = extra[:, first:last] if last > first else None
     result = Result.from_run(
-        model, solution, q, qd, extra[:, -1], inputs.parameters, names, readings, composed.loads, composed.base, roots
+        model,
+        solution,
+        q,
+        qd,
+        extra[:, -1],
+        inputs.parameters,
+        names,
+        readings,
+        composed.loads,
+        composed.base,
+        roots,
+        drives,
     )
     result = replace(result, stats=replace(result.stats, compile=compiled))
     if solution.status == "failed":
