@@ -103,12 +103,13 @@ class Unit:
     def run(
         self, unit: Any, steps: int, step: float, torque: Callable[[np.ndarray, np.ndarray], np.ndarray], *read: str
     ) -> np.ndarray:
-        """Co-simulation with a controller outside: torques set before each step and held; rows of `read`."""
+        """Co-simulation with a controller outside: commands set before each step and held; rows of `read`."""
         rows = [self.get(unit, *read)]
+        commands = [v.name for v in self.description.modelVariables if v.causality == "input"]
         for k in range(steps):
             state = self.get(unit, "upper", "fore", "der(upper)", "der(fore)")
-            for name, value in zip(("upper", "fore"), torque(state[:2], state[2:])):
-                self.set(unit, f"torque.{name}", value)
+            for name, value in zip(commands, torque(state[:2], state[2:])):
+                self.set(unit, name, value)
             unit.doStep(currentCommunicationPoint=k * step, communicationStepSize=step)
             rows.append(self.get(unit, *read))
         return np.array(rows)
