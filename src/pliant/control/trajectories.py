@@ -27,6 +27,15 @@ def constant(value: Any) -> Expression:
     return value if isinstance(value, ca.SX) else ca.SX(ca.DM(value))
 
 
+RUN_TIME = "time of a run"
+"""Name of the symbol for the time in the equations of a run, which looks up series while it goes on."""
+
+
+def looks_up(t: Any) -> bool:
+    """Whether a time is that of a run."""
+    return isinstance(t, ca.SX) and t.is_scalar() and t.is_symbolic() and t.name() == RUN_TIME
+
+
 class Trajectory:
     """A motion of `n` coordinates over time; subclasses give `n`, `breaks` and `expression`."""
 
@@ -144,6 +153,11 @@ class Component(Trajectory):
     def expression(self, t: Expression) -> Expression:
         """The position of this coordinate."""
         return self.whole.expression(t)[self.index]
+
+    def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
+        """Position, rate and acceleration of this coordinate."""
+        q, qd, qdd = (x[self.index] for x in self.whole.derivatives(t))
+        return q, qd, qdd
 
 
 def numbers(name: str, value: Any, size: int | None = None) -> Array:

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.control.law import Felt, Law, opened
+from pliant.control.trajectories import RUN_TIME
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
@@ -31,7 +32,7 @@ class ComposedEquations:
 
     def __init__(self, composition: Composition) -> None:
         c = self.composition = composition
-        self.t = ca.SX.sym("t")
+        self.t = ca.SX.sym(RUN_TIME if c.series else "t")
         law, motion = c.controller, c.motion
         self._given: Any = None
         if c.given.size:
@@ -96,7 +97,7 @@ class ComposedEquations:
             else:
                 command = controller.expression(t, q, qd)
             command, z_rate = self._prepared([_column(command, m, "controller.expression"), ca.SX(z_rate)])
-        self.p = ca.vertcat(inputs, *self._numbers, model.parameter_symbols)
+        self.p = ca.vertcat(inputs, *(one.held for one in c.series), *self._numbers, model.parameter_symbols)
         qdd, tau = accelerations(command), others + command
         force = ca.mtimes(S, tau)
         self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, bristles)

@@ -31,7 +31,7 @@ class Interruptions:
         self.known = max(1.0, AHEAD * t)
         self._times = self._composed.breaks(2 * self.known)
         self._times = self._times[self._times < self.known]
-        self._impulses = self._composed.impulses(self._times)
+        self._impulses = self._composed.impulses(self._times, self.known)
 
     def following(self, t: float) -> float:
         """The next one behind t, or the time until which all are known."""
