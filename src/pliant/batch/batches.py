@@ -143,11 +143,10 @@ def simulate_batch(
         loads = listed(loads)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
         f = composed(model, *drives, motion or {}, loads, base, work, looked_up=True)
-        declared = read_breaks(breaks)
-        given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads, declared)
+        given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads)
         t = output_times(t_end, output_step, step if method == "rk4" else None)
         stops, starts = (
-            f.composition.breaks(t_end, declared),
+            f.composition.breaks(t_end, read_breaks(breaks)),
             given.samples.starts if given.samples else None,
         )
         impulses = replace(f.composition.impulses(stops, t_end), at_start=given.work is not None)

@@ -38,9 +38,9 @@ class Given:
     @classmethod
     def read(
         cls, f: BatchEquations, q0: Any, qd0: Any, torque: TorqueInput, controller: TorqueInput, p: Any, device: str,
-        equilibrium: bool, loads: Sequence[Any], declared: Sequence[float] = (),
+        equilibrium: bool, loads: Sequence[Any],
     ) -> Given:  # fmt: skip
-        """Arguments of a run of `f`; breaks are `declared`."""
+        """Arguments of a run of `f`."""
         model, work = f.composition.model, None
         if is_device_array(q0) or is_device_array(qd0):
             if equilibrium:
@@ -49,9 +49,7 @@ class Given:
         else:
             own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]
             c = f.composition
-            q0, qd0, work = read_start(
-                model, q0, qd0, equilibrium, loads, own, True, c.on_paths, c.before_start(declared)
-            )
+            q0, qd0, work = read_start(model, q0, qd0, equilibrium, loads, own, True, c.on_paths, c.before_start)
             states = {"q0": q0, "qd0": qd0}
         drives = {"torque": torque, "controller": controller}
         sizes = {name: len(x) for name, x in states.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -79,9 +80,9 @@ class MeasuredMotion(Piecewise):
                     f"least {least} between two breaks for order={order}, window={window}"
                 )
             own = slice(first, last)
-            pieces += _spline(at[own], through[own], order) if window is None else _local(
-                at[own], through[own], order, window
-            )  # fmt: skip
+            given = at[own], through[own], order
+            pieces += _spline(*given) if window is None else _local(*given, window)
+        self.begins_in_motion = bool(at[0] <= 0.0)  # a run may begin within a record
         super().__init__(pieces, float(at[-1]))
 
 
@@ -94,7 +95,7 @@ def _stretches(at: Array, breaks: Sequence[float]) -> list[tuple[int, int]]:
             raise ModelError(f"breaks: got {time:g} s, expected the time of a sample, neither the first nor the last")
         cuts.append(k)
     edges = [0, *sorted(set(cuts)), len(at) - 1]
-    return [(a, b + 1) for a, b in zip(edges[:-1], edges[1:])]
+    return [(a, b + 1) for a, b in itertools.pairwise(edges)]
 
 
 def _spline(at: Array, through: Array, order: int) -> list[Piece]:

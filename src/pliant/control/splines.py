@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.trajectories import Trajectory, constant, looks_up, numbers
+from pliant.control.trajectories import Trajectory, constant, is_looked_up, numbers
 from pliant.errors import ModelError
 from pliant.signatures import checked
 
@@ -56,6 +56,8 @@ class Piecewise(Trajectory):
     """
 
     tunable: tuple[str, ...] = ("pieces", "end", "joints")
+    begins_in_motion = False
+    """Whether it comes from somewhere, rather than from rest, where it begins."""
 
     def __init__(
         self,
@@ -86,6 +88,7 @@ class Piecewise(Trajectory):
         last = self.pieces[-1]
         powers = (self.end - last.start) ** np.arange(inner.shape[1])
         ends[:, 0] = inner[0, 0], powers @ last.coefficients
+        ends[0] = inner[0] if self.begins_in_motion else ends[0]
         behind = np.nextafter(self.end, np.inf)  # a run that ends there sees the last piece
         self.series_starts = np.array([-np.inf, *(piece.start for piece in self.pieces), behind])
         self.series_rows = np.concatenate([ends[:1], inner, ends[1:]])
@@ -112,7 +115,7 @@ class Piecewise(Trajectory):
 
     def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
         """(n, 1) positions, rates and accelerations."""
-        if not (self.is_series and looks_up(t)):
+        if not is_looked_up(self, t):
             return super().derivatives(t)
         q = self._polynomial(t)
         qd = ca.jacobian(q, t)
@@ -136,9 +139,9 @@ class Piecewise(Trajectory):
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
-        if self.is_series and looks_up(t):
+        if is_looked_up(self, t):
             return self._polynomial(t)
-        time = ca.fmin(ca.fmax(t, self.pieces[0].start), self.end)
+        time = ca.fmin(t if self.begins_in_motion else ca.fmax(t, self.pieces[0].start), self.end)
         start, table = ca.SX(self.pieces[0].start), ca.SX(constant(self.pieces[0].coefficients))
         for piece in self.pieces[1:]:
             inside = time >= piece.start

@@ -7,7 +7,9 @@ expression, so position, rate and acceleration cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
@@ -29,11 +31,23 @@ def constant(value: Any) -> Expression:
 
 RUN_TIME = "time of a run"
 """Name of the symbol for the time in the equations of a run, which looks up series while it goes on."""
+_LOOKED_UP: ContextVar[tuple[Any, ...]] = ContextVar("looked_up", default=())
 
 
-def looks_up(t: Any) -> bool:
-    """Whether a time is that of a run."""
-    return isinstance(t, ca.SX) and t.is_scalar() and t.is_symbolic() and t.name() == RUN_TIME
+@contextmanager
+def looking_up(series: tuple[Any, ...]) -> Iterator[None]:
+    """While equations are traced in which these series have their inputs."""
+    token = _LOOKED_UP.set(series)
+    try:
+        yield
+    finally:
+        _LOOKED_UP.reset(token)
+
+
+def is_looked_up(series: Any, t: Any) -> bool:
+    """Whether a series is looked up by this time: in the equations of a run, and without a delay."""
+    known = any(series is one for one in _LOOKED_UP.get())
+    return known and isinstance(t, ca.SX) and t.is_scalar() and t.is_symbolic() and t.name() == RUN_TIME
 
 
 class Trajectory:
@@ -148,7 +162,11 @@ class Component(Trajectory):
 
     def __init__(self, whole: Trajectory, index: int) -> None:
         self.whole, self.index = whole, index
-        self.breaks = whole.breaks
+
+    @property
+    def breaks(self) -> tuple[float, ...]:  # type: ignore[override]
+        """Those of the whole."""
+        return self.whole.breaks
 
     def expression(self, t: Expression) -> Expression:
         """The position of this coordinate."""

@@ -81,7 +81,8 @@ class Inquiry:
                 raise ModelError(f"p: got shape {p.shape}, expected ({len(expected)},); gradient_batch takes many")
         values = _with_gains(model, p, numbers)
         own = None if p is None else p[0 if len(p) == 1 else slice(None), : len(model.parameters)]
-        *start, work = read_start(model, q0, qd0, equilibrium, loads, own, many, f.composition.on_paths, {})
+        c = f.composition
+        *start, work = read_start(model, q0, qd0, equilibrium, loads, own, many, c.on_paths, c.before_start)
         if work is not None:
             raise UnsupportedModel(NO_JUMP)
         q, qd = (np.atleast_2d(x) for x in start)

@@ -133,7 +133,16 @@ class Response:
         r, model = self.recording, self.model
         loads, slope = listed(r.loads), np.zeros((model.n_q, self.P))
         try:
-            q, qd, work = read_start(model, r.q0, r.qd0, r.equilibrium, loads, p, placed=self.composed.on_paths, before={})
+            q, qd, work = read_start(
+                model,
+                r.q0,
+                r.qd0,
+                r.equilibrium,
+                loads,
+                p,
+                placed=self.composed.on_paths,
+                before=self.composed.before_start,
+            )
         except PliantError as error:
             raise SimulationError(f"recording {r.name!r}: {error}") from error
         if work is not None:

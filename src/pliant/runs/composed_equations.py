@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.control.law import Felt, Law, opened
-from pliant.control.trajectories import RUN_TIME
+from pliant.control.trajectories import RUN_TIME, looking_up
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
@@ -39,9 +39,10 @@ class ComposedEquations:
             (law, motion), self._given = opened((law, motion))
         self._numbers: list[Any] = []
         self._values: list[Any] = []
-        paths = {index: _path(name, motion[name], self.t) for index, (name, _) in c.prescribed.items()}
-        self.paths = dict(zip(paths, self._prepared(list(paths.values()))))
-        self._build(c.torque, law, c.loads, c.base)
+        with looking_up(c.series):
+            paths = {index: _path(name, motion[name], self.t) for index, (name, _) in c.prescribed.items()}
+            self.paths = dict(zip(paths, self._prepared(list(paths.values()))))
+            self._build(c.torque, law, c.loads, c.base)
 
     def _prepared(self, found: list[Any]) -> list[Any]:
         """Expressions with inputs in place of what follows from tunable numbers alone, such as the weight of the arm at

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +42,9 @@ LARGEST_JACOBIAN = 400_000
 EDGE = 1e-12
 """Of a run: a break so near to its start or end is no break."""
 CONTINUOUS = "a prescribed coordinate has to be continuous (its rate may jump)"
-LOOKS = 1001
-"""Times at which a prescribed path is looked at for jumps that nobody has declared."""
+LOOKS, OBLIQUE = 1000, 0.381966
+"""Times at which a prescribed path is looked at for jumps that nobody has declared, and where the first of them lies in
+its share of the run: not where a kink would be put."""
 HALVINGS = 60
 """Of the time between two of them: more than there are numbers between."""
 BESIDE = 1e-3
@@ -180,7 +182,7 @@ class Composition:
     @property
     def n_p(self) -> int:
         """Number of inputs p."""
-        return self._inputs(np.zeros(1)).shape[1]
+        return int(self._inputs(np.zeros(1)).shape[1])
 
     @symbolic_property
     def table(self) -> PieceTable | None:
@@ -195,7 +197,7 @@ class Composition:
     @property
     def n_series(self) -> int:
         """Number of those of series."""
-        return 0 if self.table is None else self.table.pieces.shape[2]
+        return 0 if self.table is None else int(self.table.pieces.shape[2])
 
     def series_at(self, times: Array) -> Array:
         """(N, n_series) pieces that hold at these times, and right behind them."""
@@ -317,9 +319,10 @@ class Composition:
         x, v, _ = self._motion(sides.after(np.zeros(1)))
         return dict(zip(self.prescribed, zip(x[0].tolist(), v[0].tolist())))
 
-    def before_start(self, declared: Sequence[float]) -> dict[int, float]:
-        """Prescribed rates before a jump at the start, if one is declared there."""
-        if not self.prescribed or not any(abs(t) <= EDGE for t in declared):
+    @symbolic_property
+    def before_start(self) -> dict[int, float]:
+        """Rates of the prescribed coordinates before the start, as their paths say."""
+        if not self.prescribed:
             return {}
         _, v, _ = self._motion(sides.before(np.zeros(1)))
         return dict(zip(self.prescribed, v[0].tolist()))
@@ -378,7 +381,8 @@ class Composition:
         if not unknown:  # series are polynomials between their breaks
             return
         first, last = sides.after(np.append(0.0, breaks)), sides.before(np.append(breaks, t_end))
-        times = np.union1d(np.linspace(0.0, t_end, LOOKS), np.concatenate([first, last]))
+        looks = t_end * (np.arange(LOOKS) + OBLIQUE) / LOOKS
+        times = np.union1d(looks, np.concatenate([first, last]))
         stretch = np.searchsorted(breaks, times)
         inside = (first[stretch] <= times) & (times <= last[stretch])
         times, stretch = times[inside], stretch[inside]
@@ -386,13 +390,18 @@ class Composition:
         for what, order in (("position", 0), ("rate", 1)):
             left, right = times[:-1][within], times[1:][within]
             early, late = self._motion(left), self._motion(right)
-            moved = (right - left)[:, None] * (np.abs(early[order + 1]) + np.abs(late[order + 1]))
-            doubtful = _jumps(early[order], late[order], moved)[:, unknown]
+            with np.errstate(invalid="ignore"):  # a path may be infinite at a kink
+                moved = (right - left)[:, None] * (np.abs(early[order + 1]) + np.abs(late[order + 1]))
+                doubtful = _jumps(early[order], late[order], moved)[:, unknown]
             for at, k in np.argwhere(doubtful):
                 path = unknown[k]
-                found = _narrowed(lambda t: self._motion(t)[order][:, path], left[at], right[at])
+                found = _narrowed(partial(self._component, order, path), left[at], right[at])
                 if found is not None:
                     raise ModelError(self._undeclared(what, path, *found))
+
+    def _component(self, order: int, path: int, times: Array) -> Array:
+        """Positions, rates or accelerations (K,) of one path."""
+        return self._motion(times)[order][:, path]
 
     def _undeclared(self, what: str, path: int, at: float, before: float, after: float) -> str:
         do = f"give breaks=[{at:.9g}], or a motion with a continuous rate" if what == "rate" else CONTINUOUS
@@ -504,7 +513,7 @@ def _narrowed(f: Callable[[Array], Array], left: float, right: float) -> tuple[f
         middle = left + (right - left) / 2
         if not left < middle < right:
             break
-        values = np.nan_to_num(f(np.array([left, middle, right])))
+        values = np.nan_to_num(f(np.array([left, middle, right])), posinf=0.0, neginf=0.0)
         left, right = (left, middle) if abs(values[1] - values[0]) >= abs(values[2] - values[1]) else (middle, right)
     outer = np.diff(f(np.array([left - far, right + far])))
     before, after = f(np.array([left - far / 10, right + far / 10]))

@@ -44,9 +44,10 @@ def read_start(
     of a jump at the start, None where nothing jumps.
 
     Prescribed coordinates have the position and the rate that `placed` says, and motors that are not given stand and
-    turn with them. A prescribed rate that `qd0` gives, or `before`, is that before the start: if it is another one,
-    the jump acts as an impulse on all that is free. Without `before` nothing jumps. With `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the
-    loads at t = 0; "equilibrium" for `q0` asks for it too.
+    turn with them. A prescribed rate that `qd0` names, or else `before`, is that before the start: if it is another,
+    the jump acts as an impulse on all that is free. Without `before` nothing jumps. With `equilibrium`, amplitudes and
+    motors that are not named settle first, under gravity and the loads at t = 0; "equilibrium" for `q0` asks for it
+    too.
     """
     if isinstance(q0, str) and q0 == EQUILIBRIUM:
         q0, equilibrium = None, True
@@ -106,11 +107,11 @@ def _placed(
     whole = given is not None and not isinstance(given, Mapping) and np.shape(given)[-1] == size > model.n_joints
     named = set(range(size)) if whole else named_places(model, given, name) if isinstance(given, Mapping) else set()
     names = model.speeds if moving else model.coordinates
-    told = named if given is None or isinstance(given, Mapping) else {*named, *(s.index for s in model.layout.shafts)}
+    told = named if isinstance(given, Mapping) else ()  # a whole state is that of another run, or of nobody's choice
     jumps = {}
     for index, values in placed.items():
         at = names.index(model.speeds[index])
-        earlier = state[..., at].copy() if at in told else (before or {}).get(index, values[1])
+        earlier = state[..., at].copy() if at in told else np.asarray((before or {}).get(index, values[1]))
         state[..., at] = values[moving]
         if before is not None and (np.abs(values[1] - earlier) > SAME * max(1.0, abs(values[1]))).any():
             state[..., at], jumps[index] = earlier, values[1] - earlier

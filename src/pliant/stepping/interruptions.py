@@ -20,7 +20,7 @@ class Interruptions:
 
     def __init__(self, composed: Composition) -> None:
         self._composed = composed
-        self.known = 0.0 if composed.is_broken else math.inf
+        self.known = 0.0 if composed.is_broken or composed.prescribed else math.inf
         self._times: Array = np.empty(0)
         self._impulses = Impulses.none(len(composed.prescribed))
 

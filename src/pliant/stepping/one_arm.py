@@ -173,14 +173,15 @@ class OneArm:
                 "changes from sample to sample"
             )
         memory = None if sampler is None else deepcopy(sampler.memory)
-        held = self._inputs.constant.copy(), self._held.copy(), self._samples, memory
+        held = self._inputs.constant.copy(), self._held.copy(), self._samples, self._next, memory
         return self._run.memory, self._run.x.copy(), self._run.p.copy(), self.stopped, held
 
     def restore(self, kept: tuple[Any, ...]) -> None:
         """Go on from there."""
         self._run.memory, self._run.x[:], self._run.p[:], self.stopped, held = kept
-        self._inputs.constant[:], self._held[:], self._samples, memory = held
+        self._inputs.constant[:], self._held[:], self._samples, following, memory = held
         if memory is not None:
             self._inputs.sampler.memory = deepcopy(memory)  # type: ignore[union-attr]
         self._breaks.look(self.t)
         self._plan()
+        self._next = min(self._next, following)  # what happens at this very time may still be to come

@@ -204,7 +204,7 @@ class Stepper:
         """A state to begin from, or to be in `now`, which is behind all jumps."""
         many, c = self.count is not None, self.composition
         own = p if many else p[0]
-        before = None if now else {}
+        before = None if now else c.before_start
         *start, _ = read_start(self.model, q0, qd0, self._equilibrium, c.loads, own, many, c.on_paths, before)
         if not many:
             return start[0], start[1]
