@@ -202,7 +202,7 @@ class Response:
         self.method = solution.stats.method  # what "auto" found holds for the runs that follow
         x = solution.x if times[0] > 0.0 else np.vstack([np.concatenate([x0, S0.ravel(order="F")]), solution.x])
         q, qd, _ = self.composed.histories(times, np.hstack([x[:, : self.N], np.zeros((len(times), 1))]))
-        rows = np.hstack([inputs.history(times, q, qd), np.tile(p[-2 * self.P :], (len(times), 1))])
+        rows = np.hstack([inputs.history(times, q, qd), np.tile(p[len(p) - 2 * self.P :], (len(times), 1))])
         y, slope, rate = self._reader(times[:, None], x, rows)
         C = self.y.shape[0]
         shapes = (len(times), C), (len(times), C, self.K), (len(times), C)
