@@ -108,5 +108,5 @@ def test_an_arm_that_waits_is_not_saturated(measured: tuple[Any, Any]) -> None:
 
 def test_something_is_left_to_compare(measured: tuple[Any, Any]) -> None:
     model, run = measured
-    with pytest.raises(ModelError, match="skip: got 1.5 s"):
+    with pytest.raises(ModelError, match=r"skip: got 1\.5 s"):
         validate(model, recorded(run, {"upper": run["upper"]}), skip=1.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ def _value_faults(times: Array, values: Array) -> Iterator[str]:
             yield f"stays at its {name} value {end:.6g} {span}; it may be saturated"
 
 
-def _longest(held: Array) -> tuple[int, int]:
+def _longest(held: Any) -> tuple[int, int]:
     """First place and length of the longest run of true entries."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], held.astype(int), [0]])))
     starts, ends = edges[::2], edges[1::2]
