@@ -44,6 +44,7 @@ def test_what_the_wheel_says_of_itself(wheel: zipfile.ZipFile) -> None:
     assert said["Version"] == pliant.__version__
     assert said["License-Expression"] == "Apache-2.0 AND MIT"
     licences = {"LICENSE", "NOTICE", *(f"src/pliant/view/web/LICENSE-{name}.txt" for name in ("three", "uplot"))}
+    licences |= {f"src/pliant/rigs/{rig}/LICENSE" for rig in ("quanser_2dsfl", "ist_bar")}
     assert set(said.get_all("License-File")) == licences
     assert licences <= {name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()}
     (scripts,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))

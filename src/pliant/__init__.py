@@ -18,10 +18,12 @@ if TYPE_CHECKING:
         gradients,
         identification,
         loads,
+        rigs,
         robot,
         scenario,
         studies,
         sweeps,
+        validation,
         view,
     )
     from pliant import environments as environments
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from pliant.scenario import Scenario
     from pliant.stepping import Stepper
     from pliant.sweeps import sweep
+    from pliant.validation import validate
 
 __version__ = VERSION
 
@@ -77,10 +80,10 @@ _LATER = {
     **dict.fromkeys(("Identification", "Recording", "identify"), "identification"),
     **dict.fromkeys(("gradient", "gradient_batch"), "gradients"),
     **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
-    **{"Stepper": "stepping", "sweep": "sweeps"},
+    **{"Stepper": "stepping", "sweep": "sweeps", "validate": "validation"},
 }
-_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "robot",
-          "scenario", "studies", "sweeps", "view")  # fmt: skip
+_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "rigs",
+          "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
 _INNER = (
     "dynamics",
     "errors",
@@ -163,6 +166,7 @@ __all__ = [
     "identify",
     "load",
     "loads",
+    "rigs",
     "robot",
     "scenario",
     "simulate",
@@ -170,5 +174,7 @@ __all__ = [
     "studies",
     "sweep",
     "sweeps",
+    "validate",
+    "validation",
     "view",
 ]

@@ -34,7 +34,7 @@ def checked(target: F) -> F:
         target.__init__ = checked(target.__init__)  # type: ignore[misc]
         return target
     signature = inspect.signature(target)
-    names = getattr(inspect.unwrap(target), "__globals__", {})  # of the function itself, whatever is around it
+    known = getattr(inspect.unwrap(target), "__globals__", {})  # of what is decorated, not of the decorator
     texts = {
         name: f"Sequence[{p.annotation}]" if p.kind is p.VAR_POSITIONAL else str(p.annotation)
         for name, p in signature.parameters.items()
@@ -43,7 +43,7 @@ def checked(target: F) -> F:
 
     @functools.cache
     def tests() -> dict[str, Test]:  # at the first call, when every name of the module is there
-        return {name: _test(ast.parse(text, mode="eval").body, names) for name, text in texts.items()}
+        return {name: _test(ast.parse(text, mode="eval").body, known) for name, text in texts.items()}
 
     @functools.wraps(target)
     def held(*given: Any, **named: Any) -> Any:
@@ -53,7 +53,7 @@ def checked(target: F) -> F:
             return target(*given, **named)  # Python's own words about a call that does not fit
         for name, test in tests().items():
             if name in arguments and not test(arguments[name]):
-                words = _words(texts[name], names)
+                words = _words(texts[name], known)
                 meant = near(arguments[name], [word.strip("'") for word in words if word.startswith("'")])
                 remedy = f"; did you mean {meant!r}?" if meant else ""
                 raise ModelError(f"{name}: got {shown(arguments[name])}, expected {_listed(words)}{remedy}")

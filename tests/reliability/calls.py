@@ -18,18 +18,20 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant import analysis, control, loads
+from pliant import analysis, control, loads, validation
 
 from . import sound
 from .damage import NUMBERS, WORDS
 
 ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.view", "pliant.environments",
-         "pliant.sweeps", "pliant.export", "pliant.identification", "pliant.scenario", "pliant.batch")  # fmt: skip
+         "pliant.sweeps", "pliant.export", "pliant.identification", "pliant.scenario", "pliant.batch",
+         "pliant.validation", "pliant.rigs")  # fmt: skip
 
 RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
-    "Interrupted", "GradientStats", "RunGradient", "FitVerdict",
+    "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
+    "Decay", "Validation",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -113,6 +115,9 @@ def _controllers() -> dict[str, Call]:
         "Shaped": Call(moved(control.Shaped), {"trajectory": quintic, "shaper": control.zv(2.0)}),
         "Sine": Call(moved(control.Sine), {"amplitude": [1.0], "frequency": 2.0, "phase": 0.1, "offset": [0.0]}),
         "Pulse": Call(moved(control.Pulse), {"height": [1.0], "duration": 0.1, "begin": 0.0, "shape": "half-sine"}),
+        "MeasuredMotion": Call(moved(control.MeasuredMotion), {
+            "times": [0.0, 0.3, 0.6, 0.9, 1.2], "positions": [[0.0], [1.0], [0.5], [0.2], [0.1]], "order": 3,
+            "window": None, "breaks": ()}),
         "Samples": Call(moved(control.Samples), {"times": [0.0, 1.0], "values": [[0.0], [1.0]]}),
         "Shaper": Call(control.Shaper, {"times": (0.0, 0.1), "amplitudes": (0.5, 0.5)}),
         "TipLine": Call(control.TipLine, {"model": m, "points": [[1.9, 0.1, 0.0], [1.8, 0.3, 0.0]], "duration": 1.0,
@@ -170,6 +175,7 @@ def _runs(folder: Path) -> dict[str, Call]:
     pd = control.PD(kp=10.0, kd=1.0, reference=[0.1, 0.2])
     t = np.linspace(0.0, 0.05, 6)
     recording = pliant.Recording(t, {"upper": 0.1 + 0 * t}, q0=q)
+    rising = pliant.Recording(t, {"upper": 0.1 + t}, q0=q)
     base = {"model": m, "t_end": 0.02, "q0": q, "qd0": q, "torque": [1.0, 0.5], "controller": pd, "step": 1e-2,
             "output_step": 1e-2}  # fmt: skip
     push = loads.Wrench(force=(1.0, 0.0, 0.0))
@@ -215,6 +221,15 @@ def _runs(folder: Path) -> dict[str, Call]:
         "Strain": Call(lambda **a: pliant.identify(m, pliant.Recording(
             t, {"g": 0 * t}, q0=q, sensors={"g": Strain(**a)}), ["payload.mass"], rtol=1e-4, clocks="ignore"),
             {"link": "upper", "x": 0.1, "at": (0.01, 0.0)}),
+        "validate": Call(pliant.validate, {"model": m, "recording": rising, "p": None, "skip": 0.0, "method": "auto",
+                                           "rtol": 1e-6, "atol": 1e-8}),
+        "recording_faults": Call(validation.recording_faults, {"recording": rising}),
+        "nrmse": Call(validation.nrmse, {"predicted": t, "measured": 2 * t}),
+        "pooled_nrmse": Call(validation.pooled_nrmse, {"predicted": [t, t], "measured": [2 * t, t]}),
+        "fit_percent": Call(validation.fit_percent, {"predicted": t, "measured": 2 * t}),
+        "free_decay": Call(validation.free_decay, {"t": t, "readings": np.sin(40 * t), "near": [6.0]}),
+        "measured_run": Call(pliant.rigs.measured_run, {"name": "a05_f08"}),
+        "load_rig": Call(pliant.rigs.load_rig, {"name": "ist-bar"}),
         "read_csv": Call(read_csv, {"path": folder / "data.csv", "columns": ["time"], "gaps": True}),
         "Event": Call(lambda **a: pliant.simulate(m, 1e-2, q, events=[pliant.Event(**a)]), {
             "name": "half", "condition": lambda t, q, qd: t - 5e-3, "direction": 0, "stop": True}, ("condition",)),

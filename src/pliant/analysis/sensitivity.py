@@ -238,7 +238,10 @@ def run_sensitivity(
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
     p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
-    x0 = composed.start(*read_start(model, q0, qd0, placed=composed.on_paths), p)
+    q, qd, work = read_start(model, q0, qd0, placed=composed.on_paths, before=composed.before_start)
+    if work is not None:
+        raise ModelError("run_sensitivity: a prescribed rate jumps at the start; leave its rate out of qd0")
+    x0 = composed.start(q, qd, p)
     N, P = len(x0), len(model.parameters)
     S0 = np.zeros((N, P))
     if q0_slope is not None:

@@ -16,7 +16,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
 from pliant.kernels.pack import TimeSegments
 from pliant.model import Model, normalised
-from pliant.runs.composition import TABLE_WIDTH, Composition, compose
+from pliant.runs.composition import Composition, compose
 from pliant.runs.drives import TorqueInput, listed, one_table, read_torque
 from pliant.signatures import checked
 
@@ -69,7 +69,7 @@ class BatchEquations:
     def function_of(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
         """Expressions in the symbols of the composition, and in `more`, as a CasADi function of (t, x, w, p, *more)."""
         c, m = self.composition, self.composition.m
-        x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", TABLE_WIDTH * m if c.has_table else 0)
+        x, w = ca.SX.sym("x", self.n), ca.SX.sym("w", c.n_held)
         own = ca.SX.sym("own", c.model.parameter_symbols.shape[0])
         u = ca.SX.sym("u", m) if self.has_constant else ca.SX.zeros(m)
         p = ca.vertcat(u, own) if self.has_constant else own
@@ -128,7 +128,7 @@ class BatchEquations:
     def typical_inputs(self, own: Array) -> Array:
         """Rows [t, x, w, p] of `typical` states, without samples; `own` holds in all of them."""
         x = self.start(*typical(self.composition.model), np)
-        held = TABLE_WIDTH * self.composition.m if self.composition.has_table else 0
+        held = self.composition.n_held
         return np.column_stack([np.zeros(len(x)), x, np.zeros((len(x), held)), np.tile(own, (len(x), 1))])
 
 
@@ -189,13 +189,13 @@ def equations(
 
 def composed(
     model: Model, torque: TorqueInput, controller: TorqueInput, motion: Mapping[str, Any], loads: tuple[Any, ...],
-    base: Any, work: bool,
+    base: Any, work: bool, looked_up: bool = False,
 ) -> BatchEquations:  # fmt: skip
-    """Likewise, from drives that are read already."""
+    """Likewise, from drives that are read already; long series may be `looked_up` by whoever steps the equations."""
     if model.options.roots != "solved":
         raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
     has_table = one_table(torque, controller) is not None
-    composition = compose(model, torque.traced, controller.traced, motion, loads, base, has_table)
+    composition = compose(model, torque.traced, controller.traced, motion, loads, base, has_table, looked_up=looked_up)
     gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
     has_constant = torque.constant is not None or controller.constant is not None
     return BatchEquations(composition, has_constant, work, gains)

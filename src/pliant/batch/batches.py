@@ -142,14 +142,14 @@ def simulate_batch(
         _check(t_end, method, step, rtol, atol, output_step, device, precision)
         loads = listed(loads)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
-        f = composed(model, *drives, motion or {}, loads, base, work)
+        f = composed(model, *drives, motion or {}, loads, base, work, looked_up=True)
         given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads)
         t = output_times(t_end, output_step, step if method == "rk4" else None)
         stops, starts = (
             f.composition.breaks(t_end, read_breaks(breaks)),
             given.samples.starts if given.samples else None,
         )
-        impulses = f.composition.impulses(stops)
+        impulses = replace(f.composition.impulses(stops, t_end), at_start=given.work is not None)
         stages = Stages(f, make_plan(t, stops, starts, step, method == "dopri5"), impulses)
         begin = time.perf_counter()
         settings = (rtol, atol, step or t_end, MOST_STEPS)
@@ -267,6 +267,9 @@ class _Run:
             for x in (module.asarray(self.given.q0), module.asarray(self.given.qd0))
         )
         start = self.f.start(q, qd, module)
+        if self.work and self.given.work is not None:
+            done = self.given.work
+            start[:, -1] = module.asarray(done if len(done) == 1 else done[first:last])
         if self.f.composition.n_drive_states:
             given = self.given.pieces(), self.given.held(self.f)
             pieces, own = (a if len(a) == 1 else a[first:last] for a in given)
@@ -290,7 +293,8 @@ class _Run:
             q, qd = (module.zeros((*x.shape[:2], size), dtype=x.dtype) for size in (c.n_q, c.n))
             q[..., c.free_places], qd[..., c.free] = x[..., :f], x[..., f : c.moving]
             own = np.zeros(self.engine.own.shape[1])
-            held = np.zeros(self.engine.pieces.shape[2])
+            samples, pieces = self.given.samples, self.given.pieces()[0]
+            held = pieces[np.zeros(len(self.t), dtype=int) if samples is None else samples.piece(self.t)]
             t = self.engine.stages.impulses.behind(self.t)
             paths, rates = self.f.coordinate_kernel(t[:, None], np.zeros(self.f.n), held, own)
             for index in c.prescribed:

@@ -13,7 +13,8 @@ from pliant.batch.batch_equations import BatchEquations, rows
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.cuda_device import cupy, is_device_array
 from pliant.model import Model, read_state
-from pliant.runs.drives import SampledTorque, TorqueInput, one_table, read_start
+from pliant.runs.drives import TorqueInput, looked_up, read_start
+from pliant.runs.piece_tables import PieceTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,10 @@ class Given:
     on_device: bool
     parameters: Array
     names: tuple[str, ...]
+    samples: PieceTable | None
+    """What is looked up by the time, if anything."""
+    work: Array | None
+    """(A,) of a jump at the start, if there is one."""
 
     @classmethod
     def read(
@@ -36,15 +41,16 @@ class Given:
         equilibrium: bool, loads: Sequence[Any],
     ) -> Given:  # fmt: skip
         """Arguments of a run of `f`."""
-        model = f.composition.model
+        model, work = f.composition.model, None
         if is_device_array(q0) or is_device_array(qd0):
             if equilibrium:
                 raise UnsupportedModel("equilibrium: not with arrays of a CUDA device; give q0 and qd0 as NumPy arrays")
             states = {name: _on_device(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
         else:
             own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]
-            start = read_start(model, q0, qd0, equilibrium, loads, own, True, f.composition.on_paths)
-            states = dict(zip(("q0", "qd0"), start))
+            c = f.composition
+            q0, qd0, work = read_start(model, q0, qd0, equilibrium, loads, own, True, c.on_paths, c.before_start)
+            states = {"q0": q0, "qd0": qd0}
         drives = {"torque": torque, "controller": controller}
         sizes = {name: len(x) for name, x in states.items()}
         if p is not None:
@@ -62,7 +68,8 @@ class Given:
         if p is not None and not names:
             raise ModelError("p: this model has no parameters; make it with robot.model(parameters=[...])")
         values = model.nominal_parameters[None] if p is None else rows(p, len(names), "p", names)
-        return cls(model, arms, states["q0"], states["qd0"], torque, controller, on_device, values, names)
+        return cls(model, arms, states["q0"], states["qd0"], torque, controller, on_device, values, names,
+                   looked_up(f.composition, torque, controller), work)  # fmt: skip
 
     def held(self, f: BatchEquations) -> Array:
         """(A, own) torques and parameters that hold for a whole run."""
@@ -74,13 +81,8 @@ class Given:
         parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
-    @property
-    def samples(self) -> SampledTorque | None:
-        """The samples, if there are any."""
-        return one_table(self.torque, self.controller)
-
     def pieces(self) -> Array:
-        """(A, pieces, held) samples."""
+        """(A, pieces, held) what is looked up."""
         return self.samples.pieces if self.samples is not None else np.zeros((1, 1, 0))
 
 

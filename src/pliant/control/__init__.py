@@ -9,6 +9,7 @@ from pliant.control.decoupling import ComputedTorque
 from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
 from pliant.control.law import Controller, Law, Limited
 from pliant.control.lqr import LQR, Design
+from pliant.control.measured_motion import MeasuredMotion
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
 from pliant.control.sampled import Sampled
@@ -23,6 +24,7 @@ from pliant.control.trajectories import Constant, Cycloidal, MohanSaha, Quintic,
 TRAJECTORIES: dict[str, Callable[..., Any]] = {
     "constant": Constant,
     "cycloidal": Cycloidal,
+    "measured": MeasuredMotion,
     "mohan-saha": MohanSaha,
     "phases": Phases,
     "pulse": Pulse,
@@ -74,6 +76,7 @@ __all__ = [
     "Filter",
     "Law",
     "Limited",
+    "MeasuredMotion",
     "Measurement",
     "MohanSaha",
     "Observer",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -11,9 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
-from pliant.control.trajectories import Trajectory, constant, numbers
+from pliant.control.trajectories import Trajectory, constant, is_looked_up, numbers
 from pliant.errors import ModelError
 from pliant.signatures import checked
+
+LONGEST_WRITTEN = 50
+"""Pieces that are written out in the equations; more of them are a series, which a run looks up by the time."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,10 @@ class Piece:
 
 class Piecewise(Trajectory):
     """Polynomials one after another; before the first and after `end` the end positions hold.
+
+    More than 50 pieces are a series: the equations of a run hold the polynomial of the moment as inputs, and steps end
+    where pieces meet. So they do not grow with the number of pieces, and another series of the same form compiles
+    nothing.
 
     Parameters
     ----------
@@ -47,6 +56,8 @@ class Piecewise(Trajectory):
     """
 
     tunable: tuple[str, ...] = ("pieces", "end", "joints")
+    begins_in_motion = False
+    """Whether it comes from somewhere, rather than from rest, where it begins."""
 
     def __init__(
         self,
@@ -66,10 +77,71 @@ class Piecewise(Trajectory):
                 raise ModelError(f"coordinates: got {len(self.coordinates)} names, expected {self.n}")
         if joints is not None:
             self.joints = joints
+        if len(self.pieces) > LONGEST_WRITTEN:
+            self._make_series()
+
+    def _make_series(self) -> None:
+        """Starts (K,), the first of them -inf, and coefficients (K, degree + 1, n) of all times; the form is what
+        equations follow from."""
+        inner = np.stack([piece.coefficients for piece in self.pieces])
+        ends = np.zeros((2, *inner.shape[1:]))
+        last = self.pieces[-1]
+        powers = (self.end - last.start) ** np.arange(inner.shape[1])
+        ends[:, 0] = inner[0, 0], powers @ last.coefficients
+        ends[0] = inner[0] if self.begins_in_motion else ends[0]
+        behind = np.nextafter(self.end, np.inf)  # a run that ends there sees the last piece
+        self.series_starts = np.array([-np.inf, *(piece.start for piece in self.pieces), behind])
+        self.series_rows = np.concatenate([ends[:1], inner, ends[1:]])
+        self.form = self.series_form = f"series {inner.shape[1:]}"
+        self.recipe = hashlib.sha256(self.series_starts.tobytes() + self.series_rows.tobytes()).hexdigest()
+        self.tunable = ()
+
+    @property
+    def is_series(self) -> bool:
+        """Whether a run looks it up."""
+        return len(self.pieces) > LONGEST_WRITTEN
+
+    @cached_property
+    def held(self) -> Expression:
+        """Symbols for the piece of the moment: coefficients, power by power, and start."""
+        return ca.SX.sym("series", self.series_rows[0].size + 1)
+
+    def _polynomial(self, t: Expression) -> Expression:
+        """(n, 1) positions by the piece of the moment."""
+        since, value = t - self.held[-1], ca.SX.zeros(self.n)
+        for k in reversed(range(self.series_rows.shape[1])):
+            value = self.held[k * self.n : (k + 1) * self.n] + since * value
+        return value
+
+    def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
+        """(n, 1) positions, rates and accelerations."""
+        if not is_looked_up(self, t):
+            return super().derivatives(t)
+        q = self._polynomial(t)
+        qd = ca.jacobian(q, t)
+        return q, qd, ca.jacobian(qd, t)
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at one time, each (n,), or at times (N,), each (N, n)."""
+        if not self.is_series or np.ndim(t) > 1:
+            return super().__call__(t)
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        piece = np.searchsorted(self.series_starts, times, side="right") - 1
+        rows, start = self.series_rows[piece], self.series_starts[piece]
+        since = np.where(np.isfinite(start), times - start, 0.0)
+        found = []
+        for _ in range(3):
+            powers = since[:, None] ** np.arange(rows.shape[1])
+            found.append(np.einsum("tk,tkn->tn", powers, rows))
+            rows = rows[:, 1:] * np.arange(1, rows.shape[1])[:, None]
+        q, qd, qdd = found if np.ndim(t) else [x[0] for x in found]
+        return q, qd, qdd
 
     def expression(self, t: Expression) -> Expression:
         """(n, 1) positions: the coefficients of the piece at hand are selected, then one Horner scheme runs."""
-        time = ca.fmin(ca.fmax(t, self.pieces[0].start), self.end)
+        if is_looked_up(self, t):
+            return self._polynomial(t)
+        time = ca.fmin(t if self.begins_in_motion else ca.fmax(t, self.pieces[0].start), self.end)
         start, table = ca.SX(self.pieces[0].start), ca.SX(constant(self.pieces[0].coefficients))
         for piece in self.pieces[1:]:
             inside = time >= piece.start
@@ -84,7 +156,8 @@ class Piecewise(Trajectory):
 def spline_pieces(spline: Any, starts: Array, order: int) -> list[Piece]:
     """Polynomials of a spline of SciPy that begin at `starts`."""
     factorial = np.cumprod([1, *range(1, order + 1)])
-    return [Piece(float(a), np.stack([spline(a, k) / factorial[k] for k in range(order + 1)])) for a in starts]
+    rows = np.stack([spline(starts, k) / factorial[k] for k in range(order + 1)], axis=1)
+    return [Piece(float(start), row) for start, row in zip(starts, rows)]
 
 
 def timed_rows(name: str, times: ArrayLike, values: Any) -> tuple[Array, Array]:

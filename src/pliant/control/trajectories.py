@@ -7,7 +7,9 @@ expression, so position, rate and acceleration cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +27,27 @@ from pliant.signatures import checked
 def constant(value: Any) -> Expression:
     """A number or an array in an expression: itself, or the symbol that stands for it."""
     return value if isinstance(value, ca.SX) else ca.SX(ca.DM(value))
+
+
+RUN_TIME = "time of a run"
+"""Name of the symbol for the time in the equations of a run, which looks up series while it goes on."""
+_LOOKED_UP: ContextVar[tuple[Any, ...]] = ContextVar("looked_up", default=())
+
+
+@contextmanager
+def looking_up(series: tuple[Any, ...]) -> Iterator[None]:
+    """While equations are traced in which these series have their inputs."""
+    token = _LOOKED_UP.set(series)
+    try:
+        yield
+    finally:
+        _LOOKED_UP.reset(token)
+
+
+def is_looked_up(series: Any, t: Any) -> bool:
+    """Whether a series is looked up by this time: in the equations of a run, and without a delay."""
+    known = any(series is one for one in _LOOKED_UP.get())
+    return known and isinstance(t, ca.SX) and t.is_scalar() and t.is_symbolic() and t.name() == RUN_TIME
 
 
 class Trajectory:
@@ -139,11 +162,20 @@ class Component(Trajectory):
 
     def __init__(self, whole: Trajectory, index: int) -> None:
         self.whole, self.index = whole, index
-        self.breaks = whole.breaks
+
+    @property
+    def breaks(self) -> tuple[float, ...]:  # type: ignore[override]
+        """Those of the whole."""
+        return self.whole.breaks
 
     def expression(self, t: Expression) -> Expression:
         """The position of this coordinate."""
         return self.whole.expression(t)[self.index]
+
+    def derivatives(self, t: Expression) -> tuple[Expression, Expression, Expression]:
+        """Position, rate and acceleration of this coordinate."""
+        q, qd, qdd = (x[self.index] for x in self.whole.derivatives(t))
+        return q, qd, qdd
 
 
 def numbers(name: str, value: Any, size: int | None = None) -> Array:

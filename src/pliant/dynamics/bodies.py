@@ -216,7 +216,7 @@ class BeamData:
     rayleigh: tuple[SX, SX] = (0.0, 0.0)
     profile: SectionProfile = UNIFORM
     shear_centre: tuple[float, float] = (0.0, 0.0)
-    offset: tuple[SX, SX] = (0.0, 0.0)
+    offset: tuple[SX, SX, SX] = (0.0, 0.0, 0.0)
     GA_y: SX = 0.0
     GA_z: SX = 0.0
 
@@ -386,7 +386,8 @@ class LinearBeam:
 
     def undeformed(self, eta: float) -> SX:
         """(3,) place of the undeformed axis."""
-        return ca.SX(ca.vertcat(eta * self.data.length, *self.data.offset))
+        x, y, z = self.data.offset
+        return ca.SX(ca.vertcat(x + eta * self.data.length, y, z))
 
     def _sums(self, gram: SX, along: list[list[int]], rate: SX) -> list[SX]:
         """int (sum_i phi_i rate_i) psi_j for every amplitude j, along x, y and z."""

@@ -413,7 +413,7 @@ def _rigid_body(link: Any, length: Any = None) -> RigidMap:
     j = ca.vertcat(*(value * L * weight for value, weight in zip((data.polar_inertia, *data.rotary), spin)))
     D = ca.diag(ca.vertcat(mu * L * L * second, 0, 0)) + ca.sum1(j) / 2 * ca.SX.eye(3) - ca.diag(j)
     ex = ca.SX(ca.DM([1, 0, 0]))
-    root = ca.SX(ca.vertcat(0, *data.offset))
+    root = ca.SX(ca.vertcat(*data.offset))
     inertia = Moments(mu * mass, ex * (mu * L * first), ca.densify(D)).shifted(root, ca.SX(0, 1))
     return RigidMap(inertia, root + ex * L, end, root)
 
@@ -436,7 +436,7 @@ def _beam_data(link: Any) -> BeamData:
         beta = beta + link.shapes.kelvin_voigt  # stress E (strain + time strain rate) damps by time times stiffness
     return BeamData(
         b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta),
-        section_profile(b), b.shear_centre, b.offset, b.GA_y, b.GA_z,
+        section_profile(b), b.shear_centre, (link.joint.offset, *b.offset), b.GA_y, b.GA_z,
     )  # fmt: skip
 
 

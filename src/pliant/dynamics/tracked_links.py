@@ -41,6 +41,7 @@ def _refuse(link: Any, chain: Chain) -> None:
         ("a tapered section", p.profile is not None),
         ("a beam that slides", link.beam.slides),
         ("an offset of the section", not all(map(is_zero, p.offset))),
+        ("an offset of the joint", not is_zero(link.joint.offset)),
         ("stiffening", bool(chain.stiffening)),
         ("joints that have quaternions", not chain.plain),
     ):

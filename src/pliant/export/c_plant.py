@@ -14,6 +14,7 @@ from pliant.arrays import Array
 from pliant.control.law import Felt
 from pliant.control.sampled import HeldLaw
 from pliant.control.sensors import Acting
+from pliant.control.splines import LONGEST_WRITTEN
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export.c_function import CFunction, c_prototype
 from pliant.export.c_memory import FRAME
@@ -43,6 +44,11 @@ class CPlant:
             limits=False,
         )  # fmt: skip
         c = self.composition = self.stepper.composition
+        if c.series:
+            raise UnsupportedModel(
+                f"controller, loads, base: a series of {len(c.series[0].pieces)} pieces has no place in the C plant; "
+                f"give one of at most {LONGEST_WRITTEN}"
+            )
         if controller is not None and c.controller is None:
             raise UnsupportedModel("controller: got a Python function, expected a law of pliant.control")
         self.held: HeldLaw | None = None

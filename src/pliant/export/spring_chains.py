@@ -276,7 +276,7 @@ class _Cutter:
         beam = link.beam
         assert beam is not None
         b = beam_properties(beam)
-        turn, root = section_place(beam)
+        turn, root = section_place(beam, link.joint.offset)
         centre = turn @ np.array([0.0, *b.shear_centre])
         hung = [other.link.at for other in self.frame.bones if self._carrier(other) is link]
         marks = [at.x / b.length for at in hung if not isinstance(at, str)]

@@ -81,7 +81,10 @@ class Inquiry:
                 raise ModelError(f"p: got shape {p.shape}, expected ({len(expected)},); gradient_batch takes many")
         values = _with_gains(model, p, numbers)
         own = None if p is None else p[0 if len(p) == 1 else slice(None), : len(model.parameters)]
-        start = read_start(model, q0, qd0, equilibrium, loads, own, many, f.composition.on_paths)
+        c = f.composition
+        *start, work = read_start(model, q0, qd0, equilibrium, loads, own, many, c.on_paths, c.before_start)
+        if work is not None:
+            raise UnsupportedModel(NO_JUMP)
         q, qd = (np.atleast_2d(x) for x in start)
         given = Given.read(f, q, qd, drives["torque"], drives["controller"], values, device, False, loads)
         samples = {n: g for n, g in (("torque", torque), ("controller", controller)) if drives[n].samples is not None}
@@ -208,12 +211,13 @@ def _with_gains(model: Model, p: Any, numbers: Mapping[str, Array]) -> Any:
     return np.hstack([values, np.tile(gains, (len(values), 1))])
 
 
-def refuse_impulses(f: BatchEquations, stops: Array) -> None:
+NO_JUMP = "motion: a prescribed rate jumps, and gradients do not pass an impulse; give one with a continuous rate"
+
+
+def refuse_impulses(f: BatchEquations, stops: Array, t_end: float) -> None:
     """Refuse what has no derivative: a state that jumps where a prescribed rate does."""
-    if len(f.composition.impulses(stops).times):
-        raise UnsupportedModel(
-            "motion: a prescribed rate jumps, and gradients do not pass an impulse; give one with a continuous rate"
-        )
+    if len(f.composition.impulses(stops, t_end).times):
+        raise UnsupportedModel(NO_JUMP)
 
 
 def _laid_out(

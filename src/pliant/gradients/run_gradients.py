@@ -173,7 +173,7 @@ def gradient(
             base, equilibrium, False,
         )  # fmt: skip
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks))
-        refuse_impulses(asked.f, stops)
+        refuse_impulses(asked.f, stops, t_end)
         if method == "rk4":
             found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, "cpu")
         elif method == "midpoint":
@@ -249,7 +249,7 @@ def gradient_batch(
             base, equilibrium, True, device,
         )  # fmt: skip
         stops = asked.f.composition.breaks(t_end, read_breaks(breaks))
-        refuse_impulses(asked.f, stops)
+        refuse_impulses(asked.f, stops, t_end)
         found = adjoint(asked, t_end, stops, float(step or 0.0), checkpoints, device)
         broken = ~np.isfinite(found.value)
         if broken.all():

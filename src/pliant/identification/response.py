@@ -54,7 +54,7 @@ class Response:
             )
         self.composed = compose(
             model, torque.traced, controller.traced, recording.motion, listed(recording.loads), recording.base,
-            one_table(torque, controller) is not None,
+            one_table(torque, controller) is not None, looked_up=True,
         )  # fmt: skip
         if self.composed.sample_time is not None:
             raise UnsupportedModel(
@@ -133,9 +133,20 @@ class Response:
         r, model = self.recording, self.model
         loads, slope = listed(r.loads), np.zeros((model.n_q, self.P))
         try:
-            q, qd = read_start(model, r.q0, r.qd0, r.equilibrium, loads, p, placed=self.composed.on_paths)
+            q, qd, work = read_start(
+                model,
+                r.q0,
+                r.qd0,
+                r.equilibrium,
+                loads,
+                p,
+                placed=self.composed.on_paths,
+                before=self.composed.before_start,
+            )
         except PliantError as error:
             raise SimulationError(f"recording {r.name!r}: {error}") from error
+        if work is not None:
+            raise UnsupportedModel(self._no_jump)
         if r.equilibrium:
             slope = rest_slope(model, q, loads, p)
             if isinstance(r.q0, Mapping):
@@ -148,12 +159,16 @@ class Response:
 
     def _breaks(self, end: float) -> Array:
         breaks = self.composed.breaks(end)
-        if len(self.composed.impulses(breaks).times):
-            raise UnsupportedModel(
-                f"recording {self.recording.name!r}: a prescribed rate jumps, and slopes do not pass an impulse; give "
-                "a motion with a continuous rate"
-            )
+        if len(self.composed.impulses(breaks, end).times):
+            raise UnsupportedModel(self._no_jump)
         return breaks
+
+    @property
+    def _no_jump(self) -> str:
+        return (
+            f"recording {self.recording.name!r}: a prescribed rate jumps, and slopes do not pass an impulse; give a "
+            "motion with a continuous rate"
+        )
 
     def start_state(self, parameters: Array, start: Array) -> Array:
         """State of the run at its start, work included."""
@@ -187,7 +202,7 @@ class Response:
         self.method = solution.stats.method  # what "auto" found holds for the runs that follow
         x = solution.x if times[0] > 0.0 else np.vstack([np.concatenate([x0, S0.ravel(order="F")]), solution.x])
         q, qd, _ = self.composed.histories(times, np.hstack([x[:, : self.N], np.zeros((len(times), 1))]))
-        rows = np.hstack([inputs.history(times, q, qd), np.tile(p[-2 * self.P :], (len(times), 1))])
+        rows = np.hstack([inputs.history(times, q, qd), np.tile(p[len(p) - 2 * self.P :], (len(times), 1))])
         y, slope, rate = self._reader(times[:, None], x, rows)
         C = self.y.shape[0]
         shapes = (len(times), C), (len(times), C, self.K), (len(times), C)

@@ -150,7 +150,9 @@ def reaches(robot: Robot) -> tuple[list[float], list[float], list[LumpedMass]]:
     lumps: list[LumpedMass] = []
     for k, (link, parent) in enumerate(zip(robot.links, parents(robot.links))):
         root = 0.0 if parent is None else ends[parent]
-        starts.append(root + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link))
+        starts.append(
+            root + float(np.linalg.norm(origin_transform(link.joint)[1])) + _travel(link) + abs(link.joint.offset)
+        )
         ends.append(starts[-1] + _length(link))
         lumps.append(LumpedMass(k, link_mass(link), ends[-1], True))
         lumps += [

@@ -137,7 +137,7 @@ class _Numbers:
         shifts = L ** np.array(body.shapes.powers, dtype=float)[:, None] * I.axis  # per shape value
         length = L ** (np.array(body.shapes.powers, dtype=float) - (fields != "torsion"))
         turns = length[:, None] * I.turn  # per shape value of torsion, per slope of bending
-        offset, spins = np.array([0.0, *b.offset], dtype=float), L * np.array([b.polar_inertia, *b.rotary], dtype=float)
+        offset, spins = np.array(b.offset, dtype=float), L * np.array([b.polar_inertia, *b.rotary], dtype=float)
         first = mu * L * I.first * np.array([1.0, 0.0, 0.0]) + mu * I.mass * offset
         moved = np.outer([1.0, 0.0, 0.0], offset) * mu * L * I.first
         D = np.diag([mu * L * L * I.second, 0.0, 0.0]) + moved + moved.T + mu * I.mass * np.outer(offset, offset)

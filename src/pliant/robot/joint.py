@@ -204,6 +204,9 @@ class Joint(Description):
         None, description="a Denavit-Hartenberg row instead", examples=[{"a": 0.5, "alpha": "90 deg"}]
     )
     hub: Lump = Field(Lump(), description="lump that moves with the frame after the joint", examples=[{"mass": 0.2}])
+    offset: Number = Field(
+        0.0, description="m, along x from the frame after the joint to the clamp of its beam", examples=[0.05]
+    )
     drive: Drive | None = Field(
         None, description="rotor, gear and spring", examples=[{"stiffness": 10000.0, "rotor_inertia": 0.001}]
     )

@@ -189,6 +189,8 @@ class Link(Description):
             raise clash("`beam` and `rigid` are both given; a link has one of them")
         if self.rigid is not None and self.shapes is not None:
             raise clash("`shapes` on a rigid link; remove them, or give a `beam`")
+        if self.rigid is not None and self.joint.offset:
+            raise clash("`joint.offset` is where a beam is clamped; a rigid body has its `com` and `tip` instead")
         self._check_row()
         if self.beam is not None:
             if self.beam.curved and self.joint.dh is not None and self.joint.dh.convention == "standard":
@@ -206,7 +208,9 @@ class Link(Description):
             return
         if self.rigid is not None and "tip" not in self.rigid.model_fields_set:
             self.__dict__["rigid"] = self.rigid.model_copy(update={"tip": (dh.a, 0.0, 0.0)})
-        reach = self.beam.length if self.beam is not None else self.rigid.tip[0] if self.rigid is not None else 0.0
+        reach = self.rigid.tip[0] if self.rigid is not None else 0.0
+        if self.beam is not None:
+            reach = self.beam.length + self.joint.offset
         if abs(reach - dh.a) > 1e-9 * max(abs(reach), abs(dh.a)):
             raise clash(
                 f"the body reaches {reach:g} along x but `joint.dh.a` is {dh.a:g}; leave `a` out, the body supplies it"
@@ -221,6 +225,8 @@ class Link(Description):
                 "a beam that slides needs `joint: {type: prismatic, axis: [1, 0, 0]}`, "
                 f"not a {self.joint.type} joint with axis {list(self.joint.axis)}"
             )
+        if self.joint.offset:
+            raise clash("`joint.offset` on a beam that slides; move the joint by `origin`")
         limits = self.joint.limits
         if limits is None:
             return
@@ -272,6 +278,8 @@ class Link(Description):
         plane = turns_in.get((abs(self.joint.axis[0]), abs(self.joint.axis[1]), abs(self.joint.axis[2])))
         if self.joint.type != "revolute" or plane is None:
             raise clash("`boundary: pinned` needs a revolute joint about z or y, in whose plane the beam bends")
+        if self.joint.offset:
+            raise clash("pinned shapes turn about the root of the beam, but `joint.offset` is not 0; use clamped-free")
         if getattr(shapes, "bending_z" if plane == "bending_y" else "bending_y"):
             raise clash(f"pinned shapes live in the plane the joint turns: only `{plane}` may be given here")
 

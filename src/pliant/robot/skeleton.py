@@ -84,9 +84,11 @@ def place(link: Link, at: Any) -> Pose:
         if link.beam is None:
             assert link.rigid is not None
             return R, np.array(link.rigid.tip, dtype=float)
-        return R, section_place(link.beam)[1] + (0.0 if link.beam.slides else link.beam.length) * along
+        return R, section_place(link.beam, link.joint.offset)[1] + (
+            0.0 if link.beam.slides else link.beam.length
+        ) * along
     assert link.beam is not None
-    return np.eye(3), section_place(link.beam)[1] + min(at.x, link.beam.length) * along
+    return np.eye(3), section_place(link.beam, link.joint.offset)[1] + min(at.x, link.beam.length) * along
 
 
 def joined(outer: Pose, inner: Pose) -> Pose:
@@ -99,7 +101,7 @@ def _own(link: Link) -> MassSum:
         return MassSum.lump(link.rigid)
     assert link.beam is not None
     if not link.beam.slides:
-        return rigid_beam(link.beam)
+        return rigid_beam(link.beam, link.joint.offset)
     assert link.beam.total_length is not None
     whole = link.beam.model_copy(update={"length": link.beam.total_length, "slides": False, "total_length": None})
     return rigid_beam(whole).moved(np.eye(3), np.array([-whole.length, 0.0, 0.0]))

@@ -67,18 +67,19 @@ def mass_between(beam: BeamProperties, low: float, high: float) -> MassSum:
     return MassSum(float(m), np.array([first, 0.0, 0.0]), np.diag([float(j_x), second + j_y, second + j_z]))
 
 
-def rigid_beam(beam: Beam) -> MassSum:
-    """Mass of a straight beam that does not slide, in the frame after its joint."""
-    R, root = section_place(beam)
+def rigid_beam(beam: Beam, clamp: float = 0.0) -> MassSum:
+    """Mass of a straight beam that does not slide, in the frame after its joint, `clamp` before its root."""
+    R, root = section_place(beam, clamp)
     return mass_between(beam_properties(beam), 0.0, 1.0).moved(R, root)
 
 
-def section_place(beam: Beam) -> tuple[Array, Array]:
-    """From the principal axes of its sections to those of the frame after the joint, and the centroid at the root."""
+def section_place(beam: Beam, clamp: float) -> tuple[Array, Array]:
+    """From the principal axes of its sections to those of the frame after the joint, and the centroid at the root, that
+    is `clamp` away from there along x."""
     section = beam.section
     if section is None:
-        return np.eye(3), np.zeros(3)
-    return np.array(rotation_x(section.turn), dtype=float), np.array([0.0, *(section.offset or (0.0, 0.0))])
+        return np.eye(3), np.array([clamp, 0.0, 0.0])
+    return np.array(rotation_x(section.turn), dtype=float), np.array([clamp, *(section.offset or (0.0, 0.0))])
 
 
 def _profile(beam: BeamProperties, name: str, eta: Array) -> Any:

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.control.law import Felt, Law, opened
+from pliant.control.trajectories import RUN_TIME, looking_up
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
@@ -31,16 +32,17 @@ class ComposedEquations:
 
     def __init__(self, composition: Composition) -> None:
         c = self.composition = composition
-        self.t = ca.SX.sym("t")
+        self.t = ca.SX.sym(RUN_TIME if c.series else "t")
         law, motion = c.controller, c.motion
         self._given: Any = None
         if c.given.size:
             (law, motion), self._given = opened((law, motion))
         self._numbers: list[Any] = []
         self._values: list[Any] = []
-        paths = {index: _path(name, motion[name], self.t) for index, (name, _) in c.prescribed.items()}
-        self.paths = dict(zip(paths, self._prepared(list(paths.values()))))
-        self._build(c.torque, law, c.loads, c.base)
+        with looking_up(c.series):
+            paths = {index: _path(name, motion[name], self.t) for index, (name, _) in c.prescribed.items()}
+            self.paths = dict(zip(paths, self._prepared(list(paths.values()))))
+            self._build(c.torque, law, c.loads, c.base)
 
     def _prepared(self, found: list[Any]) -> list[Any]:
         """Expressions with inputs in place of what follows from tunable numbers alone, such as the weight of the arm at
@@ -96,7 +98,7 @@ class ComposedEquations:
             else:
                 command = controller.expression(t, q, qd)
             command, z_rate = self._prepared([_column(command, m, "controller.expression"), ca.SX(z_rate)])
-        self.p = ca.vertcat(inputs, *self._numbers, model.parameter_symbols)
+        self.p = ca.vertcat(inputs, *(one.held for one in c.series), *self._numbers, model.parameter_symbols)
         qdd, self.command = accelerations(command), others + command
         tau = torques(chain, self.command, qd, drives)
         force: Any = ca.mtimes(S, tau)

@@ -2,13 +2,15 @@
 combination.
 
 x = [free coordinates, their rates, controller states, drive states, roots that the run carries, work done on the arm];
-p = [held torques (m), piece of sampled torques (5 m, if any), numbers of controller and motion, parameters].
+p = [held torques (m), piece of sampled torques (5 m, if any), pieces of series, numbers of controller and motion,
+parameters].
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from pliant.errors import ModelError
 from pliant.integrate import Problem
 from pliant.kernels import Kernel, Recorded, recalled, sides
 from pliant.model import Model
+from pliant.runs.piece_tables import PieceTable, pattern, series_in, series_table
 from pliant.signatures import checked, require_loads
 from pliant.tuning import form, numbers_of
 
@@ -38,6 +41,16 @@ LARGEST_JACOBIAN = 400_000
 """Instructions of f times states: the same where the accelerations are differentiated through their elimination."""
 EDGE = 1e-12
 """Of a run: a break so near to its start or end is no break."""
+CONTINUOUS = "a prescribed coordinate has to be continuous (its rate may jump)"
+LOOKS, OBLIQUE = 1000, 0.381966
+"""Times at which a prescribed path is looked at for jumps that nobody has declared, and where the first of them lies in
+its share of the run: not where a kink would be put."""
+HALVINGS = 60
+"""Of the time between two of them: more than there are numbers between."""
+BESIDE = 1e-3
+"""Of that time: how far from a jump it is looked at."""
+LEAST_JUMP = 1e-5
+"""Of a position or a rate: a jump below it is not looked for."""
 SAME = 1e-9
 """Of a position or a rate on either side of a break: more than round-off."""
 
@@ -87,15 +100,17 @@ def compose(
     base: Any,
     has_table: bool,
     tuned: bool = False,
+    looked_up: bool = False,
 ) -> Composition:
     """The composition of these parts, from the model's last few if they are the same objects.
 
     Gains, goals and other numbers of controller and motion are constants of f, or its inputs if it is to be `tuned`.
+    Long series are written out in f, or inputs that whoever steps it `looked_up` by the time (`Composition.table`).
     """
     require_loads(loads if base is None else (*loads, base))
     paths = tuple((name, Same(path)) for name, path in sorted(motion.items(), key=lambda item: item[0]))
-    key = (*map(Same, (torque, controller, base)), paths, tuple(map(Same, loads)), has_table, tuned)
-    given = (model, torque, controller, dict(motion), loads, base, has_table, tuned)
+    key = (*map(Same, (torque, controller, base)), paths, tuple(map(Same, loads)), has_table, tuned, looked_up)
+    given = (model, torque, controller, dict(motion), loads, base, has_table, tuned, looked_up)
     return model.derived("compositions", key, lambda: Composition(*given))
 
 
@@ -116,8 +131,13 @@ class Composition:
         base: Any,
         has_table: bool,
         tuned: bool,
+        looked_up: bool = False,
     ) -> None:
-        known = None if model.recipe is None else content(torque, controller, motion, loads, base, has_table)
+        parts = (torque, controller, motion, loads, base)
+        self.series = series_in(parts) if looked_up else ()
+        shared = pattern(parts) if looked_up else ""
+        by = "series_form" if self.series else "recipe"
+        known = None if model.recipe is None else content(*parts, has_table, shared, by=by)
         self.recipe = None if known is None else f"{model.recipe} {known}"
         controller = controller.bind(model) if hasattr(controller, "bind") else controller
         open_parts = form((controller, motion)) if tuned else None
@@ -134,13 +154,15 @@ class Composition:
         self.n_q, self.moving = model.n_q, len(self.free_places) + len(self.free)
         self.quaternions = tuple(self.free_places.index(k) for k in model.layout.quaternions)
         self.sample_time = getattr(controller, "sample_time", None)
+        if self.sample_time is not None:  # it is asked with numbers, not by f
+            self.series = series_in((torque, motion, loads, base)) if looked_up else ()
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self.n_drive_states = len(model.layout.drive_states)
         if self.given.size:
             rest = [content(part, by="form") or Same(part) for part in (torque, *loads, base)]
-            known = None if model.form is None else content(torque, loads, base, has_table, by="form")
+            known = None if model.form is None else content(torque, loads, base, has_table, shared, by="form")
             self.recipe = None if known is None else f"{model.form} {known} {open_parts}"
-            first = model.first.derived("forms of runs", (open_parts, *rest, has_table), lambda: self)
+            first = model.first.derived("forms of runs", (open_parts, *rest, has_table, shared), lambda: self)
             self._first = None if first is self else first
 
     @property
@@ -160,12 +182,35 @@ class Composition:
     @property
     def n_p(self) -> int:
         """Number of inputs p."""
-        return len(self._inputs())
+        return int(self._inputs(np.zeros(1)).shape[1])
 
-    def _inputs(self) -> Array:
-        """p without torques, under nominal parameters."""
+    @symbolic_property
+    def table(self) -> PieceTable | None:
+        """Pieces of the series, by the time; None where there are none."""
+        return series_table(self.series)
+
+    @property
+    def n_held(self) -> int:
+        """Number of inputs that are looked up: of sampled torques and of series."""
+        return (TABLE_WIDTH * self.m if self.has_table else 0) + self.n_series
+
+    @property
+    def n_series(self) -> int:
+        """Number of those of series."""
+        return 0 if self.table is None else int(self.table.pieces.shape[2])
+
+    def series_at(self, times: Array) -> Array:
+        """(N, n_series) pieces that hold at these times, and right behind them."""
+        if self.table is None:
+            return np.zeros((len(times), 0))
+        return np.asarray(self.table.pieces[0, self.table.piece(times)])
+
+    def _inputs(self, times: Array) -> Array:
+        """(N, n_p) p at these times without torques, under nominal parameters."""
         torques = np.zeros(self.m * (1 + TABLE_WIDTH if self.has_table else 1))
-        return np.concatenate([torques, self.numbers, self.model.nominal_parameters])
+        fixed = np.concatenate([self.numbers, self.model.nominal_parameters])
+        each = [np.broadcast_to(part, (len(times), len(part))) for part in (torques, fixed)]
+        return np.hstack([each[0], self.series_at(times), each[1]])
 
     @shared_property
     def equations(self) -> ComposedEquations:
@@ -274,13 +319,21 @@ class Composition:
         x, v, _ = self._motion(sides.after(np.zeros(1)))
         return dict(zip(self.prescribed, zip(x[0].tolist(), v[0].tolist())))
 
+    @symbolic_property
+    def before_start(self) -> dict[int, float]:
+        """Rates of the prescribed coordinates before the start, as their paths say."""
+        if not self.prescribed:
+            return {}
+        _, v, _ = self._motion(sides.before(np.zeros(1)))
+        return dict(zip(self.prescribed, v[0].tolist()))
+
     @shared_property
     def _motion_kernel(self) -> Kernel:
         return Kernel(self._known("motion", lambda: self.equations.motion()), longest_optimised=0)
 
     def _motion(self, times: Array) -> tuple[Array, Array, Array]:
         """Positions, rates and accelerations (K, paths) of what is prescribed."""
-        x, v, a = self._motion_kernel(times[:, None], self._inputs())
+        x, v, a = self._motion_kernel(times[:, None], self._inputs(times))
         return x, v, a
 
     def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
@@ -300,8 +353,10 @@ class Composition:
         kept = self._kept_switches
         return bool(kept["times"] or kept["indicators"]) or any(len(getattr(part, "breaks", ())) for part in parts)
 
-    def impulses(self, breaks: Array) -> Impulses:
-        """Where prescribed rates jump, of these times."""
+    def impulses(self, breaks: Array, t_end: float | None = None) -> Impulses:
+        """Where prescribed rates jump, of these times; a jump elsewhere until `t_end` is refused."""
+        if self.prescribed and t_end is not None:
+            self._refuse_jumps(breaks, t_end)
         if not self.prescribed or not len(breaks):
             return Impulses.none(len(self.prescribed))
         early, late = sides.before(breaks), sides.after(breaks)
@@ -309,13 +364,51 @@ class Composition:
         x1, v1, a1 = self._motion(late)
         between = (late - early)[:, None]
         for at, k in np.argwhere(_jumps(x0, x1, between * (np.abs(v0) + np.abs(v1)))):
-            name = self.model.speeds[list(self.prescribed)[k]]
             raise ModelError(
-                f"motion[{name!r}]: jumps from {x0[at, k]:.6g} to {x1[at, k]:.6g} at t = {breaks[at]:.6g} s; a "
-                "prescribed coordinate has to be continuous (its rate may jump)"
+                f"{self._path_name(k)}: jumps from {x0[at, k]:.6g} to {x1[at, k]:.6g} at t = {breaks[at]:.6g} s; "
+                f"{CONTINUOUS}"
             )
         found = _jumps(v0, v1, between * (np.abs(a0) + np.abs(a1))).any(axis=1)
         return Impulses(breaks[found], v0[found], v1[found])
+
+    def _path_name(self, k: int) -> str:
+        """Of the k-th prescribed path, for messages."""
+        return f"motion[{self.model.speeds[list(self.prescribed)[k]]!r}]"
+
+    def _refuse_jumps(self, breaks: Array, t_end: float) -> None:
+        """Refuse jumps of prescribed positions and rates between two breaks, where nobody has declared them."""
+        unknown = [k for k, (_, path) in enumerate(self.prescribed.values()) if not series_in(path)]
+        if not unknown:  # series are polynomials between their breaks
+            return
+        first, last = sides.after(np.append(0.0, breaks)), sides.before(np.append(breaks, t_end))
+        looks = t_end * (np.arange(LOOKS) + OBLIQUE) / LOOKS
+        times = np.union1d(looks, np.concatenate([first, last]))
+        stretch = np.searchsorted(breaks, times)
+        inside = (first[stretch] <= times) & (times <= last[stretch])
+        times, stretch = times[inside], stretch[inside]
+        within = stretch[:-1] == stretch[1:]
+        for what, order in (("position", 0), ("rate", 1)):
+            left, right = times[:-1][within], times[1:][within]
+            early, late = self._motion(left), self._motion(right)
+            with np.errstate(invalid="ignore"):  # a path may be infinite at a kink
+                moved = (right - left)[:, None] * (np.abs(early[order + 1]) + np.abs(late[order + 1]))
+                doubtful = _jumps(early[order], late[order], moved)[:, unknown]
+            for at, k in np.argwhere(doubtful):
+                path = unknown[k]
+                found = _narrowed(partial(self._component, order, path), left[at], right[at])
+                if found is not None:
+                    raise ModelError(self._undeclared(what, path, *found))
+
+    def _component(self, order: int, path: int, times: Array) -> Array:
+        """Positions, rates or accelerations (K,) of one path."""
+        return self._motion(times)[order][:, path]
+
+    def _undeclared(self, what: str, path: int, at: float, before: float, after: float) -> str:
+        do = f"give breaks=[{at:.9g}], or a motion with a continuous rate" if what == "rate" else CONTINUOUS
+        return (
+            f"{self._path_name(path)}: its {what} jumps by {after - before:.6g}, from {before:.6g} to {after:.6g}, at "
+            f"t = {at:.9g} s, which is not declared; {do}"
+        )
 
     @shared_property
     def impulse_kernel(self) -> Kernel:
@@ -345,7 +438,7 @@ class Composition:
         """All coordinates and rates of one state."""
         if not self.prescribed:
             return x[: self.n_q].copy(), x[self.n_q : self.moving].copy()
-        q, qd = self._coordinate_kernel(np.array([t]), x, self._inputs())
+        q, qd = self._coordinate_kernel(np.array([t]), x, self._inputs(np.array([t]))[0])
         return q, qd
 
     def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
@@ -353,7 +446,7 @@ class Composition:
         rest = x[:, self.moving :]
         if not self.prescribed:
             return x[:, : self.n_q].copy(), x[:, self.n_q : self.moving].copy(), rest
-        q, qd = self._coordinate_kernel(t[:, None], x, self._inputs())
+        q, qd = self._coordinate_kernel(t[:, None], x, self._inputs(t))
         return q, qd, rest
 
     @shared_property
@@ -394,6 +487,8 @@ class Impulses:
     times: Array
     before: Array
     after: Array
+    at_start: bool = False
+    """Whether one has happened there already, before the first row."""
 
     @classmethod
     def none(cls, paths: int) -> Impulses:
@@ -402,12 +497,29 @@ class Impulses:
 
     def behind(self, t: Array) -> Array:
         """Times, those of an impulse moved behind it."""
-        return np.where(np.isin(t, self.times), sides.after(t), t)
+        return np.where(np.isin(t, self.times) | (self.at_start & (t == 0.0)), sides.after(t), t)
 
 
 def _jumps(before: Array, after: Array, moved: Array) -> Any:
     """Where two values, some roundings of the time apart, differ by more than it `moved` in that time."""
     return np.abs(after - before) > moved + SAME * np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
+
+
+def _narrowed(f: Callable[[Array], Array], left: float, right: float) -> tuple[float, float, float] | None:
+    """Where between two times a function jumps, to the last bits, and its values beside; None where it is steep only,
+    and changes the less the nearer one looks. It may have lost its digits right beside a kink."""
+    far = (right - left) * BESIDE
+    for _ in range(HALVINGS):
+        middle = left + (right - left) / 2
+        if not left < middle < right:
+            break
+        values = np.nan_to_num(f(np.array([left, middle, right])), posinf=0.0, neginf=0.0)
+        left, right = (left, middle) if abs(values[1] - values[0]) >= abs(values[2] - values[1]) else (middle, right)
+    outer = np.diff(f(np.array([left - far, right + far])))
+    before, after = f(np.array([left - far / 10, right + far / 10]))
+    size = abs(after - before)
+    is_jump = size > np.abs(outer[0]) / 2 and size > LEAST_JUMP * max(1.0, abs(before), abs(after))
+    return (right, float(before), float(after)) if is_jump else None
 
 
 def _prescribed_index(model: Model, name: str) -> int:

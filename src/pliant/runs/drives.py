@@ -20,7 +20,8 @@ from pliant.integrate import Hold, SampledInput
 from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
 from pliant.model.validity import odd_start, tell
-from pliant.runs.composition import TABLE_WIDTH, Composition
+from pliant.runs.composition import SAME, TABLE_WIDTH, Composition
+from pliant.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
     from pliant.control.law import Felt
@@ -37,61 +38,93 @@ KINDS = ("linear", "cubic", "hold")
 def read_start(
     model: Model, q0: Any = None, qd0: Any = None, equilibrium: bool = False, loads: Sequence[Any] = (),
     p: ArrayLike | None = None, many: bool = False, placed: Mapping[int, tuple[float, float]] | None = None,
-) -> tuple[Array, Array]:  # fmt: skip
-    """Coordinates and rates at the start, (n,), or (A, n) of many arms; see `pliant.model.read_state`.
+    before: Mapping[int, float] | None = None,
+) -> tuple[Array, Array, Array | None]:  # fmt: skip
+    """Coordinates and rates at the start, (n,), or (A, n) of many arms; see `pliant.model.read_state`. And the work
+    of a jump at the start, None where nothing jumps.
 
     Prescribed coordinates have the position and the rate that `placed` says, and motors that are not given stand and
-    turn with them. With `equilibrium`, amplitudes and motors that are not named settle first, under gravity and the
-    loads at t = 0; "equilibrium" for `q0` asks for it too.
+    turn with them. A prescribed rate that `qd0` names, or else `before`, is that before the start: if it is another,
+    the jump acts as an impulse on all that is free. Without `before` nothing jumps. With `equilibrium`, amplitudes and
+    motors that are not named settle first, under gravity and the loads at t = 0; "equilibrium" for `q0` asks for it
+    too.
     """
     if isinstance(q0, str) and q0 == EQUILIBRIUM:
         q0, equilibrium = None, True
-    q, qd = (_placed(model, given, name, many, placed or {}) for given, name in ((q0, "q0"), (qd0, "qd0")))
+    q, _ = _placed(model, q0, "q0", many, placed or {}, None)
+    qd, jumps = _placed(model, qd0, "qd0", many, placed or {}, before)
     tell(model, odd_start(model, q, "q0"), stacklevel=4)
     if equilibrium:
         named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
-        values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))
-        count = max(len(np.atleast_2d(q)), len(values))
-        given = np.broadcast_to(np.atleast_2d(q), (count, model.n_q))
-        values = np.broadcast_to(values, (count, values.shape[1]))
+        given, values = _each(model, q, p)
         joints = model.layout.shaft_places()
         rest = np.array([model.equilibrium(x[joints], loads, v) for x, v in zip(given, values)])
         kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
         rest[:, kept] = given[:, kept]
         q = rest if many else rest[0]
-    return q, qd
+    if not jumps:
+        return q, qd, None
+    return _struck(model, q, qd, {k: jumps.get(k, np.zeros(qd.shape[:-1])) for k in placed or {}}, p, many)
 
 
-def _placed(model: Model, given: Any, name: str, many: bool, placed: Mapping[int, tuple[float, float]]) -> Array:
-    """A state with prescribed coordinates on their paths, and with them the motors that are not given."""
+def _each(model: Model, x: Array, p: ArrayLike | None) -> tuple[Array, Array]:
+    """States (A, n) and parameters (A, P), one row each of as many arms as either has."""
+    values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))
+    rows = np.atleast_2d(x)
+    count = max(len(rows), len(values))
+    return np.broadcast_to(rows, (count, rows.shape[1])), np.broadcast_to(values, (count, values.shape[1]))
+
+
+def _struck(
+    model: Model, q: Array, qd: Array, jumps: Mapping[int, Array], p: ArrayLike | None, many: bool
+) -> tuple[Array, Array, Array]:
+    """Coordinates and rates behind a jump of prescribed rates at the start, and its work: d_f = -M_ff^-1 M_fp d_p."""
+    where, values = _each(model, q, p)
+    held = list(jumps)
+    free = [k for k in range(model.n) if k not in jumps]
+    change = np.zeros((len(where), model.n))
+    change[:, held] = np.stack([np.broadcast_to(jump, len(where)) for jump in jumps.values()], axis=1)
+    M = np.stack([model.mass_matrix(x, v) for x, v in zip(where, values)])
+    if free:
+        pushed = np.einsum("aij,aj->ai", M[:, free], change)
+        change[:, free] = -np.linalg.solve(M[:, free][:, :, free], pushed[..., None])[..., 0]
+    work = np.einsum("ai,aij,aj->a", qd + change / 2, M, change)
+    after = qd + change
+    return (np.array(where), after, work) if many else (q, after[0], work[0])
+
+
+def _placed(
+    model: Model, given: Any, name: str, many: bool, placed: Mapping[int, tuple[float, float]],
+    before: Mapping[int, float] | None,
+) -> tuple[Array, dict[int, Any]]:  # fmt: skip
+    """A state with prescribed coordinates on their paths, and with them the motors that are not given. Rates are those
+    before the start where these are known and others; what they jump by comes with them."""
     state = read_state(model, given, name, many)
     if not placed:
-        return state
+        return state, {}
     moving = name.startswith("qd")
     size = state.shape[-1]
     whole = given is not None and not isinstance(given, Mapping) and np.shape(given)[-1] == size > model.n_joints
     named = set(range(size)) if whole else named_places(model, given, name) if isinstance(given, Mapping) else set()
     names = model.speeds if moving else model.coordinates
+    told = named if isinstance(given, Mapping) else ()  # a whole state is that of another run, or of nobody's choice
+    jumps = {}
     for index, values in placed.items():
         at = names.index(model.speeds[index])
+        earlier = state[..., at].copy() if at in told else np.asarray((before or {}).get(index, values[1]))
         state[..., at] = values[moving]
+        if before is not None and (np.abs(values[1] - earlier) > SAME * max(1.0, abs(values[1]))).any():
+            state[..., at], jumps[index] = earlier, values[1] - earlier
         named.add(at)
-    return (model.layout.following if moving else model.layout.followed)(state, named)
+    return (model.layout.following if moving else model.layout.followed)(state, named), jumps
 
 
 # --------------------------------------------------------------------------------------------------------- torques
 
 
-@dataclass(frozen=True)
-class SampledTorque:
-    """Torques as cubics in time, constant before the first and after the last sample.
-
-    `starts` (K,) of the pieces, the first of them -inf; `pieces` (A, K, 5 m) coefficients of rising powers of
-    (t - start), and start, as the composition reads them; A is 1 or the number of arms.
-    """
-
-    starts: Array
-    pieces: Array
+class SampledTorque(PieceTable):
+    """Torques as cubics in time, constant before the first and after the last sample: coefficients of rising powers of
+    (t - start), and start, 5 m numbers, as the composition reads them; A is 1 or the number of arms."""
 
     @classmethod
     def of(cls, times: Array, values: Array, kind: str) -> SampledTorque:
@@ -110,10 +143,6 @@ class SampledTorque:
         pieces[:, :, :4] = cubic.reshape(K + 1, 4, A, m).transpose(2, 0, 1, 3)
         pieces[:, :, 4] = np.concatenate([[0.0], times])[None, :, None]
         return cls(np.concatenate([[-np.inf], times]), pieces.reshape(A, K + 1, TABLE_WIDTH * m))
-
-    def piece(self, t: Array) -> Any:
-        """Number of the piece at each time."""
-        return np.searchsorted(self.starts, t, side="right") - 1
 
 
 @dataclass(frozen=True)
@@ -150,6 +179,12 @@ def one_table(*given: TorqueInput) -> SampledTorque | None:
     if len(found) > 1:
         raise ModelError("torque and controller are both samples; add them up and give one")
     return found[0] if found else None
+
+
+def looked_up(composed: Composition, *given: TorqueInput) -> PieceTable | None:
+    """All that is looked up by the time: samples among torque and controller, then series."""
+    torque, series = one_table(*given), composed.table
+    return torque.beside(series) if torque is not None and series is not None else torque or series
 
 
 def _is_table(values: Any, many: bool) -> bool:
@@ -215,11 +250,10 @@ class Inputs:
         self.model, self.composed = model, composed
         self.functions = [g.function for g in given if g.function is not None]
         self.constant = sum((g.constant[0] for g in given if g.constant is not None), start=np.zeros(m))
-        self.table = one_table(*given)
+        self.table = looked_up(composed, *given)
         values = model.values(p)
         self.parameters = values
-        samples = np.zeros(TABLE_WIDTH * m if composed.has_table else 0)
-        self.p = np.concatenate([self.constant, samples, composed.numbers, values])
+        self.p = np.concatenate([self.constant, self._rows(np.zeros(1))[0], composed.numbers, values])
         self.samples = self._sampled() if self.table is not None else None
         self.held: list[tuple[float, Array]] = []
         self.sampler = composed.sampler()
@@ -252,6 +286,10 @@ class Inputs:
         starts = self.table.starts.copy()
         starts[0] = min(0.0, starts[1]) - 1.0  # before any run
         return SampledInput(starts, self.table.pieces[0], first=self.model.n_joints)
+
+    def _rows(self, t: Array) -> Array:
+        """(N, n_held) what is looked up at these times."""
+        return np.zeros((len(t), 0)) if self.table is None else self.table.pieces[0, self.table.piece(t)]
 
     def torque(self, t: float, q: Array, qd: Array) -> Array:
         """Sum of the Python functions and constants."""
@@ -304,12 +342,8 @@ class Inputs:
             held = np.stack([value for _, value in self.held])[rows]
         elif self.functions:
             held = np.array([self.torque(float(a), b, c) for a, b, c in zip(t, q, qd)]).reshape(len(t), m)
-        columns = [held]
-        if self.composed.has_table:
-            assert self.table is not None
-            columns.append(self.table.pieces[0, self.table.piece(t)])
         numbers = self.composed.numbers
-        return np.hstack([*columns, np.broadcast_to(numbers, (len(t), len(numbers)))])
+        return np.hstack([held, self._rows(t), np.broadcast_to(numbers, (len(t), len(numbers)))])
 
 
 def read_breaks(given: Sequence[float]) -> list[float]:

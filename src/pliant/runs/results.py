@@ -307,9 +307,10 @@ class Result:
 
     @property
     def energy_balance(self) -> Array:
-        """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator."""
+        """(N,) energy gained since the start less work done on the arm: zero but for the error of the integrator. The
+        first row of `work` is that of a jump at the start, which the first row of `energy` has behind it."""
         total = self.energy.total
-        return np.asarray(total - total[0] - self.work)
+        return np.asarray(total - total[0] - (self.work - self.work[0]))
 
     @checked
     def deflection(self, link: str | int, x: float | str = "tip") -> Array:

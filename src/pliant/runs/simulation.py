@@ -85,7 +85,9 @@ def simulate(
     q0, qd0 : optional
         State at the start: a mapping from names of coordinates to values, the joints `(n_joints,)`, or all coordinates
         `(n,)`. What is not given is that of the undeformed arm at rest (a sliding beam has its free length); motors of
-        elastic drives that are not given stand and turn with their joints. "equilibrium" is static rest with the joints
+        elastic drives that are not given stand and turn with their joints. Prescribed coordinates begin on their paths.
+        A rate named for one in `qd0`, or else the rate of its path before t = 0, is that before the start, and a jump
+        from there is an impulse on all that is free. "equilibrium" is static rest with the joints
         at zero; an angle may be text, as "90 deg".
     torque : optional
         Constant `(n_joints,)` or a mapping from joints to numbers; samples `(times, values)` with values
@@ -125,7 +127,8 @@ def simulate(
         Values of the model's parameters.
     breaks : sequence of float
         Times at which a Python function jumps or has a kink: steps end there, and either side is seen as it is.
-        Trajectories, samples and loads declare theirs; comparisons of the time in CasADi operations are found.
+        Trajectories, samples and loads declare theirs; comparisons of the time in CasADi operations are found. A
+        prescribed rate may jump at a break, which is an impulse on all that is free; elsewhere such a jump is an error.
     equilibrium : bool
         Let amplitudes and motors that `q0` does not name settle first, under gravity and the loads at t = 0.
 
@@ -157,15 +160,19 @@ def simulate(
         with stage(f"preparing a run of {model.robot.name}"):
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             acting, sampled = listed(loads), one_table(*drives) is not None
-            composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True)
+            composed = compose(
+                model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True, True
+            )
             inputs = Inputs(model, composed, drives, p, sample_time)
             hold = inputs.hold(t_end)
-            q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
+            on_paths, before = composed.on_paths, composed.before_start
+            q, qd, work = read_start(model, q0, qd0, equilibrium, acting, p, placed=on_paths, before=before)
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
+            x0[-1] = 0.0 if work is None else work
             bounds = joint_limits(model, limits)
             watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
             stops = composed.breaks(t_end, read_breaks(breaks))
-            impulses = composed.impulses(stops)
+            impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
             problem = replace(composed.problem(), ceiling=ceiling(composed, inputs, qd))
         end = 0.0 if left else float(t_end)

@@ -272,7 +272,9 @@ class Scenario(Document):
         [0.5 0.  0.  0. ]
         """
         initial = self.initial
-        return read_start(self.built, initial.q, initial.qd, initial.equilibrium, self.surroundings["loads"])
+        loads = self.surroundings["loads"]
+        q, qd, _ = read_start(self.built, initial.q, initial.qd, initial.equilibrium, loads)
+        return q, qd
 
     def run(self, progress: Any = None) -> Result:
         """Simulate; see `pliant.simulate` for what it returns and raises.

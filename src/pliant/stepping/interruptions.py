@@ -20,7 +20,7 @@ class Interruptions:
 
     def __init__(self, composed: Composition) -> None:
         self._composed = composed
-        self.known = 0.0 if composed.is_broken else math.inf
+        self.known = 0.0 if composed.is_broken or composed.prescribed else math.inf
         self._times: Array = np.empty(0)
         self._impulses = Impulses.none(len(composed.prescribed))
 
@@ -31,7 +31,7 @@ class Interruptions:
         self.known = max(1.0, AHEAD * t)
         self._times = self._composed.breaks(2 * self.known)
         self._times = self._times[self._times < self.known]
-        self._impulses = self._composed.impulses(self._times)
+        self._impulses = self._composed.impulses(self._times, self.known)
 
     def following(self, t: float) -> float:
         """The next one behind t, or the time until which all are known."""

@@ -11,6 +11,7 @@ from pliant.algebra.runge_kutta import dopri5, rk4
 from pliant.arrays import Array
 from pliant.batch.batch_equations import BatchEquations
 from pliant.errors import UnsupportedModel
+from pliant.kernels import sides
 from pliant.kernels.pack import BatchIntegrator, TimeSegments
 from pliant.runs.limits import JointLimit
 from pliant.stepping.interruptions import SAME, Interruptions
@@ -35,12 +36,16 @@ class ManyArms:
         self._integrator: BatchIntegrator = c.derived("packs", key, make)
         self._f, self._limits, self._fixed, self._step = f, limits, method == "rk4", step
         self._settings = np.array([rtol, atol, step or np.inf, MOST_STEPS])
-        self._held, self._m = np.zeros((1, 1, 0)), c.m
+        self._m = c.m
         self.t, self.p = 0.0, np.hstack([np.zeros((len(p), c.m)), p])
         self.x = np.zeros((len(p), f.n))
         self._breaks = Interruptions(c)
         self.stopped = np.full(len(p), "", dtype=object)
         self.start(q, qd)
+
+    def _held(self, t: float) -> Array:
+        """(1, ...) what series say at a time."""
+        return np.ascontiguousarray(self._f.composition.series_at(np.array([t])))
 
     def start(self, q: Array, qd: Array) -> None:
         """All arms back to time 0, at these states."""
@@ -50,7 +55,7 @@ class ManyArms:
     def place(self, q: Array, qd: Array, arms: Any = slice(None)) -> None:
         """Some arms at these states now."""
         x = self._f.start(q, qd, np)
-        self.x[arms] = self._f.loaded(x, self._held[0], self.p[arms])
+        self.x[arms] = self._f.loaded(x, self._held(self.t), self.p[arms])
         self.stopped[arms] = ""
         self._judge(np.isfinite(self.x).all(axis=1))
 
@@ -72,7 +77,7 @@ class ManyArms:
             jump = self._breaks.jump(stop)
             if jump is not None:
                 self.x = np.ascontiguousarray(
-                    self._f.impulse_kernel(jump[0], self.x, self._held[0], self.p, jump[1], jump[2])
+                    self._f.impulse_kernel(jump[0], self.x, self._held(stop), self.p, jump[1], jump[2])
                 )
             if stop >= end - near:
                 break
@@ -92,7 +97,7 @@ class ManyArms:
             np.full(1, self.t), np.full(1, length / count if count else end), np.full(1, count), none - 1, none
         )
         out = np.empty((len(self.x), 0, self.x.shape[1]))
-        self._integrator(self.x, self._held, self.p, plan, out, self._settings)
+        self._integrator(self.x, self._held(sides.after(self.t))[None], self.p, plan, out, self._settings)
 
     def _judge(self, sound: Any) -> None:
         """Note who has left a limit or broken down."""
@@ -108,7 +113,7 @@ class ManyArms:
         c = self._f.composition
         if not c.prescribed:
             return self.x[:, : c.n_q], self.x[:, c.n_q : c.moving]
-        q, qd = self._f.coordinate_kernel(np.full(1, self.t), self.x, self._held[0], self.p)
+        q, qd = self._f.coordinate_kernel(np.full(1, self.t), self.x, self._held(self.t), self.p)
         return q, qd
 
     def save(self) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from pliant.integrate import Events
 from pliant.integrate.loop_state import LoopStatus
 from pliant.integrate.open_run import OpenRun
 from pliant.integrate.starting import breakdown
+from pliant.kernels import sides
 from pliant.runs.composition import Composition
 from pliant.runs.drives import Inputs
 from pliant.runs.limits import JointLimit
@@ -51,6 +52,7 @@ class OneArm:
         self._run.restart()
         self._inputs.sampler, self._samples, self._held[:] = self._composed.sampler(), 0, 0.0
         self._torque[:] = self._inputs.constant[:] = 0.0
+        self._look_up()
         p = self._run.p if self._composed.n_drive_states else None
         self._x0 = self._composed.start(q, qd, p)
         self._run.x[:], self._run.ceiling = self._x0, ceiling(self._composed, self._inputs, qd)
@@ -122,6 +124,7 @@ class OneArm:
         run = self._run
         if self._next <= run.t + near:
             run.t = self._next
+            self._look_up()
             jump = self._breaks.jump(run.t)
             if jump is not None:
                 kernel = self._composed.impulse_kernel
@@ -138,6 +141,11 @@ class OneArm:
         sample = math.inf if self._period is None else self._samples * self._period
         self._next = min(sample, self._breaks.following(self._run.t + near))
 
+    def _look_up(self) -> None:
+        """What series say from now on."""
+        c = self._composed
+        self._run.p[c.m : c.m + c.n_series] = c.series_at(sides.after(np.array([self._run.t])))[0]
+
     def _left(self) -> str:
         q, qd = self._composed.full_state(self._run.t, self._run.x)
         return next((limit.name for limit in self._limits if limit.left(q, qd)), "")
@@ -146,7 +154,7 @@ class OneArm:
         run, c = self._run, self._composed
         if not np.isfinite(run.p).all():
             at = int(np.argmin(np.isfinite(run.p)))
-            name = c.model.joints[at] if at < c.m else c.model.parameters[at - c.m]
+            name = c.model.joints[at] if at < c.m else c.model.parameters[at - c.m - c.n_series]
             return ModelError(f"{name}: got {run.p[at]}, expected a finite number")
         if status == LoopStatus.RUNAWAY:
             return SimulationError(f"step: {runaway_message(c, self._inputs, self._x0, run.t, run.x.copy())}")
@@ -165,14 +173,15 @@ class OneArm:
                 "changes from sample to sample"
             )
         memory = None if sampler is None else deepcopy(sampler.memory)
-        held = self._inputs.constant.copy(), self._held.copy(), self._samples, memory
+        held = self._inputs.constant.copy(), self._held.copy(), self._samples, self._next, memory
         return self._run.memory, self._run.x.copy(), self._run.p.copy(), self.stopped, held
 
     def restore(self, kept: tuple[Any, ...]) -> None:
         """Go on from there."""
         self._run.memory, self._run.x[:], self._run.p[:], self.stopped, held = kept
-        self._inputs.constant[:], self._held[:], self._samples, memory = held
+        self._inputs.constant[:], self._held[:], self._samples, following, memory = held
         if memory is not None:
             self._inputs.sampler.memory = deepcopy(memory)  # type: ignore[union-attr]
         self._breaks.look(self.t)
         self._plan()
+        self._next = min(self._next, following)  # what happens at this very time may still be to come

@@ -190,21 +190,24 @@ class Stepper:
         if self.count is not None:
             held = TorqueInput(constant=np.zeros((1, self._m)))
             drives = held, read_drive(self.model, controller, "controller")
-            f = batch_equations(self.model, *drives, motion, loads, base, False)
+            f = batch_equations(self.model, *drives, motion, loads, base, False, looked_up=True)
             if f.gains:
                 raise UnsupportedModel("controller: gains that are parameters are for simulate_batch")
             _require_law(drives[1])
             return f.composition, None, f
         drive = read_torque(self.model, controller, "controller")
         _require_law(drive)
-        composition = compose(self.model, None, drive.traced, motion, loads, base, False)
+        composition = compose(self.model, None, drive.traced, motion, loads, base, False, looked_up=True)
         return composition, Inputs(self.model, composition, [drive], p[0], sample_time), None
 
-    def _start(self, q0: Any, qd0: Any, p: Array) -> tuple[Array, Array]:
+    def _start(self, q0: Any, qd0: Any, p: Array, now: bool = False) -> tuple[Array, Array]:
+        """A state to begin from, or to be in `now`, which is behind all jumps."""
         many, c = self.count is not None, self.composition
-        start = read_start(self.model, q0, qd0, self._equilibrium, c.loads, p if many else p[0], many, c.on_paths)
+        own = p if many else p[0]
+        before = None if now else c.before_start
+        *start, _ = read_start(self.model, q0, qd0, self._equilibrium, c.loads, own, many, c.on_paths, before)
         if not many:
-            return start
+            return start[0], start[1]
         for name, array in zip(("q0", "qd0"), start):
             if len(array) not in (1, len(p)):
                 raise ModelError(f"{name}: got {len(array)} arms, expected 1 or {len(p)}")
@@ -298,7 +301,7 @@ class Stepper:
         if not isinstance(self._engine, ManyArms):
             raise ModelError("arms: there is one arm; give count= for many")
         which = np.arange(self.count or 1)[arms]
-        self._engine.place(*self._start(q0, qd0, self._own[which]), which)
+        self._engine.place(*self._start(q0, qd0, self._own[which], now=True), which)
 
     # ------------------------------------------------------------------------------------------------ looking
 
@@ -324,7 +327,7 @@ class Stepper:
     @state.setter
     def state(self, value: tuple[Any, Any]) -> None:
         q0, qd0 = value
-        self._engine.place(*self._start(q0, qd0, self._own))
+        self._engine.place(*self._start(q0, qd0, self._own, now=True))
 
     @property
     def q(self) -> Array:
@@ -339,7 +342,8 @@ class Stepper:
     @property
     def _own(self) -> Array:
         """Parameters, (B or 1, P)."""
-        return self._engine.p[:, self.model.n_joints :]
+        p = self._engine.p
+        return p[:, p.shape[1] - len(self.model.parameters) :]
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -373,9 +377,10 @@ class Stepper:
 
     def _acting(self) -> tuple[Array, Array]:
         """Torques (B, m) that act now, and accelerations (B, n) under them and all else."""
-        c, x, p, m = self.composition, self._engine.x, self._engine.p, self.model.n_joints
+        c, x, p = self.composition, self._engine.x, self._engine.p
         whole = x if x.shape[1] == c.size else np.hstack([x, np.zeros((len(x), 1))])
-        tau, _, qdd = c.torques(np.full(len(x), self.t), whole, p[:, :m], p[:, m:])
+        now, m = np.full(len(x), self.t), self.model.n_joints
+        tau, _, qdd = c.torques(now, whole, np.hstack([p[:, :m], c.series_at(now)]), self._own)
         return tau, qdd
 
     @property

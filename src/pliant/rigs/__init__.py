@@ -1,0 +1,7 @@
+"""Laboratory arms that were measured: robot files with the source of every number, and their runs."""
+
+from __future__ import annotations
+
+from pliant.rigs.measured_runs import MEASURED_RUNS, RIGS, load_rig, measured_run
+
+__all__ = ["MEASURED_RUNS", "RIGS", "load_rig", "measured_run"]

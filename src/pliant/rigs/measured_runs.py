@@ -1,0 +1,77 @@
+"""The runs and robots that ship, read by name."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.robot import Robot, load
+from pliant.signatures import checked
+
+HERE = Path(__file__).parent
+MEASURED_RUNS = {
+    "lqr_square": "quanser_2dsfl",
+    "lqg_staircase": "quanser_2dsfl",
+    "a05_f08": "ist_bar",
+    "a10_f08": "ist_bar",
+    "a15_f10": "ist_bar",
+}
+"""Runs by name, and the rig of each."""
+RIGS = ("2dsfl-nominal", "2dsfl-estimated", "ist-bar")
+"""Robots of the rigs."""
+
+
+@checked
+def measured_run(name: str) -> dict[str, Array]:
+    """Columns of a run by name: `t_s` in seconds, angles in rad, currents in A, voltages in V, strains without unit.
+
+    Parameters
+    ----------
+    name : str
+        One of `MEASURED_RUNS`.
+
+    Returns
+    -------
+    dict of (N,) arrays
+        Where nothing was measured, NaN.
+
+    Examples
+    --------
+    >>> run = pliant.rigs.measured_run("a05_f08")
+    >>> sorted(run), len(run["t_s"])
+    (['deflection_rad', 't_s', 'theta_rad', 'voltage_V'], 5000)
+    """
+    if name not in MEASURED_RUNS:
+        raise ModelError(f"name: got {name!r}, expected one of {', '.join(MEASURED_RUNS)}")
+    packed = (HERE / MEASURED_RUNS[name] / f"{name}.csv.gz").read_bytes()
+    header, *rows = csv.reader(gzip.decompress(packed).decode("utf-8").splitlines())
+    table = np.array([[float(entry) if entry else np.nan for entry in row] for row in rows])
+    return dict(zip(header, np.ascontiguousarray(table.T)))
+
+
+@checked
+def load_rig(name: str) -> Robot:
+    """The robot of a rig.
+
+    Parameters
+    ----------
+    name : str
+        One of `RIGS`.
+
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
+    >>> pliant.rigs.load_rig("2dsfl-nominal").links[0].joint.offset
+    0.079
+    """
+    if name not in RIGS:
+        raise ModelError(f"name: got {name!r}, expected one of {', '.join(RIGS)}")
+    return load(HERE / f"{name}.yaml")

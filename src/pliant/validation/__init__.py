@@ -1,0 +1,20 @@
+"""Predictions held against measurements: replay what acted, compare what was read, and say what a recording lacks."""
+
+from __future__ import annotations
+
+from pliant.validation.closeness import fit_percent, nrmse, pooled_nrmse
+from pliant.validation.decay import Decay, free_decay
+from pliant.validation.recording_faults import recording_faults
+from pliant.validation.validating import ChannelMatch, Validation, validate
+
+__all__ = [
+    "ChannelMatch",
+    "Decay",
+    "Validation",
+    "fit_percent",
+    "free_decay",
+    "nrmse",
+    "pooled_nrmse",
+    "recording_faults",
+    "validate",
+]
