@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         JointAxis,
         Limits,
         Link,
+        Loop,
+        LoopJoint,
         Lump,
         Material,
         Origin,
@@ -65,8 +67,8 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction", "Joint",
-          "JointAxis", "Limits", "Link", "Lump", "Material", "Origin", "Payload", "RigidBody", "Robot", "Section",
-          "Shapes", "TipLoad", "arms", "load")  # fmt: skip
+          "JointAxis", "Limits", "Link", "Loop", "LoopJoint", "Lump", "Material", "Origin", "Payload", "RigidBody",
+          "Robot", "Section", "Shapes", "TipLoad", "arms", "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -127,6 +129,8 @@ __all__ = [
     "JointAxis",
     "Limits",
     "Link",
+    "Loop",
+    "LoopJoint",
     "Lump",
     "Material",
     "Model",

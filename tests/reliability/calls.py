@@ -277,6 +277,8 @@ def _descriptions() -> dict[str, Call]:
         "BeamStation": {"x": 0.4},
         "Expected": {"speed": 1.0, "acceleration": 1.0, "force": 1.0},
         "Frame": {"name": "eye", "link": "a", "x": 0.4, "origin": {"xyz": [0, 0, 0]}},
+        "Loop": {"name": "pin", "between": ["a.tip", "base"], "joint": {"type": "spherical"}},
+        "LoopJoint": {"type": "revolute", "axis": [0, 0, 1]},
         "JointAxis": {"axis": [0, 0, 1], "friction": {"viscous": 0.1}, "limits": {"lower": -1.0}},
         "Payload": {"link": "a", "mass": 1.0, "inertia": [0.1, 0.1, 0.1], "com": [0, 0, 0.1]},
         "DH": {"a": 0.0, "alpha": "pi/2", "d": 0.1, "theta": 0.0, "convention": "modified"},

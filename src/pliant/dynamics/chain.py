@@ -25,7 +25,7 @@ from pliant.dynamics.bristles import NO_FRICTION, Bristle
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError
-from pliant.options import RotationName
+from pliant.options import LoopJointType, RotationName
 from pliant.robot import BeamPiece
 from pliant.robot.layout import BallJoint, Coordinates
 
@@ -67,6 +67,7 @@ class Shaft:
     viscous: SX = 0.0
     coulomb: Bristle = NO_FRICTION
     drive: DriveMap | None = None
+    passive: bool = False
 
     @property
     def actuated(self) -> int:
@@ -148,12 +149,24 @@ class BaseMotion:
 
 @dataclass(frozen=True)
 class FrameMap:
-    """A named frame: a place on a link, the tip where that is None, and a fixed pose from there."""
+    """A named frame: a place on a link, the tip where that is None, and a fixed pose from there. Without a link it
+    stands still."""
 
-    link: int
+    link: int | None
     place: Place | None
     rotation: Rotation = field(default_factory=Identity)
     origin: SX = field(default_factory=_still)
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A loop: two frames and the joint that holds them together, with its axis in each of them, or its length."""
+
+    name: str
+    kind: LoopJointType
+    frames: tuple[FrameMap, FrameMap]
+    axes: tuple[tuple[float, float, float], tuple[float, float, float]]
+    length: SX | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +180,7 @@ class Damper:
 @dataclass(frozen=True)
 class Chain(Coordinates[Shaft]):
     """The arm as maps: what every formulation receives. `first` is the number of the first link: 1 where the base is
-    free, and so the body before it."""
+    free, and so the body before it. `kept` are the rows of the closures that hang on no other."""
 
     links: tuple[ChainLink, ...]
     gravity: SX
@@ -180,6 +193,13 @@ class Chain(Coordinates[Shaft]):
     base: BaseMotion = field(default_factory=BaseMotion)
     dampers: tuple[Damper, ...] = ()
     steps: Called | None = None
+    closures: tuple[Closure, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def closing(self) -> tuple[str, ...]:
+        """Names of the rows that close loops."""
+        return self.kept
 
     def joint_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
         """`function(joint, *given)` of a step of a recursion, which joints with the same axes may share."""
@@ -247,8 +267,8 @@ class Chain(Coordinates[Shaft]):
         return {}
 
     @cached_property
-    def shafts(self) -> tuple[Shaft, ...]:
-        """What torques drive, in their order."""
+    def all_shafts(self) -> tuple[Shaft, ...]:
+        """What torques drive, and what is passive."""
         return tuple(shaft for link in self.links for shaft in link.shafts)
 
     @cached_property

@@ -19,7 +19,7 @@ from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.differentials import SolvedColumns
 from pliant.dynamics.motion_equations import by_kinds
 from pliant.dynamics.sliding_roots import check_roots
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import ColumnFunction
 from pliant.model.choices import resolved
 from pliant.model.column_functions import column_function
@@ -40,6 +40,8 @@ KEPT = 32
 def settled(robot: Robot, options: Options, formulation: FormulationName | Formulation) -> dict[str, Any]:
     """What a model is made of, as plain data: the robot with numbers in place of every `auto`, the level that is
     followed, nominal values of the parameters, and how its coordinates stand. Refuses what cannot be built."""
+    if robot.loops or not all(link.joint.actuated for link in robot.links):
+        raise UnsupportedModel(f"{robot.name}: models of closed loops and passive joints are not built yet")
     made, choices = resolved(robot)
     level = choose(made, formulation, options.rotation, options.stiffening)
     nominal = _nominal_values(made, options.parameters, options.shapes)

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.base_body import BaseBody
+from pliant.robot.closed_loops import Loop, check_loops
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
 from pliant.robot.joint import Freedom, Joint
@@ -107,6 +108,11 @@ class Robot(Document):
         Payload(), description="on the tip frame of a link; one, or a list", examples=[{"mass": 0.5}]
     )
     frames: tuple[Frame, ...] = Field((), description="named places", examples=[[{"name": "camera", "link": "fore"}]])
+    loops: tuple[Loop, ...] = Field(
+        (),
+        description="joints between two frames, which close the tree of links",
+        examples=[[{"name": "pin", "between": ["coupler.tip", "pivot"]}]],
+    )
     expected: Expected | None = Field(
         None, description="what `pieces: auto` reckons with: speed, acceleration, force", examples=[{"speed": 2.0}]
     )
@@ -155,14 +161,19 @@ class Robot(Document):
             raise clash("a link called `base` and a free base; give the link another name")
         taken, bodies = {BASE, "tip"}, {body.name: body for body in self.bodies}
         for frame in self.frames:
-            if frame.link not in bodies:
+            on_base = frame.link == BASE and BASE not in bodies
+            if on_base and frame.at not in ("tip", "root"):
+                raise clash(f"frame `{frame.name}` sits on the base, which has no stations; remove `at`")
+            if frame.link not in bodies and not on_base:
                 raise clash(
                     f"frame `{frame.name}` on link `{frame.link}`, which is not there{suggestion(frame.link, names)}"
                 )
             if frame.name in taken:
                 raise clash(f"frames need different names, and neither `base` nor `tip`; `{frame.name}` is taken")
             taken.add(frame.name)
-            check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
+            if not on_base:
+                check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
+        check_loops(self.loops, self.links, self.frames)
 
     @property
     def bodies(self) -> tuple[Link, ...]:
@@ -486,7 +497,7 @@ YOUNGER: dict[str, Any] = {
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
-    "joint.name": None,
+    "joint.name": None, "actuated": True, "loops": [],
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
 }  # fmt: skip
 """Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:
