@@ -75,3 +75,44 @@ def slider_crank_state(crank: float) -> tuple[float, float, float]:
 
 def rubbing(joint: Joint, viscous: float) -> Joint:
     return joint.model_copy(update={"friction": Friction(viscous=viscous)})
+
+
+def random_linkage(seed: int) -> tuple[Robot, np.ndarray]:
+    """A random tree of rigid and bending links with one or two loops, and coordinates at which they are closed."""
+    from trees import random_tree, tree_state
+
+    rng = np.random.default_rng((seed, 29))
+    tree = random_tree(
+        seed, 3 + seed % 2, flying=bool(rng.integers(2)), drives=seed % 3 == 0, elements=False, bending_only=True
+    )
+    model = tree.model(stiffening=False)
+    q = tree_state(model.chain, seed)[0]
+    q[model.layout.quaternions] = 1.0
+    q = np.asarray(model.state(q))
+    frames: list[Frame] = []
+    loops: list[Loop] = []
+    kinds = ("revolute", "spherical", "universal", "prismatic", "fixed", "distance")
+    for number in range(1 + seed % 2):
+        kind = kinds[int(rng.integers(len(kinds)))] if number == 0 else ("spherical", "distance")[int(rng.integers(2))]
+        chosen = rng.choice(len(tree.links), 2, replace=False)
+        ends = [tree.links[int(k)].name for k in chosen]
+        if rng.random() < 0.3 and not tree.base.is_free:
+            ends[1] = "base"
+        poses = [np.eye(4) if end == "base" else model.pose(q, frame=f"{end}.tip") for end in ends]
+        meeting = rng.normal(size=3) * 0.3
+        if kind == "distance":
+            frames += [Frame(name=f"f{number}{k}", link=end) for k, end in enumerate(ends)]
+            joint = LoopJoint(type=kind, length=float(np.linalg.norm(poses[1][:3, 3] - poses[0][:3, 3])))
+        else:
+            for k, (end, pose) in enumerate(zip(ends, poses)):
+                xyz = pose[:3, :3].T @ (meeting - pose[:3, 3])
+                frames.append(Frame(name=f"f{number}{k}", link=end, origin=Origin(xyz=xyz, rpy=rpy(pose[:3, :3].T))))
+            joint = LoopJoint(type=kind)
+        loops.append(Loop(name=f"loop{number}", between=(f"f{number}0", f"f{number}1"), joint=joint))
+    return tree.model_copy(update={"frames": tuple(frames), "loops": tuple(loops), "name": f"linkage-{seed}"}), q
+
+
+def rpy(R: np.ndarray) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a rotation, Rz Ry Rx."""
+    pitch = np.arcsin(np.clip(-R[2, 0], -1, 1))
+    return float(np.arctan2(R[2, 1], R[2, 2])), float(pitch), float(np.arctan2(R[1, 0], R[0, 0]))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from pliant.errors import UnsupportedModel
 from pliant.options import LoopJointType
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import Description, LinkName, Positive, sequence
 from pliant.robot.joint import AXIS_SCHEMA, Axis
 from pliant.robot.link import Link
 from pliant.robot.named_frames import Frame
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import Robot
 
 WORLD = "world"
 """What stands still, as the end of a loop: the base, unless that is free."""
@@ -93,6 +97,14 @@ class Loop(Description):
         examples=[["coupler.tip", "pivot"]],
     )
     joint: LoopJoint = Field(LoopJoint(), description="between the two", examples=[{"type": "spherical"}])
+
+
+def require_tree(robot: Robot, what: str) -> None:
+    """Raises `UnsupportedModel` for a robot with loops or passive joints, which a file of another format would lose."""
+    passive = [link.name for link in robot.links if not link.joint.actuated]
+    for kind, names in (("closed loops", [loop.name for loop in robot.loops]), ("passive joints", passive)):
+        if names:
+            raise UnsupportedModel(f"{what}: not built yet for {kind}, and this arm has {', '.join(names)}")
 
 
 def check_loops(loops: Iterable[Loop], links: Iterable[Link], frames: Iterable[Frame]) -> None:

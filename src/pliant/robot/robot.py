@@ -190,6 +190,14 @@ class Robot(Document):
         return {freedom.name(link.name): freedom for link in self.links for freedom in link.joint.freedoms}
 
     @property
+    def freedom(self) -> int:
+        """How many freedoms its joints and a free base have, with what loops leave of them where there are some: 1 of a
+        four-bar. Amplitudes and motors do not count."""
+        if self.loops:
+            return self.model().layout.mobility
+        return sum(len(body.joint.speeds(body.name)) for body in self.bodies)
+
+    @property
     def payloads(self) -> tuple[Payload, ...]:
         """All of them."""
         return self.payload if isinstance(self.payload, tuple) else (self.payload,)

@@ -13,6 +13,7 @@ import numpy as np
 from pliant.control.law import Felt, Law, opened
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
+from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import bristle_rates, dissipation
@@ -83,27 +84,29 @@ class ComposedEquations:
         extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
         S, others = chain.actuation(), tau
 
-        def accelerations(command: Any) -> Any:
+        def constrained(command: Any) -> Any:
             force = ca.mtimes(S, others + command) + extra
-            return by_kinds(eq, lambda e: e.accelerations(q, qd, force, held, bristles))
+            return by_kinds(eq, lambda e: e.constrained(q, qd, force, held, bristles))
 
         command, z_rate = ca.SX.zeros(m), ca.SX(0, 1)
         if controller is not None and c.sample_time is None:
             if isinstance(controller, Law):
-                controller = controller.acting(Felt(loads, base, accelerations))
+                controller = controller.acting(Felt(loads, base, lambda command: constrained(command).qdd))
             if c.n_states:
                 command, z_rate = controller.expression(t, q, qd, z)
             else:
                 command = controller.expression(t, q, qd)
             command, z_rate = self._prepared([_column(command, m, "controller.expression"), ca.SX(z_rate)])
         self.p = ca.vertcat(inputs, *self._numbers, model.parameter_symbols)
-        qdd, tau = accelerations(command), others + command
+        found, tau = constrained(command), others + command
+        qdd, self.multipliers = found.qdd, ca.densify(found.multipliers)
+        self._closing = partial(self._closed, eq, q, qd, held)
         force = ca.mtimes(S, tau)
         self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, bristles)
         self._stuck = partial(self._load_of_bristles, eq, q, qd, force + extra, held)
         self._residual = partial(_residual, eq, q, qd, force + extra, bristles)
         if held:  # what prescribes a coordinate acts on it, whatever else is given for it
-            needed = eq.inverse_dynamics(q, qd, qdd, bristles) - extra
+            needed = eq.tree_forces(q, qd, qdd, bristles) - found.forces - extra
             force[list(held)] = needed[list(held)]
             tau = self._needed_torque(chain, tau, needed)
         working = force + extra - dissipation(chain, q, qd, bristles)
@@ -157,8 +160,8 @@ class ComposedEquations:
         """States of friction at a start: at rest they carry the arm as far as they can, in motion they slip."""
         free, shafts = ca.SX.zeros(self.composition.n_bristles), eq.chain.bristled
         loaded = [shaft.index for shaft in shafts if shaft.index not in held]
-        qdd = eq.accelerations(q, qd, applied, {**held, **dict.fromkeys(loaded, ca.SX(0))}, free)
-        load = applied - eq.inverse_dynamics(q, qd, qdd, free)
+        found = eq.constrained(q, qd, applied, {**held, **dict.fromkeys(loaded, ca.SX(0))}, free)
+        load = applied + found.forces - eq.tree_forces(q, qd, found.qdd, free)
         states = []
         for shaft in shafts:
             rate = qd[shaft.index]
@@ -212,6 +215,24 @@ class ComposedEquations:
         if isinstance(found, SolvedColumns):
             return column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, found)
         return self._function("jacobian", found)
+
+    def closing(self) -> Any:
+        """A state nearer to closed loops, by how much it was moved, and the least part of a row that is left beside
+        the others, as a function of t, x and p."""
+        return self._function("closing", [ca.vertcat(*self._closing())])
+
+    def _closed(self, eq: Any, q: Any, qd: Any, held: dict[int, Any]) -> tuple[Any, Any, Any]:
+        """Two Newton steps of positions and one of speeds with one factor: q <- q - M^-1 J^T S^-1 g(q), then
+        v <- v - M^-1 J^T S^-1 J v with J where the positions have come to."""
+        c, chain, still = self.composition, eq.chain, ca.SX.zeros(self.composition.n)
+        rows = closing_rows(chain, q, still)
+        by = eq.closing(q, rows.J, held)
+        first = by.back(rows.g)
+        q = q + chain.rates(q, first)
+        q = q + chain.rates(q, by.back(closing_rows(chain, q, still).g))
+        qd = qd + by.back(ca.mtimes(closing_rows(chain, q, still).J, qd))
+        x = ca.vertcat(q[c.free_places], qd[c.free], self.x[c.moving :])
+        return x, ca.norm_inf(first), ca.mmin(by.d / by.diagonal)
 
     def _function(self, name: str, outputs: list[Any]) -> Any:
         found = [ca.densify(ca.SX(o)) for o in outputs]

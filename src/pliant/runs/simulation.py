@@ -38,8 +38,10 @@ from pliant.stages import listening, prepared, stage
 
 if TYPE_CHECKING:
     from pliant.loads import Load
+    from pliant.model import assembly
     from pliant.runs import left_out
-else:  # makes expressions
+else:  # make expressions
+    assembly = LaterModule("pliant.model.assembly")
     left_out = LaterModule("pliant.runs.left_out")
 
 MOST_ROWS = 1e7
@@ -157,10 +159,15 @@ def simulate(
         with stage(f"preparing a run of {model.robot.name}"):
             drives = [read_torque(model, torque, "torque"), read_torque(model, controller, "controller")]
             acting, sampled = listed(loads), one_table(*drives) is not None
-            composed = compose(model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True)
+            composed = compose(
+                model, drives[0].traced, drives[1].traced, motion or {}, acting, base, sampled, True, True
+            )
             inputs = Inputs(model, composed, drives, p, sample_time)
             hold = inputs.hold(t_end)
             q, qd = read_start(model, q0, qd0, equilibrium, acting, p, placed=composed.on_paths)
+            if model.constraints:
+                q, qd, told = assembly.closed_start(model, q, qd, (q0, qd0), composed.on_paths, inputs.parameters)
+                tell(model, told, stacklevel=3)
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_bristles else None)
             bounds = joint_limits(model, limits)
             watch = _watched(composed, [*events, *(limit.event for limit in bounds)])

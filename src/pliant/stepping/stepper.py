@@ -165,6 +165,7 @@ class Stepper:
                 raise ModelError(f"{name}: got {value!r}, expected a positive number")
         if count is not None and count < 1:
             raise ModelError(f"count: got {count}, expected at least 1 arm")
+        model.layout.require_open("a stepper")
         self.model, self.method, self.count, self._m = model, method, count, model.n_joints
         self.step_length = step if step is not None or method not in FIXED else longest_step(model)
         self._sensors = sensors
@@ -375,7 +376,7 @@ class Stepper:
         """Torques (B, m) that act now, and accelerations (B, n) under them and all else."""
         c, x, p, m = self.composition, self._engine.x, self._engine.p, self.model.n_joints
         whole = x if x.shape[1] == c.size else np.hstack([x, np.zeros((len(x), 1))])
-        tau, _, qdd = c.torques(np.full(len(x), self.t), whole, p[:, :m], p[:, m:])
+        tau, _, qdd, _ = c.torques(np.full(len(x), self.t), whole, p[:, :m], p[:, m:])
         return tau, qdd
 
     @property
