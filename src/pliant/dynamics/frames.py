@@ -75,11 +75,10 @@ def frame_motion(chain: Chain, q: SX, qd: SX, qdd: SX, name: str) -> tuple[SX, S
     frame = frame_of(chain, name)
     if frame.link is None:
         omega, alpha, a = chain.base.omega, chain.base.alpha, chain.base.a - chain.gravity
-        a = a + ca.mtimes(euler_matrix(omega, alpha), frame.origin)
-        return frame.rotation.unapply(omega), frame.rotation.unapply(alpha), frame.rotation.unapply(a)
-    m = outward_motion(chain, q, qd, qdd)[frame.link]
-    place = _map(chain, frame, chain.body(m.link, q), m.cd)
-    omega, alpha, a = across_body(place, m.cd, m.cdd, m.omega, m.alpha, m.a)
+    else:
+        m = outward_motion(chain, q, qd, qdd)[frame.link]
+        place = _map(chain, frame, chain.body(m.link, q), m.cd)
+        omega, alpha, a = across_body(place, m.cd, m.cdd, m.omega, m.alpha, m.a)
     a = a + ca.mtimes(euler_matrix(omega, alpha), frame.origin)
     return frame.rotation.unapply(omega), frame.rotation.unapply(alpha), frame.rotation.unapply(a)
 

@@ -168,7 +168,7 @@ class Closing:
 
     def back(self, gap: SX) -> SX:
         """(n,) the smallest displacement, or change of speeds, weighted by M, that takes a gap (m,) back."""
-        return -ca.mtimes(self.W, back_substitute(self.L, self.d, gap))
+        return ca.mtimes(self.W, back_substitute(self.L, self.d, -gap))
 
 
 SAVED, QUICKLY_WRITTEN = 2.0, 25_000

@@ -11,7 +11,7 @@ from pliant.kernels.sides import MARGIN
 EPS = 2.220446049250313e-16
 SMALLEST = 2.2250738585072014e-308  # a time that is later than zero
 MOST_CLOSING = 8  # evaluations that close the loops after a step; one is the rule
-NEARLY_CLOSED = 1e-5  # rad or m: what is moved by less is closed to the third power of it, and speeds to the second
+NEARLY_CLOSED = 1e-6  # rad or m: what is moved by less is closed to the third power of it, and speeds to the second
 SINGULAR = 1e-11  # of the square of a row: what is left of it beside the others, where they hang on one another
 
 

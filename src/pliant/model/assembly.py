@@ -63,7 +63,8 @@ class Mechanism:
             rotors(chain)
         )  # the same by all formulations, and soonest by this one
         J = closing_rows(chain, q, ca.SX.zeros(chain.n), every=True).J
-        found = [ca.Function("f", [q, p], ca.cse(x)) for x in ([g, right], [J], [ca.densify(M)])]
+        outputs: list[list[Any]] = [[g, right], [J], [ca.densify(M)]]
+        found = [ca.Function("f", [q, p], x) for x in outputs]
 
         def rows(q: Array) -> tuple[Array, Array]:
             g, right = found[0](q, values)
@@ -153,7 +154,7 @@ class Mechanism:
 
     def _weighted(self, q: Array, free: Sequence[int]) -> tuple[Array, Array]:
         """Slopes of the rows by displacements that M measures, J L^-T, and L of M = L L^T."""
-        L = np.linalg.cholesky(self.mass(q)[np.ix_(free, free)])
+        L: Any = np.linalg.cholesky(self.mass(q)[np.ix_(free, free)])
         return np.linalg.solve(L, self.slopes(q)[:, free].T).T, L
 
     def rank(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
