@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.dynamics.closures import ROWS
 from pliant.robot import Friction, Joint, Link, Loop, LoopJoint, Origin, RigidBody, Robot
 from pliant.robot.named_frames import Frame
 
@@ -78,12 +79,27 @@ def rubbing(joint: Joint, viscous: float) -> Joint:
 
 
 def random_linkage(seed: int) -> tuple[Robot, np.ndarray]:
-    """A random tree of rigid and bending links with one or two loops, and coordinates at which they are closed."""
+    """A random tree of rigid and bending links with one or two loops, and coordinates that close them: of those
+    that are drawn, the first whose joints have more freedoms than its loops have rows."""
+    for attempt in range(100):
+        robot, q = _drawn(seed, attempt)
+        freedoms = sum(len(body.joint.speeds(body.name)) for body in robot.bodies)
+        if freedoms > sum(len(ROWS[loop.joint.type]) for loop in robot.loops):
+            return robot, q
+    raise AssertionError("no linkage was drawn")
+
+
+def _drawn(seed: int, attempt: int) -> tuple[Robot, np.ndarray]:
     from trees import random_tree, tree_state
 
-    rng = np.random.default_rng((seed, 29))
+    rng = np.random.default_rng((seed, 29) if not attempt else (seed, 29, attempt))
     tree = random_tree(
-        seed, 3 + seed % 2, flying=bool(rng.integers(2)), drives=seed % 3 == 0, elements=False, bending_only=True
+        seed + 1000 * attempt,
+        3 + seed % 2,
+        flying=bool(rng.integers(2)),
+        drives=seed % 3 == 0,
+        elements=False,
+        bending_only=True,
     )
     model = tree.model(stiffening=False)
     q = tree_state(model.chain, seed)[0]
