@@ -25,7 +25,8 @@ from pliant.scenario.parts import part_keys
 ROOT = Path(__file__).parents[1]
 PAGE = runpy.run_path(str(ROOT / "docs" / "hooks" / "keys.py"))["page"]()
 UNITLESS = {
-    "Beam.pieces", "Drive.gear_ratio", "Joint.axis", "JointAxis.axis", "Shapes.bending_y",
+    "Beam.pieces", "Drive.gear_ratio", "Joint.axis", "JointAxis.axis", "LoopJoint.axis", "LoopJoint.axes",
+    "Shapes.bending_y",
     "Shapes.bending_z", "Shapes.torsion", "Shapes.axial", "Shapes.damping", "Shapes.rayleigh", "Shapes.count",
     "Shapes.reduce", "Shapes.accuracy", "Scenario.rtol", "Scenario.atol", "Sample.count", "Sample.seed", "Axis.count",
     "Axis.values", "Axis.from", "Axis.to", "Axis.mean", "Axis.deviation", "Link.at", "Frame.at", "UnknownChoice.start",

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         JointAxis,
         Limits,
         Link,
+        Loop,
+        LoopJoint,
         Lump,
         Material,
         Motor,
@@ -70,9 +72,10 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction", "GearError",
-          "Hysteresis", "Joint", "JointAxis", "Limits", "Link", "Lump", "Material", "Motor", "Origin", "Payload",
-          "RigidBody", "Robot", "Section", "Shapes", "TipLoad", "arms", "load")  # fmt: skip
+_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction",
+          "GearError", "Hysteresis", "Joint", "JointAxis", "Limits", "Link", "Loop", "LoopJoint", "Lump",
+          "Material", "Motor", "Origin", "Payload", "RigidBody", "Robot", "Section", "Shapes", "TipLoad", "arms",
+          "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -135,6 +138,8 @@ __all__ = [
     "JointAxis",
     "Limits",
     "Link",
+    "Loop",
+    "LoopJoint",
     "Lump",
     "Material",
     "Model",

@@ -27,6 +27,7 @@ FunctionName = Literal[
 JointType = Literal[
     "revolute", "prismatic", "fixed", "universal", "cylindrical", "planar", "spherical", "free",
 ]  # fmt: skip
+LoopJointType = Literal["revolute", "spherical", "universal", "prismatic", "fixed", "distance"]
 PlaceName = Literal["tip", "root"]
 BaseType = Literal["fixed", "free"]
 FrictionLaw = Literal["bristle", "dahl", "lugre"]

@@ -212,6 +212,7 @@ def _pieces(column: Any, sizes: Sequence[tuple[int, int]]) -> list[Any]:
 def products(model: Model, name: str) -> DerivativeProducts:
     """Products of a function of a model: "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose FRAME",
     "rates" of the coordinates, or "normalised" coordinates."""
+    model.layout.require_open("products of derivatives")
     implicit = model.layout.plain and name in ("forward_dynamics", "inverse_dynamics")
     make: Any = _dynamics if implicit else _made
     return model.derived("products", (name,), lambda: make(model, name))  # type: ignore[no-any-return]

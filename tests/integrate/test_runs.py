@@ -17,6 +17,7 @@ import pytest
 
 from integrate.odes import KEPLER_START, explosive, held, kepler, make, make_events, oscillator, pendulum
 from pliant.integrate import METHODS, driver, solve
+from pliant.kernels import Kernel
 
 FIXED = ("rk4", "midpoint")
 COMPILED = ["rk4", "midpoint", "dopri5", "dop853", "rodas5p"]
@@ -126,6 +127,36 @@ def test_a_run_ends_where_its_last_state_exceeds_the_ceiling(method):
     assert run.x_end[1] > 20.0
     assert np.log(20.0) / 3 < run.t_end < 1.5  # bdf is asked twenty times in a run
     assert (run.x[:-1, 1] < 20.0).all() or method == "bdf"
+
+
+def closing(build):
+    """A function [t, x, p] -> [x, moved, least] as a kernel."""
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX(0, 1)
+    return Kernel(ca.Function("closing", [t, x, p], [ca.densify(ca.vertcat(*build(x)))]))
+
+
+@pytest.mark.parametrize("method", COMPILED)
+def test_every_step_ends_on_what_is_closed(method):
+    """A point on the unit circle whose rate leads off it: behind each step it is brought back, and methods agree."""
+    problem = make(lambda t, x, p: ca.vertcat(-x[1], x[0]) + 0.1 * x, 2)
+    kernel = closing(lambda x: (x / ca.norm_2(x), ca.fabs(ca.norm_2(x) - 1), ca.SX(1)))
+    step = {"step": 0.01} if method in FIXED else {}
+    run = solve(replace(problem, closing=kernel.address, owner=(problem, kernel)), (0, 1), [1.0, 0.0], method=method,
+                outputs=None, **step)  # fmt: skip
+    np.testing.assert_allclose(np.hypot(*run.x.T), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(run.x[-1], [np.cos(1), np.sin(1)], atol=1e-4 if method in FIXED else 1e-6)
+
+
+@pytest.mark.parametrize("method", COMPILED)
+def test_what_cannot_be_closed_ends_the_run(method):
+    problem = make(lambda t, x, p: ca.vertcat(-x[1], x[0]), 2)
+    singular = closing(lambda x: (x, ca.SX(0), x[0] - 0.9))
+    open_still = closing(lambda x: (x, ca.SX(1), ca.SX(1)))
+    for kernel, latest in ((singular, 0.6), (open_still, 0.3)):
+        closed = replace(problem, closing=kernel.address, owner=(problem, kernel))
+        run = solve(closed, (0, 1), [1.0, 0.0], method=method, step=0.01 if method in FIXED else 0.1)
+        assert (run.status, run.failure.kind) == ("failed", "singular")
+        assert run.t_end < latest
 
 
 def test_start_that_is_not_finite():

@@ -204,6 +204,7 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
     >>> print(np.array(casadi.evalf(tau)).ravel().round(3))
     [98.1   24.525]
     """
+    model.layout.require_open("the torque that carries an arm (gravity='none' goes without)")
     m = model.n_joints
     if not isinstance(joints, ca.SX | ca.DM):
         joints = numbers("joints", joints, m)
@@ -245,6 +246,7 @@ def natural_gains(model: Model, q: ArrayLike, frequency: float, damping: float =
     """
     if not (frequency > 0 and damping > 0):
         raise ModelError(f"frequency, damping: got {frequency!r}, {damping!r}, expected positive numbers")
+    model.layout.require_open("natural_gains")
     state = np.asarray(q, dtype=float)
     if state.shape == (model.n_joints,):
         state = read_state(model, state)

@@ -17,7 +17,6 @@ from pliant.arrays import Array
 from pliant.control.law import Felt
 from pliant.derived import Derived, Same
 from pliant.dynamics import equations
-from pliant.dynamics.chain import FrameMap
 from pliant.dynamics.denoc import outward_motion
 from pliant.dynamics.frames import frame_motion, frame_of, frame_pose
 from pliant.dynamics.kinematics import placements
@@ -161,7 +160,7 @@ class StrainGauge(Sensor):
         elif self.x:
             raise ModelError(f"frame: got {self.frame!r} beside `x`, expected one place; remove `x`")
         else:
-            place, eta = (sits := _on_a_link(model, self.frame)).link, _section(sits)
+            place, eta = _on_a_link(model, self.frame)
         link, shapes = model.chain.links[place], model.chain.links[place].body.shapes
         if shapes is None or link.slides:
             raise ModelError(f"links.{link.name}: a strain gauge needs a flexible beam of fixed length")
@@ -253,16 +252,12 @@ def _one_place(link: str | None, frame: str | None) -> str:
     return str(frame if link is None else link)
 
 
-def _on_a_link(model: Model, frame: str) -> FrameMap:
-    """A frame that sits on a link."""
-    if frame == "base" and not model.layout.first:
-        raise ModelError("frame: got 'base', which is fixed, expected a frame on a beam; choose another one")
-    return frame_of(model.chain, frame)
-
-
-def _section(frame: FrameMap) -> float:
-    """Part of the length at which a frame sits; the frame of the link itself is at its root."""
-    return 1.0 if frame.place is None else frame.place.eta or 0.0
+def _on_a_link(model: Model, frame: str) -> tuple[int, float]:
+    """Number of the link that a frame sits on, and the part of its length: its own frame is at its root."""
+    found = frame_of(model.chain, frame)
+    if found.link is None:
+        raise ModelError(f"frame: got {frame!r}, which is fixed, expected a frame on a beam; choose another one")
+    return found.link, 1.0 if found.place is None else found.place.eta or 0.0
 
 
 @checked

@@ -80,6 +80,7 @@ class _Task:
     """A frame of an arm that shall be somewhere. Its states are all coordinates, undeformed; torques move it."""
 
     def __init__(self, model: Model, frame: str, deflected: bool, tolerance: float = 1e-10) -> None:
+        model.layout.require_open("motions of a frame in space")
         self.model, self.frame, self.deflected, self.tolerance = model, frame, deflected, tolerance
         self.moving = [shaft.index for shaft in model.chain.shafts]
 

@@ -17,9 +17,10 @@ from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
-from pliant.dynamics.chain import Chain, ChainLink, Damper, DriveMap, FrameMap, Shaft
+from pliant.dynamics.chain import Chain, ChainLink, Closure, Damper, DriveMap, FrameMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
 from pliant.dynamics.drive_maps import gear_spring, motor_map, rubbing, yielding
+from pliant.dynamics.frames import frame_of
 from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.motion_equations import MOST_DENSE
@@ -79,7 +80,7 @@ def build_chain(
     chain = Chain(
         tuple(links), gravity, order.coordinates, order.speeds, rotation, stiffening, _frames(view), hanging.first
     )
-    chain = replace(chain, dampers=tuple(_dampers(chain, view, beyond)))
+    chain = replace(chain, dampers=tuple(_dampers(chain, view, beyond)), closures=_closures(view, chain))
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
@@ -135,15 +136,27 @@ class _Hanging:
 def _frames(view: Any) -> dict[str, FrameMap]:
     bodies, found = view.description.bodies, {}
     for frame in view.frames:
-        number = [body.name for body in bodies].index(frame.link)
+        names = [body.name for body in bodies]
+        number = names.index(frame.link) if frame.link in names else None
         rotation, place = constant(ca.blockcat(rotation_rpy(frame.origin.rpy))), None
-        if frame.at != "tip" and bodies[number].beam is not None:
+        if number is None:
+            pass
+        elif frame.at != "tip" and bodies[number].beam is not None:
             link = view.links[number - len(bodies)]
             place = Place(station(link, frame.at), _turn(link, -1))
         elif frame.at != "tip":
             place = Place(None)
         found[frame.name] = FrameMap(number, place, rotation, ca.SX(ca.vertcat(*frame.origin.xyz)))
     return found
+
+
+def _closures(view: Any, chain: Chain) -> tuple[Closure, ...]:
+    found = []
+    for loop, given in zip(view.loops, view.description.loops):
+        first, second = (frame_of(chain, name) for name in given.between)
+        length = None if given.joint.length is None else ca.SX(loop.joint.length)
+        found.append(Closure(given.name, given.joint.type, (first, second), given.joint.directions, length))
+    return tuple(found)
 
 
 def station(link: Any, at: Any) -> float | None:
@@ -346,7 +359,7 @@ def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
         reversal = drive.friction.coulomb_speed
     return Shaft(
         name, index, place, freedom.turns, 0.0 if elastic is not None else rotor, tuple(laws), elastic,
-        motor_map(freedom), 0.0 if drive is None else 1 - drive.efficiency, reversal,
+        motor_map(freedom), 0.0 if drive is None else 1 - drive.efficiency, reversal, not freedom.actuated,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from pliant.dynamics.motor_laws import MotorMap
 from pliant.dynamics.places import Place, place_map
 from pliant.dynamics.shaft_laws import Placed
 from pliant.errors import ModelError
-from pliant.options import RotationName
+from pliant.options import LoopJointType, RotationName
 from pliant.robot import BeamPiece
 from pliant.robot.layout import BallJoint, Coordinates
 
@@ -77,6 +77,7 @@ class Shaft:
     motor: MotorMap | None = None
     loss: SX = 0.0
     reversal: SX = 1.0
+    passive: bool = False
 
     @property
     def actuated(self) -> int:
@@ -159,12 +160,24 @@ class BaseMotion:
 
 @dataclass(frozen=True)
 class FrameMap:
-    """A named frame: a place on a link, the tip where that is None, and a fixed pose from there."""
+    """A named frame: a place on a link, the tip where that is None, and a fixed pose from there. Without a link it
+    stands still."""
 
-    link: int
+    link: int | None
     place: Place | None
     rotation: Rotation = field(default_factory=Identity)
     origin: SX = field(default_factory=_still)
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A loop: two frames and the joint that holds them together, with its axis in each of them, or its length."""
+
+    name: str
+    kind: LoopJointType
+    frames: tuple[FrameMap, FrameMap]
+    axes: tuple[tuple[float, float, float], tuple[float, float, float]]
+    length: SX | None = None
 
 
 @dataclass(frozen=True)
@@ -178,7 +191,7 @@ class Damper:
 @dataclass(frozen=True)
 class Chain(Coordinates[Shaft]):
     """The arm as maps: what every formulation receives. `first` is the number of the first link: 1 where the base is
-    free, and so the body before it."""
+    free, and so the body before it. `kept` are the rows of the closures that hang on no other."""
 
     links: tuple[ChainLink, ...]
     gravity: SX
@@ -191,6 +204,13 @@ class Chain(Coordinates[Shaft]):
     base: BaseMotion = field(default_factory=BaseMotion)
     dampers: tuple[Damper, ...] = ()
     steps: Called | None = None
+    closures: tuple[Closure, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def closing(self) -> tuple[str, ...]:
+        """Names of the rows that close loops."""
+        return self.kept
 
     def joint_step(self, name: str, function: Callable[..., T], link: ChainLink, *given: Any) -> T:
         """`function(joint, *given)` of a step of a recursion, which joints with the same axes may share."""
@@ -258,8 +278,8 @@ class Chain(Coordinates[Shaft]):
         return {}
 
     @cached_property
-    def shafts(self) -> tuple[Shaft, ...]:
-        """What torques drive, in their order."""
+    def all_shafts(self) -> tuple[Shaft, ...]:
+        """What torques drive, and what is passive."""
         return tuple(shaft for link in self.links for shaft in link.shafts)
 
     @cached_property

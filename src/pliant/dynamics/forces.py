@@ -99,30 +99,36 @@ def followed(chain: Chain, command: SX, qd: SX) -> SX:
 def drive_rates(chain: Chain, q: SX, qd: SX, states: SX, command: SX) -> SX:
     """(k,) rates of the states of drives."""
     own, rates = _own(chain, states), []
-    for k, shaft in enumerate(chain.shafts):
+    for shaft, given in _commanded(chain, command):
         rates += [placed.rate(q, qd, own[shaft.name, placed.state]) for placed in shaft.laws if placed.law.has_state]
         if shaft.motor is not None:
-            rates += shaft.motor.rates(command[k], qd[shaft.actuated], _motor_states(shaft, own))
+            rates += shaft.motor.rates(given, qd[shaft.actuated], _motor_states(shaft, own))
     return ca.vertcat(ca.SX(0, 1), *rates)
 
 
 def drive_start(chain: Chain, q: SX, qd: SX, load: SX, command: SX) -> SX:
     """(k,) states of drives that are loaded by generalised forces (n,) beside what they have without a state."""
     found = []
-    for k, shaft in enumerate(chain.shafts):
+    for shaft, given in _commanded(chain, command):
         for placed in shaft.laws:
             if placed.law.has_state:
                 found.append(placed.carrying(q, qd, load[placed.indices[0]]))
         if shaft.motor is not None:
-            found += shaft.motor.start(command[k], qd[shaft.actuated])
+            found += shaft.motor.start(given, qd[shaft.actuated])
     return ca.vertcat(ca.SX(0, 1), *found)
+
+
+def _commanded(chain: Chain, command: SX) -> list[tuple[Shaft, SX]]:
+    """All shafts with their commands; passive ones have none, and no motor."""
+    given = {shaft.name: command[k] for k, shaft in enumerate(chain.shafts)}
+    return [(shaft, given.get(shaft.name, ca.SX(0))) for shaft in chain.all_shafts]
 
 
 def _own(chain: Chain, states: SX | None) -> dict[tuple[str, str], SX]:
     """States by shaft and name; none without them."""
     if states is None:
         return {}
-    keys = [(shaft.name, state) for shaft in chain.shafts for state in shaft.states]
+    keys = [(shaft.name, state) for shaft in chain.all_shafts for state in shaft.states]
     return {key: states[k] for k, key in enumerate(keys)}
 
 

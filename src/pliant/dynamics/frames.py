@@ -10,7 +10,7 @@ from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import TipMap
 from pliant.dynamics.chain import Chain, FrameMap
 from pliant.dynamics.denoc import across_body, euler_matrix, outward_motion
-from pliant.dynamics.kinematics import placements, twists
+from pliant.dynamics.kinematics import Placement, placements, twists
 from pliant.dynamics.places import place_map
 from pliant.errors import ModelError
 
@@ -28,8 +28,8 @@ def frame_of(chain: Chain, name: str) -> FrameMap:
         return chain.frames[name]
     if name == "tip":
         return FrameMap(len(chain.links) - 1, None)
-    if name == "base" and chain.first:
-        return FrameMap(0, None)
+    if name in ("base", "world"):
+        return FrameMap(0 if name == "base" and chain.first else None, None)
     link, _, place = name.rpartition(".")
     numbers = [number for number, known in enumerate(chain.links) if link in (known.piece.owner, known.name)]
     if numbers and place == "tip":
@@ -41,22 +41,26 @@ def frame_of(chain: Chain, name: str) -> FrameMap:
 
 def frame_pose(chain: Chain, q: SX, name: str) -> SX:
     """(4, 4) homogeneous pose of a frame, in the base."""
-    if name == "base" and not chain.first:
-        return ca.SX.eye(4)
-    frame = frame_of(chain, name)
-    carrier = placements(chain, q)[frame.link]
+    R, p = placed_frame(chain, q, placements(chain, q), frame_of(chain, name))
+    return ca.densify(ca.blockcat([[R, p], [ca.SX.zeros(1, 3), ca.SX.ones(1, 1)]]))
+
+
+def placed_frame(chain: Chain, q: SX, links: list[Placement], frame: FrameMap) -> tuple[SX, SX]:
+    """Rotation and position of a frame in the base, from where the links are."""
+    if frame.link is None:
+        return frame.rotation.matrix, frame.origin
+    carrier = links[frame.link]
     c = chain.body(carrier.link, q)
     place = _map(chain, frame, c, ca.SX.zeros(c.shape))
     R, p = ca.mtimes(carrier.R, place.R.matrix), carrier.p + ca.mtimes(carrier.R, place.p)
-    p = p + ca.mtimes(R, frame.origin)
-    return ca.densify(ca.blockcat([[ca.mtimes(R, frame.rotation.matrix), p], [ca.SX.zeros(1, 3), ca.SX.ones(1, 1)]]))
+    return ca.mtimes(R, frame.rotation.matrix), p + ca.mtimes(R, frame.origin)
 
 
 def frame_jacobian(chain: Chain, q: SX, name: str) -> SX:
     """(6, n) geometric Jacobian [angular; linear] of a frame, in base axes."""
-    if name == "base" and not chain.first:
-        return ca.SX.zeros(6, chain.n)
     frame, qd = frame_of(chain, name), ca.SX.sym("qd", chain.n)
+    if frame.link is None:
+        return ca.SX.zeros(6, chain.n)
     carrier, twist = placements(chain, q)[frame.link], twists(chain, q, qd)[frame.link]
     place = _map(chain, frame, chain.body(carrier.link, q), twist.cd)
     omega = twist.omega + ca.mtimes(place.W, twist.cd)
@@ -68,12 +72,13 @@ def frame_jacobian(chain: Chain, q: SX, name: str) -> SX:
 
 def frame_motion(chain: Chain, q: SX, qd: SX, qdd: SX, name: str) -> tuple[SX, SX, SX]:
     """Angular velocity, angular acceleration and acceleration less gravity of a frame, in its own axes."""
-    if name == "base" and not chain.first:
-        return chain.base.omega, chain.base.alpha, chain.base.a - chain.gravity
     frame = frame_of(chain, name)
-    m = outward_motion(chain, q, qd, qdd)[frame.link]
-    place = _map(chain, frame, chain.body(m.link, q), m.cd)
-    omega, alpha, a = across_body(place, m.cd, m.cdd, m.omega, m.alpha, m.a)
+    if frame.link is None:
+        omega, alpha, a = chain.base.omega, chain.base.alpha, chain.base.a - chain.gravity
+    else:
+        m = outward_motion(chain, q, qd, qdd)[frame.link]
+        place = _map(chain, frame, chain.body(m.link, q), m.cd)
+        omega, alpha, a = across_body(place, m.cd, m.cdd, m.omega, m.alpha, m.a)
     a = a + ca.mtimes(euler_matrix(omega, alpha), frame.origin)
     return frame.rotation.unapply(omega), frame.rotation.unapply(alpha), frame.rotation.unapply(a)
 
@@ -90,9 +95,9 @@ class Seat(NamedTuple):
 
 def seat(chain: Chain, q: SX, name: str) -> Seat:
     """Where a frame sits that moves; refuses a base that stands."""
-    if name == "base" and not chain.first:
-        raise ModelError("frame: got 'base', which is fixed, expected a frame that moves; choose another one")
     frame = frame_of(chain, name)
+    if frame.link is None:
+        raise ModelError(f"frame: got {name!r}, which is fixed, expected a frame that moves; choose another one")
     c = chain.body(chain.links[frame.link], q)
     place = _map(chain, frame, c, ca.SX.zeros(c.shape))
     eta = 1.0 if frame.place is None else frame.place.eta
@@ -100,5 +105,6 @@ def seat(chain: Chain, q: SX, name: str) -> Seat:
 
 
 def _map(chain: Chain, frame: FrameMap, c: SX, cd: SX) -> TipMap:
+    assert frame.link is not None
     body = chain.links[frame.link].body
     return body.tip(c, cd) if frame.place is None else place_map(body, frame.place, c, cd)

@@ -3,7 +3,7 @@ share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.algebra.steps import Called
 from pliant.dynamics.chain import Chain
+from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.forces import passive, rotors
 from pliant.dynamics.formulation import Formulation
 from pliant.errors import UnsupportedModel
@@ -34,6 +35,8 @@ def features(chain: Chain) -> frozenset[str]:
         found.add("spherical and free joints")
     if any(link.body.follows for link in chain.links):
         found.add("modes that follow the arm")
+    if chain.closures:
+        found.add("closed loops")
     if any(len(link.body_indices) > MOST_DENSE for link in chain.links):
         found.add(MANY_AMPLITUDES)
     if chain.stiffening == "first-order":
@@ -78,7 +81,33 @@ class Equations:
     ) -> SX:
         """(n,) accelerations under generalised forces on every coordinate; `held` ones are prescribed. In a run,
         friction has states: `states`."""
-        return self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, states))
+        return self.constrained(q, qd, applied, held, states).qdd
+
+    def constrained(
+        self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX] | None = None, states: SX | None = None
+    ) -> Constrained:
+        """Accelerations as above, and what closes the loops: S lambda = -(J a + gamma) with the accelerations a of the
+        open tree, and qdd = a + M^-1 J^T lambda."""
+        free = self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, states))
+        if not self.chain.closures:
+            return Constrained(free, ca.SX(0, 1), ca.SX.zeros(self.chain.n))
+        rows = closing_rows(self.chain, q, qd)
+        by = self.closing(q, rows.J, held or {})
+        multipliers = back_substitute(by.L, by.d, -(ca.mtimes(rows.J, free) + rows.gamma))
+        return Constrained(free + ca.mtimes(by.W, multipliers), multipliers, ca.mtimes(rows.J.T, multipliers))
+
+    def closing(self, q: SX, J: SX, held: Collection[int] = ()) -> Closing:
+        """What rows with slopes J (m, n) need to be closed; `held` coordinates do not give way.
+
+        Accelerations are linear in the forces, so that M^-1 J^T is their slope along J^T: for each row one more walk
+        in and out with the pivots that are already there.
+        """
+        n, force = self.chain.n, ca.SX.sym("force", self.chain.n)
+        still = {index: ca.SX(0) for index in held}
+        a = self._accelerations(q, ca.SX.zeros(n), force, still, None)
+        (W,) = ca.substitute([ca.densify(ca.jtimes(a, force, J.T))], [force], [ca.SX.zeros(n)])
+        S = ca.mtimes(J, W)
+        return Closing(W, ca.diag(S), *factor((S + S.T) / 2))
 
     def _accelerations(self, q: SX, qd: SX, applied: SX, held: Mapping[int, SX], states: SX | None) -> SX:
         chain = self.chain
@@ -105,6 +134,11 @@ class Equations:
 
     def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, states: SX | None = None) -> SX:
         """(n,) generalised forces that give `qdd`: M qdd + bias."""
+        self.chain.require_open("inverse dynamics")
+        return self.tree_forces(q, qd, qdd, states)
+
+    def tree_forces(self, q: SX, qd: SX, qdd: SX, states: SX | None = None) -> SX:
+        """(n,) the same, of the open tree: where it has loops, their forces J^T lambda are part of them."""
         return self.chain.settled(lambda: self._inverse_dynamics(q, qd, qdd, states))
 
     def _inverse_dynamics(self, q: SX, qd: SX, qdd: SX, states: SX | None) -> SX:
@@ -112,6 +146,29 @@ class Equations:
         if inverse is None:
             return ca.mtimes(self.mass_matrix(q), qdd) + self.formulation.inertial_forces(self.chain, q, qd) + other
         return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + other
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Accelerations `qdd` (n,), multipliers (m,) of the rows that close loops, and their forces J^T lambda (n,)."""
+
+    qdd: SX
+    multipliers: SX
+    forces: SX
+
+
+@dataclass(frozen=True)
+class Closing:
+    """W = M^-1 J^T (n, m), and S = J W as its diagonal and L diag(d) L^T."""
+
+    W: SX
+    diagonal: SX
+    L: SX
+    d: SX
+
+    def back(self, gap: SX) -> SX:
+        """(n,) the smallest displacement, or change of speeds, weighted by M, that takes a gap (m,) back."""
+        return ca.mtimes(self.W, back_substitute(self.L, self.d, -gap))
 
 
 SAVED, QUICKLY_WRITTEN = 2.0, 25_000
@@ -126,7 +183,7 @@ def by_kinds(e: Equations, build: Callable[[Equations], T], shared: bool = True)
     Written out, an arm runs up to a fourth faster (12 links of 5 amplitudes: 5.6 us instead of 7.2, and 3 s to compile)
     until it is so long that no cache holds it (100 links of 3: 43 us either way, 22 s to compile instead of 3).
     """
-    if shared and e.chain.long and e.formulation.name == "denoc":
+    if shared and e.chain.long and not e.chain.closures and e.formulation.name == "denoc":
         steps = Called(traced=e.chain.traced)
         found = build(replace(e, chain=replace(e.chain, steps=steps)))
         written, functions = steps.lengths()

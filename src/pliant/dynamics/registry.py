@@ -9,7 +9,7 @@ from pliant.dynamics.motion_equations import MANY_AMPLITUDES, Equations, require
 from pliant.options import FormulationName
 
 _EVERYTHING = frozenset(
-    {"flexible joints", "stiffening", "sliding beams", "a moving base", "spherical and free joints"}
+    {"flexible joints", "stiffening", "sliding beams", "a moving base", "spherical and free joints", "closed loops"}
 )
 
 FORMULATIONS: dict[str, Formulation] = {

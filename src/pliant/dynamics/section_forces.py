@@ -60,6 +60,7 @@ class InternalForces:
     """
 
     def __init__(self, chain: Chain, loads: Sequence[Any] = (), base: Any = None) -> None:
+        chain.require_open("forces inside links")
         n = chain.n
         self.t, self.q, self.qd, self.qdd = (
             ca.SX.sym(*given) for given in (("t", 1), ("q", chain.n_q), ("qd", n), ("qdd", n))

@@ -62,6 +62,7 @@ def usual(model: Model) -> tuple[str, ...]:
 
 def chosen(model: Model, functions: Sequence[str] | None) -> tuple[str, ...]:
     """The functions asked for, all by default."""
+    model.layout.require_open("an export")
     for name in functions or ():
         if name not in FUNCTIONS:
             raise ModelError(f"functions: got {name!r}, expected some of {', '.join(FUNCTIONS)}")

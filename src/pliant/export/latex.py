@@ -91,6 +91,7 @@ def export_latex(
 
 def equations_text(model: Model, digits: int = 6, limit: int = LARGEST) -> EquationsText:
     """The equations as text: upper triangles of M and K, elements of h, c and d that are not zero."""
+    model.layout.require_open("an export to LaTeX")
     n = model.n
     for link in model.chain.links:
         if link.joint.is_ball:

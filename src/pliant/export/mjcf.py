@@ -13,6 +13,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.export.spring_chains import FIRST, ChainBody, SpringChain, SpringJoint, cut, damp
 from pliant.robot import Robot
+from pliant.robot.closed_loops import require_tree
 from pliant.version import VERSION
 
 DEEPEST = 450
@@ -23,6 +24,7 @@ LONGEST_STEP, STEP = 2e-3, 0.5
 
 def mjcf_text(robot: Robot, bodies: int | None = None, error: float = 0.01) -> str:
     """The model as an MJCF document; `Robot.to_mjcf` says what stands for what."""
+    require_tree(robot, "MJCF")
     made, said, M = cut(robot, bodies, error)
     _require_flat(made)
     damp(made, M)

@@ -59,6 +59,7 @@ class Inquiry:
         equilibrium: bool, many: bool, device: str = "cpu",
     ) -> Inquiry:  # fmt: skip
         """Arguments of a gradient, as those of `simulate` or of `simulate_batch`."""
+        model.layout.require_open("gradients of runs")
         if terminal is None and running is None:
             raise ModelError("terminal, running: got neither, expected at least one cost to differentiate")
         drives = {}

@@ -93,6 +93,10 @@ def solve(
     begin = working_time()
     run = prepare(problem, t_span, x0, method, rtol, atol, step, outputs, p, samples, hold, breaks, jumps)
     if method in MULTISTEP:
+        if problem.closing:
+            raise UnsupportedModel(
+                f"method {method!r} does not close loops after its steps; use dop853, dopri5, rodas5p, rk4 or midpoint"
+            )
         if callback is not None or events is not None:
             raise UnsupportedModel(
                 f"method {method!r} has neither events nor a Python function at every stage; "

@@ -10,6 +10,9 @@ from pliant.kernels.sides import MARGIN
 
 EPS = 2.220446049250313e-16
 SMALLEST = 2.2250738585072014e-308  # a time that is later than zero
+MOST_CLOSING = 8  # evaluations that close the loops after a step; one is the rule
+NEARLY_CLOSED = 1e-6  # rad or m: what is moved by less is closed to the third power of it, and speeds to the second
+SINGULAR = 1e-11  # of the square of a row: what is left of it beside the others, where they hang on one another
 
 
 def within(ode: Ode, t: float) -> float:
@@ -35,6 +38,31 @@ def evaluate(ode: Ode, t: float, out: Doubles) -> None:
 def norm(q: Doubles) -> float:
     """Length of a quaternion."""
     return math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+
+
+def settle(ode: Ode, t: float, x: Doubles) -> bool:
+    """Bring the state at the end of a step to where it belongs: loops closed, quaternions of length one. False: a loop
+    cannot be closed there."""
+    sound = True
+    if ode.closing != 0:
+        sound = close_loops(ode, t, x)
+    normalise(ode, x)
+    return sound
+
+
+def close_loops(ode: Ode, t: float, x: Doubles) -> bool:
+    """Newton's steps of positions, and speeds along the closed loops, until nothing is left to move."""
+    for _ in range(MOST_CLOSING):
+        place(ode, x)
+        ode.inp[0] = within(ode, t)
+        call(ode.closing, ode.inp, ode.closed)
+        for k in range(ode.n):
+            x[k] = ode.closed[k]
+        if not ode.closed[ode.n + 1] > SINGULAR:
+            return False
+        if ode.closed[ode.n] <= NEARLY_CLOSED:
+            return True
+    return False
 
 
 def normalise(ode: Ode, x: Doubles) -> None:

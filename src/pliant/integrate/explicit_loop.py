@@ -82,7 +82,7 @@ def run_explicit(address: int, budget: int, watch: bool) -> int:
             return LoopStatus.ROOM
         t = ode.clock[Clock.T]
         if tally[Tally.FRESH] != 0:
-            if watch:
+            if watch and tally[Tally.FRESH] == 1:
                 event_values(ode, record, t, step.x, record.g)
             place(ode, step.x)
             evaluate(ode, t, method.K)

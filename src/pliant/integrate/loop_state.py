@@ -15,7 +15,7 @@ from pliant.kernels.primitives import Doubles, Integers
 class LoopStatus:
     """What a loop returns: STIFF says that the last step was refused or that the run crawls."""
 
-    RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF, RUNAWAY = range(11)
+    RUNNING, DONE, HOLD, ROOM, EVENT, NONFINITE, UNDERFLOW, CALLBACK, NEWTON, STIFF, RUNAWAY, SINGULAR = range(12)
 
 
 class Clock:
@@ -30,7 +30,7 @@ class Clock:
 
 class Tally:
     """Entries of `tally`. AGAIN: the last attempt was rejected; CHECK_AT: from this step on a crawl returns to Python;
-    FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian is due)."""
+    FRESH: 1 after a break (everything anew), 2 after a step (a new Jacobian, or slope, is due)."""
 
     STEPS, REJECTED, RHS, JACOBIANS, LUS, ROWS, NEXT, BREAK, FRESH, SEG, SEG_AT = range(11)
     LOGGED, HITS, MISSES, CRAWL, WORST, AGAIN, CHECK_AT, SIZE = range(11, 19)
@@ -40,15 +40,18 @@ class Ode(NamedTuple):
     """The equations: addresses of flat functions (0: none), and their common input [t, x, p].
 
     The first `positions` derivatives are the next `positions` states. `turns` quaternions begin at `turn` in x.
+    `closing` brings a state nearer to closed loops: into `closed`, with how far it was moved and the least pivot.
     """
 
     rhs: int
     jacobian: int
     callback: int
+    closing: int
     n: int
     positions: int
     turns: int
     turn: Integers
+    closed: Doubles
     inp: Doubles
     flag: Integers
     clock: Doubles

@@ -75,11 +75,12 @@ def run_midpoint(address: int, budget: int, watch: bool) -> int:
             return LoopStatus.ROOM
         t = ode.clock[Clock.T]
         if tally[Tally.FRESH] != 0:
-            if watch:
+            if watch and tally[Tally.FRESH] == 1:
                 event_values(ode, record, t, step.x, record.g)
             place(ode, step.x)
             evaluate(ode, t, newton.slope)
-            ode.clock[Clock.FACTORED] = 0.0
+            if tally[Tally.FRESH] == 1:
+                ode.clock[Clock.FACTORED] = 0.0
             tally[Tally.FRESH] = 0
         t_new = next_time(ode, plan, True)
         ode.clock[Clock.TRIED] = t_new - t

@@ -39,6 +39,10 @@ class Problem:
     quaternions : tuple of int
         Where quaternions begin in x. Their length is made one after every step; f must not hang on it, but for their
         own rates, which are proportional to it.
+    closing : int
+        Address with the same input and out = [x (n), moved, least]: a state nearer to closed loops, by how much it was
+        moved, and the least part of a row that is left beside the others; called after every step. 0 where there are no
+        loops.
     ceiling : float
         A run in which the last state exceeds it ends there, as one that ran away.
     """
@@ -52,6 +56,7 @@ class Problem:
     owner: Any = field(default=None, repr=False)
     quaternions: tuple[int, ...] = ()
     ceiling: float = np.inf
+    closing: int = 0
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.n_parameters < 0 or not 0 <= 2 * self.n_positions <= self.n:

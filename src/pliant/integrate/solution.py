@@ -72,7 +72,7 @@ class EventLog:
 class Failure:
     """Where a run broke down: time, the step that was tried, and the coordinate that went first."""
 
-    kind: Literal["non-finite", "step underflow", "no convergence", "step limit", "runaway", "sundials"]
+    kind: Literal["non-finite", "step underflow", "no convergence", "step limit", "runaway", "singular", "sundials"]
     t: float
     step: float
     index: int

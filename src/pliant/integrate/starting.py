@@ -52,4 +52,6 @@ def breakdown(status: int, t1: float, least: float) -> tuple[str, str]:
         return "step underflow", f"the step became too small to advance ({said})"
     if status == LoopStatus.RUNAWAY:
         return "runaway", "the run ran away"
+    if status == LoopStatus.SINGULAR:
+        return "singular", "the loops cannot be closed: their position is singular, or the step was too long"
     return "no convergence", "Newton's iteration did not converge; take a smaller step"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pliant.integrate.dense_output import EVENT_SAMPLES, find_events, interpolate, write_row
-from pliant.integrate.evaluation import evaluate, normalise, place, roundings, within
+from pliant.integrate.evaluation import evaluate, place, roundings, settle, within
 from pliant.integrate.loop_state import Clock, LoopPlan, LoopStatus, Ode, Record, StepState, Tally  # fmt: skip
 from pliant.kernels.primitives import Doubles, shift
 from pliant.kernels.step_control import LEAST_MEMORY, REACH, next_step, scaled, step_ratio
@@ -26,7 +26,8 @@ def finish_step(ode: Ode, plan: LoopPlan, record: Record, step: StepState, t: fl
         interpolate(ode, step, end)
         for k in range(ode.n):
             step.y[k] = step.z[k]
-    normalise(ode, step.y)
+    if not settle(ode, t_new, step.y):
+        return LoopStatus.SINGULAR
     while tally[Tally.NEXT] < record.requested and record.times[tally[Tally.NEXT]] <= t_new:
         at = record.times[tally[Tally.NEXT]]
         if at == t_new:
@@ -41,6 +42,8 @@ def finish_step(ode: Ode, plan: LoopPlan, record: Record, step: StepState, t: fl
         step.x[k] = step.y[k]
     ode.clock[Clock.T] = t_new
     tally[Tally.STEPS] += 1
+    if ode.closing != 0:
+        tally[Tally.FRESH] = 2
     if ode.flag[0] != 0:
         return LoopStatus.CALLBACK
     if end <= 1.0:

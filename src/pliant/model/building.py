@@ -7,6 +7,7 @@ goes without.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,9 @@ from pliant.dynamics.build import shapes_that_change
 from pliant.dynamics.differentials import SolvedColumns
 from pliant.dynamics.motion_equations import by_kinds
 from pliant.dynamics.sliding_roots import check_roots
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import ColumnFunction
+from pliant.model.assembly import Mechanism
 from pliant.model.choices import resolved
 from pliant.model.column_functions import column_function
 from pliant.model.level_choice import choose
@@ -45,20 +47,38 @@ def settled(robot: Robot, options: Options, formulation: FormulationName | Formu
     nominal = _nominal_values(made, options.parameters, options.shapes)
     arm = (made, options.rotation, level.stiffening, options.parameters)
     _check(*arm)
-    chain, _ = _chain(*arm)
+    chain, p = _chain(*arm)
     check_roots(chain, options.roots)
+    if chain.closures and unfit_for_loops(chain, options.roots):
+        raise UnsupportedModel(f"{unfit_for_loops(chain, options.roots)}: not built yet for closed loops")
+    layout = Layout.of(chain, chain.first)
     equations(chain, formulation)
+    if chain.closures:
+        rows, dropped, mobility = Mechanism.of(chain, p, nominal).rank()
+        layout = replace(layout, rows=rows, dropped=dropped, mobility=mobility)
     return {
         "robot": None if made is robot else made.to_dict(), "choices": choices, "level": level,
-        "nominal": nominal.tolist(), "layout": Layout.of(chain, chain.first).facts(),
+        "nominal": nominal.tolist(), "layout": layout.facts(),
     }  # fmt: skip
 
 
-def built(robot: Robot, options: Options, formulation: FormulationName | Formulation) -> tuple[Equations, Expression]:
-    """The equations of a settled robot, and the symbols of its parameters."""
+def unfit_for_loops(chain: Chain, roots: str) -> str:
+    """The option of a model, or the kind of link, that does not go with loops; empty where there is none."""
+    refused = {
+        "first-order stiffening": chain.stiffening == "first-order",
+        "modes that follow the arm": any(link.body.follows for link in chain.links),
+        "roots that a run carries": roots == "integrated",
+    }
+    return next((name for name, asked in refused.items() if asked), "")
+
+
+def built(
+    robot: Robot, options: Options, formulation: FormulationName | Formulation, rows: tuple[str, ...]
+) -> tuple[Equations, Expression]:
+    """The equations of a settled robot with the rows that close its loops, and the symbols of its parameters."""
     assert options.stiffening != "auto"
     chain, p = _chain(robot, options.rotation, options.stiffening, options.parameters)
-    return equations(chain, formulation), p
+    return equations(replace(chain, kept=rows) if rows else chain, formulation), p
 
 
 def _nominal_values(robot: Robot, parameters: tuple[str, ...], shapes: ShapesName) -> Array:
@@ -104,6 +124,8 @@ def traced(model: Model, name: str) -> Any:
     n, m, P, parameters = model.n, model.n_joints, len(model.parameters), model.parameter_symbols
     sizes = {"q": model.n_q, "tau": m, "dtau": m, "dp": P}
     row = recipe(name)
+    if not row.closed:
+        model.layout.require_open(name)
     symbols = {s: parameters if s == "p" else ca.SX.sym(s, sizes.get(s, n)) for s in row.inputs}
     found = by_kinds(model.equations, lambda e: row.build(e, *symbols.values()), row.shared)
     symbols = symbols if "p" in symbols else {**symbols, "p": parameters}
@@ -131,6 +153,7 @@ def remarks(model: Model, name: str, function: Any) -> dict[str, Any]:
 
 def slopes(model: Model, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
     """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""
+    model.layout.require_open("linearize")
     e, n = model.equations, model.n
     q, qd, tau = (ca.SX.sym(s, size) for s, size in (("q", model.n_q), ("qd", n), ("tau", model.n_joints)))
     force = ca.mtimes(e.chain.actuation(), tau)

@@ -48,11 +48,11 @@ from pliant.stages import preparation
 if TYPE_CHECKING:
     from pliant.dynamics import Chain, Equations, dual_screw, frames, matrices, registry
     from pliant.loads import Load
-    from pliant.model import building, compiled_functions, statics
+    from pliant.model import assembly, building, compiled_functions, statics
     from pliant.shapes import LinkShapes
 else:  # what makes expressions, which a model whose functions are known goes without
-    building, compiled_functions, statics = (
-        LaterModule(f"pliant.model.{name}") for name in ("building", "compiled_functions", "statics")
+    assembly, building, compiled_functions, statics = (
+        LaterModule(f"pliant.model.{name}") for name in ("assembly", "building", "compiled_functions", "statics")
     )
     dual_screw, frames, matrices, registry = (
         LaterModule(f"pliant.dynamics.{name}") for name in ("dual_screw", "frames", "matrices", "registry")
@@ -159,7 +159,7 @@ class Model(Differentiable):
     @shared_property
     def _built(self) -> tuple[Equations, Expression]:
         with preparation(f"building {self.robot.name}"):
-            return building.built(self.robot, self.options, self._formulation)
+            return building.built(self.robot, self.options, self._formulation, self.layout.rows)
 
     @property
     def equations(self) -> Equations:
@@ -206,6 +206,22 @@ class Model(Differentiable):
     def joints(self) -> tuple[str, ...]:
         """Names of what torques drive, in their order."""
         return tuple(shaft.name for shaft in self.layout.shafts)
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Names of the rows that close loops, `loop.row`, in the order of `multipliers`; `redundant` ones follow from
+        them."""
+        return self.layout.rows
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """Names of the rows of loops that hang on `constraints`, and were left out."""
+        return self.layout.dropped
+
+    @property
+    def freedom(self) -> int:
+        """Number of speeds that loops leave: all of them, less `constraints`."""
+        return self.n - len(self.constraints)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -374,7 +390,12 @@ class Model(Differentiable):
         return f"Model({self.robot.name!r}, n={self.n}, {switches})"
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), f"stiffening: {self.level}", *self.choices])
+        lines = [repr(self), f"stiffening: {self.level}", *self.choices]
+        if self.constraints:
+            lines.append(f"loops: {len(self.constraints)} rows ({', '.join(self.constraints)}), freedom {self.freedom}")
+        if self.redundant:
+            lines.append(f"redundant rows, left out: {', '.join(self.redundant)}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from pliant.view.notebook import model_html
@@ -466,6 +487,94 @@ class Model(Differentiable):
         (1000, 4)
         """
         return self._call("forward_dynamics", p, q, qd, tau)  # type: ignore[no-any-return]
+
+    def multipliers(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """Forces and moments `(..., rows)` that hold loops together under joint torques, in the order of `constraints`.
+
+        M qdd + bias = S tau + J^T multipliers, with the slopes J of the rows. Each is what the first frame of the loop
+        exerts on the second, along or about an axis of the first.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        tau : (..., n_joints) array
+            Joint torques, N m (forces, N, of sliding joints).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., rows) array
+            N or N m.
+
+        Examples
+        --------
+        >>> pliant.load("two-link").model().multipliers(np.zeros(4), np.zeros(4), np.zeros(2)).shape  # no loops
+        (0,)
+        """
+        if not self.constraints:
+            return np.zeros((*np.shape(q)[:-1], 0))
+        return self._call("multipliers", p, q, qd, tau)  # type: ignore[no-any-return]
+
+    def gaps(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
+        """How far loops are open `(..., rows)`, in the order of `constraints`.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (..., rows) array
+            m or rad.
+
+        Examples
+        --------
+        >>> pliant.load("two-link").model().gaps(np.zeros(4)).shape  # no loops
+        (0,)
+        """
+        if not self.constraints:
+            return np.zeros((*np.shape(q)[:-1], 0))
+        return self._call("gaps", p, q)  # type: ignore[no-any-return]
+
+    @checked
+    def assemble(
+        self, q: StateLike | None = None, held: Sequence[str] = (), p: ArrayLike | None = None
+    ) -> Array:  # fmt: skip
+        """A closed position (n_q,) near `q`: steps to it are the smallest that the inertia matrix measures.
+
+        Parameters
+        ----------
+        q : as `q0` of `simulate`, optional
+            Coordinates that need not close the loops.
+        held : sequence of str
+            Speeds of coordinates that stay, such as that of a crank.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        (n_q,) array
+
+        Raises
+        ------
+        ModelError
+            A loop cannot be closed; the message names it and its gap.
+
+        Examples
+        --------
+        >>> print(pliant.load("two-link").model().assemble({"fore": 0.3}))  # no loops
+        [0.  0.3 0.  0. ]
+        """
+        state, values = read_state(self, q), self.values(p)
+        stays = {self.speed_index(name) for name in held}
+        return assembly.mechanism(self, values).closed(state, stays) if self.constraints else state
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias.
@@ -774,6 +883,7 @@ class Model(Differentiable):
         """Numbers of the speeds of a free base; refuses one that does not fly."""
         if not self.chain.first:
             raise ModelError(f"{function}: got a base that does not fly, expected base: {{type: free, mass: ...}}")
+        self.layout.require_open(function)
         return list(self.chain.links[0].joint_indices)
 
     def coupling_inertia(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
@@ -947,6 +1057,7 @@ class Model(Differentiable):
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
+        self.layout.require_open("frequencies")
         found = statics.frequencies(self, read_state(self, q), self._free(joints == "locked"), loads, p, rates)
         tell(self, slow(found) if joints == "locked" else {}, stacklevel=3)
         return found
@@ -988,6 +1099,7 @@ class Model(Differentiable):
         >>> squares.shape, shapes.shape
         ((4,), (4, 4))
         """
+        self.layout.require_open("modes")
         return statics.modes(self, read_state(self, q), self._free(joints == "locked"), loads, p)
 
     @checked
@@ -1021,6 +1133,7 @@ class Model(Differentiable):
         >>> print(robot.model().damping_ratios().round(4))
         [0.0003 0.039 ]
         """
+        self.layout.require_open("damping_ratios")
         return statics.damping_ratios(self, read_state(self, q), self._free(joints == "locked"), p)
 
     @checked
@@ -1096,6 +1209,7 @@ class Model(Differentiable):
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
+        self.layout.require_open("equilibrium")
         statics.require_no_fall(self, p)
         q = statics.equilibrium(self, joints, loads, p, held, rates)
         statics.require_balance(self, q, loads, p, rates)
@@ -1135,6 +1249,7 @@ class Model(Differentiable):
         >>> bool(tau[0] > tau[1] > 0)
         True
         """
+        self.layout.require_open("holding_torque")
         return self._holding(np.asarray(q, dtype=float), statics.steady_rates(self, rates), loads, p)
 
     def _holding(self, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
@@ -1190,6 +1305,7 @@ class Model(Differentiable):
         >>> model.linearize(model.equilibrium([0.0, 0.0], [push]), loads=[push], joints="locked").A.shape
         (4, 4)
         """
+        self.layout.require_open("linearize")
         require_loads(loads)
         q, qd = read_state(self, q), read_state(self, qd, "qd")
         tau = self._holding(q, qd, loads, p) if tau is None else tau

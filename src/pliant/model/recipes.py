@@ -9,6 +9,7 @@ from typing import Any, Literal
 import casadi as ca
 
 from pliant.dynamics import Equations, matrices
+from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.differentials import Differentials, SolvedColumns, solver
 from pliant.dynamics.energies import energies, potential_energy
 from pliant.dynamics.forces import strain_energy
@@ -26,13 +27,15 @@ class Recipe:
     """How a function of the model is traced: names of its inputs, its expression, and where it runs.
 
     Parameters `p` come behind the inputs, unless these name them; then, and for their change `dp`, the expression is
-    built with none where the model has none. Links may have `shared` functions in recursions from link to link.
+    built with none where the model has none. Links may have `shared` functions in recursions from link to link. What is
+    `closed` holds for arms with loops and passive joints too; all else refuses them.
     """
 
     inputs: tuple[str, ...]
     build: Callable[..., Sequence[Any] | SolvedColumns]
     backend: Literal["llvm", "vm", "by size"] = "llvm"
     shared: bool = False
+    closed: bool = False
 
     def where(self, instructions: int) -> Literal["llvm", "vm"]:
         """Where a function of so many instructions runs."""
@@ -92,6 +95,10 @@ def _forward_hvp(e: Equations, q: Any, qd: Any, tau: Any, p: Any, w: Any, *chang
     return _given(p, Differentials(e, q, qd, p).forward_hvp(tau, w, *change))
 
 
+def _multipliers(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
+    return [e.constrained(q, qd, ca.mtimes(e.chain.actuation(), tau)).multipliers]
+
+
 def stiffness(e: Equations, q: Any) -> Any:
     """Second derivatives of the potential by displacements along the speeds."""
     V = strain_energy(e.chain, q) if e.chain.first else potential_energy(e.chain, q)  # what flies falls with gravity
@@ -106,19 +113,23 @@ def _matrices(e: Equations, q: Any, qd: Any) -> Sequence[Any]:
 
 
 EXPRESSIONS: dict[str, Recipe] = {
-    "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)]),
-    "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)]),
-    "forward_dynamics": Recipe(("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)], shared=True),
+    "mass_matrix": Recipe(("q",), lambda e, q: [e.mass_matrix(q)], closed=True),
+    "bias": Recipe(("q", "qd"), lambda e, q, qd: [e.bias(q, qd)], closed=True),
+    "forward_dynamics": Recipe(
+        ("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)], shared=True, closed=True
+    ),
+    "multipliers": Recipe(("q", "qd", "tau"), _multipliers, closed=True),
+    "gaps": Recipe(("q",), lambda e, q: [closing_rows(e.chain, q, ca.SX.zeros(e.chain.n)).g], closed=True),
     "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)], shared=True),
-    "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)]),
-    "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)]),
-    "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)]),
+    "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)], closed=True),
+    "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)], closed=True),
+    "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)], closed=True),
     "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm"),
     "linearize": Recipe(("q", "qd", "tau"), _linearize, "by size"),
     "matrices": Recipe(("q", "qd"), _matrices, "vm"),
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
-    "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)]),
-    "center_of_mass": Recipe(("q",), lambda e, q: [center_of_mass(e.chain, q)]),
+    "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)], closed=True),
+    "center_of_mass": Recipe(("q",), lambda e, q: [center_of_mass(e.chain, q)], closed=True),
     "mass_matrix_inverse": Recipe(("q",), lambda e, q: [solver(e, q).inverse()]),
     "forward_dynamics_derivatives": Recipe(("q", "qd", "tau", "p"), _forward_derivatives),
     "forward_dynamics_jvp": Recipe(("q", "qd", "tau", "p", "dq", "dqd", "dtau", "dp"), _forward_jvp),
@@ -139,7 +150,7 @@ def recipe(name: str) -> Recipe:
     if name in EXPRESSIONS:
         return EXPRESSIONS[name]
     kind, _, frame = name.partition(" ")
-    return Recipe(("q",), lambda e, q: [FRAMED[kind](e.chain, q, frame)])
+    return Recipe(("q",), lambda e, q: [FRAMED[kind](e.chain, q, frame)], closed=True)
 
 
 MATRICES = {

@@ -11,7 +11,7 @@ from pliant.algebra.quaternions import SHORTEST, as_numbers, as_quaternion, conj
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.robot.angles import in_radians
-from pliant.robot.layout import BallJoint
+from pliant.robot.layout import BallJoint, Layout
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -81,12 +81,16 @@ def named_places(model: Model, given: Mapping[str, Any], name: str) -> set[int]:
 
 
 def displaced(model: Model, q: Array, step: Array) -> Array:
-    """States (..., n_q) moved by local displacements (..., n), one along each speed.
+    """States (..., n_q) moved by local displacements (..., n), one along each speed."""
+    return moved(model.layout, q, step)
+
+
+def moved(layout: Layout, q: Array, step: Array) -> Array:
+    """States (..., n_q) of arms with that layout moved by local displacements (..., n), one along each speed.
 
     Quaternions turn by the exponential of the angular part, positions of free joints move by the linear part in the
     axes of the link, all others add.
     """
-    layout = model.layout
     if layout.plain:
         return np.asarray(q + step)
     moved = np.array(q, dtype=float)

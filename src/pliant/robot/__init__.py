@@ -3,6 +3,7 @@
 from pliant.robot.angles import rotation_rpy
 from pliant.robot.base_body import BaseBody
 from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
+from pliant.robot.closed_loops import Loop, LoopJoint
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
@@ -55,6 +56,8 @@ __all__ = [
     "JointAxis",
     "Limits",
     "Link",
+    "Loop",
+    "LoopJoint",
     "Lump",
     "Material",
     "Motor",

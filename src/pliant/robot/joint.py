@@ -46,8 +46,8 @@ def _axis(value: Any) -> tuple[float, ...]:
     return tuple(entries) if abs(norm - 1.0) <= _UNIT else tuple(entry / norm + 0.0 for entry in entries)
 
 
-_AXIS = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
-Axis = Annotated[tuple[float, float, float], BeforeValidator(_axis), WithJsonSchema(_AXIS)]
+AXIS_SCHEMA = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+Axis = Annotated[tuple[float, float, float], BeforeValidator(_axis), WithJsonSchema(AXIS_SCHEMA)]
 
 
 class Origin(Description):
@@ -136,7 +136,7 @@ def _axes(value: Any) -> list[Any]:
     return [entry if isinstance(entry, (dict, JointAxis)) else {"axis": entry} for entry in sequence(value, "a list")]
 
 
-Axes = Annotated[tuple[Annotated[JointAxis, Alternatives((_AXIS,))], ...], BeforeValidator(_axes)]
+Axes = Annotated[tuple[Annotated[JointAxis, Alternatives((AXIS_SCHEMA,))], ...], BeforeValidator(_axes)]
 FREEDOMS: dict[JointType, tuple[str, ...]] = {
     "revolute": ("",), "prismatic": ("",), "fixed": (), "universal": ("first", "second"),
     "cylindrical": ("slide", "turn"), "planar": ("x", "y", "angle"), "spherical": ("wx", "wy", "wz"), "free": (),
@@ -164,6 +164,7 @@ class Freedom(NamedTuple):
     motor: Any
     friction: Any
     limits: Any
+    actuated: bool = True
 
     def name(self, link: str) -> str:
         """Of the coordinate: that of the joint, which without one is called like its link."""
@@ -217,9 +218,11 @@ class Joint(Description):
     limits: Limits | None = Field(
         None, description="of position, speed and effort", examples=[{"lower": "-90 deg", "upper": "90 deg"}]
     )
+    actuated: bool = Field(True, description="false: nothing drives it, it has no torque", examples=[False])
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        self._check_passive()
         if self.dh is not None and self.origin != Origin():
             raise clash("`origin` and `dh` both place the joint; give one of them")
         if self.dh is not None and self.axis != (0.0, 0.0, 1.0):
@@ -240,6 +243,14 @@ class Joint(Description):
             return self
         self._check_axes(given)
         return self
+
+    def _check_passive(self) -> None:
+        if self.actuated:
+            return
+        if self.type in ("fixed", "free"):
+            raise clash(f"a {self.type} joint has no torque; remove `actuated`")
+        if self.drive is not None or any(axis.drive is not None for axis in self.axes):
+            raise clash("a joint with `actuated: false` has no `drive`; remove one of them")
 
     def _check_axes(self, given: list[str]) -> None:
         count = len(FREEDOMS[self.type])
@@ -267,7 +278,7 @@ class Joint(Description):
     @property
     def freedoms(self) -> tuple[Freedom, ...]:
         """Its coordinates, in order."""
-        names, freedom = FREEDOMS[self.type], partial(Freedom, self.name)
+        names, freedom = FREEDOMS[self.type], partial(Freedom, self.name, actuated=self.actuated)
         if self.type == "spherical":
             axes = ((1.0, 0.0, 0.0), _Y, _Z)
             return tuple(freedom(name, axis, True, None, None, Friction(), None) for name, axis in zip(names, axes))

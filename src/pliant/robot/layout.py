@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -59,6 +60,10 @@ class DrivenFreedom(Protocol):
     def drive(self) -> MotorPlace | None:
         """Its motor, if it hangs on an elastic drive."""
 
+    @property
+    def passive(self) -> bool:
+        """Whether it has no torque after all."""
+
 
 S = TypeVar("S", bound=DrivenFreedom)
 
@@ -79,13 +84,23 @@ class Coordinates(Generic[S]):
     speeds: tuple[str, ...]
 
     @property
-    def shafts(self) -> Sequence[S]:
-        """What torques drive, in their order."""
+    def all_shafts(self) -> Sequence[S]:
+        """What torques drive, and what is passive: freedoms of joints with a torque or friction, in their order."""
         raise NotImplementedError
+
+    @cached_property
+    def shafts(self) -> tuple[S, ...]:
+        """What torques drive, in their order."""
+        return tuple(shaft for shaft in self.all_shafts if not shaft.passive)
 
     @property
     def balls(self) -> tuple[BallJoint, ...]:
         """Joints with quaternions."""
+        raise NotImplementedError
+
+    @property
+    def closing(self) -> Sequence[str]:
+        """Names of the rows that close loops."""
         raise NotImplementedError
 
     def rest(self) -> np.ndarray:
@@ -100,7 +115,7 @@ class Coordinates(Generic[S]):
     @property
     def drive_states(self) -> list[str]:
         """Names of the states that friction, gears and motors have in a run, in their order."""
-        return [f"{shaft.name}.{state}" for shaft in self.shafts for state in shaft.states]
+        return [f"{shaft.name}.{state}" for shaft in self.all_shafts for state in shaft.states]
 
     @property
     def driven(self) -> list[S]:
@@ -150,6 +165,15 @@ class Coordinates(Generic[S]):
                 "a quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
             )
 
+    def require_open(self, what: str) -> None:
+        """Raises `UnsupportedModel` where there are loops or passive joints, which `what` does not know yet."""
+        passive = [shaft.name for shaft in self.all_shafts if shaft.passive]
+        loops = dict.fromkeys(name.partition(".")[0] for name in self.closing)
+        if loops:
+            raise UnsupportedModel(f"{what}: not built yet for closed loops, and this arm has {', '.join(loops)}")
+        if passive:
+            raise UnsupportedModel(f"{what}: not built yet for passive joints, and this arm has {', '.join(passive)}")
+
     def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
         """States (..., n_q) with the motors of elastic drives where their joints are, but those `given`."""
         for shaft in self.shafts:
@@ -196,6 +220,7 @@ class ShaftFact:
     turns: bool
     states: tuple[str, ...]
     drive: MotorFact | None
+    passive: bool = False
 
     @property
     def actuated(self) -> int:
@@ -205,7 +230,8 @@ class ShaftFact:
 
 @dataclass(frozen=True)
 class Layout(Coordinates[ShaftFact]):
-    """The coordinates of an arm as plain data."""
+    """The coordinates of an arm as plain data. Where it has loops: `rows` that close them, by name, those `dropped`
+    that follow from these, and the `mobility`, how many freedoms its joints are left with."""
 
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
@@ -214,13 +240,17 @@ class Layout(Coordinates[ShaftFact]):
     undeformed: tuple[float, ...]
     lengths: tuple[tuple[int, float, float], ...]
     first: int
+    rows: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    mobility: int = 0
 
     @classmethod
     def of(cls, arm: Coordinates[Any], first: int) -> Layout:
         """Of a chain; `first` is the number of its first link, 1 where the base is free."""
-        motors = [s.drive and MotorFact(s.drive.index, s.drive.place) for s in arm.shafts]
+        motors = [s.drive and MotorFact(s.drive.index, s.drive.place) for s in arm.all_shafts]
         torques = tuple(
-            ShaftFact(s.name, s.index, s.place, s.turns, s.states, motor) for s, motor in zip(arm.shafts, motors)
+            ShaftFact(s.name, s.index, s.place, s.turns, s.states, motor, s.passive)
+            for s, motor in zip(arm.all_shafts, motors)
         )
         lengths = tuple((place, *travel) for place, travel in arm.travels().items())
         return cls(arm.coordinates, arm.speeds, torques, arm.balls, tuple(arm.rest().tolist()), lengths, first)
@@ -242,18 +272,23 @@ class Layout(Coordinates[ShaftFact]):
         lengths = tuple((place, low, high) for place, low, high in kept["lengths"])
         return cls(
             tuple(kept["coordinates"]), tuple(kept["speeds"]), torques, turning, tuple(kept["undeformed"]), lengths,
-            kept["first"],
+            kept["first"], tuple(kept["rows"]), tuple(kept["dropped"]), kept["mobility"],
         )  # fmt: skip
 
     @property
-    def shafts(self) -> tuple[ShaftFact, ...]:
-        """What torques drive, in their order."""
+    def all_shafts(self) -> tuple[ShaftFact, ...]:
+        """What torques drive, and what is passive."""
         return self.torques
 
     @property
     def balls(self) -> tuple[BallJoint, ...]:
         """Joints with quaternions."""
         return self.turning
+
+    @property
+    def closing(self) -> tuple[str, ...]:
+        """Names of the rows that close loops."""
+        return self.rows
 
     def rest(self) -> np.ndarray:
         """(n_q,) coordinates of the undeformed arm."""

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.base_body import BaseBody
+from pliant.robot.closed_loops import Loop, check_loops
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
 from pliant.robot.joint import Freedom, Joint
@@ -108,6 +109,11 @@ class Robot(Document):
         Payload(), description="on the tip frame of a link; one, or a list", examples=[{"mass": 0.5}]
     )
     frames: tuple[Frame, ...] = Field((), description="named places", examples=[[{"name": "camera", "link": "fore"}]])
+    loops: tuple[Loop, ...] = Field(
+        (),
+        description="joints between two frames, which close the tree of links",
+        examples=[[{"name": "pin", "between": ["coupler.tip", "pivot"]}]],
+    )
     expected: Expected | None = Field(
         None, description="what `pieces: auto` reckons with: speed, acceleration, force", examples=[{"speed": 2.0}]
     )
@@ -156,14 +162,19 @@ class Robot(Document):
             raise clash("a link called `base` and a free base; give the link another name")
         taken, bodies = {BASE, "tip"}, {body.name: body for body in self.bodies}
         for frame in self.frames:
-            if frame.link not in bodies:
+            on_base = frame.link == BASE and BASE not in bodies
+            if on_base and frame.at not in ("tip", "root"):
+                raise clash(f"frame `{frame.name}` sits on the base, which has no stations; remove `at`")
+            if frame.link not in bodies and not on_base:
                 raise clash(
                     f"frame `{frame.name}` on link `{frame.link}`, which is not there{suggestion(frame.link, names)}"
                 )
             if frame.name in taken:
                 raise clash(f"frames need different names, and neither `base` nor `tip`; `{frame.name}` is taken")
             taken.add(frame.name)
-            check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
+            if not on_base:
+                check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
+        check_loops(self.loops, self.links, self.frames)
 
     @property
     def bodies(self) -> tuple[Link, ...]:
@@ -178,6 +189,14 @@ class Robot(Document):
     def freedoms(self) -> dict[str, Freedom]:
         """What its joints move by: the coordinates by name, in the order of the torques."""
         return {freedom.name(link.name): freedom for link in self.links for freedom in link.joint.freedoms}
+
+    @property
+    def freedom(self) -> int:
+        """How many freedoms its joints and a free base have, with what loops leave of them where there are some: 1 of a
+        four-bar. Amplitudes and motors do not count."""
+        if self.loops:
+            return self.model().layout.mobility
+        return sum(len(body.joint.speeds(body.name)) for body in self.bodies)
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
@@ -487,7 +506,7 @@ YOUNGER: dict[str, Any] = {
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
-    "joint.name": None, "motor": None,
+    "joint.name": None, "motor": None, "actuated": True, "loops": [],
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),

@@ -67,7 +67,8 @@ def table(robot: Robot) -> str:
     foot = f"gravity [{gravity}] m/s^2, payload {payload_mass(robot):g} kg, {robot_mass(robot):.4g} kg in all"
     if falls(robot):
         foot += "; the free base falls under this gravity"
-    return "\n".join([robot.name, *lines, foot])
+    loops = [f"loop {loop.name}: {loop.joint.type} between {' and '.join(loop.between)}" for loop in robot.loops]
+    return "\n".join([robot.name, *lines, foot, *loops])
 
 
 def hangs_on(robot: Robot) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import UnsupportedModel
 from pliant.robot.angles import rpy_of
+from pliant.robot.closed_loops import require_tree
 from pliant.robot.gear import Drive
 from pliant.robot.joint import Freedom, Joint
 from pliant.robot.mass_sum import MassSum
@@ -26,6 +27,7 @@ NAMESPACE = "https://pliant.readthedocs.io/urdf"
 
 def urdf_text(robot: Robot) -> str:
     """The skeleton as a URDF document; what the format cannot hold stands in a comment."""
+    require_tree(robot, "URDF")
     writer = _Writer(robot)
     body = "\n".join(writer.lines())
     notes = "".join(f"\n  - {escape(note).replace('--', '- -')}" for note in writer.notes)

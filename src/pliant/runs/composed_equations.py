@@ -14,6 +14,7 @@ from pliant.control.law import Felt, Law, opened
 from pliant.control.trajectories import RUN_TIME, looking_up
 from pliant.derived import symbolic_property
 from pliant.dynamics import equations
+from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.dynamics.energies import energies
 from pliant.dynamics.forces import dissipation, drive_rates, drive_start, torques
@@ -85,28 +86,30 @@ class ComposedEquations:
         extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
         S, others = chain.actuation(), tau
 
-        def accelerations(command: Any) -> Any:
+        def constrained(command: Any) -> Any:
             force = ca.mtimes(S, torques(chain, others + command, qd, drives)) + extra
-            return by_kinds(eq, lambda e: e.accelerations(q, qd, force, held, drives))
+            return by_kinds(eq, lambda e: e.constrained(q, qd, force, held, drives))
 
         command, z_rate = ca.SX.zeros(m), ca.SX(0, 1)
         if controller is not None and c.sample_time is None:
             if isinstance(controller, Law):
-                controller = controller.acting(Felt(loads, base, accelerations))
+                controller = controller.acting(Felt(loads, base, lambda command: constrained(command).qdd))
             if c.n_states:
                 command, z_rate = controller.expression(t, q, qd, z)
             else:
                 command = controller.expression(t, q, qd)
             command, z_rate = self._prepared([_column(command, m, "controller.expression"), ca.SX(z_rate)])
         self.p = ca.vertcat(inputs, *(one.held for one in c.series), *self._numbers, model.parameter_symbols)
-        qdd, self.command = accelerations(command), others + command
+        found, self.command = constrained(command), others + command
+        qdd, self.multipliers = found.qdd, ca.densify(found.multipliers)
+        self._closing = partial(self._closed, eq, q, qd, held)
         tau = torques(chain, self.command, qd, drives)
         force: Any = ca.mtimes(S, tau)
         self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, drives)
         self._stuck = partial(self._loaded_drives, eq, q, qd, extra, held)
         self._residual = partial(_residual, eq, q, qd, force + extra, drives)
         if held:  # what prescribes a coordinate acts on it, whatever else is given for it
-            needed = eq.inverse_dynamics(q, qd, qdd, drives) - extra
+            needed = eq.tree_forces(q, qd, qdd, drives) - found.forces - extra
             force[list(held)] = needed[list(held)]
             tau = self._needed_torque(chain, tau, needed)
         working = force + extra - dissipation(chain, q, qd, drives)
@@ -162,10 +165,10 @@ class ComposedEquations:
         chain = eq.chain
         free = drive_start(chain, q, qd, ca.SX.zeros(chain.n), self.command)
         applied = ca.mtimes(chain.actuation(), torques(chain, self.command, qd, free)) + extra
-        rubbed = {placed.indices for shaft in chain.shafts for placed in shaft.laws if placed.law.has_state}
+        rubbed = {placed.indices for shaft in chain.all_shafts for placed in shaft.laws if placed.law.has_state}
         stuck = {indices[0]: ca.SX(0) for indices in rubbed if len(indices) == 1 and indices[0] not in held}
-        qdd = eq.accelerations(q, qd, applied, {**held, **dict(sorted(stuck.items()))}, free)
-        load = applied - eq.inverse_dynamics(q, qd, qdd, free)
+        found = eq.constrained(q, qd, applied, {**held, **dict(sorted(stuck.items()))}, free)
+        load = applied + found.forces - eq.tree_forces(q, qd, found.qdd, free)
         load[list(held)] = 0
         return drive_start(chain, q, qd, load, self.command)
 
@@ -213,6 +216,24 @@ class ComposedEquations:
         if isinstance(found, SolvedColumns):
             return column_function("jacobian", {"t": self.t, "x": self.x, "p": self.p}, found)
         return self._function("jacobian", found)
+
+    def closing(self) -> Any:
+        """A state nearer to closed loops, by how much it was moved, and the least part of a row that is left beside
+        the others, as a function of t, x and p."""
+        return self._function("closing", [ca.vertcat(*self._closing())])
+
+    def _closed(self, eq: Any, q: Any, qd: Any, held: dict[int, Any]) -> tuple[Any, Any, Any]:
+        """Two Newton steps of positions and one of speeds with one factor: q <- q - M^-1 J^T S^-1 g(q), then
+        v <- v - M^-1 J^T S^-1 J v with J where the positions have come to."""
+        c, chain, still = self.composition, eq.chain, ca.SX.zeros(self.composition.n)
+        rows = closing_rows(chain, q, still)
+        by = eq.closing(q, rows.J, held)
+        first = by.back(rows.g)
+        q = q + chain.rates(q, first)
+        q = q + chain.rates(q, by.back(closing_rows(chain, q, still).g))
+        qd = qd + by.back(ca.mtimes(closing_rows(chain, q, still).J, qd))
+        x = ca.vertcat(q[c.free_places], qd[c.free], self.x[c.moving :])
+        return x, ca.norm_inf(first), ca.mmin(by.d / by.diagonal)
 
     def _function(self, name: str, outputs: list[Any]) -> Any:
         found = [ca.densify(ca.SX(o)) for o in outputs]

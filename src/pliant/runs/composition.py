@@ -101,12 +101,18 @@ def compose(
     has_table: bool,
     tuned: bool = False,
     looked_up: bool = False,
+    closed: bool = False,
 ) -> Composition:
     """The composition of these parts, from the model's last few if they are the same objects.
 
     Gains, goals and other numbers of controller and motion are constants of f, or its inputs if it is to be `tuned`.
     Long series are written out in f, or inputs that whoever steps it `looked_up` by the time (`Composition.table`).
+    Arms with loops are for those who close them after every step, and say so: `closed`.
     """
+    if not closed:
+        model.layout.require_open("this use of a run")
+    elif base is not None:
+        model.layout.require_open("a base that moves")
     require_loads(loads if base is None else (*loads, base))
     paths = tuple((name, Same(path)) for name, path in sorted(motion.items(), key=lambda item: item[0]))
     key = (*map(Same, (torque, controller, base)), paths, tuple(map(Same, loads)), has_table, tuned, looked_up)
@@ -266,9 +272,9 @@ class Composition:
 
     @property
     def implicit(self) -> bool:
-        """Whether df/dx follows from inverse dynamics: nothing is prescribed, no roots are carried, and no joint has a
-        quaternion, of whose length the two ways take a different view."""
-        return self.model.layout.plain and not (self.prescribed or self.n_roots)
+        """Whether df/dx follows from inverse dynamics: nothing is prescribed, no roots are carried, no loop is closed,
+        and no joint has a quaternion, of whose length the two ways take a different view."""
+        return self.model.layout.plain and not (self.prescribed or self.n_roots or self.model.layout.rows)
 
     @shared_property
     def jacobian(self) -> Kernel:
@@ -283,7 +289,13 @@ class Composition:
         return Problem(
             self.rhs.address, size, self.n_p, (lambda: self.jacobian.address) if exact else None,
             len(self.free) if self.model.layout.plain else 0, lambda: self.function, self, self.quaternions,
+            closing=self.closing.address if self.model.layout.rows else 0,
         )  # fmt: skip
+
+    @shared_property
+    def closing(self) -> Kernel:
+        """A state nearer to closed loops, by how much it was moved, the least part of a row that the others leave."""
+        return Kernel(self._known("closing", lambda: self.equations.closing()))
 
     def tolerances(self, atol: float) -> Array:
         """Absolute tolerance of each state: work is a quadrature and holds no step back, unless it is all there is."""
@@ -354,9 +366,15 @@ class Composition:
         return bool(kept["times"] or kept["indicators"]) or any(len(getattr(part, "breaks", ())) for part in parts)
 
     def impulses(self, breaks: Array, t_end: float | None = None) -> Impulses:
-        """Where prescribed rates jump, of these times; a jump elsewhere until `t_end` is refused."""
+        """Where prescribed rates jump, of these times; one elsewhere until `t_end`, and any in a loop, are refused."""
         if self.prescribed and t_end is not None:
             self._refuse_jumps(breaks, t_end)
+        found = self._impulses(breaks)
+        if len(found.times) and self.model.layout.rows:
+            self.model.layout.require_open(f"a prescribed rate that jumps (at t = {found.times[0]:g} s)")
+        return found
+
+    def _impulses(self, breaks: Array) -> Impulses:
         if not self.prescribed or not len(breaks):
             return Impulses.none(len(self.prescribed))
         early, late = sides.before(breaks), sides.after(breaks)
@@ -451,19 +469,21 @@ class Composition:
 
     @shared_property
     def _torque_kernel(self) -> Kernel:
-        return Kernel(self._known(None, lambda: self.equations.read("torques", ["tau", "residual", "qdd"])), "vm")
+        return Kernel(
+            self._known(None, lambda: self.equations.read("torques", ["tau", "residual", "qdd", "multipliers"])), "vm"
+        )
 
-    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array]:
-        """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n);
-        parameters are (P,) or (N, P).
+    def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:
+        """(N, m) torques that acted, or that prescribed motion needed, the power residual (N,), accelerations (N, n),
+        multipliers of closed loops (N, rows); parameters are (P,) or (N, P).
 
         The residual is dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers.
         """
         p = np.hstack([inputs, np.broadcast_to(parameters, (len(t), parameters.shape[-1]))])
-        tau, residual, qdd = self._torque_kernel(t[:, None], x, p)
-        shapes = (len(t), self.m), (len(t),), (len(t), self.n)
-        tau, residual, qdd = (np.asarray(a).reshape(shape) for a, shape in zip((tau, residual, qdd), shapes))
-        return tau, residual, qdd
+        shapes = (len(t), self.m), (len(t),), (len(t), self.n), (len(t), len(self.model.layout.rows))
+        found = self._torque_kernel(t[:, None], x, p)
+        tau, residual, qdd, multipliers = (np.asarray(a).reshape(shape) for a, shape in zip(found, shapes))
+        return tau, residual, qdd, multipliers
 
     def state_name(self, index: int) -> str:
         """Name of a component of the state, for messages."""

@@ -323,7 +323,7 @@ class Inputs:
 
         def accelerations(command: Array) -> Array:
             given = np.concatenate([others + command, p[len(others) : split]])[None]
-            _, _, qdd = self.composed.torques(np.array([t]), x[None], given, values)
+            _, _, qdd, _ = self.composed.torques(np.array([t]), x[None], given, values)
             return np.asarray(qdd[0])
 
         return Felt(self.composed.loads, self.composed.base, accelerations, values)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -60,19 +60,20 @@ class RunStats:
 
 
 class Readings:
-    """Torques (N, m), power residual (N,) and accelerations (N, n) of a run, evaluated when first asked for."""
+    """Torques (N, m), power residual (N,), accelerations (N, n) and multipliers of loops (N, rows) of a run, evaluated
+    when first asked for."""
 
-    def __init__(self, compute: Callable[[], tuple[Array, Array, Array | None]]) -> None:
+    def __init__(self, compute: Callable[[], tuple[Array | None, ...]]) -> None:
         self._compute = compute
 
     @classmethod
     def of(cls, *values: Any) -> Readings:
         """Readings that are already numbers."""
-        return cls(lambda: (values[0], values[1], values[2]))
+        return cls(lambda: values)
 
     @cached_property
-    def values(self) -> tuple[Array, Array, Array | None]:
-        """The three arrays."""
+    def values(self) -> tuple[Any, ...]:
+        """The arrays."""
         return self._compute()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -201,17 +202,24 @@ class Result:
     @property
     def tau(self) -> Array:
         """(N, n_joints) torques that acted; for prescribed joints, what the motion needed."""
-        return self.readings.values[0]
+        return cast("Array", self.readings.values[0])
 
     @property
     def power_residual(self) -> Array:
         """(N,) dE/dt with the formulation's own accelerations, less the power of torques, loads and dampers."""
-        return self.readings.values[1]
+        return cast("Array", self.readings.values[1])
 
     @property
     def qdd(self) -> Array | None:
         """(N, n) accelerations."""
-        return self.readings.values[2]
+        return cast("Array | None", self.readings.values[2])
+
+    @property
+    def multipliers(self) -> Array:
+        """(N, rows) forces (N) and moments (N m) that hold loops together, in the order of `model.constraints`: what
+        the first frame of a loop exerts on the second, in the axes of the first."""
+        found = self.readings.values[3] if len(self.readings.values) > 3 else None
+        return np.zeros((len(self), 0)) if found is None else np.asarray(found)
 
     # ------------------------------------------------------------------------------------------ names
 
@@ -362,9 +370,9 @@ class Result:
 
         The estimate takes some rows of the run, each with the forces that it carries, and asks where an exact beam
         under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
-        counts. Computed when first asked for.
+        counts. Computed when first asked for. Arms with loops are not judged yet.
         """
-        return judgement.judge(self)
+        return () if self.model.constraints else judgement.judge(self)
 
     # ----------------------------------------------------------------------------------- internal forces
 
@@ -564,6 +572,7 @@ class Result:
                 "power_residual": series(self.power_residual, "W", "power residual of the formulation"),
                 "parameters": (("parameter",), self.parameters),
                 **self._accelerations([*columns][-1]),
+                **self._multipliers(),
                 **({} if self.roots is None else {"roots": (("time", "root"), self.roots)}),
                 **({} if self.drives is None else {"drives": (("time", "drive_state"), self.drives)}),
             },
@@ -574,6 +583,7 @@ class Result:
                 "axis": axes,
                 **({} if self.drives is None else {"drive_state": list(self.model.layout.drive_states)}),
                 "parameter": list(self.options["parameters"]),
+                **({"row": list(self.model.constraints)} if self.model.constraints else {}),
             },
             saved.attributes(self.robot, self.options, self.versions, stats=self.stats),
         )
@@ -582,6 +592,10 @@ class Result:
     def _accelerations(self, axis: str) -> dict[str, Any]:
         text = {"long_name": "accelerations", "units": "rad/s2 or m/s2"}
         return {} if self.qdd is None else {"qdd": (("time", axis), self.qdd, text)}
+
+    def _multipliers(self) -> dict[str, Any]:
+        text = {"long_name": "forces that close loops", "units": "N or N m"}
+        return {"multipliers": (("time", "row"), self.multipliers, text)} if self.model.constraints else {}
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -623,6 +637,7 @@ class Result:
                 file.real("tau", (rows, m)),
                 file.real("power_residual", (rows,)),
                 file.real("qdd", (rows, n)) if "qdd" in data else None,
+                file.real("multipliers", (rows, data["multipliers"].shape[-1])) if "multipliers" in data else None,
             )
             return cls(
                 file.real("time", (rows,)), file.real("q", (rows, n_q)), file.real("qd", (rows, n)),

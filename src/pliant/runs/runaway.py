@@ -54,6 +54,11 @@ def breakdown_message(composed: Composition, inputs: Inputs, x0: Array, solution
     if ran_away(solution):
         told = runaway_message(composed, inputs, x0, solution.t_end, solution.x_end)
         return f"{told}. The run up to there is kept in the result"
+    if solution.failure is not None and solution.failure.kind == "singular":
+        loops = dict.fromkeys(name.partition(".")[0] for name in composed.model.constraints)
+        return (
+            f"the run broke down in loop {' or '.join(loops)}: {solution.message}. Take a shorter step, or end before"
+        )
     first = first_to_go(composed, -1 if solution.failure is None else solution.failure.index)
     return (
         f"the run broke down: {solution.message}{first}. Reduce the step or the tolerance, or check that the arm is "
@@ -99,7 +104,7 @@ class _Loop:
     def torque(self, t: float, x: Array) -> Array:
         """(m,) torques."""
         p, n = self._given(t, x), len(self.inputs.parameters)
-        tau, _, _ = self.composed.torques(np.array([t]), x[None], p[None, : len(p) - n], p[len(p) - n :])
+        tau, *_ = self.composed.torques(np.array([t]), x[None], p[None, : len(p) - n], p[len(p) - n :])
         return np.asarray(tau[0])
 
     def wrong_sign(self, x: Array, joint: int) -> str:

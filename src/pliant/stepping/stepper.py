@@ -165,6 +165,7 @@ class Stepper:
                 raise ModelError(f"{name}: got {value!r}, expected a positive number")
         if count is not None and count < 1:
             raise ModelError(f"count: got {count}, expected at least 1 arm")
+        model.layout.require_open("a stepper")
         self.model, self.method, self.count, self._m = model, method, count, model.n_joints
         self.step_length = step if step is not None or method not in FIXED else longest_step(model)
         self._sensors = sensors
@@ -380,7 +381,7 @@ class Stepper:
         c, x, p = self.composition, self._engine.x, self._engine.p
         whole = x if x.shape[1] == c.size else np.hstack([x, np.zeros((len(x), 1))])
         now, m = np.full(len(x), self.t), self.model.n_joints
-        tau, _, qdd = c.torques(now, whole, np.hstack([p[:, :m], c.series_at(now)]), self._own)
+        tau, _, qdd, _ = c.torques(now, whole, np.hstack([p[:, :m], c.series_at(now)]), self._own)
         return tau, qdd
 
     @property

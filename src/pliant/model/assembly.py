@@ -1,0 +1,316 @@
+"""Closed positions of an arm with loops, and which of the rows that close them hang on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.derived import SYMBOLS
+from pliant.dynamics import Chain, denoc
+from pliant.dynamics.closures import closing_rows, gaps, row_names
+from pliant.dynamics.forces import rotors
+from pliant.errors import ModelError
+from pliant.model.states import moved, named_places
+from pliant.robot.layout import Layout
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+
+CLOSED = 1e-12
+"""Of the size of an arm: a loop that is open by less is closed; Newton's steps leave 1e-16."""
+MOST_STEPS = 100
+LONGEST_STEP = 0.5
+"""Radians, or metres over the size of the arm, of one step."""
+KICKS = 40
+"""Times that a position from which no step leads nearer is left at random, by this much on average."""
+KICK = 0.4
+NEAR = 0.3
+"""Radians by which states are moved to see the rank of rows in general."""
+BEND = 1e-3
+"""Of the size of the arm, by which amplitudes are moved there."""
+TRIALS = 4
+INDEPENDENT = 1e-5
+"""What is left of a row without its part along others, over the row: below, it hangs on them. Near a singular position
+a closed one is known to the root of its gap only, 1e-6."""
+SINGULAR = 1e-6
+"""Smallest singular value over the largest of the rows, each of length one: below, a position is singular."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Rows of an arm as functions of numbers: all gaps and whether loops stand the right way round, slopes of the rows,
+    and the inertia matrix, by which distances are measured."""
+
+    layout: Layout
+    names: tuple[str, ...]
+    gaps: Callable[[Array], tuple[Array, Array]]
+    slopes: Callable[[Array], Array]
+    mass: Callable[[Array], Array]
+    joints: tuple[int, ...]
+    size: float
+
+    @classmethod
+    def of(cls, chain: Chain, p: ca.SX, values: Array) -> Mechanism:
+        """Of an arm with these values of its parameters."""
+        q = ca.SX.sym("q", chain.n_q)
+        g, right = gaps(chain, q)
+        M = denoc.mass_matrix(chain, q) + ca.diag(
+            rotors(chain)
+        )  # the same by all formulations, and soonest by this one
+        J = closing_rows(chain, q, ca.SX.zeros(chain.n), every=True).J
+        outputs: list[list[Any]] = [[g, right], [J], [ca.densify(M)]]
+        found = [ca.Function("f", [q, p], x) for x in outputs]
+
+        def rows(q: Array) -> tuple[Array, Array]:
+            g, right = found[0](q, values)
+            return np.array(g, dtype=float).ravel(), np.array(right, dtype=float).ravel()
+
+        def matrix(k: int) -> Callable[[Array], Array]:
+            return lambda q: np.array(found[k](q, values), dtype=float)
+
+        joints = tuple(sorted({k for link in chain.links for k in link.joint_indices} | _lengths(chain)))
+        layout = Layout.of(chain, chain.first)
+        return cls(layout, row_names(chain), rows, matrix(1), matrix(2), joints, _size(chain, p, values))
+
+    def closed(self, q: Array, held: Collection[int] = ()) -> Array:
+        """The closed position that Newton's steps, the smallest by M, lead to; `held` speeds have no displacement.
+        Links bend only where joints alone cannot close the loops.
+
+        Raises
+        ------
+        ModelError
+            No closed position is found; the loop that stays open is named.
+        """
+        best = (np.inf, q)
+        for own in self._movable(held):
+            rng, best = np.random.default_rng(0), (np.inf, q)
+            for _ in range(KICKS + 1):
+                found, gap = self._descend(q if best[0] == np.inf else self._kicked(best[1], own, rng), own)
+                if gap < best[0]:
+                    best = gap, found
+                if gap <= CLOSED * self.size and (self.gaps(found)[1] > 0).all():
+                    return found
+        raise ModelError(self._gap(best[1]))
+
+    def _movable(self, held: Collection[int]) -> list[list[int]]:
+        """Speeds that may give way: those of joints, and if that does not do, all."""
+        free = [k for k in range(self.layout.n) if k not in held]
+        joints = [k for k in free if k in self.joints]
+        return [joints, free] if len(joints) < len(free) else [free]
+
+    def _gap(self, q: Array) -> str:
+        """What is wrong with a position that is not closed."""
+        g, right = self.gaps(q)
+        loops = list(dict.fromkeys(name.partition(".")[0] for name in self.names))
+        if np.abs(g).max() <= CLOSED * self.size:
+            loop = loops[int(np.argmin(right))]
+            return f"loop `{loop}` closes only with one of its frames turned by half a turn; turn that frame"
+        kinds = [(*name.partition(".")[::2], value) for name, value in zip(self.names, g)]
+        open_by = {
+            (loop, turns): float(np.linalg.norm([x for own, row, x in kinds if own == loop and _turns(row) == turns]))
+            for loop in loops
+            for turns in (False, True)
+        }
+        (loop, turns), size = max(open_by.items(), key=lambda item: item[1])
+        words = f"turned by {size:.3g} rad against" if turns else f"{size:.3g} m away from"
+        return (
+            f"loop `{loop}` cannot be closed: one of its frames stays {words} where it should be; check the lengths of "
+            "its links and the places of its frames, or start nearer to a closed position"
+        )
+
+    def _kicked(self, q: Array, free: list[int], rng: np.random.Generator) -> Array:
+        step = np.zeros(self.layout.n)
+        own = [k for k in free if k in self.joints]
+        step[own] = KICK * rng.standard_normal(len(own))
+        return moved(self.layout, q, step)
+
+    def _descend(self, q: Array, free: list[int]) -> tuple[Array, float]:
+        """Newton's steps while they lead nearer; gives the position and its largest gap."""
+        g = self.gaps(q)[0]
+        for _ in range(MOST_STEPS):
+            step, norm = self._step(q, g, free), np.linalg.norm(g)
+            part = min(1.0, LONGEST_STEP * max(1.0, self.size) / max(np.abs(step).max(initial=0.0), 1e-300))
+            while part > 1e-6:
+                trial = moved(self.layout, q, part * step)
+                ahead = self.gaps(trial)[0]
+                if np.linalg.norm(ahead) < norm:
+                    break
+                part /= 2
+            else:
+                break
+            q, g = trial, ahead
+        return q, float(np.abs(g).max())
+
+    def _step(self, q: Array, g: Array, free: list[int]) -> Array:
+        A, L = self._weighted(q, free)
+        step = np.zeros(self.layout.n)
+        step[free] = np.linalg.solve(L.T, np.linalg.lstsq(A, -g, rcond=1e-10)[0])
+        return step
+
+    def _weighted(self, q: Array, free: Sequence[int]) -> tuple[Array, Array]:
+        """Slopes of the rows by displacements that M measures, J L^-T, and L of M = L L^T."""
+        L: Any = np.linalg.cholesky(self.mass(q)[np.ix_(free, free)])
+        return np.linalg.solve(L, self.slopes(q)[:, free].T).T, L
+
+    def rank(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+        """Rows to keep, rows that follow from them, and the freedoms that joints are left with, at states near a closed
+        one."""
+        every = list(range(self.layout.n))
+        start = self.closed(self.layout.rest())
+        states = [start, *self._near(start)]
+        weighted = [self._weighted(q, every)[0] for q in states]
+        best = most_regular(weighted)
+        kept, own = independent(weighted[best]), self.slopes(states[best])[:, list(self.joints)]
+        names = self.names
+        dropped = tuple(name for k, name in enumerate(names) if k not in kept)
+        return tuple(names[k] for k in kept), dropped, len(self.joints) - len(independent(own))
+
+    def _near(self, start: Array) -> list[Array]:
+        """Some closed states around a closed one. Each has a joint that stays where it was moved to: from a singular
+        position, such as that of a linkage that lies flat, steps of all joints lead back to it."""
+        rng, found, n = np.random.default_rng(1), [], self.layout.n
+        scale = np.full(n, BEND * self.size)
+        scale[list(self.joints)] = NEAR
+        for k in range(6 * TRIALS if self.joints else 0):
+            held = self.joints[k % len(self.joints)]
+            q = moved(self.layout, start, scale * rng.standard_normal(n))
+            q, gap = self._descend(q, [index for index in range(n) if index != held])
+            if gap <= CLOSED * self.size:
+                found.append(q)
+            if len(found) == TRIALS:
+                break
+        return found
+
+    def along(self, q: Array, qd: Array, held: Collection[int] = ()) -> Array | None:
+        """Speeds along the closed loops, the nearest by M; None where those that are `held` cannot be kept."""
+        out, gap = np.array(qd, dtype=float), self.slopes(q) @ qd
+        for own in self._movable(held):
+            A, L = self._weighted(q, own)
+            change = np.linalg.lstsq(A, -gap, rcond=1e-10)[0]
+            if np.abs(A @ change + gap).max() <= 1e-9 * (1 + np.abs(gap).max()):
+                out[own] += np.linalg.solve(L.T, change)
+                return out
+        return None
+
+    def require_regular(self, q: Array, held: Collection[int] = ()) -> None:
+        """Refuses a closed position in which the rows that are kept hang on one another."""
+        free = [k for k in range(self.layout.n) if k not in held]
+        own = [self.names.index(name) for name in self.layout.rows]
+        A = self._weighted(q, free)[0][own] if free else np.zeros((len(own), 0))
+        lengths = np.linalg.norm(A, axis=1)
+        left, values, _ = np.linalg.svd(A / np.maximum(lengths, 1e-300)[:, None], full_matrices=False)
+        if len(values) < len(own) or values[-1] <= SINGULAR * values[0]:
+            row = own[int(np.argmax(np.abs(left[:, -1])))] if len(values) == len(own) else own[-1]
+            loop = self.names[row].partition(".")[0]
+            raise ModelError(
+                f"loop `{loop}`: the position is singular, its joints hold the loop in one direction twice and in "
+                "another not at all; start elsewhere"
+            )
+
+
+def mechanism(model: Model, p: Array) -> Mechanism:
+    """That of a model at these values of its parameters."""
+    with SYMBOLS:
+        made = Mechanism.of(model.chain, model.parameter_symbols, p)
+    return replace(made, layout=model.layout)
+
+
+def closed_start(
+    model: Model, q: Array, qd: Array, given: tuple[Any, Any], placed: Collection[int], p: Array
+) -> tuple[Array, Array, dict[str, str]]:
+    """A start with closed loops, and what is to be told of it.
+
+    Speeds that are `placed` belong to prescribed coordinates, which do not give way. What a user has `given` by name
+    stays too, if the others can close the loops.
+    """
+    by, named, named_speeds = mechanism(model, p), *(_named(model, x, kind) for x, kind in zip(given, ("q0", "qd0")))
+    motors = {shaft.actuated for shaft in model.layout.driven}
+    try:
+        found = by.closed(q, {*placed, *named})
+    except ModelError:
+        found = by.closed(q, placed)
+    by.require_regular(found, placed)
+    rates = by.along(found, qd, {*placed, *named_speeds})
+    if rates is None:
+        rates = by.along(found, qd, placed)
+    if rates is None:
+        raise ModelError("qd0: no speeds of the free joints go with those that are prescribed; change the motion")
+    found = model.layout.followed(found, [model.index(model.speeds[k]) for k in motors & {*placed, *named}])
+    rates = model.layout.following(rates, motors & {*placed, *named_speeds})
+    return found, rates, _told(model, q, found, named)
+
+
+def _named(model: Model, given: Any, name: str) -> set[int]:
+    """Speeds of the coordinates that a start gives by name, or as positions of the actuated joints."""
+    if isinstance(given, Mapping):
+        names = model.speeds if name == "qd0" else model.coordinates
+        found = {names[k] for k in named_places(model, given, name)}
+        return {k for k, speed in enumerate(model.speeds) if speed in found}
+    few = given is not None and not isinstance(given, str) and np.shape(given)[-1] < len(model.speeds)
+    return {shaft.index for shaft in model.layout.shafts} if few else set()
+
+
+def _told(model: Model, q: Array, found: Array, named: Collection[int]) -> dict[str, str]:
+    """How far what was given had to move."""
+    given = [k for k, name in enumerate(model.coordinates) if name in {model.speeds[i] for i in named}]
+    moved = np.abs(found - q)[given] if given else np.zeros(1)
+    if not moved.max() > CLOSED:
+        return {}
+    name = model.coordinates[given[int(np.argmax(moved))]]
+    far = f"{name} was moved by {moved.max():.3g} to the nearest closed position"
+    return {"assembly": f"q0: the loops do not close there; {far}"}
+
+
+def most_regular(matrices: Sequence[Array]) -> int:
+    """Number of the matrix whose rows have the greatest rank, and of several the one whose rows differ most."""
+
+    def regular(A: Array) -> tuple[int, float]:
+        values = np.linalg.svd(_unit_rows(A), compute_uv=False)
+        rank = int((values > INDEPENDENT).sum())
+        return rank, float(values[rank - 1]) if rank else 0.0
+
+    return max(range(len(matrices)), key=lambda k: regular(matrices[k]))
+
+
+def independent(A: Array) -> list[int]:
+    """Numbers of the rows, in their order, that hang on none before them."""
+    kept: list[int] = []
+    basis = np.zeros((0, A.shape[1]))
+    for k, row in enumerate(_unit_rows(A)):
+        rest = row
+        for _ in range(2):
+            rest = rest - basis.T @ (basis @ rest)
+        if np.linalg.norm(rest) > INDEPENDENT:
+            kept.append(k)
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+    return kept
+
+
+def _unit_rows(A: Array) -> Array:
+    """Rows of length one, but for those that are zero beside the longest."""
+    lengths = np.linalg.norm(A, axis=1)
+    return A / np.where(lengths > INDEPENDENT * lengths.max(initial=0.0), lengths, np.inf)[:, None]
+
+
+def _turns(row: str) -> bool:
+    return row.startswith(("turn", "twist"))
+
+
+def _lengths(chain: Chain) -> set[int]:
+    """Speeds of sliding beams, whose length is a coordinate of the body."""
+    return {shaft.index for shaft in chain.all_shafts}
+
+
+def _size(chain: Chain, p: ca.SX, values: Array) -> float:
+    """Of the arm: all its stretches, in metres, and one at least where it turns."""
+    parts = [ca.norm_2(link.joint.origin) for link in chain.links]
+    for link in chain.links:
+        rest = ca.SX(ca.DM(np.asarray(link.body.rest, dtype=float)))
+        parts.append(ca.norm_2(link.body.tip(rest, ca.SX.zeros(len(link.body_indices))).p))
+    found = float(np.array(ca.Function("size", [p], [ca.sum1(ca.vertcat(*parts))])(values)).item())
+    return max(found, 1e-3)

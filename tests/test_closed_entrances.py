@@ -1,0 +1,117 @@
+"""Whoever does not know loops or passive joints yet refuses them by name, and computes nothing on the open tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pliant
+from linkages import bar, four_bar, passive
+from pliant import analysis, control, export, loads
+from pliant.control.joint_controllers import gravity_torque
+from pliant.errors import UnsupportedModel
+from pliant.gradients import gradient, gradient_batch
+from pliant.products import products
+from pliant.robot import Robot
+
+Q, TAU = np.array([0.7, -0.1, 1.6]), np.zeros(1)
+HOLD = control.PD(kp=10.0, kd=1.0, reference=[0.0], gravity="none")
+
+
+def cost(q: Any, qd: Any) -> Any:
+    return q[0] ** 2
+
+
+FUNCTIONS = (
+    "inverse_dynamics", "inverse_dynamics_derivatives", "inverse_dynamics_jvp", "inverse_dynamics_vjp",
+    "inverse_dynamics_hvp", "forward_dynamics_derivatives", "forward_dynamics_jvp", "forward_dynamics_vjp",
+    "forward_dynamics_hvp", "linearize", "stiffness", "matrices", "denoc_matrices", "mass_matrix_inverse",
+)  # fmt: skip
+ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
+    "equilibrium": lambda m: m.equilibrium([0.0]),
+    "holding_torque": lambda m: m.holding_torque(Q),
+    "frequencies": lambda m: m.frequencies(Q),
+    "modes": lambda m: m.modes(Q),
+    "damping_ratios": lambda m: m.damping_ratios(Q),
+    "linearize with loads": lambda m: m.linearize(Q, loads=[loads.Wrench(force=(1, 0, 0))]),
+    "casadi": lambda m: m.casadi("forward_dynamics")(Q, Q, TAU),
+    "simulate_batch": lambda m: pliant.simulate_batch(m, 0.01, q0=np.tile(Q, (2, 1))),
+    "Stepper": lambda m: pliant.Stepper(m, step=1e-3),
+    "gradient": lambda m: gradient(m, 0.01, terminal=cost, step=1e-3),
+    "gradient_batch": lambda m: gradient_batch(m, 0.01, terminal=cost, step=1e-3),
+    "moving base": lambda m: pliant.simulate(m, 0.01, base=loads.Base(acceleration=(1.0, 0.0, 0.0))),
+    "settled start": lambda m: pliant.simulate(m, 0.01, equilibrium=True),
+    "gravity torque": lambda m: gravity_torque(m, [0.0]),
+    "PD with gravity": lambda m: pliant.simulate(m, 0.01, controller=control.PD(10.0, 1.0, [0.0])),
+    "LQR": lambda m: control.LQR(joints=[0.0], Q=1.0, R=1.0).bind(m),
+    "natural_gains": lambda m: control.natural_gains(m, Q, 5.0),
+    "closed_loop_matrix": lambda m: analysis.closed_loop_matrix(m, HOLD, 0.0, Q),
+    "products": lambda m: products(m, "forward_dynamics"),
+    "to_urdf": lambda m: m.robot.to_urdf(),
+    "to_mjcf": lambda m: m.robot.to_mjcf(),
+}
+
+
+MECHANISMS = {
+    "loops": (four_bar, "closed loops.*pin"),
+    "passive": (lambda: four_bar(loops=[]), "passive joints.*coupler, rocker"),
+}
+
+
+@pytest.fixture(params=MECHANISMS)
+def refusing(request) -> tuple[pliant.Model, str]:
+    make, words = MECHANISMS[request.param]
+    return make().model(), words
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_a_model_refuse(refusing, function: str) -> None:
+    model, words = refusing
+    with pytest.raises(UnsupportedModel, match=f"{function}: not built yet for {words}"):
+        model.kernel(function)
+
+
+@pytest.mark.parametrize("entrance", ENTRANCES)
+def test_entrances_refuse(refusing, entrance: str) -> None:
+    model, words = refusing
+    with pytest.raises(UnsupportedModel, match=f"not built yet for {words}"):
+        ENTRANCES[entrance](model)
+
+
+@pytest.mark.parametrize("to", export.EXPORTS)
+def test_exports_refuse(refusing, to: str, tmp_path: Path) -> None:
+    model, words = refusing
+    with pytest.raises(UnsupportedModel, match=f"not built yet for {words}"):
+        pliant.export.export(model, to, tmp_path / "out")
+
+
+def test_options_of_models_refuse() -> None:
+    with pytest.raises(UnsupportedModel, match="first-order stiffening: not built yet for closed loops"):
+        four_bar().model("lagrange", stiffening="first-order")
+
+
+def test_forces_inside_links_refuse() -> None:
+    result = pliant.simulate(four_bar().model(), 0.01)
+    with pytest.raises(UnsupportedModel, match="forces inside links: not built yet for closed loops"):
+        result.reaction("coupler")
+    assert result.validity == ()
+    assert "four-bar" in str(result)
+
+
+def test_methods_without_projection_refuse() -> None:
+    with pytest.raises(UnsupportedModel, match="'bdf' does not close loops"):
+        pliant.simulate(four_bar().model(), 0.01, method="bdf")
+
+
+def test_what_holds_for_passive_joints() -> None:
+    """A pendulum on a driven cart-like arm: the passive joint rubs and swings, and takes no torque."""
+    model = Robot(name="two", links=[bar("a", 0.4), bar("b", 0.3, passive())], gravity=(0, -9.81, 0)).model()
+    assert (model.joints, model.n_joints, model.n) == (("a",), 1, 2)
+    driven = Robot(name="two", links=[bar("a", 0.4), bar("b", 0.3)], gravity=(0, -9.81, 0)).model()
+    q, qd = np.array([0.3, -0.4]), np.array([1.0, 0.5])
+    found, expected = model.forward_dynamics(q, qd, [2.0]), driven.forward_dynamics(q, qd, [2.0, 0.0])
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
