@@ -306,10 +306,11 @@ def edit_numbers(v: Visitor, seconds: float) -> None:
     """A number in place: the frequencies in the page follow, and go back with undo."""
     v.tab_of("numbers")
     panel = v.studio.numbers
-    beams = [link.name for link in v.studio.choices.robot.links if link.beam is not None]
-    part = beams[-1] if beams else v.studio.choices.robot.links[-1].name
-    v.choose("part", part)
-    v.until(lambda: panel.part.value == part, "part")
+    links = v.studio.choices.robot.links
+    beams = [link.name for link in links if link.beam is not None and not link.beam.slides]  # whose length is their own
+    for part in (links[-1].name, *beams[:1]):  # all others hang on the first, which bends slowest
+        v.choose("part", part)
+        v.until(lambda part=part: panel.part.value == part, "part")
     few = len(panel.fields)
     v.tick("zeros too")
     v.until(lambda: len(panel.fields) > few, "zeros")

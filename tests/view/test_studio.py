@@ -479,6 +479,16 @@ def test_numbers_are_edited_and_undone(studio, monkeypatch: pytest.MonkeyPatch) 
         studio.live.value = False
 
 
+@pytest.mark.parametrize("value", [1.234567e-9, 0.0141234, 3.14159, 2.345678e6, 0.0])
+def test_fields_of_numbers_keep_what_is_typed(studio, value: float) -> None:
+    """The page rounds to `precision` digits after the point: six digits of any size stay."""
+    with studio.numbers.folder:
+        field = studio.numbers._field("payload.mass", "mass", value)
+    typed = 1.05 * value or 1.23456e-3
+    assert round(typed, field.precision) == pytest.approx(typed, rel=1e-6)
+    field.remove()
+
+
 def test_history_joins_what_is_typed() -> None:
     history = History()
     for value, now in ((1.0, 0.0), (1.2, 0.5), (1.25, 1.0), (3.0, 9.0)):

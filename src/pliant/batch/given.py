@@ -14,6 +14,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels.cuda_device import cupy, is_device_array
 from pliant.model import Model, read_state
 from pliant.runs.drives import SampledTorque, TorqueInput, one_table, read_start
+from pliant.runs.runaway import ceiling
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,11 @@ class Given:
         count = max(len(u), len(self.parameters))
         parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def ceilings(self, f: BatchEquations) -> Array:
+        """(B,) energies at which arms have run away; infinite where the work is not watched."""
+        most = ceiling(f.composition, (), self.qd0) if f.watched else np.full(1, np.inf)
+        return np.broadcast_to(most, self.arms)
 
     @property
     def samples(self) -> SampledTorque | None:

@@ -47,7 +47,7 @@ def read_start(
     if isinstance(q0, str) and q0 == EQUILIBRIUM:
         q0, equilibrium = None, True
     q, qd = (_placed(model, given, name, many, placed or {}) for given, name in ((q0, "q0"), (qd0, "qd0")))
-    tell(model, odd_start(model, q, "q0"), stacklevel=4)
+    tell(model, odd_start(model, q, "q0"))
     if equilibrium:
         named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
         values = np.atleast_2d(model.values(p) if p is None or np.ndim(p) < 2 else np.asarray(p, dtype=float))

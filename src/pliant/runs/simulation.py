@@ -167,7 +167,7 @@ def simulate(
             stops = composed.breaks(t_end, read_breaks(breaks))
             impulses = composed.impulses(stops)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
-            problem = replace(composed.problem(), ceiling=ceiling(composed, inputs, qd))
+            problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd)))
         end = 0.0 if left else float(t_end)
         with reporter(progress, t_end) as report, held_back() as interrupt:
             run = partial(
@@ -182,7 +182,7 @@ def simulate(
                 solution = replace(solution, t=again.t, x=again.x)
             if left:
                 limit = bounds[left[0] - len(events)]
-                tell(model, {f"start {limit.name}": limit.told(q)}, stacklevel=3)
+                tell(model, {f"start {limit.name}": limit.told(q)})
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
             result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun)
@@ -260,7 +260,7 @@ def _finish(
             result,
         )
     doubts = left_out.judge_run(result) if model.level.in_doubt else {}
-    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts, stacklevel=4)
+    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
     return result
 
 
