@@ -64,8 +64,8 @@ def identify(
     Parameters
     ----------
     model : Model or Robot
-        A model lends its formulation and switches, a robot stands for its default model; their values are where the fit
-        begins.
+        A model lends its formulation and switches, a robot stands for its default model with `shapes="nominal"`; their
+        values are where the fit begins.
     data : Recording or sequence of them
     parameters : sequence of str
         Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`).
@@ -149,7 +149,7 @@ def _model(given: Model | Robot, parameters: Sequence[str]) -> Model:
     if isinstance(given, Model) and given.parameters == tuple(parameters):
         return given
     if isinstance(given, Robot):
-        return Model(given, parameters=tuple(parameters))
+        return Model(given, parameters=tuple(parameters), shapes="nominal")
     o = given.options
     return Model(robot, given.equations.formulation, o.rotation, o.stiffening, tuple(parameters), o.shapes)
 
