@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from importlib import import_module
-from types import FrameType
+from inspect import currentframe
 from typing import Any
 
 LONGEST = 3000
@@ -106,8 +105,7 @@ class Interrupted(KeyboardInterrupt):
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user, the nearest that is not of pliant: so Python shows it once for each such line."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 2
+    frame, level = currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pliant", "contextlib"):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)

@@ -319,7 +319,7 @@ def edit_numbers(v: Visitor, seconds: float) -> None:
     v.until(lambda: len(panel.fields) > few, "zeros")
     v.tick("zeros too", False)
     v.until(lambda: len(panel.fields) == few, "no zeros")
-    path = next((p for p in panel.fields if p.endswith((".beam.length", ".mass"))), next(iter(panel.fields)))
+    path = f"links.{part}.beam.length" if beams else next(iter(panel.fields))
     label, old = path.removeprefix(f"links.{part}."), panel.fields[path].value
     first = v.numbers()[2]
     changed = v.after(lambda: v.type(label, f"{1.05 * old:.6g}"), seconds)

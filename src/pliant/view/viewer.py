@@ -86,8 +86,8 @@ def address(server: Any) -> str:
 
 
 def view(result: Result, port: int = 8080, host: str = LOCAL[0], token: str | None = None) -> Any:
-    """Replay a result in the browser, with plots that follow the clock; returns the viser server, which runs until it is
-    stopped."""
+    """Replay a result in the browser, with plots that follow the clock; returns the viser server, which runs until it
+    is stopped."""
     server = start_server(port, host, result.robot.name, token)
     stage, plots = Stage(server), PlotColumn(server)
     stage.watch(plots.move)
