@@ -203,9 +203,7 @@ def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: fl
         a, b = control.scaled(x, x, x, rtol, atol), control.scaled(pack.k[j], x, x, rtol, atol)
         state += a * a
         slope += b * b
-    guess = max(
-        control.first_step(math.sqrt(state / size), math.sqrt(slope / size)), control.LEAST_FIRST
-    )
+    guess = max(control.first_step(math.sqrt(state / size), math.sqrt(slope / size)), control.LEAST_FIRST)
     h = pack.own[Own.H]
     pack.own[Own.H] = h if h > 0.0 else min(guess, largest)
 
