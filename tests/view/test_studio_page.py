@@ -36,7 +36,7 @@ def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
     from pliant.view.stage import Stage
     from pliant.view.studio import Studio, address
 
-    page = browser.new_page(viewport={"width": 1160, "height": 800})  # scene and panels, small enough to draw
+    page = browser.new_page(viewport={"width": 1160, "height": 520})  # scene and panels, small enough to draw
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(studio_visit, "Stage", partial(Stage, playing=False))
         studio = Studio(folder, name, port=8471, limit=600.0)
