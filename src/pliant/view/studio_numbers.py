@@ -114,12 +114,13 @@ class NumbersPanel:
             self.folder.remove()
         with self.place:
             self.folder = self.gui.add_folder(str(self.part.value))
-        self.fields = {}
+        fields = {}
         with self.folder:
             for path, nominal in editable(self.robot).items():
                 part, short = _split(self.robot, path)
                 if part == self.part.value and (nominal or path in edits or self.zeros.value):
-                    self.fields[path] = self._field(path, short, edits.get(path, nominal))
+                    fields[path] = self._field(path, short, edits.get(path, nominal))
+        self.fields = fields
         self._tell()
 
     def _field(self, path: str, short: str, value: float) -> Any:
