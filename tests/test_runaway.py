@@ -160,10 +160,11 @@ def test_an_arm_of_a_batch_runs_away_alone(planar: pliant.Model, steps: dict[str
     assert (batch.arm(1).stats.status, batch.arm(1).stats.message) == ("failed", "ran away")
 
 
-def test_a_batch_that_runs_away_says_where_to_look(planar: pliant.Model) -> None:
+def test_a_batch_that_runs_away_says_where_to_look(planar: pliant.Model, tmp_path) -> None:
     with pytest.raises(SimulationError, match=r"every arm ran away.* sign of a gain") as caught:
         pliant.simulate_batch(planar, 1.0, q0=[[0.3, 0.3], [0.2, 0.1]], controller=PD(-1000.0, 1.0, [0.0, 0.0]))
-    assert caught.value.result.status.tolist() == [4, 4]
+    kept = caught.value.result
+    assert pliant.batch.BatchResult.load(kept.save(tmp_path / "batch.nc")).status.tolist() == [4, 4]
 
 
 def test_arms_of_a_batch_that_are_merely_fast_go_on(planar: pliant.Model) -> None:

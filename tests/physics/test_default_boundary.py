@@ -12,6 +12,7 @@ import pliant
 from arms import UNEQUAL
 from pliant import Beam, Joint, Link, Lump, Robot, Shapes
 from pliant.dynamics.build import shapes_that_change
+from pliant.identification import fitting
 from pliant.robot import Origin
 
 FORE = Beam(length=0.8, mass_per_length=1.2, EI_y=40.0, EI_z=55.0, GJ=30.0, polar_inertia=0.002)
@@ -97,6 +98,13 @@ def test_nominal_shapes_are_those_of_the_described_arm() -> None:
     fine = arm(ELEMENTS, 4.0).model(stiffening=False).frequencies()[:4]
     found = model.frequencies(p=[4.0, robot.paths()["links.upper.beam.length"]])[:4]
     np.testing.assert_allclose(found, fine, rtol=5e-3)
+
+
+def test_a_fit_of_a_robot_keeps_its_shapes_and_one_of_a_model_what_it_says() -> None:
+    robot = arm(Shapes(bending_y=1))
+    assert fitting._model(robot, ["payload.mass"]).options.shapes == "nominal"
+    with pytest.raises(pliant.ModelError, match="changes the shape functions of upper, fore"):
+        fitting._model(robot.model(stiffening=False), ["payload.mass"])
 
 
 @pytest.mark.parametrize("mass", [1e3, 1e6])
