@@ -100,8 +100,9 @@ class PlotColumn:
         self.notes[name].content, self.notes[name].visible = note, bool(note)
 
     def _draw(self, chart: StudioChart) -> Any:
-        from viser import uplot as plot
+        from viser import uplot
 
+        plot: Any = uplot
         series = [
             plot.Series(label=line.label, stroke=line.colour, width=1.5, dash=line.dash, scale=line.scale)
             for line in chart.lines
