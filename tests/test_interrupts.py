@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import cProfile
 import multiprocessing
 import os
+import pstats
 import signal
 import subprocess
 import sys
@@ -473,3 +475,13 @@ def test_a_script_ends_wherever_ctrl_c_comes(seconds: float, tmp_path: Path) -> 
         timeout=300, check=True,
     ).stdout.split()  # fmt: skip
     assert float(said[0]) < 2.0
+
+
+def test_a_profiler_sees_calls_and_stays() -> None:
+    """`python -m cProfile script.py`: every call of pliant failed, since its profiler cannot be set by hand."""
+    model, seen = pliant.load("two-link").model(), cProfile.Profile()
+    with seen:
+        pliant.simulate(model, 0.01)
+        frequencies = model.frequencies()
+    assert len(frequencies) == 2
+    assert {"simulate", "frequencies"} <= {entry[0][2] for entry in pstats.Stats(seen).stats.items()}  # type: ignore[attr-defined]

@@ -84,6 +84,23 @@ def test_a_negative_gain(controller, name: str) -> None:
         controller.bind(pliant.load("two-link").model())
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model, loop: pliant.simulate(model, 1e-3, controller=loop),
+        lambda model, loop: pliant.simulate_batch(model, 1e-3, q0=[[0.0, 0.0]], controller=loop),
+        lambda model, loop: pliant.Stepper(model, step=1e-3, controller=loop).step(1e-3),
+        lambda model, loop: loop.bind(model),
+    ],
+    ids=["simulate", "batch", "stepper", "bind"],
+)
+def test_a_warning_points_to_the_line_of_the_user(call) -> None:
+    """However many calls of pliant lie between."""
+    with pytest.warns(UserWarning, match="^kp: got -1 for") as caught:
+        call(pliant.load("two-link").model(), PD(-1.0, 1.0, [0.0, 0.0]))
+    assert {each.filename for each in caught} == {__file__}
+
+
 def test_gains_that_couple_joints_may_be_negative() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -136,3 +136,52 @@ def test_a_stepper_stops_too(planar: pliant.Model) -> None:
             arm.reset([0.3, 0.3])
         with pytest.raises(SimulationError, match=r"step: the arm ran away: .*Joint 'fore'.*own speed"):
             arm.step(0.1)
+
+
+# ------------------------------------------------------------------------------------------------------------ batches
+
+
+@pytest.mark.parametrize("steps", [{}, {"step": 1e-3}], ids=["dopri5", "rk4"])
+def test_an_arm_of_a_batch_runs_away_alone(planar: pliant.Model, steps: dict[str, float]) -> None:
+    """At rest at the goal an arm stays there, whatever the sign of the gain; the others go, each from its own rates."""
+    starts = {"q0": [[0.0, 0.0], [0.3, 0.3], [0.3, 0.3]], "qd0": [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]}
+    with pytest.warns(UserWarning, match=r"2 of 3 arms ran away \(the first: 1 at t = "):
+        batch = pliant.simulate_batch(
+            planar, 1.0, controller=PD(-1000.0, 1.0, [0.0, 0.0]), work=True, **starts, **steps
+        )
+    assert batch.status.tolist() == [0, 4, 4]
+    assert np.isfinite(batch.q[0]).all()
+    for arm, most in ((1, 4.5e5), (2, 8e5)):
+        kept = batch.t <= batch.ended[arm]
+        assert np.isfinite(batch.q[arm, kept]).all()
+        assert np.isnan(batch.q[arm, ~kept]).all()
+        assert batch.work[arm, kept].max() < most
+        assert 0 < batch.ended[arm] < 1.0
+    assert (batch.arm(1).stats.status, batch.arm(1).stats.message) == ("failed", "ran away")
+
+
+def test_a_batch_that_runs_away_says_where_to_look(planar: pliant.Model, tmp_path) -> None:
+    with pytest.raises(SimulationError, match=r"every arm ran away.* sign of a gain") as caught:
+        pliant.simulate_batch(planar, 1.0, q0=[[0.3, 0.3], [0.2, 0.1]], controller=PD(-1000.0, 1.0, [0.0, 0.0]))
+    kept = caught.value.result
+    assert pliant.batch.BatchResult.load(kept.save(tmp_path / "batch.nc")).status.tolist() == [4, 4]
+
+
+def test_arms_of_a_batch_that_are_merely_fast_go_on(planar: pliant.Model) -> None:
+    """Constant torques see nothing of the motion; and a loop that holds has the steps that it has without a watch."""
+    fast = pliant.simulate_batch(planar, 0.3, torque=[[2e5, 0.0]], work=True, output_step=0.1)
+    assert fast.work[0, -1] > 4.5e5
+    starts = [[0.3, 0.3], [0.2, 0.1]]
+    held = pliant.simulate_batch(planar, 0.3, q0=starts, controller=PD(1000.0, 100.0, [0.0, 0.0]))
+    assert held.status.tolist() == fast.status.tolist() * 2 == [0, 0]
+
+
+@pytest.mark.full
+def test_a_batch_of_stiff_arms_that_run_away_ends_soon(soft_arm: pliant.Model) -> None:
+    """It ran for more than 300 s."""
+    loop = PD(-1000.0, 1.0, [0.0] * JOINTS)
+    pliant.simulate_batch(soft_arm, 1e-4, q0=[[0.0, 0.0]], controller=loop, output_step=1e-4)  # compiled
+    begin = time.process_time()
+    with pytest.raises(SimulationError, match="every arm ran away"):
+        pliant.simulate_batch(soft_arm, 0.5, q0=[[0.3, 0.3]], controller=loop)
+    assert time.process_time() - begin < MOST_SECONDS

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
+from inspect import currentframe
 from typing import Any
 
 LONGEST = 3000
@@ -99,6 +101,14 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str = "", result: Any = None) -> None:
         super().__init__(message)
         self.result = result
+
+
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user, the nearest that is not of pliant: so Python shows it once for each such line."""
+    frame, level = currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pliant", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 def install(extra: str) -> str:

@@ -117,7 +117,8 @@ def interruptible(name: str) -> Iterator[None]:
         if guards:
             _guard.inside = False
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            sys.setprofile(profile)
+            if _guard.came:
+                sys.setprofile(profile if callable(profile) else None)  # that of cProfile cannot be set again
 
 
 def abandonable(work: Callable[[], T]) -> T:

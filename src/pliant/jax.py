@@ -15,7 +15,6 @@ import ctypes
 import functools
 import hashlib
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +22,7 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from pliant.errors import ModelError, PliantError, UnsupportedModel, install
+from pliant.errors import ModelError, PliantError, UnsupportedModel, install, warn_user
 from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.kernels.xla import api_version, compile_handler
@@ -428,10 +427,9 @@ def _version() -> tuple[int, int] | None:
         reason = "its foreign function interface is not one that is known here"
     except Exception as error:
         reason = f"its foreign function interface does not answer ({error})"
-    warnings.warn(
+    warn_user(
         f"pliant.jax: JAX {jax.__version__} calls kernels through Python, which is slower, since {reason}",
         RuntimeWarning,
-        stacklevel=2,
     )
     return None
 

@@ -162,7 +162,7 @@ def test_batches_have_the_bits_of_single_states(rng: np.random.Generator) -> Non
 
 
 def test_jacobian_of_a_run_is_that_of_complex_steps(rng: np.random.Generator) -> None:
-    model = Model(unequal_arm(), stiffening=False, parameters=["payload.mass"])
+    model = Model(unequal_arm(), stiffening=False, parameters=["payload.mass"], shapes="nominal")
     push = Wrench(force=lambda t: ca.vertcat(1.0, ca.sin(3 * t), -2.0), axes="section")
     law = PD(kp=[30.0, 20.0, 50.0], kd=[3.0, 2.0, 5.0], reference=[0.3, 0.2, 0.1])
     run = compose(model, None, law, {}, (push,), None, False)

@@ -53,7 +53,7 @@ def drawn(name: str) -> pliant.Model:
     if name == "stiffened":
         return unequal_two_link().model(stiffening="second-order")
     if name == "drives":
-        return unequal_arm().model(parameters=parameters, stiffening=False)
+        return unequal_arm().model(parameters=parameters, stiffening=False, shapes="nominal")
     if name == "random":
         return random_robot(3, drives=True).model(stiffening=False)
     return unequal_two_link().model(parameters=parameters, stiffening=False)

@@ -27,18 +27,28 @@ def oscillator() -> ca.Function:
     return ca.Function("f", [t, x, w, p], [ca.vertcat(x[1], (p * (1 - x[0] * x[0])) * x[1] - x[0] + w * t)])
 
 
-def by_python(monkeypatch, f, method, plan, x, w, p):
+def watched() -> ca.Function:
+    """The same, and the work of its force as a third state."""
+    f = oscillator()
+    t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 3), ca.SX.sym("w", 1), ca.SX.sym("p", 1)
+    return ca.Function("f", [t, x, w, p], [ca.vertcat(f(t, x[:2], w, p), x[0] * x[0] + w * x[1])])
+
+
+def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None):
     """Final states, rows and counts."""
+    n = x.shape[1]
 
     def body(inp, out, work):
-        values = np.array(f(inp[0], [inp[1], inp[2]], inp[3], inp[4])).ravel()
-        out[0], out[1] = float(values[0]), float(values[1])
+        values = np.array(f(inp[0], [inp[1 + k] for k in range(n)], inp[1 + n], inp[2 + n])).ravel()
+        for k in range(n):
+            out[k] = float(values[k])
 
-    form = PackForm(method, 2, 1, 1, 0, 1, True)
-    x, out, counts, scratch = x.copy(), np.zeros((len(x), 1, 2)), np.zeros((len(x), 2)), np.zeros(form.starts[-1] + 1)
+    form = PackForm(method, n, 1, 1, 0, 1, True, judged=judged)
+    x, out, counts, scratch = x.copy(), np.zeros((len(x), 1, n)), np.zeros((len(x), 2)), np.zeros(form.starts[-1] + 1)
     early, late = plan.sides()
-    job = table(Job(x, w, 2, p, 1, out, 2, plan.t, plan.h, early, late, plan.count, plan.row, plan.piece, 2, SETTINGS,
-                    counts))  # fmt: skip
+    ceilings = np.full(len(x), np.inf) if ceilings is None else ceilings
+    job = table(Job(x, w, 2, p, 1, out, n, plan.t, plan.h, early, late, plan.count, plan.row, plan.piece, 2, SETTINGS,
+                    ceilings, counts))  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(pack_loop, "body", body)
         run_packs(job.ctypes.data, scratch.ctypes.data, 0, len(x), form)
@@ -58,6 +68,33 @@ def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
         for found, own in zip((end, out, counts), expected):
             np.testing.assert_array_equal(found, own)
     assert (expected[2][:, 0].min() > 5) == method.adaptive
+
+
+def test_a_state_that_is_watched_ends_its_run_and_changes_no_other(monkeypatch) -> None:
+    """Beyond its ceiling a run is at infinity, over breaks too; below, states and steps have the bits that they have
+    without the watched one."""
+    rng = np.random.default_rng(4)
+    x, w, p = rng.normal(size=(9, 2)), rng.normal(size=(9, 2, 1)), rng.uniform(0.5, 2, size=(9, 1))
+    monkeypatch.setattr(pack, "machine", lambda: replace(machine(), fma=False))
+    plain, free = np.zeros((9, 1, 2)), np.zeros((9, 1, 3))
+    counts = BatchIntegrator(oscillator(), dopri5(), 4)(x.copy(), w, p, ADAPTIVE, plain, SETTINGS)
+    f = BatchIntegrator(watched(), dopri5(), 4, judged=2)
+    start = np.column_stack([x, np.zeros(9)])
+    steps = f(start.copy(), w, p, ADAPTIVE, free, SETTINGS)
+    np.testing.assert_array_equal(free[:, :, :2], plain)
+    np.testing.assert_array_equal(steps, counts)
+    work = free[:, 0, 2]
+    ceilings = np.where(np.arange(9) % 3 == 0, 0.3 * work, 1.1 * np.abs(work))
+    away = work > ceilings
+    assert away.any() != away.all()
+    out = np.zeros((9, 1, 3))
+    fewer = f(start.copy(), w, p, ADAPTIVE, out, SETTINGS, ceilings)
+    assert np.isposinf(out[away]).all()
+    assert (fewer[away].sum(axis=1) < steps[away].sum(axis=1)).all()
+    np.testing.assert_array_equal(out[~away], free[~away])
+    expected = by_python(monkeypatch, watched(), dopri5(), ADAPTIVE, start, w, p, 2, ceilings)
+    np.testing.assert_array_equal(out, expected[1])
+    np.testing.assert_array_equal(fewer, expected[2])
 
 
 def test_the_short_form_of_a_method() -> None:

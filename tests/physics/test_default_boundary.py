@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import pytest
 import pliant
 from arms import UNEQUAL
 from pliant import Beam, Joint, Link, Lump, Robot, Shapes
+from pliant.dynamics.build import shapes_that_change
+from pliant.identification import fitting
 from pliant.robot import Origin
 
 FORE = Beam(length=0.8, mass_per_length=1.2, EI_y=40.0, EI_z=55.0, GJ=30.0, polar_inertia=0.002)
 ELEMENTS = Shapes(method="elements", count=8, reduce=5, bending_y=True, bending_z=True)
+NUMBERS = re.compile(r"gravity|beam|tip|hub|origin|viscous|payload")
 
 
 def arm(shapes: Shapes, payload: float = 3.0) -> Robot:
@@ -61,16 +65,46 @@ def test_nothing_beyond_gives_clamped_free_modes() -> None:
         np.testing.assert_array_equal(mine.link_shapes[0].evaluate(eta), theirs.link_shapes[0].evaluate(eta))
 
 
-def test_parameters_leave_the_shapes_as_they_are() -> None:
-    """A payload may be a parameter: shapes that nobody named are those of the described arm."""
+def test_a_parameter_gives_the_rebuilt_arm_or_is_refused() -> None:
+    """Every number of the arm at once: what is accepted as a parameter moves the arm as the rebuilt one moves. A
+    payload is not: it shapes the modes of every link before it."""
     robot = arm(Shapes(bending_y=2, bending_z=2))
-    model = robot.model(parameters=["payload.mass", "links.upper.beam.length"], stiffening=False)
+    values = {path: 1.2 * value + 0.05 for path, value in robot.paths().items() if NUMBERS.search(path)}
+    refused = {path for path in values if shapes_that_change(robot, path)}
+    assert {
+        "payload.mass",
+        "links.upper.beam.length",
+        "links.fore.beam.mass_per_length",
+        "links.upper.tip.mass",
+    } <= refused
+    accepted = {path: value for path, value in values.items() if path not in refused}
+    assert {"links.upper.beam.EI_y", "links.upper.joint.hub.mass", "gravity.2"} <= accepted.keys()
+    model = robot.model(parameters=list(accepted), stiffening=False)
+    rebuilt = robot.replace(accepted).model(stiffening=False)
+    q, qd, tau = np.linspace(-0.02, 0.03, model.n), np.linspace(0.3, -0.2, model.n), np.array([1.0, 2.0])
+    ours = model.forward_dynamics(q, qd, tau, list(accepted.values()))
+    np.testing.assert_allclose(ours, rebuilt.forward_dynamics(q, qd, tau), rtol=1e-8)
+    with pytest.raises(pliant.ModelError, match=r"'payload.mass' changes the shape functions of upper, fore; rebuild"):
+        robot.model(parameters=["payload.mass"])
+
+
+def test_nominal_shapes_are_those_of_the_described_arm() -> None:
+    """With `shapes="nominal"` a payload may be a parameter: frequencies stay near those of the arm that carries it."""
+    robot, paths = arm(Shapes(bending_y=2, bending_z=2)), ["payload.mass", "links.upper.beam.length"]
+    model = robot.model(parameters=paths, stiffening=False, shapes="nominal")
     shapes = model.link_shapes[0]
     assert shapes is not None
     assert any(part.load for part in shapes.parts)
     fine = arm(ELEMENTS, 4.0).model(stiffening=False).frequencies()[:4]
     found = model.frequencies(p=[4.0, robot.paths()["links.upper.beam.length"]])[:4]
     np.testing.assert_allclose(found, fine, rtol=5e-3)
+
+
+def test_a_fit_of_a_robot_keeps_its_shapes_and_one_of_a_model_what_it_says() -> None:
+    robot = arm(Shapes(bending_y=1))
+    assert fitting._model(robot, ["payload.mass"]).options.shapes == "nominal"
+    with pytest.raises(pliant.ModelError, match="changes the shape functions of upper, fore"):
+        fitting._model(robot.model(stiffening=False), ["payload.mass"])
 
 
 @pytest.mark.parametrize("mass", [1e3, 1e6])

@@ -23,6 +23,7 @@ from pliant.runs import composed_equations
 from pliant.view import studio_numbers, studio_run, studio_uploads
 from pliant.view.stage import KEPT
 from pliant.view.studio import Visit
+from pliant.view.studio_charts import PLOTS
 from pliant.view.studio_choices import Choices, positioned
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_numbers import History
@@ -477,6 +478,43 @@ def test_numbers_are_edited_and_undone(studio, monkeypatch: pytest.MonkeyPatch) 
         assert studio.wait()
     finally:
         studio.live.value = False
+
+
+def test_the_viewer_has_plots_that_follow_the_clock(swing: pliant.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same column as in the studio: charts of the run, boxes that choose them, a line at the time."""
+    from pliant.view import viewer
+
+    made: list[Any] = []
+    for kind in (viewer.Stage, viewer.PlotColumn):
+        monkeypatch.setattr(viewer, kind.__name__, lambda server, kind=kind: made.append(kind(server)) or made[-1])
+    server = viewer.view(swing, port=8473)
+    stage, plots = made
+    try:
+        stage.play.value = False
+        boxes = {handle.label: handle for handle in server.gui._gui_input_handle_from_uuid.values()}
+        assert set(PLOTS) <= boxes.keys()
+        boxes["torques"].value = True
+        assert plots.charts["torques"]
+        stage.clock.value = 1.25
+        for name in ("joints", "deflection", "energy", "torques"):
+            _, handle = plots.charts[name][0]
+            assert handle.data[0][handle.data[-1] == 0.0].tolist() == [1.25]
+        x, first = plots.charts["joints"][0][1].data[:2]
+        np.testing.assert_allclose(first, np.degrees(np.interp(x, swing.t, swing["upper"])), atol=1e-2)
+        assert "t = 1.250 s" in plots.now.content
+    finally:
+        stage.close()
+        server.stop()
+
+
+@pytest.mark.parametrize("value", [1.234567e-9, 0.0141234, 3.14159, 2.345678e6, 0.0])
+def test_fields_of_numbers_keep_what_is_typed(studio, value: float) -> None:
+    """The page rounds to `precision` digits after the point: six digits of any size stay."""
+    with studio.numbers.folder:
+        field = studio.numbers._field("payload.mass", "mass", value)
+    typed = 1.05 * value or 1.23456e-3
+    assert round(typed, field.precision) == pytest.approx(typed, rel=1e-6)
+    field.remove()
 
 
 def test_history_joins_what_is_typed() -> None:

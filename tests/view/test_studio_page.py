@@ -36,7 +36,7 @@ def visiting(browser: Any, folder: Path, name: str) -> Iterator[Visitor]:
     from pliant.view.stage import Stage
     from pliant.view.studio import Studio, address
 
-    page = browser.new_page(viewport={"width": 1160, "height": 800})  # scene and panels, small enough to draw
+    page = browser.new_page(viewport={"width": 1160, "height": 520})  # scene and panels, small enough to draw
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(studio_visit, "Stage", partial(Stage, playing=False))
         studio = Studio(folder, name, port=8471, limit=600.0)
@@ -81,7 +81,9 @@ def test_every_control_of_every_arm(chromium: Any, name: str, tmp_path: Path) ->
     """As it starts, each bundled arm is on the stage, moves and bends as far as it can; then the whole visit."""
     with visiting(chromium, tmp_path, name) as visitor:
         assert "done" in visitor.studio.status.content, visitor.studio.status.content
-        assert all(visitor.numbers())
+        run, tip, lowest = visitor.numbers()
+        assert run == 1
+        assert (tip > 0 and lowest > 0) or np.isnan(lowest), "an arm that is not rigid bends"
         steps.whole_visit(visitor, tmp_path, 300.0, video=False)
         nothing_went_wrong(visitor)
 

@@ -49,12 +49,16 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
 @dataclass(frozen=True, eq=False)
 class BatchEquations:
     """xdot = f(t, x, w, p): x = [free coordinates, their rates, controller states, friction (, work)], w the samples,
-    p = [held torques, parameters of the model, parameters of the controller]."""
+    p = [held torques, parameters of the model, parameters of the controller].
+
+    The work is there where it is asked for, and where it is `watched`: so it is seen whether drives run away.
+    """
 
     composition: Composition
     has_constant: bool
     with_work: bool
     gains: Mapping[str, Any] = field(default_factory=dict)
+    watched: bool = False
 
     def __post_init__(self) -> None:
         c = self.composition
@@ -64,6 +68,11 @@ class BatchEquations:
     @property
     def n(self) -> int:
         """Number of states."""
+        return self.composition.size - (0 if self.with_work or self.watched else 1)
+
+    @property
+    def judged(self) -> int:
+        """How many of them count in the error of a step: the work only where it is asked for."""
         return self.composition.size - (0 if self.with_work else 1)
 
     def function_of(self, name: str, outputs: list[Any], more: Sequence[Any] = ()) -> Any:
@@ -74,7 +83,7 @@ class BatchEquations:
         u = ca.SX.sym("u", m) if self.has_constant else ca.SX.zeros(m)
         p = ca.vertcat(u, own) if self.has_constant else own
         gains = ca.vertcat(*self.gains.values()) if self.gains else ca.SX(0, 1)
-        state = x if self.with_work else ca.vertcat(x, 0)
+        state = x if self.n == c.size else ca.vertcat(x, 0)
         old, new = ca.vertcat(c.equations.x, c.equations.p), ca.vertcat(state, u, w, own)
         values = ca.substitute([ca.densify(ca.SX(o)) for o in outputs], [old], [new])
         names = ["t", "x", "w", "p", *(f"m{k}" for k in range(len(more)))]
@@ -189,7 +198,7 @@ def equations(
 
 def composed(
     model: Model, torque: TorqueInput, controller: TorqueInput, motion: Mapping[str, Any], loads: tuple[Any, ...],
-    base: Any, work: bool, looked_up: bool = False,
+    base: Any, work: bool, looked_up: bool = False, watched: bool = False,
 ) -> BatchEquations:  # fmt: skip
     """Likewise, from drives that are read already; long series may be `looked_up` by whoever steps the equations."""
     model.layout.require_open("a batch")
@@ -199,7 +208,7 @@ def composed(
     composition = compose(model, torque.traced, controller.traced, motion, loads, base, has_table, looked_up=looked_up)
     gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
     has_constant = torque.constant is not None or controller.constant is not None
-    return BatchEquations(composition, has_constant, work, gains)
+    return BatchEquations(composition, has_constant, work, gains, watched)
 
 
 def output_times(t_end: float, output_step: float | None, step: float | None) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +15,9 @@ from pliant.arrays import Array
 from pliant.batch.batch_equations import BatchEquations, composed, make_plan, output_times, read_drive
 from pliant.batch.devices import Cpu, Cuda, Stages
 from pliant.batch.given import Given
-from pliant.batch.result import BROKEN, FINISHED, NOT_RUN, STOPPED, BatchResult, BatchStats
+from pliant.batch.result import AWAY, BROKEN, FINISHED, NOT_RUN, STATUS, STOPPED, BatchResult, BatchStats
 from pliant.batch.store import Device, Sink, sink
-from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel
+from pliant.errors import Interrupted, ModelError, SimulationError, UnsupportedModel, warn_user
 from pliant.integrate.settings import MOST_STEPS as MOST_FIXED_STEPS
 from pliant.interrupts import interruptible
 from pliant.kernels.target import machine
@@ -120,12 +119,13 @@ def simulate_batch(
     Returns
     -------
     BatchResult
-        Arms that broke down or met a limit have NaN behind that row, and a status that says so.
+        Arms that broke down, ran away or met a limit have NaN behind that row, and a status that says so. An arm runs
+        away when its drives give it more energy than any arm holds, as in `simulate`; on a GPU this is not watched.
 
     Raises
     ------
     SimulationError
-        Every arm broke down.
+        Every arm broke down or ran away.
     Interrupted
         Ctrl-C, a KeyboardInterrupt; `.result` holds the arms that had been run. Nothing of it where a path was given.
 
@@ -142,7 +142,8 @@ def simulate_batch(
         _check(t_end, method, step, rtol, atol, output_step, device, precision)
         loads = listed(loads)
         drives = read_drive(model, torque, "torque"), read_drive(model, controller, "controller")
-        f = composed(model, *drives, motion or {}, loads, base, work, looked_up=True)
+        watched = device == "cpu" and any(drive.traced is not None for drive in drives)
+        f = composed(model, *drives, motion or {}, loads, base, work, True, watched)
         given = Given.read(f, q0, qd0, *drives, p, device, equilibrium, loads)
         t = output_times(t_end, output_step, step if method == "rk4" else None)
         stops, starts = (
@@ -280,7 +281,8 @@ class _Run:
         if module is not np and not stay:
             x, counts, module = module.asnumpy(x), module.asnumpy(counts), np
         arrays = self._arrays(x, module)
-        summary = self._ends(arrays, module)
+        over = x[..., -1] > self.engine.ceilings[first:last, None] if self.f.watched else False
+        summary = self._ends(arrays, over, module)
         counts = np.asarray(counts.get() if hasattr(counts, "get") else counts, dtype=float)
         return arrays, {**summary, "steps": counts[:, 0], "refused": counts[:, 1]}
 
@@ -303,10 +305,12 @@ class _Run:
         arrays = {"q": module.ascontiguousarray(q), "qd": module.ascontiguousarray(qd)}
         return arrays | ({"work": module.ascontiguousarray(x[..., -1])} if self.work else {})
 
-    def _ends(self, arrays: dict[str, Any], module: Any) -> dict[str, Any]:
-        """Blank what lies behind the end of each arm; status and time of the end."""
+    def _ends(self, arrays: dict[str, Any], over: Any, module: Any) -> dict[str, Any]:
+        """Blank what lies behind the end of each arm, and where its energy is `over` its ceiling; status and time of
+        the end."""
         q, qd = arrays["q"], arrays["qd"]
-        finite = module.isfinite(q).all(axis=2) & module.isfinite(qd).all(axis=2)
+        over = module.broadcast_to(over, q.shape[:2])
+        finite = module.isfinite(q).all(axis=2) & module.isfinite(qd).all(axis=2) & ~over
         bounds = joint_limits(self.given.model)
         held = [self.limits or limit.fatal for limit in bounds]
         Q, Qd = module.moveaxis(q, 2, 0), module.moveaxis(qd, 2, 0)
@@ -326,7 +330,7 @@ class _Run:
         valid = module.arange(len(self.t)) < count[:, None]
         for values in arrays.values():
             values[~valid] = np.nan
-        status = module.where(count == len(self.t), FINISHED, BROKEN)
+        status = module.where(count == len(self.t), FINISHED, module.where(over[arms, last], AWAY, BROKEN))
         status = module.where(stopped, STOPPED, status).astype(np.int8)
         ended = module.where(count > 0, module.asarray(self.t)[module.maximum(count - 1, 0)], np.nan)
         each = {"status": status, "ended": ended, "limit": found}
@@ -358,17 +362,33 @@ class _Run:
 
 
 def _judged(result: BatchResult, findings: Findings) -> BatchResult:
-    """Warn of arms that broke down, and of what was found; raise if there is no other."""
-    broken = np.flatnonzero(result.status == BROKEN)
-    if len(broken) == len(result):
+    """Warn of arms that broke down or ran away, and of what was found; raise if there is no other."""
+    failed = np.flatnonzero((result.status == BROKEN) | (result.status == AWAY))
+    if len(failed) == len(result):
         raise SimulationError(
-            f"every arm broke down, the first at t = {np.nanmin(result.ended):.4g} s; reduce the step or the "
-            "tolerance, or check that the arms are stable under these torques", result,
+            f"every arm {_how(result, failed)}, the first at t = {np.nanmin(result.ended):.4g} s; "
+            f"{_remedy(result, failed)}", result,
         )  # fmt: skip
-    if len(broken):
-        warnings.warn(
-            f"{len(broken)} of {len(result)} arms broke down (the first: {broken[0]} at t = "
-            f"{result.ended[broken[0]]:.4g} s); their histories end in NaN, see result.status", stacklevel=4,
-        )  # fmt: skip
-    tell(result.model, findings, stacklevel=4)
+    if len(failed):
+        warn_user(
+            f"{len(failed)} of {len(result)} arms {_how(result, failed)} (the first: {failed[0]} at t = "
+            f"{result.ended[failed[0]]:.4g} s); their histories end in NaN, see result.status"
+        )
+    tell(result.model, findings)
     return result
+
+
+def _how(result: BatchResult, failed: Any) -> str:
+    """What the arms that failed did."""
+    return " or ".join(STATUS[k] for k in np.unique(result.status[failed]))
+
+
+def _remedy(result: BatchResult, failed: Any) -> str:
+    """What to do about it."""
+    away = failed[result.status[failed] == AWAY]
+    if len(away):
+        return (
+            "their drives gave them more energy than any arm holds; pliant.simulate of one of them names the joint and "
+            "the likely cause, such as the sign of a gain"
+        )
+    return "reduce the step or the tolerance, or check that the arms are stable under these torques"

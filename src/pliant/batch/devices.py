@@ -37,7 +37,7 @@ class Stages:
         at, piece = self.impulses, int(self.plans[k + 1].piece[0])
         t, broken = at.behind(at.times[k : k + 1]), ~np.isfinite(x).all(axis=1)
         found = self.f.impulse_kernel(t, np.nan_to_num(x), w[:, piece], own, at.before[k], at.after[k])
-        found[broken] = np.nan
+        found[broken] = x[broken]
         return found
 
 
@@ -50,12 +50,14 @@ class Cpu:
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
         precision: str, n_rows: int,
     ) -> None:  # fmt: skip
-        key = (method, f.has_constant, f.with_work)
-        make = partial(BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions)
+        key = (method, f.has_constant, f.n, f.judged)
+        make = partial(
+            BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions, judged=f.judged
+        )
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype = np.float64
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
-        self.own, self.pieces = given.held(f), given.pieces()
+        self.own, self.pieces, self.ceilings = given.held(f), given.pieces(), given.ceilings(f)
         self.slice_bytes = SLICE_BYTES
 
     def __call__(self, x: Any, first: int) -> tuple[Any, Any]:
@@ -69,7 +71,8 @@ class Cpu:
             if k:
                 x = np.ascontiguousarray(self.stages.between(k - 1, x, pieces, own))
                 _amend(out, self.stages.plans[k - 1], x)
-            counts += self.integrator(x, pieces, own, plan, out, self.settings)
+            ceilings = self.ceilings[first : first + b]
+            counts += self.integrator(x, pieces, own, plan, out, self.settings, ceilings)
         return out, counts
 
 

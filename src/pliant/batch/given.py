@@ -15,6 +15,7 @@ from pliant.kernels.cuda_device import cupy, is_device_array
 from pliant.model import Model, read_state
 from pliant.runs.drives import TorqueInput, looked_up, read_start
 from pliant.runs.piece_tables import PieceTable
+from pliant.runs.runaway import ceiling
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,11 @@ class Given:
         count = max(len(u), len(self.parameters))
         parts = [np.broadcast_to(a, (count, a.shape[1])) for a in (u, self.parameters)]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def ceilings(self, f: BatchEquations) -> Array:
+        """(B,) energies at which arms have run away; infinite where the work is not watched."""
+        most = ceiling(f.composition, (), self.qd0) if f.watched else np.full(1, np.inf)
+        return np.broadcast_to(most, self.arms)
 
     def pieces(self) -> Array:
         """(A, pieces, held) what is looked up."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from pliant.batch.batch_equations import BatchEquations
 
-FINISHED, BROKEN, STOPPED, NOT_RUN = 0, 1, 2, 3
-STATUS = ("finished", "broke down", "stopped at a limit", "not run")
-ENDED = ("finished", "failed", "event", "interrupted")
+FINISHED, BROKEN, STOPPED, NOT_RUN, AWAY = range(5)
+STATUS = ("finished", "broke down", "stopped at a limit", "not run", "ran away")
+ENDED = ("finished", "failed", "event", "interrupted", "failed")
 """The same in the words of a single run."""
 OLD_PER_ARM = ("status", "ended", "steps", "refused")
 PER_ARM = (*OLD_PER_ARM, "limit")
@@ -77,7 +77,8 @@ class BatchResult:
     parameter_names : tuple of str
         Of the columns of `parameters`.
     status, ended : (B,)
-        0 finished, 1 broke down, 2 stopped at a limit, 3 not run (Ctrl-C); and the time of the last row that holds.
+        0 finished, 1 broke down, 2 stopped at a limit, 3 not run (Ctrl-C), 4 ran away: its drives gave it more energy
+        than any arm holds; and the time of the last row that holds.
     limit : (B,)
         Number of that limit, -1 for none; `stopped_by` has its name.
     steps, refused : (B,)

@@ -70,7 +70,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         warnings.simplefilter("always")
         try:
             model = robot.model()
-            tell(model, doubts(model.robot), stacklevel=1)
+            tell(model, doubts(model.robot))
             facts["choices"] = list(model.choices)
             names, facts["stiffening"] = model.coordinates, str(model.level)
             facts["coordinates"] = list(names)

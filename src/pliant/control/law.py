@@ -7,7 +7,6 @@ The same law is a plain function of numbers: `law(t, q, qd)`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
@@ -21,7 +20,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, Expression
 from pliant.control.trajectories import Constant, Trajectory, constant
 from pliant.derived import Same
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
 from pliant.signatures import checked
@@ -239,10 +238,10 @@ def feedback_gain(name: str, value: Any, joints: Sequence[str]) -> Array:
     found = gain_matrix(name, value, len(joints))
     wrong = [joint for joint, own in zip(joints, np.diag(found)) if own < 0]
     if wrong:
-        warnings.warn(
+        warn_user(
             f"{name}: got {np.diag(found).min():g} for {', '.join(wrong)}, expected 0 or more, since a negative gain "
-            "drives a joint away from its goal; check the sign", UserWarning, stacklevel=4,
-        )  # fmt: skip
+            "drives a joint away from its goal; check the sign"
+        )
     return found
 
 

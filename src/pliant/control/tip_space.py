@@ -116,7 +116,7 @@ class _Task:
             q = _unwound(model, q, start)
             if miss < self.tolerance and _within_limits(model, q):
                 if self.deflected:
-                    tell(model, steep(model, settled(model, q)), stacklevel=5)
+                    tell(model, steep(model, settled(model, q)))
                 return q
             if miss < best:
                 best, found = miss, q

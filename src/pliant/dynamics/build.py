@@ -189,8 +189,8 @@ def _tip_loads(robot: Robot, found: list[Inertia]) -> list[TipLoad | None]:
 
 
 def shapes_that_change(robot: Robot, path: str) -> list[str]:
-    """Names of the links whose shape functions depend on the number at `path`: clamped-mass ones whose load ratios do,
-    and those that shear, whose ratio of shear to bending does."""
+    """Names of the links whose shape functions depend on the number at `path`: those with a load at the tip, whose
+    ratios do, and those that shear, whose ratio of shear to bending does."""
     symbol = ca.SX.sym("p")
     view = RobotView(robot, {path: symbol})
     changed = []
@@ -198,7 +198,7 @@ def shapes_that_change(robot: Robot, path: str) -> list[str]:
         if nominal.shapes is None:
             continue
         ratios = _shear_ratios(link, nominal)
-        if nominal.shapes.tip_load is not None:
+        if _is_auto(nominal) or nominal.shapes.tip_load is not None:
             b, load = beam_properties(link.beam), link.shapes.tip_load
             mass, J, D = (
                 (beyond.C[0, 0], ca.diag(beyond.A), beyond.B[2, 1])

@@ -84,7 +84,7 @@ class ArmEnv(gym.Env[Array, Array]):
     torque_limit : float or (m,), optional
         Torque of an action of 1; by default enough to hold the arm in any pose, twice over.
     vary : mapping from paths to (lowest, highest), optional
-        Numbers of the robot that are drawn anew for each episode.
+        Numbers of the robot that are drawn anew for each episode; shape functions stay those of the robot as given.
     render_mode : "rgb_array", optional
         What `render` gives.
 
@@ -188,7 +188,7 @@ class ArmVectorEnv(VectorEnv[Array, Array, Array]):
     torque_limit : float or (m,), optional
         Torque of an action of 1, as in `ArmEnv`.
     vary : mapping from paths to (lowest, highest), optional
-        Numbers of the robot that are drawn anew for each episode.
+        Numbers of the robot that are drawn anew for each episode; shape functions stay those of the robot as given.
     render_mode : "rgb_array", optional
         What `render` gives.
     autoreset : "next-step" or "same-step"

@@ -26,7 +26,7 @@ class ArmMotion:
     def __init__(self, robot: Robot, count: int, period: float, vary: Mapping[str, tuple[float, float]]) -> None:
         if count < 1 or not (np.isfinite(period) and period > 0):
             raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
-        self.model: Model = robot.model(parameters=tuple(vary))
+        self.model: Model = robot.model(parameters=tuple(vary), shapes="nominal")
         self.model.layout.require_plain("an environment")
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
-from pliant.errors import ModelError, SimulationError
+from pliant.errors import ModelError, SimulationError, warn_user
 from pliant.gradients.costs import Cost
 from pliant.gradients.discrete import Found, adjoint
 from pliant.gradients.implicit import midpoint
@@ -255,7 +254,7 @@ def gradient_batch(
         if broken.all():
             raise SimulationError("every arm broke down: no cost is a number; reduce the step")
         if broken.any():
-            warnings.warn(f"{broken.sum()} of {len(broken)} arms broke down; their costs are NaN", stacklevel=3)
+            warn_user(f"{broken.sum()} of {len(broken)} arms broke down; their costs are NaN")
         return _result(asked, found, "rk4", t_end, begin)
 
 

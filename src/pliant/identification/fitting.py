@@ -6,14 +6,13 @@ at every period. The fit therefore begins with the first part of each recording 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import Interrupted, ModelError, SimulationError
+from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
 from pliant.identification.estimate import Channel, Identification
 from pliant.identification.lack_of_fit import verdict
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
@@ -65,8 +64,8 @@ def identify(
     Parameters
     ----------
     model : Model or Robot
-        A model lends its formulation and switches, a robot stands for its default model; their values are where the fit
-        begins.
+        A model lends its formulation and switches, a robot stands for its default model with `shapes="nominal"`; their
+        values are where the fit begins.
     data : Recording or sequence of them
     parameters : sequence of str
         Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`).
@@ -150,7 +149,7 @@ def _model(given: Model | Robot, parameters: Sequence[str]) -> Model:
     if isinstance(given, Model) and given.parameters == tuple(parameters):
         return given
     if isinstance(given, Robot):
-        return Model(given, parameters=tuple(parameters))
+        return Model(given, parameters=tuple(parameters), shapes="nominal")
     o = given.options
     return Model(robot, given.equations.formulation, o.rotation, o.stiffening, tuple(parameters), o.shapes)
 
@@ -253,11 +252,9 @@ def _outcome(
         residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)), judged,
     )  # fmt: skip
     if not judged.fits:
-        warnings.warn(f"identify: {judged}", stacklevel=3)
+        warn_user(f"identify: {judged}")
     for item in unresolved:
-        warnings.warn(
-            f"identify: {item}; fix one of them, give a prior, or measure a motion that excites them", stacklevel=3
-        )
+        warn_user(f"identify: {item}; fix one of them, give a prior, or measure a motion that excites them")
     return found
 
 

@@ -99,7 +99,7 @@ class AdjointIntegrator:
         reads_time = any(bool(((tape.op == INPUT) & (tape.a == 0)).any()) for tape in tapes.values())
         work = max(program.work_size for program in programs.values())
         sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
-        self.form = AdjointForm(method, *sizes, reads_time, run.quaternions, run.by_w, run.by_p)
+        self.form = AdjointForm(method, *sizes, reads_time, run.quaternions, by_w=run.by_w, by_p=run.by_p)
         loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body, product, ending))
         loops.entry(ENTRY, run_adjoints, form=self.form)
         writers = {name: emit.BodyWriter(program, self.lanes, angles) for name, program in programs.items()}

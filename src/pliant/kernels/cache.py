@@ -16,10 +16,9 @@ import stat
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 
 MAGIC = b"pliant object 1\n"
 SUFFIX = ".pliant"
@@ -217,10 +216,9 @@ def _warn(reason: str) -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(
+        warn_user(
             f"Compiled kernels cannot be kept in {_named()} ({reason}); they will be compiled anew in every process. "
-            "Set PLIANT_CACHE_DIR to a folder of your own that only you can write.",
-            stacklevel=2,
+            "Set PLIANT_CACHE_DIR to a folder of your own that only you can write."
         )
 
 

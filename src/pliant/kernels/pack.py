@@ -74,12 +74,14 @@ class TimeSegments:
 class BatchIntegrator:
     """Compiled runs of `f`, a CasADi function of (t, x, w, p), by a method with fixed or with adaptive steps.
 
-    `quaternions` says where quaternions begin in x: their length is made one after every step.
+    `quaternions` says where quaternions begin in x: their length is made one after every step. Of the states the first
+    `judged`, all by default, count in the error of a step.
     """
 
     def __init__(
-        self, f: ca.Function, method: ExplicitTableau, width: int | None = None, quaternions: tuple[int, ...] = ()
-    ) -> None:
+        self, f: ca.Function, method: ExplicitTableau, width: int | None = None, quaternions: tuple[int, ...] = (),
+        judged: int | None = None,
+    ) -> None:  # fmt: skip
         tape = Tape.from_function(f, calls=True)
         target = machine()
         self.lanes = Lanes(width) if width else target.pack(len(tape))
@@ -89,27 +91,32 @@ class BatchIntegrator:
         program = lowered(tape, target.fma, llvm.PART_LENGTH)
         reads_time = bool(((tape.op == INPUT) & (tape.a == 0)).any())
         sizes = (self.n, self.n_held, self.n_own, program.work_size, self.lanes.width)
-        self.form = PackForm(method, *sizes, reads_time, quaternions)
+        self.form = PackForm(method, *sizes, reads_time, quaternions, judged)
         loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body,))
         loops.entry(ENTRY, run_packs, form=self.form)
         text = emit_calls.body(program, self.lanes, target.fma, 1, "external")
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
         self._function = _TYPE(self._code.address)
 
-    def __call__(self, x: Array, w: Array, p: Array, plan: TimeSegments, out: Array, settings: Array) -> Array:
+    def __call__(
+        self, x: Array, w: Array, p: Array, plan: TimeSegments, out: Array, settings: Array,
+        ceilings: Array | None = None,
+    ) -> Array:  # fmt: skip
         """Run every row of `x` (B, n), which ends as the final state, and fill `out` (B, rows, n).
 
-        `w` is (B or 1, pieces, held), `p` is (B or 1, own); gives the numbers of steps taken and refused, (B, 2).
+        `w` is (B or 1, pieces, held), `p` is (B or 1, own); gives the numbers of steps taken and refused, (B, 2). With
+        adaptive steps, a run whose last state comes above its one of the `ceilings` (B,) ends there, at infinity.
         """
         B = len(x)
         counts = np.zeros((B, 2))
+        most = np.full(B, np.inf) if ceilings is None else np.ascontiguousarray(ceilings)
         strides = [0 if len(a) == 1 else int(np.prod(a.shape[1:])) for a in (w, p)]
         early, late = plan.sides()
         told = Job(x, w, strides[0], p, strides[1], out, int(np.prod(out.shape[1:])), plan.t, plan.h, early, late,
-                   plan.count, plan.row, plan.piece, len(plan.t), settings, counts)  # fmt: skip
+                   plan.count, plan.row, plan.piece, len(plan.t), settings, most, counts)  # fmt: skip
         job = table(told)
 
-        most = min(threads.get_threads(), -(-B // self.lanes.width))
+        count = min(threads.get_threads(), -(-B // self.lanes.width))
         size = self.form.starts[-1] * self.lanes.width
-        in_blocks(partial(self._function, job.ctypes.data), size, B, self.lanes.width, most)
+        in_blocks(partial(self._function, job.ctypes.data), size, B, self.lanes.width, count)
         return counts

@@ -19,7 +19,8 @@ from pliant.kernels.primitives import Doubles, Integers, Lane, Packs, fma, in_la
 
 
 class Job(NamedTuple):
-    """What a loop is told: arrays, strides in elements, settings (rtol, atol, largest step, most steps)."""
+    """What a loop is told: arrays, strides in elements, settings (rtol, atol, largest step, most steps), and for each
+    run the largest value that its last state may take."""
 
     x: Doubles
     w: Doubles
@@ -37,6 +38,7 @@ class Job(NamedTuple):
     piece: Integers
     segments: int
     settings: Doubles
+    ceilings: Doubles
     counts: Doubles
 
 
@@ -54,7 +56,7 @@ class Pack(NamedTuple):
 class Own:
     """Rows that a lane has of its own."""
 
-    T, H, ERR, AGAIN, TAKEN, REFUSED, SIZE = range(7)
+    T, H, ERR, AGAIN, TAKEN, REFUSED, CEILING, SIZE = range(8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,12 @@ class PackForm:
     width: int
     reads_time: bool
     quaternions: tuple[int, ...] = ()
+    judged: int | None = None
+
+    @property
+    def in_error(self) -> int:
+        """How many states, the first ones, count in the error of a step."""
+        return self.n if self.judged is None else self.judged
 
     @property
     def slopes(self) -> int:
@@ -105,6 +113,7 @@ def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackF
         gather(form, job.p, job.p_stride, 0, form.own, shift(pack.inp, 1 + n + form.held), first, stop)
         for row in unrolled(range(Own.SIZE)):
             pack.own[row] = control.FIRST_ERROR if row == Own.ERR else 0.0
+        gather(form, job.ceilings, 1, 0, 1, shift(pack.own, Own.CEILING), first, stop)
         for s in range(job.segments):
             gather(form, job.w, job.w_stride, job.piece[s] * form.held, form.held, shift(pack.inp, 1 + n), first, stop)
             if form.method.adaptive:
@@ -188,12 +197,13 @@ def start_step(pack: Pack, form: PackForm, rtol: float, atol: float, largest: fl
     """A first step where a lane has none yet; a second evaluation would cost as much as a step that is refused."""
     state = in_lanes(0.0)
     slope = in_lanes(0.0)
-    for j in range(form.n):
+    size = form.in_error
+    for j in range(size):
         x = pack.x[j]
         a, b = control.scaled(x, x, x, rtol, atol), control.scaled(pack.k[j], x, x, rtol, atol)
         state += a * a
         slope += b * b
-    guess = max(control.first_step(math.sqrt(state / form.n), math.sqrt(slope / form.n)), control.LEAST_FIRST)
+    guess = max(control.first_step(math.sqrt(state / size), math.sqrt(slope / size)), control.LEAST_FIRST)
     h = pack.own[Own.H]
     pack.own[Own.H] = h if h > 0.0 else min(guess, largest)
 
@@ -202,7 +212,7 @@ def adaptive_steps(
     pack: Pack, form: PackForm, t: float, end: float, early: float, late: float, settings: Doubles
 ) -> None:
     """Every lane to time `end` by steps of its own. One whose step vanishes or that takes too many gets NaN and is
-    through."""
+    through, and one whose last state is above its ceiling gets infinity."""
     n = form.n
     stages = form.method.stages
     rtol, atol, largest, most = settings[0], settings[1], settings[2], settings[3]
@@ -219,11 +229,11 @@ def adaptive_steps(
                 state[j] = fma(step, combination(pack.k, n, j, nonzero(form.method.A[stage])), pack.x[j])
             slopes(pack, form, fma(float(form.method.c[stage]), step, now), early, late, shift(pack.k, stage * n))
         total = in_lanes(0.0)
-        for j in range(n):
+        for j in range(form.in_error):
             defect = step * combination(pack.k, n, j, nonzero(form.method.error))
             e = control.scaled(defect, pack.x[j], state[j], rtol, atol)
             total += e * e
-        judge_lanes(pack, form, math.sqrt(total / n), now, step, last, end, largest, most)
+        judge_lanes(pack, form, math.sqrt(total / form.in_error), now, step, last, end, largest, most)
 
 
 def judge_lanes(
@@ -243,9 +253,11 @@ def judge_lanes(
     own[Own.ERR] = max(error, control.LEAST_MEMORY) if taken else own[Own.ERR]
     own[Own.AGAIN] = 0.0 if good else 1.0
     own[Own.H] = following if active else own[Own.H]
-    broken = time < end and (following < control.TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
-    own[Own.T] = end if broken else time
     state = shift(pack.inp, 1)
+    away = active and (state[n - 1] if taken else pack.x[n - 1]) > own[Own.CEILING]
+    stuck = time < end and (following < control.TINY * end or own[Own.TAKEN] + own[Own.REFUSED] >= most)
+    broken = away or stuck
+    own[Own.T] = end if broken else time
     slope = shift(pack.k, (form.method.stages - 1) * n)
     for first in unrolled(form.quaternions):  # rates of quaternions are proportional to them
         length = norm(shift(state, first))
@@ -254,6 +266,6 @@ def judge_lanes(
             slope[j] = slope[j] / length
     for j in range(n):
         x = state[j] if taken else pack.x[j]
-        pack.x[j] = math.nan if broken else x
+        pack.x[j] = (math.inf if away else math.nan) if broken else x
         state[j] = pack.x[j]
         pack.k[j] = slope[j] if taken else pack.k[j]

@@ -9,7 +9,6 @@ equal input always gives equal bits.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -21,7 +20,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import AnglesLike, Array, Expression, StateLike
 from pliant.derived import SYMBOLS, Derived, Same, shared_property
 from pliant.dynamics import Formulation
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 from pliant.kernels import Kernel, Recorded, recalled
 from pliant.later import LaterModule
 from pliant.model.differentiable import Differentiable
@@ -142,7 +141,7 @@ class Model(Differentiable):
         self._kernels: dict[str, Kernel] = {}
         self._fast: dict[str, Callable[..., Any]] = {}
         self.derived = Derived()
-        tell(self, odd_numbers(self.robot), stacklevel=4)
+        tell(self, odd_numbers(self.robot))
 
     # ------------------------------------------------------------------------------------- what it is
 
@@ -310,7 +309,7 @@ class Model(Differentiable):
         model = object.__new__(type(self))
         vars(model).update(vars(self), robot=robot, _nominal=values, _first=self, derived=Derived())
         model.recipe = self.recipe and f"{self.recipe} at {robot.digest()}"
-        tell(model, odd_numbers(robot), stacklevel=4)
+        tell(model, odd_numbers(robot))
         return model
 
     @property
@@ -785,10 +784,9 @@ class Model(Differentiable):
         M, C, K, g, d = values
         smallest = dual_screw.smallest_eigenvalue(M)
         if (smallest <= 0).any():
-            warnings.warn(
+            warn_user(
                 f"matrices: the smallest eigenvalue of M is {smallest.min():.3g}; the inertia matrix of 'dual-screw' "
-                "is linear in the amplitudes and these are too large for it: use another formulation",
-                stacklevel=2,
+                "is linear in the amplitudes and these are too large for it: use another formulation"
             )
         return ScrewMatrices(M, C, K, g, d, smallest)
 
@@ -1059,7 +1057,7 @@ class Model(Differentiable):
         """
         self.layout.require_open("frequencies")
         found = statics.frequencies(self, read_state(self, q), self._free(joints == "locked"), loads, p, rates)
-        tell(self, slow(found) if joints == "locked" else {}, stacklevel=3)
+        tell(self, slow(found) if joints == "locked" else {})
         return found
 
     @checked
@@ -1213,7 +1211,7 @@ class Model(Differentiable):
         statics.require_no_fall(self, p)
         q = statics.equilibrium(self, joints, loads, p, held, rates)
         statics.require_balance(self, q, loads, p, rates)
-        tell(self, steep(self, q), stacklevel=3)
+        tell(self, steep(self, q))
         return q
 
     @checked

@@ -5,7 +5,6 @@ Nothing is refused: each finding is a warning, told once per model, with the num
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.errors import warn_user
 from pliant.kernels import recalled
 from pliant.robot import Robot, area_moments, beyond, link_mass, shear_coefficients, tapered_moments
 
@@ -45,10 +45,10 @@ SLOWEST = 2e-3
 STATIONS = np.linspace(0.0, 1.0, 9)
 
 
-def tell(model: Model, findings: Findings, stacklevel: int) -> None:
-    """Warn of each finding, once per model; `stacklevel` as in `warnings.warn`, seen from the caller."""
+def tell(model: Model, findings: Findings) -> None:
+    """Warn of each finding, once per model."""
     for name, text in findings.items():
-        model.derived("told", name, partial(warnings.warn, text, UserWarning, stacklevel + 2))
+        model.derived("told", name, partial(warn_user, text))
 
 
 def doubts(robot: Robot) -> Findings:

@@ -117,7 +117,7 @@ class Shapes(Description):
 
     With `method: modes` each of the four fields is a number of modes; with `method: elements` a switch. Without a
     `boundary` modes are those of a clamped beam with all that lies beyond it lumped at its tip at q = 0, as the robot
-    is described; numbers that are parameters of a model do not change them. `damping` is
+    is described; a number that would change them is a parameter only of a model with `shapes="nominal"`. `damping` is
     the ratio of every mode of the link, root held and all beyond it lumped at its tip; `rayleigh` adds alpha times its
     mass and beta times its stiffness; `kelvin_voigt` is the time of a material with stress E (strain + time strain
     rate), which works like beta.

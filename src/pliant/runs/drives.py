@@ -53,7 +53,7 @@ def read_start(
         q0, equilibrium = None, True
     q, _ = _placed(model, q0, "q0", many, placed or {}, None)
     qd, jumps = _placed(model, qd0, "qd0", many, placed or {}, before)
-    tell(model, odd_start(model, q, "q0"), stacklevel=4)
+    tell(model, odd_start(model, q, "q0"))
     if equilibrium:
         named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
         given, values = _each(model, q, p)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +31,15 @@ WRONG_SIGNS = (
 """Of the state on which a torque acts: its name, what it is, the unit of the gain, what a wrong sign does, the gain."""
 
 
-def ceiling(composed: Composition, inputs: Inputs, qd: Array) -> float:
-    """Energy, J, that no drive gives to this arm from these rates on unless it runs away with it.
+def ceiling(composed: Composition, functions: Sequence[Any], qd: Array) -> Array:
+    """Energy, J, that no drive gives to this arm from these rates (..., n) on unless it runs away with it.
 
-    Drives that see nothing of the motion cannot run away, and an arm without mass has no scale: infinite.
+    Drives that see nothing of the motion cannot run away, and an arm without mass has no scale: infinite. `functions`
+    are drives that are not part of the composition.
     """
-    drives = (composed.torque, composed.controller, *inputs.functions)
+    drives = (composed.torque, composed.controller, *functions)
     mass = 0.0 if all(drive is None for drive in drives) or composed.m == 0 else _mass(composed.model)
-    return float(mass / 2 * (FASTEST + FASTER * np.abs(qd).sum()) ** 2) or np.inf
+    return mass / 2 * (FASTEST + FASTER * np.abs(qd).sum(axis=-1)) ** 2 if mass else np.full(qd.shape[:-1], np.inf)
 
 
 def _mass(model: Model) -> float:

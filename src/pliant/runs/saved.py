@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 from pliant.model import Model
 from pliant.reading import require_regular
 from pliant.robot import Robot
@@ -148,7 +147,7 @@ def _check(data: xr.Dataset, source: Path, what: str, whole: bool) -> None:
         raise ModelError(f"{source}: format: got {short(shown)}, expected {UNCHECKED} or {FORMAT}; {remedy}")
     if given == UNCHECKED:
         text = f"{source}: format 1, of pliant 0.1, has no digest, so damage to it cannot be noticed"
-        warnings.warn(f"{text}; load and save it once", UserWarning, stacklevel=6)  # the user's call of `load`
+        warn_user(f"{text}; load and save it once")
         return
     if NAME not in data.attrs:
         raise ModelError(

@@ -173,7 +173,7 @@ def simulate(
                 if work is not None and np.any(work):
                     model.layout.require_open("a prescribed rate that jumps at the start")
                 q, qd, told = assembly.closed_start(model, q, qd, (q0, qd0), on_paths, inputs.parameters)
-                tell(model, told, stacklevel=3)
+                tell(model, told)
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
             x0[-1] = 0.0 if work is None else work
             bounds = joint_limits(model, limits)
@@ -181,7 +181,7 @@ def simulate(
             stops = composed.breaks(t_end, read_breaks(breaks))
             impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
-            problem = replace(composed.problem(), ceiling=ceiling(composed, inputs, qd))
+            problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd)))
         end = 0.0 if left else float(t_end)
         with reporter(progress, t_end) as report, held_back() as interrupt:
             run = partial(
@@ -196,7 +196,7 @@ def simulate(
                 solution = replace(solution, t=again.t, x=again.x)
             if left:
                 limit = bounds[left[0] - len(events)]
-                tell(model, {f"start {limit.name}": limit.told(q)}, stacklevel=3)
+                tell(model, {f"start {limit.name}": limit.told(q)})
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
             result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun)
@@ -287,7 +287,7 @@ def _finish(
             result,
         )
     doubts = left_out.judge_run(result) if model.level.in_doubt else {}
-    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts, stacklevel=4)
+    tell(model, advice(composed, solution.stats) | in_a_run(model, q) | doubts)
     return result
 
 

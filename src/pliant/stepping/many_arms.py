@@ -31,8 +31,8 @@ class ManyArms:
     ) -> None:  # fmt: skip
         if method not in METHODS:
             raise UnsupportedModel(f"method: got {method!r}, expected rk4 or dopri5 for many arms")
-        key, c = (method, f.has_constant, f.with_work), f.composition
-        make = partial(BatchIntegrator, f.function, METHODS[method](), quaternions=c.quaternions)
+        key, c = (method, f.has_constant, f.n, f.judged), f.composition
+        make = partial(BatchIntegrator, f.function, METHODS[method](), quaternions=c.quaternions, judged=f.judged)
         self._integrator: BatchIntegrator = c.derived("packs", key, make)
         self._f, self._limits, self._fixed, self._step = f, limits, method == "rk4", step
         self._settings = np.array([rtol, atol, step or np.inf, MOST_STEPS])

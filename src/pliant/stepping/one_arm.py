@@ -38,7 +38,7 @@ class OneArm:
             composed.problem(), x0, inputs.p, method, step, rtol, composed.tolerances(atol), inputs.callback,
             inputs.n_callback, watch,
         )  # fmt: skip
-        self._x0, self._run.ceiling = x0, ceiling(composed, inputs, qd)
+        self._x0, self._run.ceiling = x0, float(ceiling(composed, inputs.functions, qd))
         self._breaks = Interruptions(composed)
         self._torque = self._run.p[: composed.m]
         self._held = np.zeros(composed.m)  # of a sampled controller
@@ -55,7 +55,7 @@ class OneArm:
         self._look_up()
         p = self._run.p if self._composed.n_drive_states else None
         self._x0 = self._composed.start(q, qd, p)
-        self._run.x[:], self._run.ceiling = self._x0, ceiling(self._composed, self._inputs, qd)
+        self._run.x[:], self._run.ceiling = self._x0, float(ceiling(self._composed, self._inputs.functions, qd))
         self._plan()
         self.stopped = self._left()
 

@@ -91,6 +91,8 @@ def _chunk(points: Points, chosen: Any) -> Callable[[], Outcomes]:
 
 def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> Outcomes:
     """The metrics of arms that came to the end, and why the others did not."""
+    from pliant.batch.result import STATUS
+
     good = np.flatnonzero(batch.status == 0)
     rows: Any = slice(None) if len(good) == len(chosen) else good  # a view where all went well
     tau = _torques(batch, points, torque, len(chosen))
@@ -99,7 +101,7 @@ def _measured(points: Points, chosen: Any, batch: Any, torque: Any, p: Any) -> O
     columns = {name: METRICS[name](h).tolist() for name in points.study.metrics} if len(good) else {}
     failed = {}
     for k in np.flatnonzero(batch.status != 0):
-        how = "broke down" if batch.status[k] == 1 else f"stopped at a limit, {batch.stopped_by[k]},"
+        how = STATUS[batch.status[k]] + (f", {batch.stopped_by[k]}," if batch.stopped_by[k] else "")
         failed[int(chosen[k])] = f"the run {how} at t = {batch.ended[k]:.6g} s"
     return Outcomes(chosen[good].tolist(), columns, failed)
 

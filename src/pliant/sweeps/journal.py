@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, warn_user
 from pliant.reading import open_input
 from pliant.sweeps.points import Outcomes
 
@@ -70,7 +69,7 @@ class Journal:
         """A line without its checksum, which it matches."""
         if number == 0 and entry.get("format") == 1:
             text = f"{self.path}: format 1, of pliant 0.1, has no checksums, so damage to it cannot be noticed"
-            warnings.warn(text, UserWarning, stacklevel=2)
+            warn_user(text)
             self._summed, self.head = False, {**self.head, "format": 1}
         if self._summed and entry.pop("check") != _checksum(entry):
             raise ValueError("it does not match its checksum")

@@ -27,6 +27,8 @@ GHOST = (127, 143, 160)
 KEPT = tuple(tuple(bytes.fromhex(colour[1:])) for colour in COLOURS[1:4])
 """Colours of kept runs, those of their lines in the plot."""
 FIELD_OF_VIEW = np.radians(35)
+NARROW = 0.7
+"""Width over height of a scene between two panels, where nobody looks yet whose page would tell."""
 SEEN, ENOUGH = 0.02, 0.06
 """Parts of the reach: a deflection below the first is magnified, up to the second."""
 Watcher = Callable[[float, bool], None]
@@ -176,7 +178,7 @@ class Stage:
         """Everything that the arm touches fills the picture, which may be narrow between the panels."""
         for camera in [self.server.camera] if hasattr(self.server, "camera") else self._everybody():
             wide = FIELD_OF_VIEW / 2
-            narrow = min(wide, np.arctan(float(getattr(camera, "aspect", 1.0)) * np.tan(wide)))
+            narrow = min(wide, np.arctan(float(getattr(camera, "aspect", NARROW)) * np.tan(wide)))
             away = 1.06 * seen.radius / np.sin(narrow) * seen.towards
             camera.fov = FIELD_OF_VIEW
             setattr(camera, "up_direction" if hasattr(camera, "up_direction") else "up", UP)

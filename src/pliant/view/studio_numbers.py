@@ -16,7 +16,8 @@ from pliant.view.studio_texts import frequencies
 
 TOGETHER = 1.5
 """Seconds: values of one number that follow each other more quickly are one change, since they were being typed."""
-
+DIGITS = 12
+"""Of a number that is typed; a page left to itself keeps seven after the point, which leaves nothing of 1e-9."""
 ARM = "the whole arm"
 Edits = tuple[tuple[str, float], ...]
 
@@ -113,17 +114,19 @@ class NumbersPanel:
             self.folder.remove()
         with self.place:
             self.folder = self.gui.add_folder(str(self.part.value))
-        self.fields = {}
+        fields = {}
         with self.folder:
             for path, nominal in editable(self.robot).items():
                 part, short = _split(self.robot, path)
                 if part == self.part.value and (nominal or path in edits or self.zeros.value):
-                    self.fields[path] = self._field(path, short, edits.get(path, nominal))
+                    fields[path] = self._field(path, short, edits.get(path, nominal))
+        self.fields = fields
         self._tell()
 
     def _field(self, path: str, short: str, value: float) -> Any:
-        size = 10.0 ** (np.floor(np.log10(abs(value))) - 3) if value else 1e-3
-        field = self.gui.add_number(short, value, step=float(size))
+        lead = int(np.floor(np.log10(abs(value)))) if value else 0
+        field = self.gui.add_number(short, value, step=10.0 ** (lead - 3))
+        field.precision = max(DIGITS - 1 - lead, 0)
         field.on_update(lambda _: self.safely(lambda: self._edit(path, float(field.value))))
         return field
 

@@ -1,4 +1,5 @@
-"""The plots of the studio: which are shown, how they follow the clock, and the numbers at its time."""
+"""The plots of the studio and of the viewer: which are shown, how they follow the clock, and the numbers at its
+time."""
 
 from __future__ import annotations
 
@@ -14,7 +15,6 @@ from pliant.runs.results import Result
 from pliant.view.run_panels import tip_shift
 from pliant.view.studio_charts import PLOTS, StudioChart, charts
 from pliant.view.studio_texts import at_time
-from pliant.view.viewer import viser
 
 SHOWN = ("joints", "deflection", "energy")
 """Plots of a new page."""
@@ -100,7 +100,9 @@ class PlotColumn:
         self.notes[name].content, self.notes[name].visible = note, bool(note)
 
     def _draw(self, chart: StudioChart) -> Any:
-        plot = viser().uplot
+        from viser import uplot
+
+        plot: Any = uplot
         series = [
             plot.Series(label=line.label, stroke=line.colour, width=1.5, dash=line.dash, scale=line.scale)
             for line in chart.lines

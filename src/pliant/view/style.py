@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 from pliant.signatures import shown
 from pliant.writing import atomic_write
 
@@ -88,7 +87,7 @@ def _chart() -> type[Any]:
             if manager.show is not FigureManagerBase.show:
                 pyplot.show()
             elif warn:
-                warnings.warn("no display here: write the figure to a file, plot(..., path='run.png')", stacklevel=2)
+                warn_user("no display here: write the figure to a file, plot(..., path='run.png')")
 
     return Chart
 

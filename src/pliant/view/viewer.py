@@ -16,6 +16,7 @@ from pliant.runs.results import Result
 from pliant.view.gate import LOCAL, Gate
 from pliant.view.scene import scene_of
 from pliant.view.stage import Stage
+from pliant.view.studio_plots import PlotColumn
 
 
 def viser() -> Any:
@@ -85,9 +86,14 @@ def address(server: Any) -> str:
 
 
 def view(result: Result, port: int = 8080, host: str = LOCAL[0], token: str | None = None) -> Any:
-    """Replay a result in the browser; returns the viser server, which runs until it is stopped."""
+    """Replay a result in the browser, with plots that follow the clock; returns the viser server, which runs until it
+    is stopped."""
     server = start_server(port, host, result.robot.name, token)
-    stage = Stage(server)
+    stage, plots = Stage(server), PlotColumn(server)
+    stage.watch(plots.move)
+    with server.gui.add_folder("Plots"):
+        plots.choices()
+    plots.show(result, {})
     duration = float(result.t[-1] - result.t[0])
     stage.show(scene_of(result, int(np.clip(60 * duration, 200, 1200))))
     how = f"{result.t[-1]:g} s by {result.options['formulation']} and {result.stats.method}"
