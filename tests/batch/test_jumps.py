@@ -12,7 +12,7 @@ import pytest
 
 from arms import random_robot
 from pliant import simulate, simulate_batch
-from pliant.control import PD, Trajectory, natural_gains
+from pliant.control import PD, MeasuredMotion, Trajectory, natural_gains
 from pliant.control.law import actuated
 from pliant.errors import ModelError
 from pliant.model import Model
@@ -315,3 +315,14 @@ def test_a_prescribed_position_cannot_jump() -> None:
 def test_breaks_are_times(breaks: Any) -> None:
     with pytest.raises(ModelError, match="breaks"):
         simulate(case("two-link").model, 0.1, breaks=breaks)
+
+
+def test_series_are_looked_up_on_a_device(device: Any) -> None:
+    """As in packs: pieces of a measured motion, one arm beside another with other numbers."""
+    model = load("two-link").model(parameters=["payload.mass"], stiffening=False)
+    t = np.linspace(0, 0.1, 101)
+    motion = MeasuredMotion(t, np.column_stack([0.2 * np.sin(9 * t), -0.1 * np.sin(7 * t)]), order=5).motion(model)
+    options: dict[str, Any] = {"motion": motion, "p": [[0.1], [0.5]], "step": 2.5e-4, "output_step": 0.02}
+    packs, found = (simulate_batch(model, 0.1, device=where, **options) for where in ("cpu", "cuda"))
+    assert np.abs(found.q - packs.q).max() < 1e-12
+    assert np.abs(packs.q[0] - packs.q[1]).max() > 1e-5

@@ -12,7 +12,7 @@ import pytest
 import pliant
 from arms import unequal_arm
 from pliant import simulate, simulate_batch
-from pliant.control import PD, MeasuredMotion, Samples, Waypoints
+from pliant.control import PD, MeasuredMotion, Samples, Shaped, Waypoints, zv
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.loads import Wrench
@@ -149,8 +149,17 @@ def test_the_equations_do_not_grow_with_the_samples(model: Any) -> None:
         compose(model, None, None, sampled(count).motion(model, ["boom", "fore"]), (), None, False, looked_up=True)
         for count in (101, 4001)
     ]
-    assert sizes[0].rhs.n_instructions() == sizes[1].rhs.n_instructions()
+    assert sizes[0].function.n_instructions() == sizes[1].function.n_instructions()
     assert sizes[0].recipe == sizes[1].recipe is not None
+
+
+def test_a_series_that_comes_late_is_not_that_of_now(model: Any) -> None:
+    """A shaper reads its trajectory at several times, of which a run looks up one at most."""
+    late = Shaped(sampled(61), zv(12.0, 0.05))
+    run = simulate(model, 0.2, motion=late.motion(model, ["boom", "fore"]), output_step=0.05)
+    there, _, _ = late(run.t)
+    assert np.abs(run["boom"] - there[:, 0]).max() < 1e-12
+    assert np.abs(there[:, 0] - sampled(61)(run.t)[0][:, 0]).max() > 1e-3
 
 
 def test_two_series_are_not_one(model: Any) -> None:

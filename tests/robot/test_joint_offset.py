@@ -51,12 +51,16 @@ def states(model: Any, rng: Any) -> tuple[Any, Any, Any]:
     return size * rng.normal(size=model.n), size * rng.normal(size=model.n), rng.normal(size=model.n_joints)
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("options", [{"stiffening": False}, {"stiffening": "second-order"}], ids=str)
-def test_an_offset_is_a_rigid_link_without_mass(formulation: Any, options: Any, rng: Any) -> None:
-    if formulation not in ("denoc", "lagrange") and options["stiffening"]:
-        pytest.skip("agreement of formulations with stiffening has its own tests")
-    own, other = (arm(dummies).model(formulation=formulation, **options) for dummies in (False, True))
+DAILY = [("denoc", False), ("lagrange", False), ("denoc", "second-order")]
+CASES = [
+    *DAILY,
+    *(pytest.param(name, False, marks=pytest.mark.full) for name in FORMULATIONS if name not in DAILY[0] + DAILY[1]),
+]
+
+
+@pytest.mark.parametrize(("formulation", "stiffening"), CASES)
+def test_an_offset_is_a_rigid_link_without_mass(formulation: Any, stiffening: Any, rng: Any) -> None:
+    own, other = (arm(dummies).model(formulation=formulation, stiffening=stiffening) for dummies in (False, True))
     q, qd, tau = states(own, rng)
     wanted = other.forward_dynamics(q, qd, tau)
     assert np.abs(own.forward_dynamics(q, qd, tau) - wanted).max() < 1e-12 * np.abs(wanted).max()

@@ -44,7 +44,7 @@ def measured_run(name: str) -> dict[str, Array]:
     --------
     >>> run = pliant.rigs.measured_run("a05_f08")
     >>> sorted(run), len(run["t_s"])
-    (['deflection_rad', 't_s', 'theta_rad', 'voltage_V'], 5000)
+    (['deflection_rad', 't_s', 'theta_rad', 'voltage_V'], 5001)
     """
     if name not in MEASURED_RUNS:
         raise ModelError(f"name: got {name!r}, expected one of {', '.join(MEASURED_RUNS)}")

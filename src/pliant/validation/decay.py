@@ -21,8 +21,25 @@ FIRST_RATIO = 0.01
 
 @dataclass(frozen=True)
 class Decay:
-    """Frequencies (k,) in Hz, damping ratios (k,), complex amplitudes (k, channels) at the first sample, and the NRMSE
-    of the fit (channels,)."""
+    """What a ring-down consists of.
+
+    Parameters
+    ----------
+    frequencies : (k,)
+        Hz.
+    damping : (k,)
+        Of critical.
+    amplitudes : (k, channels) complex
+        At the first sample.
+    nrmse : (channels,)
+        Of the fit.
+
+    Examples
+    --------
+    >>> t = np.linspace(0.0, 2.0, 401)
+    >>> pliant.validation.free_decay(t, np.cos(12.0 * t), [1.8]).amplitudes.shape
+    (1, 1)
+    """
 
     frequencies: Array
     damping: Array

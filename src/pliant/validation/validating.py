@@ -27,11 +27,36 @@ LONGEST_DELAY = 0.1
 
 @dataclass(frozen=True)
 class ChannelMatch:
-    """One channel: times and values as measured and as predicted, and how near they are.
+    """One channel, measured and predicted.
 
-    `nrmse` and `fit` (percent); `correlation` from -1 to 1; `delay` (s) by which the measurement lags behind the
-    prediction where both agree best, and `nrmse_undelayed` then; `frequencies` (Hz), amplitude spectra of both and
-    their `coherence`, empty of short channels or ones without an even rate.
+    Parameters
+    ----------
+    name : str
+        Of the channel.
+    t, measured, predicted : (N,)
+        Times, and values at them.
+    nrmse : float
+        Error over the spread of the measurement.
+    correlation : float
+        From -1 to 1.
+    delay : float
+        Seconds by which the measurement lags behind the prediction where both agree best.
+    nrmse_undelayed : float
+        The error then.
+    frequencies : (F,)
+        Hz; empty for few samples, as what follows.
+    measured_spectrum, predicted_spectrum : (F,)
+        Amplitudes.
+    coherence : (F,)
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], output_step=0.01)
+    >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+    >>> round(pliant.validate(model, read).channels["upper"].fit)
+    100
     """
 
     name: str
@@ -55,7 +80,26 @@ class ChannelMatch:
 
 @dataclass(frozen=True)
 class Validation:
-    """What a model says of a recording: channels by name, and `warnings`, one line each."""
+    """What a model says of a recording.
+
+    Parameters
+    ----------
+    recording : str
+        Its name.
+    channels : mapping
+        `ChannelMatch` by name.
+    warnings : tuple of str
+        One line each.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], output_step=0.01)
+    >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+    >>> print(pliant.validate(model, read))
+    recording
+    upper: NRMSE 0.000, fit 100.0 %, lag 0.0 ms
+    """
 
     recording: str
     channels: Mapping[str, ChannelMatch]
