@@ -174,6 +174,7 @@ def test_two_series_are_not_one(model: Any) -> None:
         assert run["fore"][-1] == pytest.approx(b(0.1)[0][0], abs=1e-12)
 
 
+@pytest.mark.full
 def test_long_series_everywhere(model: Any) -> None:
     """Sampled torques, a reference and a load beside each other, each with its own times."""
     t, s = np.linspace(0, END, 301), np.linspace(0, END, 173)

@@ -46,7 +46,7 @@ def by_python(monkeypatch: Any, run: Differentiated, x: Any, w: Any, p: Any, blo
 
         return call
 
-    form = AdjointForm(rk4(), 2, 1, 1, 0, 1, True, (), 1, 1)
+    form = AdjointForm(rk4(), 2, 1, 1, 0, 1, True, (), by_w=1, by_p=1)
     steps, B = int(PLAN.count.sum()), len(x)
     blocks = -(-steps // block)
     begin = np.array([0, 4, 10])

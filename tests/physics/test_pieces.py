@@ -205,6 +205,7 @@ def test_loads_along_the_link() -> None:
     assert model.holding_torque(rest, loads=[part]) == pytest.approx([2.0 * (1.4**4 - 0.3**4) / 4], rel=1e-12)
 
 
+@pytest.mark.full
 def test_sensors_and_gauges() -> None:
     model = arm(3).model(stiffening="second-order")
     q = np.zeros(model.n)
