@@ -16,13 +16,14 @@ def everything() -> Robot:
         friction=Friction(law="lugre", coulomb=0.3, stiction=0.4, stribeck_speed=0.1, stiffness=3e3, micro_damping=5.0,
                           viscous=2.0),
         drive=Drive(stiffness=2e3, rotor_inertia=1e-3, gear_ratio=30.0, damping=2.0, hardening=1e7, efficiency=0.9,
-                    hysteresis=Hysteresis(fraction=0.3, yield_twist=1e-3), errors=[{"amplitude": 1e-4}],
+                    hysteresis=Hysteresis(fraction=0.3, yield_twist=1e-3),
                     friction=Friction(coulomb=0.2)),
         motor=Motor(command="voltage", bandwidth=80.0, current_limit=3.0, **MOTOR),
     )  # fmt: skip
     second = Joint(
         axis=(0, 1, 0), friction=Friction(law="dahl", coulomb=0.2, stiffness=1e3),
-        drive=Drive(stiffness=3e3, rotor_inertia=2e-3, gear_ratio=20.0, play=2e-3, play_smoothing=2e-4, damping=1.0),
+        drive=Drive(stiffness=3e3, rotor_inertia=2e-3, gear_ratio=20.0, play=2e-3, play_smoothing=2e-4, damping=1.0,
+                    errors=[{"amplitude": 1e-4}]),
         motor=Motor(command="current", torque_constant=0.05, bandwidth=50.0, offset=0.1),
     )  # fmt: skip
     links = [Link(name="upper", joint=first, rigid=body), Link(name="fore", joint=second, rigid=body)]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from arms import unequal_two_link
+from driven_arms import everything
 from pliant import Friction, simulate_batch
 
 
@@ -23,3 +24,12 @@ def test_a_device_holds_and_slides_as_packs_do(device, method: str) -> None:
     assert here.stopped_by == there.stopped_by
     assert "fore at its lower limit" in here.stopped_by
     assert np.array_equal(here.ended, there.ended)
+
+
+def test_drives_on_a_device_are_those_of_packs(device) -> None:
+    """LuGre's and Dahl's friction, a gear that yields, play, amplifiers and windings."""
+    options = {"step": 2e-5, "output_step": 2e-3, "method": "rk4", "torque": [[4.0, 1.0], [-3.0, 0.5]]}
+    here = simulate_batch(everything().model(), 0.02, **options)
+    there = simulate_batch(everything().model(), 0.02, **options, device="cuda")
+    assert np.abs(here.q - there.q).max() < 1e-12
+    assert np.ptp(here.q[:, :, 2], axis=1).min() > 1e-4

@@ -15,6 +15,7 @@ import pytest
 
 import pliant
 from arms import unequal_arm, unequal_two_link
+from driven_arms import everything
 from exported import ROUND_OFF, STRICT, build, needs_compiler
 from pliant.control import LQR, PD, PID, Encoder, Observer, OutputFeedback, Sampled, StrainGauge, TipPosition
 from pliant.errors import ModelError, UnsupportedModel
@@ -121,6 +122,14 @@ def test_a_plant_steps_as_the_stepper_does(law: str, tmp_path: Path) -> None:
 def test_friction_that_holds(precision: str, tolerance: float, tmp_path: Path) -> None:
     model = rough().model()
     compare(model, tmp_path / "out", tolerance, 1000, precision, step=5e-4, controller=LAWS["PD"](model))
+
+
+@needs_compiler
+@pytest.mark.full
+def test_drives_with_all_their_states(tmp_path: Path) -> None:
+    model = everything().model()
+    sensors = [TipPosition(), *(Encoder(joint, rate=True) for joint in model.joints)]
+    compare(model, tmp_path / "out", ROUND_OFF, 1000, step=2e-5, sensors=sensors)
 
 
 @needs_compiler

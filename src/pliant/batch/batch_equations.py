@@ -48,7 +48,7 @@ def rows(given: Any, size: int, name: str, names: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BatchEquations:
-    """xdot = f(t, x, w, p): x = [free coordinates, their rates, controller states, friction (, work)], w the samples,
+    """xdot = f(t, x, w, p): x = [free coordinates, rates, controller states, drive states (, work)], w the samples,
     p = [held torques, parameters of the model, parameters of the controller].
 
     The work is there where it is asked for, and where it is `watched`: so it is seen whether drives run away.
@@ -104,7 +104,7 @@ class BatchEquations:
 
     @cached_property
     def _load_kernel(self) -> Kernel:
-        """States of friction at a start."""
+        """States of drives at a start."""
         return Kernel(self.function_of("batch_load", [self.composition.equations.loaded]))
 
     def loaded(self, x: Any, w: Any, own: Any, module: Any = np) -> Any:

@@ -348,7 +348,7 @@ class _Run:
         unkept = c.equations.x[c.moving : -1]
         if unkept.shape[0] and ca.depends_on(c.equations.tau, unkept):
             raise UnsupportedModel(
-                "tau: the states of the controller and of friction are not kept in a batch; run the arm by simulate"
+                "tau: the states of the controller and of drives are not kept in a batch; run the arm by simulate"
             )
         rest = np.zeros((B, N, self.f.n - c.moving))
         x = np.concatenate([q[..., c.free_places], qd[..., c.free], rest], axis=2)

@@ -134,6 +134,8 @@ def settled(
     if not unknown:
         return q
     forces, last = applied(model, loads, p, qd if rates is not None else None), np.inf
+    if _has_play(model):
+        _press(model, q, model.bias(q, qd, p) - forces(q)[0], p, held)
     for _ in range(MOST_STEPS):
         force, slope = forces(q)
         residual = (model.bias(q, qd, p) - force)[rows]
@@ -142,7 +144,9 @@ def settled(
         try:
             step = np.linalg.solve(K, residual)
         except np.linalg.LinAlgError:
-            break
+            if not _has_play(model):
+                break
+            step = np.linalg.lstsq(K, residual, rcond=None)[0]  # what carries nothing stays where it is in its play
         q[at] -= step
         weight = np.sqrt(np.abs(np.diag(K)))  # squares of amplitudes times it are energies, whatever their units
         size, whole = float(np.linalg.norm(weight * step)), float(np.linalg.norm(weight * q[at]))
@@ -157,8 +161,29 @@ def settled(
     )
 
 
+def _has_play(model: Model) -> bool:
+    """Whether a gear has play, inside which its motor has no place of its own."""
+    freedoms = (freedom for link in model.robot.links for freedom in link.joint.freedoms)
+    return any(freedom.elastic and freedom.drive.play for freedom in freedoms)
+
+
+def _press(model: Model, q: Array, load: Array, p: ArrayLike | None, held: HeldName) -> None:
+    """Presses the teeth of elastic gears together, as far as the loads (n,) of their joints bend the springs."""
+    for shaft in model.chain.driven:
+        assert shaft.drive is not None
+        under = shaft.drive.spring.twist_under(ca.SX(load[shaft.index]))
+        twist = float(ca.Function("twist", [model.parameter_symbols], [under])(model.values(p)))
+        if held == "motors":
+            q[shaft.place] = q[shaft.drive.place] - twist
+        else:
+            q[shaft.drive.place] = q[shaft.place] + twist
+
+
 def settled_arms(model: Model, q: Array, p: Array | None = None) -> Array:
     """Coordinates (B, n_q) of many arms at rest under gravity, the joints where `q` has them; parameters are (B, P)."""
+    if _has_play(model):
+        values = [None] * len(q) if p is None else np.broadcast_to(p, (len(q), np.shape(p)[-1]))
+        return np.array([settled(model, x, (), v) for x, v in zip(q, values)])
     q, (unknown, rows) = np.array(q, dtype=float), resting(model)
     at, still, last = places(model, unknown), np.zeros((len(q), model.n)), np.inf
     for _ in range(MOST_STEPS if unknown else 0):

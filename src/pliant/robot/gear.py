@@ -123,6 +123,9 @@ class Drive(Description):
                 raise clash("a stiff gear has one friction: give that of the joint, `friction`, not `drive.friction`")
         elif not self.rotor_inertia:
             raise clash("a flexible joint needs `rotor_inertia` above 0: without it the motor has no mass to move")
+        also = [name for name in ("play", "table", "errors") if getattr(self, name)]
+        if self.hysteresis is not None and also:
+            raise clash(f"`hysteresis` is that of a spring without `{also[0]}`; give one of them")
         if self.table and self.hardening:
             raise clash("`table` and `hardening` both bend the curve of the spring; give one of them")
         if self.play_smoothing and not self.play:

@@ -249,8 +249,9 @@ class Joint(Description):
             return
         if self.type in ("fixed", "free"):
             raise clash(f"a {self.type} joint has no torque; remove `actuated`")
-        if self.drive is not None or any(axis.drive is not None for axis in self.axes):
-            raise clash("a joint with `actuated: false` has no `drive`; remove one of them")
+        for name in ("drive", "motor"):
+            if any(getattr(part, name) is not None for part in (self, *self.axes)):
+                raise clash(f"a joint with `actuated: false` has no `{name}`; remove one of them")
 
     def _check_axes(self, given: list[str]) -> None:
         count = len(FREEDOMS[self.type])

@@ -495,7 +495,7 @@ class Composition:
         if index == self.size - 1:
             return "work"
         names = [f"controller state {k + 1}" for k in range(self.n_states)]
-        names += [f"{name.replace('_', ' ')}" for name in self.model.layout.drive_states]
+        names += self.model.layout.drive_states
         names += self.equations.roots.names if self.n_roots else ()
         return names[index - self.moving]
 
