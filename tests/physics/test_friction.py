@@ -153,7 +153,7 @@ def test_a_prescribed_joint_feels_its_friction() -> None:
     assert np.abs(friction).max() < 1.001 * LEVEL
     assert np.abs(run.energy_balance).max() < 1e-6
     batch = pliant.simulate_batch(block(), 0.1, motion=motion, step=1e-3)
-    with pytest.raises(UnsupportedModel, match="friction are not kept in a batch"):
+    with pytest.raises(UnsupportedModel, match="drives are not kept in a batch"):
         _ = batch.tau
 
 
