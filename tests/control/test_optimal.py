@@ -25,6 +25,7 @@ from pliant.control import (
     rest_to_rest,
     zv,
 )
+from pliant.control.motion_guess import stiff_shortest_time
 
 START, GOAL, LIMIT = [-np.pi / 2, 0.0], [-np.pi / 4, np.pi / 4], [120.0, 40.0]
 
@@ -195,6 +196,20 @@ def test_an_impossible_duration_is_refused_before_the_search(soft) -> None:
     with pytest.raises(pliant.PliantError, match=r"expected at least 0\.\d+ s.*objective=\"time\" finds the shortest"):
         rest_to_rest(soft, [-0.6, 0.1], SOFT_GOAL, duration=0.2, torque_limit=[150.0, 60.0], progress=told.append)
     assert told == []
+
+
+def test_the_shortest_time_of_the_stiff_arm_is_not_one_of_its_neighbours(soft) -> None:
+    a, b = soft.equilibrium([-0.6, 0.1]), soft.equilibrium(SOFT_GOAL)
+    assert stiff_shortest_time(soft, a, b, np.array([150.0, 60.0])) == pytest.approx(0.637, abs=2e-3)
+
+
+@pytest.mark.full
+def test_a_duration_above_the_shortest_of_the_stiff_arm_is_searched(soft) -> None:
+    limit = np.array([150.0, 60.0])
+    move = rest_to_rest(
+        soft, [-0.6, 0.1], SOFT_GOAL, duration=0.9, torque_limit=limit, intervals=16, degree=3, progress=False
+    )
+    assert (np.abs(move.tau) <= limit * (1 + 1e-6)).all()
 
 
 def test_a_search_tells_how_far_it_came(soft) -> None:

@@ -17,6 +17,9 @@ SAMPLES = 161
 """Points at which the deflection of the first guess is found."""
 STIFF_INTERVALS, STIFF_DEGREE = 12, 2
 """Grid of the stiff arm."""
+STIFF_STARTS = (0.7, 1.3)
+"""Times the duration of cycloids of each joint alone, where searches begin: one may end at a motion that is shortest
+only nearby."""
 SAFE = 0.9
 """Share of the stiff arm's shortest time that no arm is taken to beat: modes may help by a little."""
 
@@ -74,13 +77,18 @@ def stiff_shortest_time(model: Model, start: Array, goal: Array, limit: Array) -
     if (held >= limit).any() or not travel.any():
         return None
     spare = np.maximum(limit - held, 0.1 * limit)
-    T = 1.5 * float(np.sqrt(2 * np.pi * np.abs(travel) * inertia / spare).max())  # cycloids of each joint alone
+    T = float(np.sqrt(2 * np.pi * np.abs(travel) * inertia / spare).max())  # cycloids of each joint alone
     grid = MotionGrid(arm.n, tuple(arm.actuated), STIFF_INTERVALS, STIFF_DEGREE)
     driven = Driven(arm, grid, a)
     command = _quintic(np.linspace(0, 1, grid.intervals + 1))[2] * travel
+    found = (_shortest_from(driven, command, factor * T, b, limit) for factor in STIFF_STARTS)
+    return min((each for each in found if each is not None), default=None)
+
+
+def _shortest_from(driven: Driven, command: Array, T: float, goal: Array, limit: Array) -> float | None:
     try:
-        guess = driven.response(command, T, np.zeros((grid.intervals, grid.width)))
-        found, _, least = MotionSearch(driven, guess, b, limit, LEAST_TIME, jumps=True).solve(Watch())
-        return found.T if least else None
+        guess = driven.response(command, T, np.zeros((driven.grid.intervals, driven.grid.width)))
+        found, _, least = MotionSearch(driven, guess, goal, limit, LEAST_TIME, jumps=True).solve(Watch())
     except (ArithmeticError, Unsolved):
         return None
+    return found.T if least else None

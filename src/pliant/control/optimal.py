@@ -208,6 +208,8 @@ GUESS = 1.3
 """Duration at which a search for the least begins, as a multiple of that of the stiff arm."""
 LONGER = (1.0, 1.5, 2.2)
 """Times that duration, where nothing is found at first."""
+SHORTER = 0.9
+"""Share of the last duration for which a motion was found that is tried next; its root where none is found."""
 CLOSE = 1.01
 """Ratio of a duration for which a motion is found to one for which none is, at which the shortest is found."""
 
@@ -225,9 +227,7 @@ def _searched(
         for tries, T in enumerate(durations, 1):
             driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
             try:
-                search, found, iterations, least = _staged(
-                    driven, guess, ends.goal, limit, timed, watch, shortest or 0.5 * T
-                )
+                search, found, iterations, least = _staged(driven, guess, ends.goal, limit, timed, watch)
                 break
             except Unsolved as error:
                 if tries == len(durations) or "time_limit" in str(error):
@@ -243,7 +243,7 @@ def _searched(
 
 
 def _staged(
-    driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool, watch: Watch, shortest: float
+    driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool, watch: Watch
 ) -> tuple[MotionSearch, DrivenMotion, int, bool]:
     """Least effort at once; least time from there, at first with smooth torques."""
     search = MotionSearch(driven, guess, goal, limit, SMOOTH_EFFORT if timed else LEAST_EFFORT)
@@ -259,24 +259,23 @@ def _staged(
         faster, last, least = found, 0, False
     if least:
         return sharp, faster, count + more + last, least
-    return _narrowed(driven, faster, goal, limit, shortest, count + more + last, watch)
+    return _narrowed(driven, faster, goal, limit, count + more + last, watch)
 
 
 def _narrowed(
-    driven: Driven, found: DrivenMotion, goal: Array, limit: Array | None, shortest: float, count: int, watch: Watch
+    driven: Driven, found: DrivenMotion, goal: Array, limit: Array | None, count: int, watch: Watch
 ) -> tuple[MotionSearch, DrivenMotion, int, bool]:
     """The shortest duration for which a search of least effort comes to an end, to a hundredth: it converges where that
     for the time itself does not."""
-    search, low, high = MotionSearch(driven, found, goal, limit, NEARBY), min(shortest, 0.99 * found.T), found.T
-    while high > CLOSE * low:
-        T = float(np.sqrt(low * high))
+    search, share = MotionSearch(driven, found, goal, limit, NEARBY), SHORTER
+    while share < 1 / CLOSE:
         command = found.nodes[:, 2, list(driven.grid.actuated)]
         try:
-            trial = MotionSearch(driven, driven.response(command, T, found), goal, limit, NEARBY)
+            trial = MotionSearch(driven, driven.response(command, share * found.T, found), goal, limit, NEARBY)
             found, more, _ = trial.solve(watch)
-            search, high, count = trial, T, count + more
+            search, count = trial, count + more
         except (Unsolved, ArithmeticError):
-            low = T
+            share = float(np.sqrt(share))
     return search, found, count, False  # a search that ends without a motion is no proof that there is none
 
 
