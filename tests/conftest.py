@@ -1,4 +1,4 @@
-"""Marks the tests of machines/core.toml as `core` and `smoke`; the quick set optimises short kernels only."""
+"""Marks the tests of machines/core.toml as `core` and `smoke`, those of slow.txt as `slow`; the quick set optimises short kernels only."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from machines.selection import entries, idle, names
+from machines.selection import entries, idle, names, slow
 from pliant.kernels import llvm
 from quick_arithmetic import make_quick
 
+QUICK = ("not full and not slow and not long", "not full and not long")
+"""The daily set, and that of the planted bugs."""
 LONG = 200
 """Operations from which on a kernel takes LLVM longer to optimise than a test takes to run it."""
 
@@ -23,7 +25,7 @@ def quickly_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
     kernels are compiled as they stand, with the same bits (kernels/test_bits.py); the large set and the core set do
     both as users do."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.config.option.markexpr in ("", "not full and not long"):
+        if request.config.option.markexpr in ("", *QUICK):
             patch.setattr(llvm, "LONGEST_OPTIMISED", LONG)
             make_quick(patch)
         yield
@@ -45,16 +47,20 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    table = entries()
+    table, late = entries(), slow()
+    slow_nodes = {entry.node for entry in late}
     by_node = {entry.node: [other for other in table if other.node == entry.node] for entry in table}
     for item in items:
         named = [entry for name in set(names(item.nodeid)) for entry in by_node.get(name, ())]
         full = item.get_closest_marker("full") is not None
         chosen = [entry for entry in named if entry.kind == "everywhere" or not full]
+        if slow_nodes & set(names(item.nodeid)):
+            item.add_marker("slow")
         for marker in ("core", "smoke"):
             if any(marker == "core" or entry.smoke for entry in chosen):
                 item.add_marker(marker)
     if not any("::" in argument for argument in config.args):  # whole files were collected
-        lost = idle(table, [item.nodeid for item in items])
-        if lost:
-            raise pytest.UsageError(f"tests/machines/core.toml names tests that do not exist: {', '.join(lost)}")
+        for file, listed in (("machines/core.toml", table), ("slow.txt", late)):
+            lost = idle(listed, [item.nodeid for item in items])
+            if lost:
+                raise pytest.UsageError(f"tests/{file} names tests that do not exist: {', '.join(lost)}")

@@ -6,10 +6,11 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+
+from sources import nodes
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 ORDER = (
@@ -38,17 +39,10 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Rooms that a file imports, and whether at the top level."""
-    tree = parsed(path)
-    top = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Module) for node in node.body}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes(path):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom):
             module = node.module or ""
@@ -60,7 +54,7 @@ def imports(path: Path) -> list[tuple[str, bool]]:
             names = [alias.name for alias in node.names]
         for name in names:
             if name.startswith("pliant."):
-                found.append((name.split(".")[1], id(node) in top))
+                found.append((name.split(".")[1], node.col_offset == 0))
     return found
 
 
@@ -95,9 +89,8 @@ def test_a_leading_underscore_stays_at_home(own: str) -> None:
 
 
 def _strangers(path: Path) -> Iterator[str]:
-    tree = parsed(path)
-    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    for node in ast.walk(tree):
+    own = {node.name for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("pliant")):
             yield from (f"{path}:{node.lineno}: {a.name}" for a in node.names if a.name.startswith("_"))
         elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
@@ -114,7 +107,7 @@ def test_a_name_means_one_thing() -> None:
         if path.name == "__init__.py" or room(path) in ("cli", "studies"):
             continue
         here = str(path.relative_to(ROOT))
-        classes = [node.name for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)]
+        classes = [node.name for node in nodes(path) if isinstance(node, ast.ClassDef)]
         for name in [path.name, *(name for name in classes if not name.startswith("_"))]:
             places.setdefault(name, []).append(here)
     twice = {name: where for name, where in places.items() if len(where) > 1 and name not in TWICE}

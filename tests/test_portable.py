@@ -7,13 +7,13 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pliant.writing import atomic_write
+from sources import nodes
 
 ROOT = Path(__file__).parents[1] / "src" / "pliant"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -68,14 +68,9 @@ GUARDED = {  # (file, what) -> the line that leads around it where the system ha
 }
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def only_somewhere(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def only_somewhere(tree: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
     """What only some systems have, with its line."""
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             yield from ((name, node.lineno) for name in names if name.split(".")[0] in MODULES)
@@ -107,7 +102,7 @@ def test_what_one_system_lacks_has_an_alternative(room: str) -> None:
     """Nothing is found that is not in the list, and nothing is in the list that is not found."""
     listed = {entry for entry in GUARDED if entry[0].split("/")[0] == room}
     for name, path in zip(IDS, FILES):
-        for what, line in only_somewhere(parsed(path)) if name.split("/")[0] == room else ():
+        for what, line in only_somewhere(nodes(path)) if name.split("/")[0] == room else ():
             guard, where = GUARDED.get((name, what)), f"{name}:{line}"
             assert guard is not None, f"{where}: not every system has {what}; add another way, and list it in GUARDED"
             assert guard in path.read_text(encoding="utf-8"), f"{where}: the way around {what} is gone"
@@ -128,35 +123,7 @@ def test_all_that_is_listed_is_looked_for() -> None:
     ],
 )  # fmt: skip
 def test_the_judge_sees_it(code: str) -> None:
-    assert list(only_somewhere(ast.parse(code)))
-
-
-TEXT = {"read_text": 0, "write_text": 1}
-"""Methods of paths, and the place of their encoding among the arguments."""
-
-
-def without_encoding(tree: ast.AST) -> Iterator[int]:
-    """Lines that read or write text in whatever the system takes for its encoding."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or any(word.arg == "encoding" for word in node.keywords):
-            continue
-        name = ast.unparse(node.func)
-        method = name.split(".")[-1]
-        text = isinstance(node.func, ast.Attribute) and method in TEXT and len(node.args) <= TEXT[method]
-        if text or (name in ("open", "os.fdopen") and "b" not in _mode(node)):
-            yield node.lineno
-
-
-def _mode(node: ast.Call) -> str:
-    given = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "mode")]
-    return "".join(str(word.value) for word in given if isinstance(word, ast.Constant))
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_text_files_name_their_encoding(room: str) -> None:
-    """Windows takes a code page of its own for text, in which half of our symbols are not."""
-    inside = [(name, path) for name, path in zip(IDS, FILES) if name.split("/")[0] == room]
-    assert [f"{name}:{line}" for name, path in inside for line in without_encoding(parsed(path))] == []
+    assert list(only_somewhere(ast.walk(ast.parse(code))))
 
 
 WINDOWS_LIKE = """

@@ -15,6 +15,7 @@ import pytest
 import pliant
 from pliant.errors import ModelError, PliantError
 from pliant.export import compiling
+from sources import nodes
 
 SOURCE = Path(pliant.__file__).parent
 COMMAND = [sys.executable, "-c", "from pliant.cli import main; main()"]
@@ -67,10 +68,6 @@ def test_names_are_printed_where_letters_are_missing(tmp_path: Path, surrounding
 # ----------------------------------------------------------------------------------------------------------- encodings
 
 
-def _calls(text: str) -> list[ast.Call]:
-    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-
-
 def _nameless(call: ast.Call) -> bool:
     """A call that opens a file as text without saying in which encoding."""
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -91,7 +88,7 @@ def _nameless(call: ast.Call) -> bool:
     )
     mode = keywords.get("mode") or next((a for a in call.args[:2] if isinstance(a, ast.Constant)), None)
     text = mode is None or (isinstance(mode, ast.Constant) and "b" not in str(mode.value))
-    return name == "open" and text and not own and ast.unparse(call) not in BINARY
+    return (name == "fdopen" or (name == "open" and not own)) and text and ast.unparse(call) not in BINARY
 
 
 BINARY = {
@@ -107,8 +104,8 @@ def test_every_file_is_opened_with_its_encoding() -> None:
     bad = [
         f"{path.relative_to(SOURCE)}, line {call.lineno}: {ast.unparse(call)}"
         for path in sorted(SOURCE.rglob("*.py"))
-        for call in _calls(path.read_text(encoding="utf-8"))
-        if _nameless(call)
+        for call in nodes(path)
+        if isinstance(call, ast.Call) and _nameless(call)
     ]
     assert not bad
 

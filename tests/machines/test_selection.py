@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from machines import selection
 from machines.dependencies import floor, stated
+from sources import functions
 
 ROOT = Path(__file__).parents[2]
 ROOMS = sorted(
@@ -29,9 +29,7 @@ def test_every_room_has_a_core_test_and_says_what_it_holds() -> None:
 def test_every_entry_names_a_test() -> None:
     """Cases are found when the file is collected, which fails for those that do not exist (tests/conftest.py)."""
     for entry in selection.entries():
-        tree = ast.parse(entry.file.read_text(encoding="utf-8"))
-        functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        assert entry.name.split("::")[-1].split("[")[0] in functions or "::" not in entry.name, entry.name
+        assert entry.name.split("::")[-1].split("[")[0] in functions(entry.file) or "::" not in entry.name, entry.name
 
 
 def test_an_entry_that_names_nothing_is_found() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from mutants.command import main, table
 from mutants.planting import SOURCE, TESTS, BrokenEntry, Mutant, mutants
 from mutants.trial import Verdict
+from sources import functions
 
 ALL = mutants()
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
@@ -22,13 +22,9 @@ def test_every_mutant_can_be_planted() -> None:
 
 
 def test_every_named_test_exists() -> None:
-    functions: dict[str, set[str]] = {}
     for name in sorted({name for mutant in ALL for name in mutant.tests}):
         file, _, test = name.partition("::")
-        if file not in functions:
-            tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
-            functions[file] = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        assert not test or test.split("[")[0] in functions[file], name
+        assert not test or test.split("[")[0] in functions(TESTS / file), name
 
 
 def test_the_lists_cover_the_house() -> None:

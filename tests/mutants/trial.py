@@ -20,7 +20,7 @@ LIMIT = 600.0
 COMPILING = ("kernels", "integrate")
 """Rooms that make machine code: with a bug in one of them nothing compiled without it may be used again."""
 
-OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--no-header", "--tb=line", "-m", "not full and not long")
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import pliant
 from pliant.sweeps import SweepStudy
+from sources import nodes
 
 from . import sound
 from .damage import TAGS
@@ -56,22 +56,18 @@ IMPORTS = {  # who may import by a name held in a variable
 }
 
 
-def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
-
-
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_source_executes_data(path: Path) -> None:
-    name, tree = path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    name = path.relative_to(SOURCE).as_posix()
+    for node in nodes(path):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             assert not FORBIDDEN_MODULES & {*names}, f"{name}:{node.lineno} imports {names}"
             if "subprocess" in names:
                 assert name in PROCESSES, f"{name}:{node.lineno} may start programs; say which in PROCESSES"
-    for called, node in _calls(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
         assert called not in FORBIDDEN_CALLS, f"{name}:{node.lineno} calls {called}"
         arguments = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
         assert arguments.get("allow_pickle", "False") == "False", f"{name}:{node.lineno}"
