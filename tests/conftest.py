@@ -1,4 +1,6 @@
-"""Marks the tests of machines/core.toml as `core` and `smoke`, those of slow.txt as `slow`; the quick set optimises short kernels only."""
+"""Marks the tests of machines/core.toml as `core` and `smoke`, those of slow.txt as `slow`.
+
+The quick set optimises short kernels only."""
 
 from __future__ import annotations
 
