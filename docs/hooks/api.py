@@ -13,7 +13,7 @@ GROUPS = {
     "Describe": (
         "load", "arms", "Robot", "Link", "Joint", "Origin", "DH", "Limits", "Drive", "GearError", "Hysteresis",
         "Motor", "Friction", "Beam", "Section", "Material", "MATERIALS", "RigidBody", "Lump", "Shapes",
-        "TipLoad", "JointAxis", "BeamStation", "Payload", "BaseBody", "Frame", "Expected",
+        "TipLoad", "JointAxis", "BeamStation", "Payload", "BaseBody", "Frame", "Visual", "VisualCylinder", "Expected",
     ),
     "Compute": ("Model", "FORMULATIONS"),
     "Run": ("simulate", "simulate_batch", "Event", "Result", "Scenario"),

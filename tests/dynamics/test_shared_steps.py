@@ -27,7 +27,7 @@ def unequal_links(count: int) -> Robot:
     for k in range(count):
         length = 0.3 + 0.013 * k
         beam = Beam(length=length, mass_per_length=2.0 - 0.03 * k, EI_y=70.0 + k, EI_z=160.0 - 2 * k, GJ=45.0, EA=3e4)
-        turn = Origin(xyz=(0.01, -0.02 * (k % 3), 0.0), rpy=(0.3 + 0.1 * k, 0.2, -0.1 * k))
+        turn = Origin(xyz=(0.01 + 0.003 * k, -0.02 * (k % 3), 0.0), rpy=(0.3 + 0.1 * k, 0.2, -0.1 * k))
         link = {"beam": beam, "shapes": Shapes(bending_y=1, bending_z=1, boundary="clamped-free")}
         if k % 3 == 2:
             body = RigidBody(

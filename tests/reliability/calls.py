@@ -291,6 +291,8 @@ def _descriptions() -> dict[str, Call]:
         "BaseBody": {"type": "free", "mass": 5.0, "com": [0, 0, 0], "inertia": [0.1, 0.1, 0.1]},
         "BeamStation": {"x": 0.4},
         "Expected": {"speed": 1.0, "acceleration": 1.0, "force": 1.0},
+        "Visual": {"mesh": "forearm.stl", "scale": [0.001, 0.001, 0.001]},
+        "VisualCylinder": {"radius": 0.05, "length": 0.4},
         "Frame": {"name": "eye", "link": "a", "x": 0.4, "origin": {"xyz": [0, 0, 0]}},
         "Loop": {"name": "pin", "between": ["a.tip", "base"], "joint": {"type": "spherical"}},
         "LoopJoint": {"type": "revolute", "axis": [0, 0, 1]},

@@ -32,6 +32,7 @@ from pliant.robot.symbols import RobotView, View
 from pliant.robot.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
 from pliant.robot.tree import BASE, beyond, parents
 from pliant.robot.urdf_meshes import UrdfMesh, urdf_meshes
+from pliant.robot.visuals import Visual, VisualCylinder
 
 __all__ = [
     "BASE",
@@ -71,6 +72,8 @@ __all__ = [
     "Shapes",
     "TipLoad",
     "UrdfMesh",
+    "Visual",
+    "VisualCylinder",
     "View",
     "area_moments",
     "arms",

@@ -10,6 +10,7 @@ from pliant.options import BaseType
 from pliant.robot.faults import clash
 from pliant.robot.fields import Description, NonNegative, Vector
 from pliant.robot.lumps import BodyInertia
+from pliant.robot.visuals import Visual
 
 
 class BaseBody(Description):
@@ -25,6 +26,9 @@ class BaseBody(Description):
     mass: NonNegative = Field(0.0, description="kg, of a free base", examples=[500.0])
     com: Vector = Field((0.0, 0.0, 0.0), description="m, centre of mass in base axes", examples=[[0.0, 0.0, 0.1]])
     inertia: BodyInertia = Field((0.0, 0.0, 0.0), description="kg m^2, about com", examples=[[80.0, 90.0, 70.0]])
+    visuals: tuple[Visual, ...] = Field(
+        (), description="what is drawn in its place", examples=[[{"box": [0.3, 0.3, 0.1]}]]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

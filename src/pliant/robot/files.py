@@ -88,7 +88,8 @@ def load(
         raise ModelError(
             f"{path.name}: `flexible`, `tip` and `floating` are for URDF files; edit this robot file itself"
         )
-    return parse(read_text(path), source=path.name)
+    data, lines = _mapping(read_text(path), path.name, CONTENT)
+    return validated(Robot, data, lines, path.name, path.absolute().parent)
 
 
 def _load_urdf(
@@ -105,7 +106,7 @@ def _load_urdf(
         raw = raw.lstrip("\ufeff \t\r\n")  # nothing may stand before a declaration
         if len(raw) > _MOST_URDF_BYTES:
             raise ModelError(f"{name}: {len(raw)} characters; {RIGHT}")
-    return from_urdf(raw, _side(flexible), tip, source=name, floating=floating)
+    return from_urdf(raw, _side(flexible), tip, source=name, floating=floating, path=path)
 
 
 @checked

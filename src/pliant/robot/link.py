@@ -13,6 +13,7 @@ from pliant.robot.faults import clash, fault
 from pliant.robot.fields import Description, LinkName, NonNegative, non_negative
 from pliant.robot.joint import Joint, Origin
 from pliant.robot.lumps import Lump, RigidBody
+from pliant.robot.visuals import Visual
 
 _STIFFNESS_OF = {"bending_y": "EI_z", "bending_z": "EI_y", "torsion": "GJ", "axial": "EA"}
 
@@ -87,6 +88,11 @@ class Link(Description):
         "tip",
         description="where it hangs on its parent: tip, root, or {x: 0.4}, a station of its beam",
         examples=["root"],
+    )
+    visuals: tuple[Visual, ...] = Field(
+        (),
+        description="what is drawn in place of its section, in the axes of its root",
+        examples=[[{"mesh": "forearm.stl"}]],
     )
 
     @classmethod

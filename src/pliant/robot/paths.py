@@ -16,7 +16,7 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
     if isinstance(value, float):
         yield path, value
     elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
+        for name in () if getattr(value, "only_drawn", False) else type(value).model_fields:
             yield from numbers(getattr(value, name), join(path, name))
     elif isinstance(value, tuple):
         for index, entry in enumerate(value):

@@ -507,10 +507,11 @@ YOUNGER: dict[str, Any] = {
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
     "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [],
+    "visuals": [],
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),
-    "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0]},
+    "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0], "visuals": []},
 }  # fmt: skip
 """Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:
 digests of robots that do not use them stay."""

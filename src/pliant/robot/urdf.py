@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from pliant.robot.mass_sum import MassSum
 from pliant.robot.robot import MOST_LINKS, Robot
 from pliant.robot.tree import BASE
 from pliant.robot.urdf_text import GRAVITY, Element, read_urdf
+from pliant.robot.urdf_visuals import urdf_visuals
 
 SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")
 LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")
@@ -42,6 +45,7 @@ class _Tree:
     links: dict[str, Element]
     joints: list[_UrdfJoint]
     source: str
+    looks: dict[str, list[dict[str, Any]]]
     gravity: tuple[float, ...] | None = None
 
     @cached_property
@@ -107,9 +111,21 @@ class _Kept:
         """A link with all that hangs on it and is not kept."""
         return _mass(self.tree, name) + _branches(self.tree, name, self.on[name])
 
+    def looks(self, name: str) -> list[dict[str, Any]]:
+        """What is drawn of a link and all that hangs on it and is not kept."""
+        found = list(self.tree.looks.get(name, ()))
+        for child, R, p in _beside(self.tree, name, self.on[name]):
+            found += _placed(self.tree.looks.get(child, ()), R, p)
+        return found
+
 
 def from_urdf(
-    raw: bytes | str, side: dict[str, Any], tip: str | None = None, source: str = "robot.urdf", floating: bool = False
+    raw: bytes | str,
+    side: dict[str, Any],
+    tip: str | None = None,
+    source: str = "robot.urdf",
+    floating: bool = False,
+    path: Path | None = None,
 ) -> Robot:
     """A robot from a URDF file.
 
@@ -127,8 +143,11 @@ def from_urdf(
         by default.
     floating : bool
         Whether the root link is a free base; by default it stands, and its mass does not matter.
+    path : Path, optional
+        Where the file is, from which its meshes are looked for.
     """
-    tree = _tree(read_urdf(raw, source), source)
+    read = read_urdf(raw, source)
+    tree = _tree(read, source, urdf_visuals(raw, path))
     kept = _Kept(tree, _chain(tree, tip) if tip is not None else _whole(tree))
     with np.errstate(all="ignore"):  # what is not finite is refused with the robot, and named there
         return _robot(kept, side, floating)
@@ -156,6 +175,8 @@ def _robot(kept: _Kept, side: dict[str, Any], floating: bool) -> Robot:
     given = {} if tree.gravity is None else {"gravity": tree.gravity}
     data = {"name": tree.name or "robot", **given, **{k: v for k, v in side.items() if k != "links"}, "links": links}
     lines: dict[Place, int] = {}
+    if looks := kept.looks(tree.root):
+        data["base"] = {"visuals": looks}
     if floating:
         data["base"], lines[("base",)] = _free_base(kept), tree.links[tree.root].line
     for k, joint in enumerate(joints):
@@ -171,14 +192,14 @@ def _free_base(kept: _Kept) -> dict[str, Any]:
             f"{kept.tree.source}: link `{root}` is the root and has no mass, which a free base needs; give it an "
             "`inertial`, or begin the tree at a link that has one"
         )
-    return {"type": "free", "mass": m, "com": com, "inertia": inertia.tolist()}
+    return {"type": "free", "mass": m, "com": com, "inertia": inertia.tolist(), "visuals": kept.looks(root)}
 
 
-def _tree(robot: Element, source: str) -> _Tree:
+def _tree(robot: Element, source: str, looks: dict[str, list[dict[str, Any]]]) -> _Tree:
     """Links and joints that form one tree."""
     links = {str(link.values["name"]): link for link in robot.all("link")}
     joints = [_UrdfJoint(element) for element in robot.all("joint")]
-    tree = _Tree(robot.values.get("name", ""), links, joints, source, robot.values.get(GRAVITY))
+    tree = _Tree(robot.values.get("name", ""), links, joints, source, looks, robot.values.get(GRAVITY))
     if len(joints) > MOST_LINKS:
         raise ModelError(f"{source}: {len(joints)} joints; expected at most {MOST_LINKS}")
     faults = [
@@ -249,15 +270,27 @@ def _mass(tree: _Tree, name: str) -> MassSum:
 
 def _branches(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> MassSum:
     """Everything that hangs on link `name` by other joints, at joint position zero, in the frame of `name`."""
-    total = MassSum.nothing()
+    return sum((_mass(tree, child).moved(R, p) for child, R, p in _beside(tree, name, kept)), MassSum.nothing())
+
+
+def _beside(tree: _Tree, name: str, kept: list[_UrdfJoint]) -> Iterator[tuple[str, Array, Array]]:
+    """Links that hang on link `name` by other joints, at joint position zero, with their poses in its frame."""
     open_ends = [(joint, np.eye(3), np.zeros(3)) for joint in tree.carried[name] if joint not in kept]
     while open_ends:
         joint, R, p = open_ends.pop()
         p = p + R @ joint.xyz
         R = R @ np.array(rotation_rpy(joint.rpy), dtype=float)
-        total = total + _mass(tree, joint.child).moved(R, p)
+        yield joint.child, R, p
         open_ends += [(further, R, p) for further in tree.carried[joint.child]]
-    return total
+
+
+def _placed(looks: Iterable[dict[str, Any]], R: Array, p: Array | float = 0.0) -> list[dict[str, Any]]:
+    """Visuals in another frame, in which theirs is turned by R and stands at p."""
+    found = []
+    for look in looks:
+        own = np.array(rotation_rpy(look["origin"]["rpy"]), dtype=float)
+        found.append({**look, "origin": {"xyz": R @ np.array(look["origin"]["xyz"]) + p, "rpy": rpy_of(R @ own)}})
+    return found
 
 
 def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
@@ -281,9 +314,10 @@ def _link(kept: _Kept, joint: _UrdfJoint) -> dict[str, Any]:
     following = kept.on[joint.child]
     end = following[0].xyz if len(following) == 1 else np.zeros(3)
     body: dict[str, Any] = {"mass": m, "com": com, "inertia": inertia.tolist(), "tip": end}
+    link = {"name": _clean(joint.child), "joint": place, "rigid": body, "visuals": kept.looks(joint.child)}
     if joint.type == "planar":
-        _lay_flat(place, body, joint, where)
-    return {"name": _clean(joint.child), "joint": place, "rigid": body}
+        _lay_flat(link, joint, where)
+    return link
 
 
 def _refuse_axes(joint: _UrdfJoint, where: str) -> None:
@@ -294,8 +328,9 @@ def _refuse_axes(joint: _UrdfJoint, where: str) -> None:
             raise ModelError(f"{where}: type {joint.type} has no axis for `{tag}`; remove it")
 
 
-def _lay_flat(place: dict[str, Any], body: dict[str, Any], joint: _UrdfJoint, where: str) -> None:
+def _lay_flat(link: dict[str, Any], joint: _UrdfJoint, where: str) -> None:
     """Let z of a planar joint be its axis: `O A Planar(q) A^T`, with A in the origin and A^T in the tip frame."""
+    place, body = link["joint"], link["rigid"]
     axis = np.array(joint.element.get("axis", "xyz", (1.0, 0.0, 0.0)), dtype=float)
     if not axis.any():
         raise ModelError(
@@ -310,6 +345,7 @@ def _lay_flat(place: dict[str, Any], body: dict[str, Any], joint: _UrdfJoint, wh
         if "hub" in place:
             place["hub"] = {"inertia": (A.T @ np.array(place["hub"]["inertia"]) @ A).tolist()}
         _turn(place, A)
+        link["visuals"] = _placed(link["visuals"], A.T)
 
 
 def _dynamics(joint: _UrdfJoint) -> dict[str, Any]:
@@ -388,6 +424,7 @@ def _make_flexible(
         _take_mass(link, beam, extra, inertial.moved(B.T, np.zeros(3)), where)
     link["beam"] = beam
     _turn(link["joint"], B)
+    link["visuals"] = _placed(link["visuals"], B.T)
     length = beam.get("length", 0.0) if isinstance(beam, dict) else 0.0
     length = length if isinstance(length, (int, float)) else 0.0
     for carried, place in ends:

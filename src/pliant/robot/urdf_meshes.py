@@ -1,6 +1,6 @@
 """Meshes that a URDF file names: where their files are, how they are scaled and placed.
 
-Pliant draws links from their own numbers; whoever draws the real ones asks here.
+`urdf_visuals.py` reads what is drawn; whoever wants all of them, collisions too, asks here.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _of_link(link: Element, source: Path) -> Iterator[UrdfMesh]:
         where = f"{source.name}: link `{name}`: {part.tag}"
         origin = part.find("origin")
         xyz, rpy = ((None if origin is None else origin.get(key)) for key in ("xyz", "rpy"))
-        file, scale = _found(mesh.get("filename", ""), source, where), _three(mesh.get("scale"), (1.0,) * 3, where)
+        file, scale = mesh_file(mesh.get("filename", ""), source, where), _three(mesh.get("scale"), (1.0,) * 3, where)
         yield UrdfMesh(name, part.tag, file, scale, _three(xyz, _NONE, where), _three(rpy, _NONE, where))
 
 
@@ -106,7 +106,7 @@ def _three(text: str | None, otherwise: tuple[float, ...], where: str) -> tuple[
     return found
 
 
-def _found(name: str, source: Path, where: str) -> Path:
+def mesh_file(name: str, source: Path, where: str) -> Path:
     """The file of a mesh."""
     kind, _, rest = name.partition("://")
     if not rest:

@@ -23,6 +23,7 @@ from pliant.view.figure_data import Curve, Panel, strain_text
 from pliant.view.scene import Scene, SceneLink, frame_rows, readable_magnification, scene_of
 from pliant.view.scene_camera import outlook
 from pliant.view.scene_tubes import RIGID, STOPS
+from pliant.view.skins import SceneSkin, covered, skins_of
 from pliant.view.style import line
 from pliant.writing import atomic_write
 
@@ -100,7 +101,8 @@ def _embedded(data: dict[str, Any]) -> str:
 def page_data(result: Result, title: str) -> dict[str, Any]:
     """Everything that the page shows, as plain data; arrays are base64 of float32, or of int16 with a scale."""
     scene = scene_of(result, FRAMES)
-    magnification = readable_magnification(scene)
+    magnification, skins = readable_magnification(scene), skins_of(scene)
+    hidden = covered(skins)
     placed, o = list(scene.lines(magnification)), result.options
     seen, follows = outlook(scene, placed), vars(outlook(scene, placed, follow=True)) if scene.flies else None
     return {
@@ -117,7 +119,8 @@ def page_data(result: Result, title: str) -> dict[str, Any]:
         "colours": {"strain": STOPS.tolist(), "rigid": RIGID.tolist()},
         "strain": scene.largest_strain,
         "strain_text": strain_text(scene.largest_strain),
-        "links": [_link(link) for link in scene.links],
+        "links": [_link(link, k in hidden) for k, link in enumerate(scene.links)],
+        "skins": [_skin(skin) for skin in skins],
         "plots": [
             _plot(tab, panel)
             for tab, quantities in TABS.items()
@@ -140,9 +143,23 @@ def _plain(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in parts.items()}
 
 
-def _link(link: SceneLink) -> dict[str, Any]:
+def _skin(skin: SceneSkin) -> dict[str, Any]:
+    return {
+        "name": skin.name,
+        "links": list(skin.links),
+        "faces": base64.b64encode(np.ascontiguousarray(skin.faces, dtype="<u4").tobytes()).decode(),
+        "link": _floats(skin.link),
+        "station": _floats(skin.station),
+        "offset": _floats(skin.offset),
+        "colour": skin.colour.tolist(),
+        "bends": skin.bends,
+    }
+
+
+def _link(link: SceneLink, covered: bool) -> dict[str, Any]:
     return {
         "name": link.name,
+        "covered": covered,
         "kind": link.kind,
         "marked": link.marked,
         "loaded": link.loaded,

@@ -8,7 +8,7 @@ the viewer and the movies all draw from here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -20,8 +20,9 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
-from pliant.robot import Link, in_pieces, payload_mass
+from pliant.robot import Link, Visual, in_pieces, payload_mass
 from pliant.robot.lumps import inertia_matrix
+from pliant.robot.tree import BASE
 from pliant.runs.internal_forces import RunHistory, interpolated_states
 from pliant.runs.results import Result
 
@@ -90,6 +91,8 @@ class SceneLink:
         Whether its joint is drawn.
     loaded : bool
         Whether its tip carries a payload.
+    owner : str
+        The link of the robot that it is, or is a piece of.
     """
 
     name: str
@@ -112,6 +115,7 @@ class SceneLink:
     box: SceneBox | None = None
     marked: bool = True
     loaded: bool = False
+    owner: str = ""
 
     @property
     def joint_size(self) -> float:
@@ -160,6 +164,8 @@ class Scene:
         Whether the base is free, and so the first link.
     weightless : bool
         Whether there is no gravity.
+    visuals : dict
+        What is drawn in place of sections, by the name of the link; that of the base is "base".
     """
 
     t: Array
@@ -170,6 +176,7 @@ class Scene:
     payload: float
     flies: bool = False
     weightless: bool = False
+    visuals: dict[str, tuple[Visual, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -253,7 +260,10 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history
     up = -gravity / pull if pull else np.array([0.0, 0.0, 1.0])
     sizes = [_true_half(link, np.linspace(0, 1, 5))[0].max() for link in model.robot.links if link.beam is not None]
     slim = any(size < SLIMMEST * reach for size in sizes)
-    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload), model.robot.base.is_free, pull == 0.0)
+    visuals = {link.name: link.visuals for link in model.robot.links if link.visuals}
+    visuals |= {BASE: model.robot.base.visuals} if model.robot.base.visuals else {}
+    free = model.robot.base.is_free
+    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload), free, pull == 0.0, visuals)
 
 
 def _reach(model: Model, deformed: Sequence[_Deformed]) -> float:
@@ -353,6 +363,7 @@ def _link(
         part.end, joint, motor, straight, shift, turn, strain, half, is_round, part.places,
         _box(link, reach, BASE_EDGES if flies else BODY_EDGES), kind not in ("fixed", "free") or chain_link.slides,
         bool(carried) and (payload > 0 if len(model.robot.payloads) == 1 else any(one.mass for one in carried)),
+        BASE if flies else chain_link.piece.owner or link.name,
     )  # fmt: skip
 
 

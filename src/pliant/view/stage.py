@@ -18,6 +18,7 @@ from pliant.arrays import Array
 from pliant.view.scene import Scene
 from pliant.view.scene_camera import Outlook, outlook
 from pliant.view.stage_furniture import Furniture, Stand, stand, turn_to
+from pliant.view.skins import skins_of
 from pliant.view.stage_meshes import ArmMeshes, Ball, layout
 from pliant.view.style import COLOURS
 
@@ -127,12 +128,12 @@ class Stage:
         self.draw()
 
     def _place(self, name: str, scene: Scene, magnification: float, colour: Any, opacity: float | None) -> None:
-        placed = list(scene.lines(magnification))
+        placed, skins = list(scene.lines(magnification)), skins_of(scene)
         arm = self._arms.get(name)
-        if arm is None or arm.layout != layout(placed):
+        if arm is None or arm.layout != layout(placed, skins):
             if arm is not None:
                 arm.remove()
-            arm = self._arms[name] = ArmMeshes(self.server, WORLD + name, placed, colour, opacity)
+            arm = self._arms[name] = ArmMeshes(self.server, WORLD + name, placed, colour, opacity, skins)
         arm.placed, arm.largest = placed, scene.largest_strain
 
     def _trail(self) -> None:

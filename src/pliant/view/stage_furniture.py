@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.robot.tree import BASE
 from pliant.view.scene import PlacedLink, Scene
 from pliant.view.scene_camera import FLAT, outlook, touched
 from pliant.view.stage_meshes import Ball
@@ -82,7 +83,7 @@ class Furniture:
         for part, joint in zip(placed, self.joints):
             joint.mesh.visible = part.link.marked
         self._things = [ball.mesh for ball in (*self.loads, *self.joints)]
-        if not scene.flies:
+        if not scene.flies and BASE not in scene.visuals:
             self._things += self._foot(here)
         self._height = base.floor * scene.up
         self._floor = self._grid(here) if scene.standing else None

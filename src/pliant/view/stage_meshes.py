@@ -11,6 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.view.scene import PlacedLink
 from pliant.view.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
+from pliant.view.skins import SceneSkin, covered
 
 CHUNKS = 12
 """Pieces of one colour of a link that bends."""
@@ -41,12 +42,47 @@ class _LinkMeshes:
         for k, ((a, b), mesh) in enumerate(zip(self.pieces, self.meshes)):
             mesh.vertices = surface[a:b].reshape(-1, 3).astype(np.float32)
             if self.fixed is None and placed.link.flexible and largest > 0:
-                rgb = strain_colours(np.asarray(strain[a:b].mean() / largest))
-                red, green, blue = (int(8 * round(255 / 8 * float(c))) for c in rgb)
-                wanted = (red, green, blue)
+                wanted = _bytes(strain_colours(np.asarray(strain[a:b].mean() / largest)))
                 if wanted != self.shown[k]:
                     self.shown[k] = wanted
                     mesh.color = wanted
+
+
+class _SkinMeshes:
+    """The meshes of one visual: triangles of one colour together."""
+
+    def __init__(self, server: Any, name: str, skin: SceneSkin, colour: Any, opacity: float | None) -> None:
+        self.skin, self.strained = skin, skin.bends and colour is None
+        count = CHUNKS if self.strained else 1
+        along = (skin.link + skin.station / max(float(skin.station.max(initial=0.0)), 1e-9))[skin.faces].mean(1)
+        place = np.minimum(along / max(float(along.max()), 1e-9) * count, count - 1).astype(int)
+        self.corners, self.meshes = [], []
+        for k in np.unique(place):
+            self.corners.append(skin.faces[place == k].ravel())
+            flat = np.arange(len(self.corners[-1]), dtype=np.uint32).reshape(-1, 3)
+            self.meshes.append(
+                server.scene.add_mesh_simple(
+                    f"{name}/{k}", np.zeros((3 * len(flat), 3), np.float32), flat,
+                    color=colour or _bytes(skin.colour), opacity=opacity, side="double", flat_shading=True,
+                    cast_shadow=False, receive_shadow=False,
+                )
+            )  # fmt: skip
+        self.shown = [(-1, -1, -1)] * len(self.meshes)
+
+    def update(self, placed: Sequence[PlacedLink], frame: int, largest: float, away: Array) -> None:
+        points, strain = self.skin.points(placed, frame) - away, self.skin.strains(placed, frame)
+        for k, (corners, mesh) in enumerate(zip(self.corners, self.meshes)):
+            mesh.vertices = points[corners].astype(np.float32)
+            if self.strained and largest > 0:
+                wanted = _bytes(strain_colours(np.asarray(strain[corners].mean() / largest)))
+                if wanted != self.shown[k]:
+                    self.shown[k] = mesh.color = wanted
+
+
+def _bytes(rgb: Array) -> tuple[int, int, int]:
+    """A colour in few steps, so that a small change of strain is none."""
+    red, green, blue = (min(255, 8 * round(255 / 8 * float(c))) for c in rgb)
+    return red, green, blue
 
 
 class Ball:
@@ -67,24 +103,45 @@ class Ball:
 class ArmMeshes:
     """One run on the stage; takes another run of the same links without new meshes."""
 
-    def __init__(self, server: Any, name: str, placed: list[PlacedLink], colour: Any, opacity: float | None) -> None:
-        self.layout = layout(placed)
+    def __init__(
+        self,
+        server: Any,
+        name: str,
+        placed: list[PlacedLink],
+        colour: Any,
+        opacity: float | None,
+        skins: Sequence[SceneSkin] = (),
+    ) -> None:
+        self.layout, hidden = layout(placed, skins), covered(skins)
         self.placed, self.largest = placed, 0.0
-        self.links = [_LinkMeshes(server, f"{name}/{p.link.name}", p, colour, opacity) for p in placed]
+        self.links = [
+            (k, _LinkMeshes(server, f"{name}/{p.link.name}", p, colour, opacity))
+            for k, p in enumerate(placed)
+            if k not in hidden
+        ]
+        self.skins = [
+            _SkinMeshes(server, f"{name}/{skin.name}/visual{k}", skin, colour, opacity) for k, skin in enumerate(skins)
+        ]
 
     def draw(self, frame: int, away: Array | None = None) -> None:
         """Bend to a frame of the run, less what a camera has followed."""
-        for part, link in zip(self.placed, self.links):
-            link.update(part, min(frame, len(part.points) - 1), self.largest, np.zeros(3) if away is None else away)
+        away = np.zeros(3) if away is None else away
+        frame = min(frame, len(self.placed[0].points) - 1)
+        for k, link in self.links:
+            link.update(self.placed[k], frame, self.largest, away)
+        for skin in self.skins:
+            skin.update(self.placed, frame, self.largest, away)
 
     def remove(self) -> None:
         """Take it off the stage."""
-        for link in self.links:
-            for mesh in link.meshes:
+        for part in (*(link for _, link in self.links), *self.skins):
+            for mesh in part.meshes:
                 mesh.remove()
 
 
-def layout(placed: Sequence[PlacedLink]) -> Any:
+def layout(placed: Sequence[PlacedLink], skins: Sequence[SceneSkin] = ()) -> Any:
     """What two runs must share to share meshes."""
+    dressed = [(skin.name, skin.faces.tobytes(), skin.offset.tobytes(), skin.station.tobytes()) for skin in skins]
     boxes = ["" if p.link.box is None else repr(p.link.box) for p in placed]
-    return tuple((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes(), b) for p, b in zip(placed, boxes))
+    links = ((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes(), b) for p, b in zip(placed, boxes))
+    return (*links, *dressed)

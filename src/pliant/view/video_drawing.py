@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from pliant.arrays import Array
 from pliant.view.scene import PlacedLink, Scene
 from pliant.view.scene_camera import Outlook, outlook, touched
 from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
+from pliant.view.skins import SceneSkin, covered, skins_of
 
 LIGHT = np.array([0.35, -0.45, 0.82])
 
@@ -40,12 +42,23 @@ class Camera:
 
 
 def faces(
-    placed: list[PlacedLink], frame: int, largest: float, camera: Camera, away: Array | float = 0.0, ghost: bool = False
+    placed: list[PlacedLink],
+    frame: int,
+    largest: float,
+    camera: Camera,
+    away: Array | float = 0.0,
+    ghost: bool = False,
+    skins: Sequence[SceneSkin] = (),
 ) -> tuple[Array, Array]:
     """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front;
     `away` is what the camera has followed."""
-    corners, colours = [], []
-    for part in placed:
+    corners, colours, hidden = [], [], covered(skins)
+    for skin in skins:
+        corners.append((skin.points(placed, frame) - away)[skin.faces])
+        strain = skin.strains(placed, frame)[skin.faces].mean(1)
+        shown = strain_colours(strain / largest) if skin.bends and largest > 0 else skin.colour
+        colours.append(np.broadcast_to(shown, (len(skin.faces), 3)))
+    for part in (each for k, each in enumerate(placed) if k not in hidden):
         surface = rings(part, frame) - away
         triangles = tube_faces(*surface.shape[:2])
         strain = part.link.strain[min(frame, len(part.link.strain) - 1)]
@@ -57,7 +70,7 @@ def faces(
     normal = np.cross(solid[:, 1] - solid[:, 0], solid[:, 2] - solid[:, 0])
     seen = ((camera.eye - solid[:, 0]) * normal).sum(1) > 0
     solid, own, normal = solid[seen], own[seen], normal[seen]
-    normal = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    normal = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     shade = 0.62 + 0.38 * np.abs(normal @ (LIGHT @ camera.axes))
     rgba = np.column_stack([np.clip(own * shade[:, None], 0, 1), np.full(len(own), 0.24 if ghost else 1.0)])
     flat, depth = camera.project(solid)
@@ -73,7 +86,7 @@ class FrameDrawing:
 
         self.scene, self.axes, self.largest = scene, axes, scene.largest_strain
         self.arm, self.rigid = list(scene.lines(magnification)), list(scene.lines(0.0)) if ghost else []
-        self.away = scene.base(self.arm)
+        self.away, self.skins = scene.base(self.arm), skins_of(scene)
         seen = outlook(scene, self.arm, scene.flies)
         self.camera = Camera.at(seen, scene.up)
         if not scene.flies:  # it would have to move below a camera that follows
@@ -110,8 +123,8 @@ class FrameDrawing:
     def show(self, frame: int) -> None:
         """Move everything to a frame."""
         away = self.away[frame]
-        parts = [faces(self.rigid, frame, 0.0, self.camera, away, ghost=True)] if self.rigid else []
-        parts.append(faces(self.arm, frame, self.largest, self.camera, away))
+        parts = [faces(self.rigid, frame, 0.0, self.camera, away, True, self.skins)] if self.rigid else []
+        parts.append(faces(self.arm, frame, self.largest, self.camera, away, skins=self.skins))
         triangles, colours = (np.concatenate(columns) for columns in zip(*parts))
         self.shapes.set_verts(triangles)
         self.shapes.set_facecolor(colours)

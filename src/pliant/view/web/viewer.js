@@ -189,6 +189,44 @@
     }
   }
 
+  // --------------------------------------------------------------------------------------------------------- skins
+
+  /** A visual: points that ride on sections of its links, or stand with the base. */
+  class Skin {
+    constructor(skin, material) {
+      this.bends = skin.bends && data.strain > 0;
+      this.links = skin.links;
+      this.link = floats(skin.link);
+      this.station = floats(skin.station);
+      this.offset = floats(skin.offset);
+      const geometry = this.geometry = new VENDOR.BufferGeometry(), own = skin.colour.map((v) => v ** 2.2);
+      const colours = Float32Array.from(this.offset, (_, k) => own[k % 3]);
+      geometry.setAttribute("position", new VENDOR.BufferAttribute(Float32Array.from(this.offset), 3));
+      geometry.setAttribute("color", new VENDOR.BufferAttribute(colours, 3));
+      geometry.setIndex(new VENDOR.BufferAttribute(new Uint32Array(bytes(skin.faces)), 1));
+      this.mesh = new VENDOR.Mesh(geometry, material);
+      this.mesh.frustumCulled = false;
+    }
+
+    update(placed) {
+      if (!this.links.length) return;
+      const { position, color } = this.geometry.attributes, x = this.offset;
+      for (let k = 0; k < this.station.length; k++) {
+        const { points, sections, strain } = placed[this.links[this.link[k]]];
+        const s = Math.min(Math.floor(this.station[k]), points.length - 2), f = this.station[k] - s;
+        const [a, b, A, B] = [points[s], points[s + 1], sections[s], sections[s + 1]], at = [0, 0, 0];
+        for (let i = 0; i < 3; i++) {
+          at[i] = a[i] + f * (b[i] - a[i]);
+          for (let j = 0; j < 3; j++) at[i] += (A[3 * i + j] + f * (B[3 * i + j] - A[3 * i + j])) * x[3 * k + j];
+        }
+        position.setXYZ(k, ...at);
+        if (this.bends) color.setXYZ(k, ...colour((strain[s] + f * (strain[s + 1] - strain[s])) / data.strain).map((v) => v ** 2.2));
+      }
+      position.needsUpdate = true;
+      color.needsUpdate = this.bends;
+    }
+  }
+
   // --------------------------------------------------------------------------------------------------------- stage
 
   const state = { place: 0, playing: false, magnification: 1, speed: 1, follow: data.follow !== null };
@@ -216,8 +254,18 @@
     const tubes = links.map((link) => new Tube(link, solid)), ghosts = links.map((link) => new Tube(link, ghostly));
     const ghost = new VENDOR.Group(), world = new VENDOR.Group(); // a camera that follows stands still; the world moves
     scene.add(world);
-    tubes.forEach((tube) => world.add(tube.mesh));
-    ghosts.forEach((tube) => ghost.add(tube.mesh));
+    const shown = (tube, group) => { tube.mesh.visible = !tube.link.covered; group.add(tube.mesh); };
+    tubes.forEach((tube) => shown(tube, world));
+    ghosts.forEach((tube) => shown(tube, ghost));
+    const faceted = solid.clone(), pale = ghostly.clone();
+    faceted.flatShading = pale.flatShading = true;
+    faceted.side = VENDOR.DoubleSide;
+    const dressed = (material, group) => data.skins.map((skin) => {
+      const made = new Skin(skin, material);
+      group.add(made.mesh);
+      return made;
+    });
+    const skins = dressed(faceted, world), ghostSkins = dressed(pale, ghost);
     world.add(ghost);
     const size = (k) => Math.max(links[k].joint_size, data.reach * 0.011);
     const joints = links.map((link, k) => {
@@ -237,7 +285,7 @@
     const plate = data.reach * 0.0125 + size(0) * 0.9; // of the foot, below the base, or above it where the arm hangs
     const foot = new Mesh(new VENDOR.CylinderGeometry(data.reach * 0.03, data.reach * 0.045, data.reach * 0.025, 36), steel);
     const upright = new VENDOR.Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), new Vector3(...data.up));
-    foot.visible = !data.follow;
+    foot.visible = !data.follow && !data.skins.some((skin) => !skin.links.length);
     world.add(foot);
     const path = new VENDOR.Line(new VENDOR.BufferGeometry(), new VENDOR.LineBasicMaterial({ color: 0xd55e00 }));
     path.frustumCulled = false;
@@ -259,7 +307,7 @@
     floor.position.set(...times(data.camera.floor, data.up));
     floor.visible = data.standing;
     world.add(floor);
-    return { renderer, scene, camera, controls, world, tubes, ghosts, ghost, joints, loads, path, triad, floor };
+    return { renderer, scene, camera, controls, world, tubes, ghosts, skins, ghostSkins, ghost, joints, loads, path, triad, floor };
   }
 
   const seen = () => (state.follow ? data.follow : data.camera);
@@ -299,7 +347,12 @@
       const along = new VENDOR.Quaternion().setFromUnitVectors(new VENDOR.Vector3(0, 1, 0), new VENDOR.Vector3(...part.link.axis));
       mesh.quaternion.copy(toQuaternion(part.root.R)).multiply(along);
     });
-    if (stage.ghost.visible) pose(state.place, 0).forEach((part, k) => stage.ghosts[k].update(part));
+    stage.skins.forEach((skin) => skin.update(placed));
+    if (stage.ghost.visible) {
+      const rigid = pose(state.place, 0);
+      rigid.forEach((part, k) => stage.ghosts[k].update(part));
+      stage.ghostSkins.forEach((skin) => skin.update(rigid));
+    }
     const tip = placed[placed.length - 1].tip;
     stage.world.position.set(...(state.follow ? times(-1, placed[0].root.p) : [0, 0, 0]));
     stage.triad.position.set(...tip.p);

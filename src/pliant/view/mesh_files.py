@@ -1,0 +1,85 @@
+"""Surfaces out of STL and OBJ files, as triangles: light enough to be drawn at every frame."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.reading import read_input
+
+MOST_BYTES = 64 << 20
+MOST_FACES = 8_000
+"""Triangles that are kept of a mesh; finer ones are made coarser."""
+Triangles = tuple[Array, NDArray[np.int64]]
+"""Points (P, 3), and which three of them make each triangle (K, 3)."""
+
+
+def read_mesh(path: Path) -> Triangles:
+    """The triangles of an STL or OBJ file, points that are alike made one, coarsened where they are many.
+
+    Raises ModelError where the file is not there or is not what it says.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path}: no such mesh")
+    now = path.stat()
+    return _read(path, now.st_mtime_ns, now.st_size)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, *_: int) -> Triangles:
+    raw = read_input(path, MOST_BYTES, "no mesh that is drawn is that large")
+    try:
+        points, faces = _obj(raw) if path.suffix.lower() == ".obj" else _stl(raw)
+    except (ValueError, IndexError):
+        points, faces = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
+    if not len(faces) or faces.min() < 0 or faces.max() >= len(points) or not np.isfinite(points).all():
+        raise ModelError(f"{path.name}: got no triangles, expected a mesh in {path.suffix.lower().strip('.').upper()}")
+    cells = 1 << 20
+    found = _merged(points, faces, cells)
+    while len(found[1]) > MOST_FACES and cells > 4:
+        cells = min(cells // 2, 512)
+        found = _merged(points, faces, cells)
+    return found
+
+
+def _stl(raw: bytes) -> Triangles:
+    count = int.from_bytes(raw[80:84], "little")
+    if len(raw) == 84 + 50 * count:  # binary; a header of text may begin with `solid` too
+        record = np.dtype([("floats", "<f4", (12,)), ("attribute", "<u2")])
+        corners = np.frombuffer(raw, record, count, 84)["floats"][:, 3:].astype(float).reshape(-1, 3)
+    else:
+        words = raw.split()
+        starts = [k for k, word in enumerate(words) if word == b"vertex"]
+        corners = np.array([words[k + 1 : k + 4] for k in starts], dtype=float).reshape(-1, 3)
+    return corners, np.arange(len(corners) // 3 * 3, dtype=np.int64).reshape(-1, 3)
+
+
+def _obj(raw: bytes) -> Triangles:
+    points: list[list[bytes]] = []
+    faces: list[tuple[int, int, int]] = []
+    for line in raw.splitlines():
+        kind, *words = line.split() or [b""]
+        if kind == b"v":
+            points.append(words[:3])
+        elif kind == b"f":
+            numbers = [int(word.split(b"/")[0]) for word in words]
+            at = [number - 1 if number > 0 else len(points) + number for number in numbers]
+            faces += [(at[0], b, c) for b, c in zip(at[1:], at[2:])]
+    return np.array(points, dtype=float).reshape(-1, 3), np.array(faces, dtype=np.int64).reshape(-1, 3)
+
+
+def _merged(points: Array, faces: NDArray[np.int64], cells: int) -> Triangles:
+    """Points in one of `cells` cells along the longest edge of the mesh made one, triangles without area left out."""
+    low = points.min(axis=0)
+    size = float((points.max(axis=0) - low).max()) or 1.0
+    grid = np.round((points - low) / size * cells).astype(np.int64)
+    _, first, number = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    kept: Any = number.reshape(-1)[faces]
+    sound = (kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])
+    return points[first], kept[sound]
