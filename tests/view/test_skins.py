@@ -145,7 +145,7 @@ def test_a_mesh_that_is_not_there_is_told_and_the_link_drawn_from_its_numbers(tm
       <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <joint name="j" type="continuous"><parent link="ground"/><child link="upper"/></joint></robot>"""
     (tmp_path / "a.urdf").write_text(text)
-    with pytest.warns(UserWarning, match=r"a\.urdf: 1 meshes are not drawn \(package://nowhere/upper\.stl is not there"):
+    with pytest.warns(UserWarning, match=r"a\.urdf: 1 meshes are not drawn \(package://nowhere/upper\.stl is not"):
         assert pliant.load(tmp_path / "a.urdf").links[0].visuals == ()
     arm = pliant.load("two-link")
     link = arm.links[0].model_copy(update={"visuals": (Visual(mesh=str(tmp_path / "gone.stl")),)})
@@ -171,3 +171,45 @@ def test_visuals_change_no_number(tmp_path: Path) -> None:
 def test_a_visual_is_one_thing(given: dict) -> None:
     with pytest.raises(ValueError, match="expected one of mesh, box, cylinder, sphere"):
         Visual(**given)
+
+
+RED = [1.0, 0.0, 0.0]
+
+
+def dressed_run() -> pliant.Result:
+    arm = pliant.load("two-link")
+    looks = Visual(box=[0.3, 0.2, 0.2], origin={"xyz": [0.2, 0, 0]}, colour=RED)
+    rigid = [
+        link.model_copy(update={"shapes": None, "visuals": (looks,)}) if link.beam is not None else link
+        for link in arm.links
+    ]
+    return pliant.simulate(arm.model_copy(update={"links": tuple(rigid)}).model(), 0.1)
+
+
+def red(picture: np.ndarray) -> int:
+    """Pixels that are, in light or in shade."""
+    r, g, b = (picture[..., k].astype(int) for k in range(3))
+    return int(((r > 90) & (r > 3 * g) & (r > 3 * b)).sum())
+
+
+@pytest.mark.full
+def test_the_page_shows_them(tab, tmp_path: Path) -> None:
+    tab.page.goto(dressed_run().to_html(tmp_path / "run.html").as_uri())
+    tab.until("globalThis.pliantView && pliantView.ready")
+    tab.page.wait_for_timeout(300)
+    assert red(tab.picture("#view")) > 2000
+    assert tab.troubles == []
+
+
+def test_movies_show_them(tmp_path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from pliant.view.scene import scene_of
+    from pliant.view.video_drawing import FrameDrawing
+
+    figure = Figure(figsize=(3, 3))
+    canvas = FigureCanvasAgg(figure)
+    FrameDrawing(figure.add_axes((0, 0, 1, 1)), scene_of(dressed_run(), 2), ghost=False).show(0)
+    canvas.draw()
+    assert red(np.asarray(canvas.buffer_rgba())) > 2000

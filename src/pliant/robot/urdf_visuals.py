@@ -5,11 +5,10 @@ Nothing of it changes a number of the arm: what cannot be read or found is left 
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 from pliant.robot.urdf_meshes import mesh_file
 from pliant.robot.urdf_text import numbers_of
 
@@ -22,8 +21,8 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 def urdf_visuals(raw: bytes | str, path: Path | None) -> dict[str, list[dict[str, Any]]]:
-    """Visuals of each link as in a robot file, in the axes of the URDF; a collision mesh where the visual is in a format
-    that is not drawn. `path` is where the file is, from which meshes are looked for."""
+    """Visuals of each link as in a robot file, in the axes of the URDF; those of collisions where one is not drawn.
+    `path` is where the file is, from which meshes are looked for."""
     from xml.etree import ElementTree
 
     root = ElementTree.fromstring(raw)
@@ -38,18 +37,12 @@ def urdf_visuals(raw: bytes | str, path: Path | None) -> dict[str, list[dict[str
         if any(drawn):
             found[link.get("name", "")] = [each for each in drawn if each is not None]
     if lost:
-        warnings.warn(
-            f"{'URDF text' if path is None else path.name}: {len(lost)} meshes are not drawn ({lost[0]}); links without "
-            "one are drawn from their numbers",
-            UserWarning,
-            stacklevel=2,
-        )
+        where = "URDF text" if path is None else path.name
+        warn_user(f"{where}: {len(lost)} meshes are not drawn ({lost[0]}); links without one are, from their numbers")
     return found
 
 
-def _visual(
-    part: Element, path: Path | None, colours: dict[str | None, Any], lost: list[str]
-) -> dict[str, Any] | None:
+def _visual(part: Element, path: Path | None, colours: dict[str | None, Any], lost: list[str]) -> dict[str, Any] | None:
     shape = part.find("geometry/*")
     body = None if shape is None else _body(shape, path, lost)
     if body is None:

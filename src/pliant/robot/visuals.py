@@ -21,8 +21,8 @@ class VisualCylinder(Description):
     0.4
     """
 
-    radius: Positive = Field(description="m", examples=[0.05])
-    length: Positive = Field(description="m", examples=[0.4])
+    radius: Positive = Field(description="m, radius", examples=[0.05])
+    length: Positive = Field(description="m, length along z", examples=[0.4])
 
 
 class Visual(Description):
@@ -36,7 +36,7 @@ class Visual(Description):
 
     only_drawn: ClassVar[bool] = True
 
-    mesh: str | None = Field(None, description="file in STL or OBJ, from the folder of the robot file on", examples=["forearm.stl"])
+    mesh: str | None = Field(None, description="file in STL or OBJ, seen from the robot file", examples=["forearm.stl"])
     scale: Vector = Field((1.0, 1.0, 1.0), description="factors of the mesh", examples=[[0.001, 0.001, 0.001]])
     box: Vector | None = Field(None, description="m, edges", examples=[[0.4, 0.05, 0.08]])
     cylinder: VisualCylinder | None = Field(

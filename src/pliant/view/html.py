@@ -148,7 +148,7 @@ def _skin(skin: SceneSkin) -> dict[str, Any]:
         "name": skin.name,
         "links": list(skin.links),
         "faces": base64.b64encode(np.ascontiguousarray(skin.faces, dtype="<u4").tobytes()).decode(),
-        "link": _floats(skin.link),
+        "link": _floats(skin.link.astype(float)),
         "station": _floats(skin.station),
         "offset": _floats(skin.offset),
         "colour": skin.colour.tolist(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def _obj(raw: bytes) -> Triangles:
         elif kind == b"f":
             numbers = [int(word.split(b"/")[0]) for word in words]
             at = [number - 1 if number > 0 else len(points) + number for number in numbers]
-            faces += [(at[0], b, c) for b, c in zip(at[1:], at[2:])]
+            faces += [(at[0], b, c) for b, c in pairwise(at[1:])]
     return np.array(points, dtype=float).reshape(-1, 3), np.array(faces, dtype=np.int64).reshape(-1, 3)
 
 

@@ -6,7 +6,6 @@ section, between two stations that of both, by their distance.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.errors import ModelError
+from pliant.errors import ModelError, warn_user
 from pliant.robot import Visual
 from pliant.robot.angles import rotation_rpy
 from pliant.robot.tree import BASE
@@ -109,7 +108,7 @@ def skins_of(scene: Scene) -> tuple[SceneSkin, ...]:
         try:
             found += [_skin(visual, name, links, placed) for visual in visuals]
         except ModelError as error:
-            warnings.warn(f"{name}: {error}; it is drawn from its numbers", UserWarning, stacklevel=2)
+            warn_user(f"{name}: {error}; it is drawn from its numbers")
             found = [skin for skin in found if skin.name != name]
     return tuple(found)
 
@@ -196,5 +195,7 @@ def _finer(points: Array, faces: NDArray[np.int64], longest: float) -> Triangles
         middle = len(points) + number.reshape(-1, 3)
         points = np.concatenate([points, points[unique].mean(axis=1)])
         (a, b, c), (ab, bc, ca) = faces.T, middle.T
-        faces = np.concatenate([np.stack(each, axis=1) for each in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
+        faces = np.concatenate(
+            [np.stack(each, axis=1) for each in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))]
+        )
     return points, faces

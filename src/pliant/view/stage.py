@@ -17,8 +17,8 @@ from pliant.algebra.quaternions import to_matrix
 from pliant.arrays import Array
 from pliant.view.scene import Scene
 from pliant.view.scene_camera import Outlook, outlook
-from pliant.view.stage_furniture import Furniture, Stand, stand, turn_to
 from pliant.view.skins import skins_of
+from pliant.view.stage_furniture import Furniture, Stand, stand, turn_to
 from pliant.view.stage_meshes import ArmMeshes, Ball, layout
 from pliant.view.style import COLOURS
 

@@ -134,9 +134,10 @@ class ArmMeshes:
 
     def remove(self) -> None:
         """Take it off the stage."""
-        for part in (*(link for _, link in self.links), *self.skins):
-            for mesh in part.meshes:
-                mesh.remove()
+        for mesh in (mesh for _, link in self.links for mesh in link.meshes):
+            mesh.remove()
+        for mesh in (mesh for skin in self.skins for mesh in skin.meshes):
+            mesh.remove()
 
 
 def layout(placed: Sequence[PlacedLink], skins: Sequence[SceneSkin] = ()) -> Any:

@@ -86,7 +86,8 @@ class FrameDrawing:
 
         self.scene, self.axes, self.largest = scene, axes, scene.largest_strain
         self.arm, self.rigid = list(scene.lines(magnification)), list(scene.lines(0.0)) if ghost else []
-        self.away, self.skins = scene.base(self.arm), skins_of(scene)
+        self.away = scene.base(self.arm)
+        self.skins = skins_of(scene)
         seen = outlook(scene, self.arm, scene.flies)
         self.camera = Camera.at(seen, scene.up)
         if not scene.flies:  # it would have to move below a camera that follows
