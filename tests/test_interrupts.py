@@ -59,6 +59,23 @@ def test_it_is_no_error_of_ours() -> None:
 
 @SIGNALS
 @pytest.mark.usefixtures("python_handler")
+def test_a_generator_that_is_closed_on_the_way_out_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python prints what a generator raises while it is closed, and goes on."""
+    space: dict[str, Any] = {"__name__": "pliant.somewhere"}
+    exec("def numbers():\n    yield 1\n    yield 2", space)
+    printed: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+    with pytest.raises(pliant.Interrupted, match="somewhere"), interruptible("somewhere"):
+        numbers = space["numbers"]()
+        next(numbers)
+        with suppress(KeyboardInterrupt):
+            _ctrl_c_and_wait()
+        del numbers
+    assert printed == []
+
+
+@SIGNALS
+@pytest.mark.usefixtures("python_handler")
 @pytest.mark.parametrize("method", ["rk4", "dop853", "rodas5p", "bdf"])
 def test_ctrl_c_raises_with_what_was_computed(method: str) -> None:
     """In the middle of a run that would take days (a method of SUNDIALS looks up only in fiftieths of a run)."""

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 from pliant.errors import Interrupted
 
 T = TypeVar("T")
+GENERATOR = 0x20
+"""Flag of the code of a generator; the module `inspect`, which has its name, takes long to import."""
 LOOK = 0.05
 """Seconds between two looks whether Ctrl-C waits."""
 
@@ -89,6 +91,9 @@ def _insist(number: int, frame: Any) -> None:
 def _raise_again(frame: Any, event: str, arg: Any) -> None:
     name = frame.f_globals.get("__name__", "")
     own = event in ("call", "c_call") and name.startswith("pliant.") and name != __name__
+    code = frame.f_code
+    if code.co_flags & GENERATOR or code.co_name == "__del__":
+        return  # Python may be closing it, and would print what comes out of it and go on
     if own and sys.exc_info()[1] is None:  # else it is on its way, and what cleans up is left alone
         raise KeyboardInterrupt
 
