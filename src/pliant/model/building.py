@@ -33,7 +33,8 @@ from pliant.robot.layout import Layout
 
 if TYPE_CHECKING:
     from pliant.loads import Load
-    from pliant.model.model import Model, Options
+    from pliant.model.model import Model
+    from pliant.model.traced import Options
 
 KEPT = 32
 """Chains that are kept for the next model of the same robot."""
