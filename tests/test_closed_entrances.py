@@ -29,14 +29,9 @@ def cost(q: Any, qd: Any) -> Any:
 FUNCTIONS = (
     "inverse_dynamics", "inverse_dynamics_derivatives", "inverse_dynamics_jvp", "inverse_dynamics_vjp",
     "inverse_dynamics_hvp", "forward_dynamics_derivatives", "forward_dynamics_jvp", "forward_dynamics_vjp",
-    "forward_dynamics_hvp", "linearize", "stiffness", "matrices", "denoc_matrices", "mass_matrix_inverse",
+    "forward_dynamics_hvp", "linearize", "matrices", "denoc_matrices", "mass_matrix_inverse",
 )  # fmt: skip
 ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
-    "equilibrium": lambda m: m.equilibrium([0.0]),
-    "holding_torque": lambda m: m.holding_torque(Q),
-    "frequencies": lambda m: m.frequencies(Q),
-    "modes": lambda m: m.modes(Q),
-    "damping_ratios": lambda m: m.damping_ratios(Q),
     "linearize with loads": lambda m: m.linearize(Q, loads=[loads.Wrench(force=(1, 0, 0))]),
     "casadi": lambda m: m.casadi("forward_dynamics")(Q, Q, TAU),
     "simulate_batch": lambda m: pliant.simulate_batch(m, 0.01, q0=np.tile(Q, (2, 1))),
@@ -44,7 +39,6 @@ ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
     "gradient": lambda m: gradient(m, 0.01, terminal=cost, step=1e-3),
     "gradient_batch": lambda m: gradient_batch(m, 0.01, terminal=cost, step=1e-3),
     "moving base": lambda m: pliant.simulate(m, 0.01, base=loads.Base(acceleration=(1.0, 0.0, 0.0))),
-    "settled start": lambda m: pliant.simulate(m, 0.01, equilibrium=True),
     "gravity torque": lambda m: gravity_torque(m, [0.0]),
     "PD with gravity": lambda m: pliant.simulate(m, 0.01, controller=control.PD(10.0, 1.0, [0.0])),
     "LQR": lambda m: control.LQR(joints=[0.0], Q=1.0, R=1.0).bind(m),

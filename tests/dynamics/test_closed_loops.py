@@ -45,6 +45,13 @@ def test_slider_crank_through_a_turn() -> None:
         assert abs(model.pose(q, frame="piston.tip")[0, 3] - place) < 1e-12
 
 
+@pytest.mark.parametrize("crank", [2.9, 4.4])
+def test_a_loop_that_closes_the_wrong_way_round_is_tried_again(crank: float) -> None:
+    """From a piston that stands along the crank the nearest closed position has it turned by half a turn."""
+    q = slider_crank().model().assemble({"crank": crank}, held=["crank"])
+    assert np.cos(q.sum()) == pytest.approx(1.0, abs=1e-12)
+
+
 def test_redundant_rows_are_found_and_told() -> None:
     model = four_bar().model()
     assert model.constraints == ("pin.x", "pin.y")

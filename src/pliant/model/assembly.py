@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS
 from pliant.dynamics import Chain, denoc
 from pliant.dynamics.closures import closing_rows, gaps, row_names
 from pliant.dynamics.forces import rotors
@@ -29,6 +28,8 @@ LONGEST_STEP = 0.5
 KICKS = 40
 """Times that a position from which no step leads nearer is left at random, by this much on average."""
 KICK = 0.4
+HALF_TURN = 2.0
+"""The same where loops are closed with frames turned by half a turn, from where the search began."""
 NEAR = 0.3
 """Radians by which states are moved to see the rank of rows in general."""
 BEND = 1e-3
@@ -88,13 +89,15 @@ class Mechanism:
         """
         best = (np.inf, q)
         for own in self._movable(held):
-            rng, best = np.random.default_rng(0), (np.inf, q)
+            rng, best, start = np.random.default_rng(0), (np.inf, q), q
             for _ in range(KICKS + 1):
-                found, gap = self._descend(q if best[0] == np.inf else self._kicked(best[1], own, rng), own)
+                found, gap = self._descend(start, own)
                 if gap < best[0]:
                     best = gap, found
-                if gap <= CLOSED * self.size and (self.gaps(found)[1] > 0).all():
+                closed = gap <= CLOSED * self.size
+                if closed and (self.gaps(found)[1] > 0).all():
                     return found
+                start = self._kicked(q, own, HALF_TURN, rng) if closed else self._kicked(best[1], own, KICK, rng)
         raise ModelError(self._gap(best[1]))
 
     def _movable(self, held: Collection[int]) -> list[list[int]]:
@@ -123,10 +126,10 @@ class Mechanism:
             "its links and the places of its frames, or start nearer to a closed position"
         )
 
-    def _kicked(self, q: Array, free: list[int], rng: np.random.Generator) -> Array:
+    def _kicked(self, q: Array, free: list[int], far: float, rng: np.random.Generator) -> Array:
         step = np.zeros(self.layout.n)
         own = [k for k in free if k in self.joints]
-        step[own] = KICK * rng.standard_normal(len(own))
+        step[own] = far * rng.standard_normal(len(own))
         return moved(self.layout, q, step)
 
     def _descend(self, q: Array, free: list[int]) -> tuple[Array, float]:
@@ -215,9 +218,11 @@ class Mechanism:
 
 def mechanism(model: Model, p: Array) -> Mechanism:
     """That of a model at these values of its parameters."""
-    with SYMBOLS:
-        made = Mechanism.of(model.chain, model.parameter_symbols, p)
-    return replace(made, layout=model.layout)
+
+    def made() -> Mechanism:
+        return replace(Mechanism.of(model.chain, model.parameter_symbols, p), layout=model.layout)
+
+    return model.derived("mechanism", p.tobytes(), made)
 
 
 def closed_start(

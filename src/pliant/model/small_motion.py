@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import AnglesLike, Array, Expression, StateLike
+from pliant.arrays import Array, Expression, StateLike
 from pliant.derived import Same
 from pliant.later import LaterModule
 from pliant.model.free_flight import FreeFlight
@@ -20,9 +20,11 @@ from pliant.signatures import checked, require_loads
 
 if TYPE_CHECKING:
     from pliant.loads import Load
-    from pliant.model import building, statics
+    from pliant.model import building, closed_statics, statics
 else:  # what makes expressions, which a model whose functions are known goes without
-    building, statics = (LaterModule(f"pliant.model.{name}") for name in ("building", "statics"))
+    building, closed_statics, statics = (
+        LaterModule(f"pliant.model.{name}") for name in ("building", "closed_statics", "statics")
+    )
 
 
 class SmallMotion(FreeFlight):
@@ -73,7 +75,6 @@ class SmallMotion(FreeFlight):
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
-        self.layout.require_open("frequencies")
         found = statics.frequencies(
             self._model, read_state(self._model, q), self._free(joints == "locked"), loads, p, rates
         )
@@ -117,7 +118,6 @@ class SmallMotion(FreeFlight):
         >>> squares.shape, shapes.shape
         ((4,), (4, 4))
         """
-        self.layout.require_open("modes")
         return statics.modes(self._model, read_state(self._model, q), self._free(joints == "locked"), loads, p)
 
     @checked
@@ -151,7 +151,6 @@ class SmallMotion(FreeFlight):
         >>> print(robot.model().damping_ratios().round(4))
         [0.0003 0.039 ]
         """
-        self.layout.require_open("damping_ratios")
         return statics.damping_ratios(self._model, read_state(self._model, q), self._free(joints == "locked"), p)
 
     @checked
@@ -192,7 +191,7 @@ class SmallMotion(FreeFlight):
     @checked
     def equilibrium(
         self,
-        joints: AnglesLike,
+        joints: StateLike,
         loads: Sequence[Load] = (),
         p: ArrayLike | None = None,
         held: HeldName = "joints",
@@ -207,7 +206,9 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         joints : (n_joints,) array
-            Positions at which the joints are held, rad or m.
+            Positions at which the joints are held, rad or m. Of an arm with loops or passive joints also a whole state,
+            or some of it by name: the actuated joints stay there, the others settle from there, loops closed, to a
+            rest that is stable.
         loads : sequence of Load
             Objects of `pliant.loads`, taken at t = 0.
         p : (P,) array, optional
@@ -227,7 +228,6 @@ class SmallMotion(FreeFlight):
         >>> q.shape, bool((q[2:] < 0).all())  # both links sag
         ((4,), True)
         """
-        self.layout.require_open("equilibrium")
         statics.require_no_fall(self._model, p)
         q = statics.equilibrium(self._model, joints, loads, p, held, rates)
         statics.require_balance(self._model, q, loads, p, rates)
@@ -267,11 +267,14 @@ class SmallMotion(FreeFlight):
         >>> bool(tau[0] > tau[1] > 0)
         True
         """
-        self.layout.require_open("holding_torque")
+        if not self.layout.is_open:
+            closed_statics.require_held_still(self._model, rates)
         return self._holding(np.asarray(q, dtype=float), statics.steady_rates(self._model, rates), loads, p)
 
     def _holding(self, q: Array, qd: Array, loads: Sequence[Load], p: ArrayLike | None) -> Array:
         """Torques under which nothing actuated accelerates."""
+        if not self.layout.is_open:
+            return closed_statics.holding_torque(self._model, q, qd, loads, p)
         rows = [shaft.actuated for shaft in self.layout.shafts]
         return np.asarray((self.bias(q, qd, p) - statics.applied(self._model, loads, p, qd)(q)[0])[rows])
 

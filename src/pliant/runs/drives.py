@@ -57,8 +57,8 @@ def read_start(
     if equilibrium:
         named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
         given, values = _each(model, q, p)
-        joints = model.layout.shaft_places()
-        rest = np.array([model.equilibrium(x[joints], loads, v) for x, v in zip(given, values)])
+        places = model.layout.shaft_places() if model.layout.is_open else slice(None)
+        rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
         kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
         rest[:, kept] = given[:, kept]
         q = rest if many else rest[0]
