@@ -235,10 +235,7 @@ def closed_start(
     """
     by, named, named_speeds = mechanism(model, p), *(_named(model, x, kind) for x, kind in zip(given, ("q0", "qd0")))
     motors = {shaft.actuated for shaft in model.layout.driven}
-    try:
-        found = by.closed(q, {*placed, *named})
-    except ModelError:
-        found = by.closed(q, placed)
+    found = closed_near(model, q, given[0], p, placed)
     by.require_regular(found, placed)
     rates = by.along(found, qd, {*placed, *named_speeds})
     if rates is None:
@@ -248,6 +245,16 @@ def closed_start(
     found = model.layout.followed(found, [model.index(model.speeds[k]) for k in motors & {*placed, *named}])
     rates = model.layout.following(rates, motors & {*placed, *named_speeds})
     return found, rates, _told(model, q, found, named)
+
+
+def closed_near(model: Model, q: Array, given: Any, p: Array, placed: Collection[int] = ()) -> Array:
+    """The closed position near q in which what a user has `given` by name stays, if the others can close the loops;
+    speeds that are `placed` stay in any case."""
+    by = mechanism(model, p)
+    try:
+        return by.closed(q, {*placed, *_named(model, given, "q0")})
+    except ModelError:
+        return by.closed(q, placed)
 
 
 def _named(model: Model, given: Any, name: str) -> set[int]:

@@ -7,7 +7,7 @@ forces of the loops do as they turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
@@ -19,7 +19,7 @@ from pliant.derived import SYMBOLS
 from pliant.dynamics.closures import closing_rows
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model import assembly, statics
-from pliant.model.states import moved
+from pliant.model.states import moved, read_state
 from pliant.options import HeldName
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ FLAT = 1e-9
 """Curvature of the potential over the largest one, at which a direction is neither held nor driven away."""
 ROUNDED = 1e-13
 """Force along a direction over those that cancel in it, at which nothing pushes along it."""
+SHORT = 1e-2
+"""By how much less than others a coordinate may move the rows, and yet follow from them."""
 KICKS = 5
 """Times that a rest from which the arm would fall is left, by this many radians."""
 KICK = 0.1
@@ -64,6 +66,14 @@ def row_slopes(model: Model, q: Array, p: ArrayLike | None, multipliers: Array, 
         made = model.derived("slopes of rows", (), function)
     found = made(q, np.zeros(n) if qd is None else qd, multipliers, model.values(p))
     return RowSlopes(*(np.array(a, dtype=float) for a in found))
+
+
+def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
+    """A state as a user gives it. Where it is given in part, loops are closed: what it names stays, if that can be."""
+    state = read_state(model, given)
+    if not model.constraints or (not isinstance(given, Mapping) and np.shape(given) == state.shape):
+        return state
+    return assembly.closed_near(model, state, given, model.values(p))
 
 
 def require_closed(model: Model, q: Array, p: ArrayLike | None, name: str) -> None:
@@ -147,6 +157,47 @@ def small_motion(
     K = model.stiffness(q, loads, p)
     noise = Z.T @ statics.rounding(model, K, q, loads, p) @ Z
     return Z, Z.T @ (K - row_slopes(model, q, p, pull).of_forces) @ Z, np.abs(noise)
+
+
+def independent_motion(
+    model: Model, q: Array, qd: Array, free: list[int], p: ArrayLike | None
+) -> tuple[list[int], Array]:
+    """Speeds that are independent among those `free` at a closed state, and T (2 n, 2 k): how all displacements and
+    changes of speeds follow from theirs.
+
+    J d = 0 gives the displacements of the others, J dv = -(d(J v)/dq) d their changes of speed.
+    """
+    require_closed(model, q, p, "q")
+    J, _, of_rates = row_slopes(model, q, p, np.zeros(len(model.constraints)), qd)
+    follow = _dependent(model, q, J, free, p)
+    own, n = [k for k in free if k not in follow], model.n
+    Z, N = np.zeros((n, len(own))), np.zeros((n, len(own)))
+    Z[own] = np.eye(len(own))
+    Z[follow] = -np.linalg.solve(J[:, follow], J[:, own])
+    N[follow] = -np.linalg.solve(J[:, follow], of_rates @ Z)
+    return own, np.block([[Z, np.zeros(Z.shape)], [N, Z]])
+
+
+def _dependent(model: Model, q: Array, J: Array, free: list[int], p: ArrayLike | None) -> list[int]:
+    """As many of the speeds `free` as there are rows, by which loops are closed: passive joints before amplitudes,
+    these before what is actuated, and of each kind those first that move the rows most, by M."""
+    actuated = {shaft.actuated for shaft in model.layout.shafts} | {shaft.index for shaft in model.layout.shafts}
+    joints = {k for link in model.chain.links for k in link.joint_indices} - actuated
+    order = [[k for k in free if k in joints], [k for k in free if k not in joints | actuated],
+             [k for k in free if k in actuated]]  # fmt: skip
+    rest, found = J / np.sqrt(np.diag(model.mass_matrix(q, p))), []
+    for _ in range(len(J)):
+        lengths = np.linalg.norm(rest, axis=0)
+        most = max((lengths[k] for k in free if k not in found), default=0.0)
+        able = [[k for k in kind if k not in found and lengths[k] > SHORT * most] for kind in order]
+        best = next((kind for kind in able if kind), None)
+        if best is None or most <= assembly.SINGULAR * np.linalg.norm(J):
+            raise ModelError("q: the position is singular, or what is held leaves its loops no way to close")
+        k = max(best, key=lambda k: lengths[k])
+        found.append(k)
+        along = rest[:, k] / lengths[k]
+        rest = rest - np.outer(along, along @ rest)
+    return sorted(found)
 
 
 # ---------------------------------------------------------------------------------------------------------------- rest

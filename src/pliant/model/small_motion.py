@@ -55,7 +55,7 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, optional
-            Where to linearise; the rest state by default.
+            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
         joints : "locked" or "free"
             What is held.
         loads : sequence of Load
@@ -75,9 +75,7 @@ class SmallMotion(FreeFlight):
         >>> print(pliant.load("two-link").model().frequencies().round(2))
         [ 2.13 16.37]
         """
-        found = statics.frequencies(
-            self._model, read_state(self._model, q), self._free(joints == "locked"), loads, p, rates
-        )
+        found = statics.frequencies(self._model, self._state(q, p), self._free(joints == "locked"), loads, p, rates)
         tell(self._model, slow(found) if joints == "locked" else {})
         return found
 
@@ -97,7 +95,7 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise; the rest state by default.
+            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         loads : sequence of Load
@@ -118,7 +116,7 @@ class SmallMotion(FreeFlight):
         >>> squares.shape, shapes.shape
         ((4,), (4, 4))
         """
-        return statics.modes(self._model, read_state(self._model, q), self._free(joints == "locked"), loads, p)
+        return statics.modes(self._model, self._state(q, p), self._free(joints == "locked"), loads, p)
 
     @checked
     def damping_ratios(
@@ -135,7 +133,7 @@ class SmallMotion(FreeFlight):
         Parameters
         ----------
         q : (n,) array, the joints alone, or a mapping, optional
-            Where to linearise; the rest state by default.
+            Where to linearise; the rest state by default. Loops of a state that is given in part are closed first.
         joints : "locked" or "free"
             What is held, as in `frequencies`.
         p : (P,) array, optional
@@ -151,7 +149,7 @@ class SmallMotion(FreeFlight):
         >>> print(robot.model().damping_ratios().round(4))
         [0.0003 0.039 ]
         """
-        return statics.damping_ratios(self._model, read_state(self._model, q), self._free(joints == "locked"), p)
+        return statics.damping_ratios(self._model, self._state(q, p), self._free(joints == "locked"), p)
 
     @checked
     def stiffness(self, q: ArrayLike, loads: Sequence[Load] = (), p: ArrayLike | None = None) -> Array:
@@ -183,6 +181,10 @@ class SmallMotion(FreeFlight):
         if len(loads):
             return self.stiffness(q, p=p) - statics.applied(self._model, loads, p)(q)[1]
         return self._call("stiffness", p, q)  # type: ignore[no-any-return]
+
+    def _state(self, q: StateLike | None, p: ArrayLike | None) -> Array:
+        """Coordinates as given, with loops closed where they are given in part."""
+        return closed_statics.closed_state(self._model, q, p) if self.constraints else read_state(self._model, q)
 
     def _free(self, locked: bool) -> list[int]:
         held = {shaft.actuated for shaft in self.chain.shafts} if locked else set()
@@ -302,7 +304,8 @@ class SmallMotion(FreeFlight):
         tau : (n_joints,) array, optional
             Torques; those that balance the actuated coordinates by default.
         outputs : function, optional
-            y = outputs(q, qd) in CasADi operations; y = x by default.
+            y = outputs(q, qd) in CasADi operations; y = x by default. Where loops are closed, q and qd are all
+            coordinates and speeds, and x those of `independent(q)`, which the others follow.
         p : (P,) array, optional
             Values of the model's parameters; nominal by default.
         loads : sequence of Load
@@ -326,9 +329,8 @@ class SmallMotion(FreeFlight):
         >>> model.linearize(model.equilibrium([0.0, 0.0], [push]), loads=[push], joints="locked").A.shape
         (4, 4)
         """
-        self.layout.require_open("linearize")
         require_loads(loads)
-        q, qd = read_state(self._model, q), read_state(self._model, qd, "qd")
+        q, qd = self._state(q, p), read_state(self._model, qd, "qd")
         tau = self._holding(q, qd, loads, p) if tau is None else tau
         free, n, m = self._free(joints == "locked"), self.n, self.n_joints
         if len(loads) or len(free) < n:
@@ -336,13 +338,48 @@ class SmallMotion(FreeFlight):
         else:
             slopes = self._kernel("linearize")(q, qd, tau, *self._extra(p))
         A21, A22, B2, A11 = (np.array(a, dtype=float).reshape(n, -1)[free] for a in slopes)
-        f = len(free)
-        A = np.block([[A11[:, free], np.eye(f)], [A21[:, free], A22[:, free]]])
-        B = np.vstack([np.zeros((f, m)), B2])
-        columns = [*free, *(n + k for k in free)]
         slope = None if outputs is None else building.output_matrix(self._model, outputs, q, qd, self.values(p))
-        C = np.eye(2 * f) if slope is None else slope[:, columns]
+        if self.constraints:
+            own, T = closed_statics.independent_motion(self._model, q, qd, free, p)
+        else:
+            own, T = free, np.eye(2 * n)[:, [*free, *(n + k for k in free)]]
+        rows, f = [free.index(k) for k in own], len(own)
+        A = np.vstack([np.hstack([A11, np.eye(n)[free]])[rows], np.hstack([A21, A22])[rows]]) @ T
+        B = np.vstack([np.zeros((f, m)), B2[rows]])
+        C = np.eye(2 * f) if slope is None else slope @ T
         return StateSpace(A, B, C, np.zeros((C.shape[0], m)))
+
+    @checked
+    def independent(
+        self, q: StateLike | None = None, joints: JointsName = "free", p: ArrayLike | None = None
+    ) -> tuple[str, ...]:
+        """Names of speeds that loops leave independent about a closed state: what `linearize` gives its equations for.
+
+        Passive joints follow before amplitudes do, and these before what is actuated.
+
+        Parameters
+        ----------
+        q : (n,) array, the joints alone, or a mapping, optional
+            A state with closed loops; the rest state by default.
+        joints : "free" or "locked"
+            What is held, as in `linearize`.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> pliant.load("two-link").model().independent()[:2]  # no loops: all
+        ('upper', 'fore')
+        """
+        free = self._free(joints == "locked")
+        if self.constraints:
+            state = self._state(q, p)
+            free = closed_statics.independent_motion(self._model, state, np.zeros(self.n), free, p)[0]
+        return tuple(self.speeds[k] for k in free)
 
     def _slopes(self, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
         """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""

@@ -14,7 +14,7 @@ from pliant.errors import ModelError, warn_user
 from pliant.later import LaterModule
 from pliant.model.differentiable import Differentiable
 from pliant.model.states import read_state
-from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices
+from pliant.model.terms import DenocMatrices, DrivenMotion, Energy, Matrices, PartitionedMatrices, ScrewMatrices
 from pliant.signatures import checked
 
 if TYPE_CHECKING:
@@ -195,8 +195,54 @@ class StateFunctions(Differentiable):
         stays = {self.speed_index(name) for name in held}
         return assembly.mechanism(self._model, values).closed(state, stays) if self.constraints else state
 
+    def driven_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, driven: ArrayLike, p: ArrayLike | None = None
+    ) -> DrivenMotion:
+        """Torques that give what is actuated these accelerations, while passive joints and amplitudes move as they
+        must and loops stay closed.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates: joints, motors, amplitudes (rad or m).
+        qd : (..., n) array
+            Their rates.
+        driven : (..., n_joints) array
+            Accelerations of the actuated coordinates, in the order of `joints`: motors of elastic drives, else joints.
+        p : (P,) array, optional
+            Values of the model's parameters; nominal by default.
+
+        Returns
+        -------
+        DrivenMotion
+            `.tau` (..., n_joints), N m or N, `.qdd` (..., n) and `.multipliers` (..., rows).
+
+        Raises
+        ------
+        ModelError
+            Loops leave fewer freedoms than there are actuated joints, which cannot move as they like.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> found = model.driven_dynamics(np.zeros(4), np.zeros(4), [1.0, 0.0])
+        >>> again = model.forward_dynamics(np.zeros(4), np.zeros(4), found.tau)
+        >>> bool(np.allclose(again, found.qdd)), found.qdd[0].item()
+        (True, 1.0)
+        """
+        if self.constraints and self.n_joints > self.layout.mobility:
+            raise ModelError(
+                f"driven_dynamics: loops leave {self.layout.mobility} freedoms to {self.n_joints} actuated joints "
+                f"({', '.join(self.joints)}); make the others passive (`actuated: false`)"
+            )
+        tau, qdd, *pull = self._call("driven_dynamics", p, q, qd, driven)
+        return DrivenMotion(tau, qdd, pull[0] if pull else np.zeros((*np.shape(qdd)[:-1], 0)))
+
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias.
+
+        Of an arm with loops or passive joints these are the forces of torques and loops together, S tau + J^T
+        multipliers; `driven_dynamics` tells them apart.
 
         Parameters
         ----------

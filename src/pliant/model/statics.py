@@ -232,6 +232,7 @@ def _require_steady(
 
 def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
     """(n, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp."""
+    model.layout.require_open("slopes of static rest (compare equilibria at two values of p)")
 
     def slopes() -> Any:
         x, rest, symbols = ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), model.parameter_symbols
