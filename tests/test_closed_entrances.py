@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from linkages import bar, four_bar, passive
-from pliant import analysis, control, export, loads
+from pliant import analysis, control, export
 from pliant.control.joint_controllers import gravity_torque
 from pliant.errors import UnsupportedModel
 from pliant.gradients import gradient, gradient_batch
@@ -28,11 +28,8 @@ def cost(q: Any, qd: Any) -> Any:
 
 FUNCTIONS = ("matrices", "denoc_matrices")
 ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
-    "simulate_batch": lambda m: pliant.simulate_batch(m, 0.01, q0=np.tile(Q, (2, 1))),
-    "Stepper": lambda m: pliant.Stepper(m, step=1e-3),
     "gradient": lambda m: gradient(m, 0.01, terminal=cost, step=1e-3),
     "gradient_batch": lambda m: gradient_batch(m, 0.01, terminal=cost, step=1e-3),
-    "moving base": lambda m: pliant.simulate(m, 0.01, base=loads.Base(acceleration=(1.0, 0.0, 0.0))),
     "gravity torque": lambda m: gravity_torque(m, [0.0]),
     "PD with gravity": lambda m: pliant.simulate(m, 0.01, controller=control.PD(10.0, 1.0, [0.0])),
     "modes in parts": lambda m: analysis.modes(m),

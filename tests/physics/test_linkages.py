@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from linkages import DOWN, FOUR_BAR, bar, four_bar, four_bar_angles, passive, random_linkage, rubbing, slider_crank
-from pliant.errors import SimulationError, UnsupportedModel
+from pliant.errors import SimulationError
 from pliant.model.assembly import mechanism
 from pliant.robot import Beam, Joint, Link, Loop, LoopJoint, Lump, Origin, RigidBody, Robot, Shapes
 
@@ -187,13 +187,6 @@ def test_starts_that_do_not_close_are_moved_and_told() -> None:
     run = pliant.simulate(model, 0.01, q0={"crank": 0.7}, qd0={"crank": 3.0})
     assert run.q[0, 0] == 0.7
     assert run.qd[0, 0] == 3.0
-
-
-def test_a_rate_that_jumps_in_a_loop_is_refused() -> None:
-    import casadi as ca
-
-    with pytest.raises(UnsupportedModel, match="a prescribed rate that jumps"):
-        pliant.simulate(four_bar().model(), 1.0, motion={"crank": lambda t: 0.7 + ca.fmax(t - 0.5, 0)})
 
 
 def test_a_position_that_becomes_singular_ends_the_run() -> None:

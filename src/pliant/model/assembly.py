@@ -200,6 +200,18 @@ class Mechanism:
                 return out
         return None
 
+    def struck(self, q: Array, change: Array, held: Collection[int]) -> Array:
+        """What an impulse on the `held` speeds makes of all speeds: from a change that leaves the momenta of the
+        others, the nearest by M along the loops."""
+        free = [k for k in range(self.layout.n) if k not in held]
+        out, gap = np.array(change), self.slopes(q) @ change
+        if free:
+            A, L = self._weighted(q, free)
+            out[free] += np.linalg.solve(L.T, np.linalg.lstsq(A, -gap, rcond=1e-10)[0])
+        if np.abs(self.slopes(q) @ out).max() > 1e-9 * (1 + np.abs(gap).max()):
+            raise ModelError("motion: a prescribed rate jumps as loops do not let it; change the motion")
+        return out
+
     def require_regular(self, q: Array, held: Collection[int] = ()) -> None:
         """Refuses a closed position in which the rows that are kept hang on one another."""
         free = [k for k in range(self.layout.n) if k not in held]
