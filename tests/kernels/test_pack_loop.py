@@ -103,6 +103,17 @@ def test_packs_close_their_states_lane_by_lane(monkeypatch, method, plan) -> Non
     np.testing.assert_allclose(np.linalg.norm(end[sound], axis=1), 1.0, atol=1e-6)
 
 
+def test_packs_take_slopes_of_closed_states() -> None:
+    """A state that turns, from outside the circle: the first step is closed by far, and the next one begins there."""
+    t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("w", 1), ca.SX.sym("p", 1)
+    f = ca.Function("f", [t, x, w, p], [ca.vertcat(x[1], -x[0])])
+    end, held = np.array([[1.3, 0.0]]), np.ones((1, 2, 1))
+    packs = BatchIntegrator(f, dopri5(), closing=circle())
+    counts = packs(end, held, held[0, :1], ADAPTIVE, np.zeros((1, 1, 2)), SETTINGS)
+    np.testing.assert_allclose(end[0], [np.cos(1.1), -np.sin(1.1)], atol=1e-5)
+    assert counts[0, 1] == 0  # a slope from elsewhere is refused until the step is next to nothing
+
+
 def test_a_state_that_is_watched_ends_its_run_and_changes_no_other(monkeypatch) -> None:
     """Beyond its ceiling a run is at infinity, over breaks too; below, states and steps have the bits that they have
     without the watched one."""

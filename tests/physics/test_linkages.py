@@ -43,7 +43,7 @@ def test_a_four_bar_stays_closed_and_keeps_its_energy(method: str) -> None:
     model = four_bar().model()
     run = pliant.simulate(model, 1.0, q0={"crank": 0.7}, method=method, step=FIXED.get(method), output_step=1e-3)
     at_steps = method in FIXED
-    assert np.abs(model.gaps(run.q)).max() < (1e-14 if at_steps else 1e-7)
+    assert np.abs(model.gaps(run.q)).max() < (1e-14 if at_steps else 1e-8)  # between steps, by the tolerance
     greatest = run.energy.kinetic.max()
     assert np.abs(run.energy_balance).max() < (1e-3 if method == "midpoint" else 1e-7) * greatest
     assert np.abs(run.power_residual).max() < 1e-6 * greatest
@@ -210,7 +210,7 @@ def test_random_linkages_keep_their_energy(seed: int) -> None:
         pytest.skip("a structure")
     run = pliant.simulate(model, 0.2, q0=q, rtol=1e-9, atol=1e-11, output_step=0.01, limits=False)
     assert np.abs(model.gaps(run.q)).max() < 1e-8
-    assert np.abs(run.energy_balance).max() < 1e-6 * max(run.energy.kinetic.max(), 1e-3)
+    assert np.abs(run.energy_balance).max() < 1e-7 * run.energy.kinetic.max()
 
 
 def test_steps_take_their_slopes_on_closed_loops() -> None:

@@ -94,7 +94,7 @@ class ClosedFactor:
 def closed_solver(e: Equations, q: SX) -> Solver:
     """Factors for accelerations and multipliers together; those of the inertia matrix where there are no loops."""
     tree = solver(e, q)
-    if not e.chain.closures:
+    if not e.chain.kept:
         return tree
     J = closing_rows(e.chain, q, ca.SX.zeros(e.chain.n)).J
     W = ca.horzcat(*(tree.solve(row.T) for row in ca.vertsplit(J)))
@@ -135,7 +135,7 @@ def acceleration_slopes(
     chain, n, name, at = e.chain, e.chain.n, Naming(), ca.SX.sym("qdd", unknown.numel())
     residual = _below(applied, at) - e.residual(q, qd, at, states)
     further = [ca.jacobian(residual, z) for z in others]
-    if e.formulation.name == "denoc" and n > WRITTEN_OUT and not chain.closures:
+    if e.formulation.name == "denoc" and n > WRITTEN_OUT and not chain.kept:
         links, forces = LinkSlopes(chain, q, qd, unknown), applied - passive(chain, q, qd, states)
         by, slopes = links.factor.named(name), ca.horzcat(chain.jacobian(forces, q), ca.jacobian(forces, qd))
         groups = links.groups(slopes, name, by)

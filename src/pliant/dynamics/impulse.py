@@ -33,7 +33,7 @@ def after_jump(equations: Equations, q: SX, qd: SX, jumps: Mapping[int, SX]) -> 
     change[prescribed] = ca.vertcat(*jumps.values())
     if free:
         change[free] = -solve_positive(M[free, free], ca.mtimes(M[free, prescribed], change[prescribed]))
-    if equations.chain.closures:
+    if equations.chain.kept:
         J = closing_rows(equations.chain, q, SX.zeros(qd.shape[0])).J
         change = change + equations.closing(q, J, prescribed).back(ca.mtimes(J, change))
     return qd + change, ca.dot(qd + change / 2, ca.mtimes(M, change))

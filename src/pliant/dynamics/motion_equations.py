@@ -89,7 +89,7 @@ class Equations:
         """Accelerations as above, and what closes the loops: S lambda = -(J a + gamma) with the accelerations a of the
         open tree, and qdd = a + M^-1 J^T lambda."""
         free = self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, states))
-        if not self.chain.closures:
+        if not self.chain.kept:
             return Constrained(free, ca.SX(0, 1), ca.SX.zeros(self.chain.n))
         rows = closing_rows(self.chain, q, qd)
         by = self.closing(q, rows.J, held or {})
@@ -144,7 +144,7 @@ class Equations:
         n = self.chain.n
         qdd, multipliers = unknown[:n], unknown[n:]
         forces = self.tree_forces(q, qd, qdd, states)
-        if not self.chain.closures:
+        if not self.chain.kept:
             return forces
         rows = closing_rows(self.chain, q, qd)
         return ca.vertcat(forces - ca.mtimes(rows.J.T, multipliers), -(ca.mtimes(rows.J, qdd) + rows.gamma))

@@ -35,6 +35,8 @@ NEAR = 0.3
 BEND = 1e-3
 """Of the size of the arm, by which amplitudes are moved there."""
 TRIALS = 4
+NEVER = 1e-10
+"""Slope of a row, over the size of the arm, at which nothing moves it: rounding leaves 1e-15."""
 INDEPENDENT = 1e-5
 """What is left of a row without its part along others, over the row: below, it hangs on them. Near a singular position
 a closed one is known to the root of its gap only, 1e-6."""
@@ -166,7 +168,8 @@ class Mechanism:
         every = list(range(self.layout.n))
         start = self.closed(self.layout.rest())
         states = [start, *self._near(start)]
-        weighted = [self._weighted(q, every)[0] for q in states]
+        moves = np.max([np.abs(self.slopes(q)).max(axis=1) for q in states], axis=0) > NEVER * self.size
+        weighted = [self._weighted(q, every)[0] * moves[:, None] for q in states]
         best = most_regular(weighted)
         kept, own = independent(weighted[best]), self.slopes(states[best])[:, list(self.joints)]
         names = self.names

@@ -103,7 +103,7 @@ def _driven(e: Equations, q: Any, qd: Any, rates: Any) -> Sequence[Any]:
     actuated = [shaft.actuated for shaft in e.chain.shafts]
     found = e.constrained(q, qd, ca.SX.zeros(e.chain.n), dict(zip(actuated, ca.vertsplit(rates))))
     tau = (e.tree_forces(q, qd, found.qdd) - found.forces)[actuated]
-    return [tau, found.qdd, *([found.multipliers] if e.chain.closures else [])]
+    return [tau, found.qdd, *([found.multipliers] if e.chain.kept else [])]
 
 
 def stiffness(e: Equations, q: Any) -> Any:

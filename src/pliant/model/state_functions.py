@@ -14,7 +14,7 @@ from pliant.errors import ModelError, warn_user
 from pliant.later import LaterModule
 from pliant.model.differentiable import Differentiable
 from pliant.model.states import read_state
-from pliant.model.terms import DenocMatrices, DrivenMotion, Energy, Matrices, PartitionedMatrices, ScrewMatrices
+from pliant.model.terms import DenocMatrices, DrivenTorques, Energy, Matrices, PartitionedMatrices, ScrewMatrices
 from pliant.signatures import checked
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class StateFunctions(Differentiable):
 
     def driven_dynamics(
         self, q: ArrayLike, qd: ArrayLike, driven: ArrayLike, p: ArrayLike | None = None
-    ) -> DrivenMotion:
+    ) -> DrivenTorques:
         """Torques that give what is actuated these accelerations, while passive joints and amplitudes move as they
         must and loops stay closed.
 
@@ -214,7 +214,7 @@ class StateFunctions(Differentiable):
 
         Returns
         -------
-        DrivenMotion
+        DrivenTorques
             `.tau` (..., n_joints), N m or N, `.qdd` (..., n) and `.multipliers` (..., rows).
 
         Raises
@@ -236,7 +236,7 @@ class StateFunctions(Differentiable):
                 f"({', '.join(self.joints)}); make the others passive (`actuated: false`)"
             )
         tau, qdd, *pull = self._call("driven_dynamics", p, q, qd, driven)
-        return DrivenMotion(tau, qdd, pull[0] if pull else np.zeros((*np.shape(qdd)[:-1], 0)))
+        return DrivenTorques(tau, qdd, pull[0] if pull else np.zeros((*np.shape(qdd)[:-1], 0)))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Generalised forces `(..., n)` that give accelerations `qdd`: M qdd + bias.

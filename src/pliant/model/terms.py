@@ -58,7 +58,7 @@ class InverseDerivativesOfParameters(NamedTuple):
     dp: Array
 
 
-class DrivenMotion(NamedTuple):
+class DrivenTorques(NamedTuple):
     """What drives the actuated coordinates as asked: torques `tau`, accelerations `qdd` of all coordinates, and the
     `multipliers` of loops; each has the leading axes of the state."""
 
