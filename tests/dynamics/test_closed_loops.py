@@ -9,7 +9,6 @@ import pytest
 import pliant
 from arms import sampled
 from linkages import (
-    FOUR_BAR,
     bar,
     four_bar,
     four_bar_angles,
@@ -81,17 +80,20 @@ def test_a_second_pin_is_redundant() -> None:
 
 
 def test_a_rod_that_nothing_moves_is_redundant() -> None:
-    """A loop between two frames of one rigid link, beside another loop and alone."""
-    rod = LoopJoint(type="distance", length=FOUR_BAR["crank"])
-    still = Loop(name="rod", between=("crank.root", "crank.tip"), joint=rod)
-    model = four_bar(loops=[*four_bar().loops, still]).model()
+    """A loop from the pivot of a rigid link to a point of it, beside another loop and alone. In space, where axes are
+    oblique, its slope is rounding."""
+    end = [Frame(name="end", link="crank", at="root", origin=Origin(xyz=(0.11, 0.07, 0.02)))]
+    rod = LoopJoint(type="distance", length=float(np.linalg.norm(end[0].origin.xyz)))
+    still = Loop(name="rod", between=("base", "end"), joint=rod)
+    model = four_bar(frames=end, loops=[*four_bar().loops, still]).model()
     assert model.constraints == ("pin.x", "pin.y")
     assert model.redundant[-1] == "rod.length"
-    alone, tree = four_bar(loops=[still]).model(), four_bar(loops=[]).model()
+    alone, tree = four_bar(frames=end, loops=[still]).model(), four_bar(loops=[]).model()
     assert (alone.constraints, alone.freedom) == ((), 3)
     q, qd = np.array([0.3, 0.4, 0.5]), np.ones(3)
     np.testing.assert_allclose(alone.forward_dynamics(q, qd, [1.0]), tree.forward_dynamics(q, qd, [1.0]), rtol=1e-12)
     assert pliant.simulate(alone, 0.01).stats.status == "finished"
+    assert random_linkage(22)[0].model(stiffening=False).redundant == ("loop0.length",)
 
 
 def test_loops_that_cannot_close_are_named() -> None:
