@@ -15,7 +15,7 @@ from pliant import analysis, control, export
 from pliant.control.joint_controllers import gravity_torque
 from pliant.errors import UnsupportedModel
 from pliant.gradients import gradient, gradient_batch
-from pliant.products import products
+from pliant.products import products, require_steps
 from pliant.robot import Robot
 
 Q, TAU = np.array([0.7, -0.1, 1.6]), np.zeros(1)
@@ -37,7 +37,6 @@ ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
     "LQR": lambda m: control.LQR(joints=[0.0], Q=1.0, R=1.0).bind(m),
     "natural_gains": lambda m: control.natural_gains(m, Q, 5.0),
     "closed_loop_matrix": lambda m: analysis.closed_loop_matrix(m, HOLD, 0.0, Q),
-    "products": lambda m: products(m, "forward_dynamics"),
     "to_urdf": lambda m: m.robot.to_urdf(),
     "to_mjcf": lambda m: m.robot.to_mjcf(),
 }
@@ -114,3 +113,14 @@ def test_graphs_of_casadi_take_loops() -> None:
     slope = ca.Function("slope", [x], [ca.jacobian(f(x, np.zeros(3), [1.0]), x)])(q)
     expected = model.forward_dynamics_derivatives(q, np.zeros(3), [1.0]).dq
     np.testing.assert_allclose(np.array(slope), expected, rtol=1e-12)
+
+
+def test_products_take_loops_and_steps_refuse_them() -> None:
+    """What JAX and PyTorch call; a step of theirs would leave loops open."""
+    model = four_bar().model()
+    q, d = model.assemble({"crank": 0.7}, held=["crank"]), np.ones(3)
+    (found,) = products(model, "forward_dynamics")("jvp", q, d, np.ones(1), d, d, np.ones(1))
+    expected = model.forward_dynamics_jvp(q, d, [1.0], d, d, [1.0])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(UnsupportedModel, match=r"a step as a function \(pliant.Stepper takes steps of it\)"):
+        require_steps(model)
