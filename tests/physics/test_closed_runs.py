@@ -12,7 +12,7 @@ from physics.test_linkages import four_bar_work
 from pliant import loads
 from pliant.errors import ModelError, SimulationError, UnsupportedModel
 from pliant.model.assembly import mechanism
-from pliant.robot import Joint, Limits, Loop, LoopJoint, Origin, Robot
+from pliant.robot import Drive, Joint, Limits, Loop, LoopJoint, Origin, Robot
 
 CRANKS = np.array([0.7, 1.0, 1.5, 2.0, 2.5])
 METHODS = {"rk4": {"step": 1e-3}, "dopri5": {}}
@@ -83,6 +83,16 @@ def test_steppers_stay_closed_and_follow_a_run(count: int | None) -> None:
     arm.reset({"crank": 1.1})
     assert np.abs(model.gaps(arm.q)).max() < 1e-14
     assert np.atleast_2d(arm.q)[0, 0] == 1.1
+
+
+def test_a_closed_start_of_an_arm_with_an_elastic_drive_is_taken_as_it_is() -> None:
+    links = list(four_bar().links)
+    links[0] = bar("crank", FOUR_BAR["crank"], Joint(drive=Drive(gear_ratio=50, rotor_inertia=1e-5, stiffness=300.0)))
+    model = four_bar(links=links).model()
+    q = model.assemble({"crank": 0.7, "crank.motor": 0.7}, held=["crank"])
+    run = pliant.simulate(model, 0.01, q0=q)
+    np.testing.assert_array_equal(run.q[0], q)
+    assert np.abs(run.energy_balance).max() < 1e-7 * max(run.energy.kinetic.max(), 1e-3)
 
 
 def test_an_own_step_of_a_stepper() -> None:

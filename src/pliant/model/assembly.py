@@ -250,7 +250,7 @@ def closed_start(
     """
     by, named, named_speeds = mechanism(model, p), *(_named(model, x, kind) for x, kind in zip(given, ("q0", "qd0")))
     motors = {shaft.actuated for shaft in model.layout.driven}
-    found = closed_near(model, q, given[0], p, placed)
+    found = closed_near(model, np.array(q), given[0], p, placed)
     by.require_regular(found, placed)
     rates = by.along(found, qd, {*placed, *named_speeds})
     if rates is None:
