@@ -11,11 +11,11 @@ import pytest
 
 import pliant
 from linkages import bar, four_bar, passive
-from pliant import analysis, control, export, loads
+from pliant import analysis, control, export
 from pliant.control.joint_controllers import gravity_torque
 from pliant.errors import UnsupportedModel
 from pliant.gradients import gradient, gradient_batch
-from pliant.products import products
+from pliant.products import products, require_steps
 from pliant.robot import Robot
 
 Q, TAU = np.array([0.7, -0.1, 1.6]), np.zeros(1)
@@ -26,31 +26,17 @@ def cost(q: Any, qd: Any) -> Any:
     return q[0] ** 2
 
 
-FUNCTIONS = (
-    "inverse_dynamics", "inverse_dynamics_derivatives", "inverse_dynamics_jvp", "inverse_dynamics_vjp",
-    "inverse_dynamics_hvp", "forward_dynamics_derivatives", "forward_dynamics_jvp", "forward_dynamics_vjp",
-    "forward_dynamics_hvp", "linearize", "stiffness", "matrices", "denoc_matrices", "mass_matrix_inverse",
-)  # fmt: skip
+FUNCTIONS = ("matrices", "denoc_matrices")
 ENTRANCES: dict[str, Callable[[pliant.Model], Any]] = {
-    "equilibrium": lambda m: m.equilibrium([0.0]),
-    "holding_torque": lambda m: m.holding_torque(Q),
-    "frequencies": lambda m: m.frequencies(Q),
-    "modes": lambda m: m.modes(Q),
-    "damping_ratios": lambda m: m.damping_ratios(Q),
-    "linearize with loads": lambda m: m.linearize(Q, loads=[loads.Wrench(force=(1, 0, 0))]),
-    "casadi": lambda m: m.casadi("forward_dynamics")(Q, Q, TAU),
-    "simulate_batch": lambda m: pliant.simulate_batch(m, 0.01, q0=np.tile(Q, (2, 1))),
-    "Stepper": lambda m: pliant.Stepper(m, step=1e-3),
     "gradient": lambda m: gradient(m, 0.01, terminal=cost, step=1e-3),
     "gradient_batch": lambda m: gradient_batch(m, 0.01, terminal=cost, step=1e-3),
-    "moving base": lambda m: pliant.simulate(m, 0.01, base=loads.Base(acceleration=(1.0, 0.0, 0.0))),
-    "settled start": lambda m: pliant.simulate(m, 0.01, equilibrium=True),
     "gravity torque": lambda m: gravity_torque(m, [0.0]),
     "PD with gravity": lambda m: pliant.simulate(m, 0.01, controller=control.PD(10.0, 1.0, [0.0])),
+    "modes in parts": lambda m: analysis.modes(m),
+    "optimal motion": lambda m: control.rest_to_rest(m, [0.0], [0.1], 1.0),
     "LQR": lambda m: control.LQR(joints=[0.0], Q=1.0, R=1.0).bind(m),
     "natural_gains": lambda m: control.natural_gains(m, Q, 5.0),
     "closed_loop_matrix": lambda m: analysis.closed_loop_matrix(m, HOLD, 0.0, Q),
-    "products": lambda m: products(m, "forward_dynamics"),
     "to_urdf": lambda m: m.robot.to_urdf(),
     "to_mjcf": lambda m: m.robot.to_mjcf(),
 }
@@ -115,3 +101,26 @@ def test_what_holds_for_passive_joints() -> None:
     q, qd = np.array([0.3, -0.4]), np.array([1.0, 0.5])
     found, expected = model.forward_dynamics(q, qd, [2.0]), driven.forward_dynamics(q, qd, [2.0, 0.0])
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_graphs_of_casadi_take_loops() -> None:
+    """A compiled function with its compiled derivatives."""
+    import casadi as ca
+
+    model = four_bar().model()
+    f, q = model.casadi("forward_dynamics"), model.assemble({"crank": 0.7}, held=["crank"])
+    x = ca.MX.sym("q", 3)
+    slope = ca.Function("slope", [x], [ca.jacobian(f(x, np.zeros(3), [1.0]), x)])(q)
+    expected = model.forward_dynamics_derivatives(q, np.zeros(3), [1.0]).dq
+    np.testing.assert_allclose(np.array(slope), expected, rtol=1e-12)
+
+
+def test_products_take_loops_and_steps_refuse_them() -> None:
+    """What JAX and PyTorch call; a step of theirs would leave loops open."""
+    model = four_bar().model()
+    q, d = model.assemble({"crank": 0.7}, held=["crank"]), np.ones(3)
+    (found,) = products(model, "forward_dynamics")("jvp", q, d, np.ones(1), d, d, np.ones(1))
+    expected = model.forward_dynamics_jvp(q, d, [1.0], d, d, [1.0])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    with pytest.raises(UnsupportedModel, match=r"a step as a function \(pliant.Stepper takes steps of it\)"):
+        require_steps(model)

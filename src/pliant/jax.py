@@ -27,7 +27,7 @@ from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.kernels.xla import api_version, compile_handler
 from pliant.model import Model
-from pliant.products import GIVES, OPERANDS, TRANSPOSES, DerivativeProducts, products, rk4_step
+from pliant.products import GIVES, OPERANDS, TRANSPOSES, DerivativeProducts, products, require_steps, rk4_step
 from pliant.signatures import checked
 
 try:
@@ -189,6 +189,7 @@ def step(model: Model, h: float) -> Function:
     plain = model.layout.plain
     rates = (lambda q, qd: qd) if plain else _function(model, "rates")
     unit = (lambda q: q) if plain else _function(model, "normalised")
+    require_steps(model)
     one = rk4_step(_function(model, "forward_dynamics"), rates, unit, h)
     return lambda q, qd, tau, p=None: one(jnp.asarray(q), jnp.asarray(qd), tau, p)
 

@@ -21,7 +21,7 @@ FunctionName = Literal[
     "linearize", "matrices", "denoc_matrices", "momentum", "center_of_mass", "mass_matrix_inverse",
     "forward_dynamics_derivatives", "forward_dynamics_jvp", "forward_dynamics_vjp", "forward_dynamics_hvp",
     "inverse_dynamics_derivatives", "inverse_dynamics_jvp", "inverse_dynamics_vjp", "inverse_dynamics_hvp",
-    "multipliers", "gaps",
+    "multipliers", "gaps", "driven_dynamics",
 ]  # fmt: skip
 
 # What a description says

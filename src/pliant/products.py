@@ -212,7 +212,6 @@ def _pieces(column: Any, sizes: Sequence[tuple[int, int]]) -> list[Any]:
 def products(model: Model, name: str) -> DerivativeProducts:
     """Products of a function of a model: "forward_dynamics", "inverse_dynamics", "energy", "tip_pose", "pose FRAME",
     "rates" of the coordinates, or "normalised" coordinates."""
-    model.layout.require_open("products of derivatives")
     implicit = model.layout.plain and name in ("forward_dynamics", "inverse_dynamics")
     make: Any = _dynamics if implicit else _made
     return model.derived("products", (name,), lambda: make(model, name))  # type: ignore[no-any-return]
@@ -253,13 +252,19 @@ _INPUTS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "forward_dynamics": lambda model, _, q, qd, tau: model.equations.forward_dynamics(q, qd, tau),
-    "inverse_dynamics": lambda model, _, q, qd, qdd: model.equations.inverse_dynamics(q, qd, qdd),
+    "inverse_dynamics": lambda model, _, q, qd, qdd: model.equations.tree_forces(q, qd, qdd),
     "energy": lambda model, _, q, qd: energies(model.chain, q, qd),
     "tip_pose": lambda model, _, q: tip_pose(model.chain, q),
     "pose": lambda model, frame, q: frame_pose(model.chain, q, frame),
     "rates": lambda model, _, q, qd: model.chain.rates(q, qd),
     "normalised": lambda model, _, q: q,
 }
+
+
+def require_steps(model: Model) -> None:
+    """Refuses arms whose loops would have to be closed after a step."""
+    if model.constraints:
+        model.layout.require_open("a step as a function (pliant.Stepper takes steps of it)")
 
 
 def rk4_step(

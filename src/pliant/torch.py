@@ -19,7 +19,7 @@ from pliant.errors import ModelError, UnsupportedModel, install
 from pliant.kernels.cuda_device import cupy
 from pliant.kernels.rows import Shape, describe
 from pliant.model import Model
-from pliant.products import DerivativeProducts, products, rk4_step
+from pliant.products import DerivativeProducts, products, require_steps, rk4_step
 from pliant.signatures import checked
 
 try:
@@ -180,6 +180,7 @@ def step(model: Model, h: float) -> Function:
     >>> step = pliant.torch.step(pliant.load("two-link").model(), 1e-3)  # doctest: +SKIP
     >>> q, qd = step(q, qd, tau)  # doctest: +SKIP
     """
+    require_steps(model)
     return rk4_step(*_parts(model), h)
 
 

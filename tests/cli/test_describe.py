@@ -11,6 +11,7 @@ import pytest
 
 import pliant
 from arms import unequal_arm
+from linkages import four_bar
 from pliant.cli.output import megabytes
 
 from .conftest import Run
@@ -143,3 +144,16 @@ def test_count_says_who_refuses(run: Run) -> None:
     result = run("count", "two-link", "--stiffening", "--formulation", "dual-screw")
     assert result.exit_code == 2
     assert "stiffening" in result.stderr
+
+
+def test_frequencies_of_a_linkage(run: Run, tmp_path: Path) -> None:
+    """Loops are closed with what `--at` names where it is, at rest too; what is known of the arm is told."""
+    file = tmp_path / "four-bar.yaml"
+    four_bar().save(file)
+    expected = four_bar().model().frequencies({"crank": 0.7}, joints="free").tolist()
+    for more in ((), ("--rest",)):
+        facts = json.loads(
+            run("frequencies", str(file), "--at", "crank=0.7", "--joints", "free", "--json", *more).stdout
+        )
+        assert facts["arm"]["hz"] == pytest.approx(expected, rel=1e-9)
+    assert json.loads(run("info", str(file), "--json").stdout)["note"] is None

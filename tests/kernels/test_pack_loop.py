@@ -34,16 +34,29 @@ def watched() -> ca.Function:
     return ca.Function("f", [t, x, w, p], [ca.vertcat(f(t, x[:2], w, p), x[0] * x[0] + w * x[1])])
 
 
-def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None):
+def circle() -> ca.Function:
+    """A state nearer to the circle of radius one, by how much it was moved, and what is not positive where the state
+    of an arm cannot be closed."""
+    t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("w", 1), ca.SX.sym("p", 1)
+    far = x[0] * x[0] + x[1] * x[1] - 1
+    return ca.Function("closing", [t, x, w, p], [ca.vertcat(x - (0.5 * far) * x, far * far, p - 0.7)])
+
+
+def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None, closer=None):
     """Final states, rows and counts."""
     n = x.shape[1]
+
+    def closing(inp, out, work):
+        values = np.array(closer(inp[0], [inp[1 + k] for k in range(n)], inp[1 + n], inp[2 + n])).ravel()
+        for k in range(n + 2):
+            out[k] = float(values[k])
 
     def body(inp, out, work):
         values = np.array(f(inp[0], [inp[1 + k] for k in range(n)], inp[1 + n], inp[2 + n])).ravel()
         for k in range(n):
             out[k] = float(values[k])
 
-    form = PackForm(method, n, 1, 1, 0, 1, True, judged=judged)
+    form = PackForm(method, n, 1, 1, 0, 1, True, judged=judged, closes=closer is not None)
     x, out, counts, scratch = x.copy(), np.zeros((len(x), 1, n)), np.zeros((len(x), 2)), np.zeros(form.starts[-1] + 1)
     early, late = plan.sides()
     ceilings = np.full(len(x), np.inf) if ceilings is None else ceilings
@@ -51,6 +64,7 @@ def by_python(monkeypatch, f, method, plan, x, w, p, judged=None, ceilings=None)
                     ceilings, counts))  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(pack_loop, "body", body)
+        patch.setattr(pack_loop, "closing", closing)
         run_packs(job.ctypes.data, scratch.ctypes.data, 0, len(x), form)
     return x, out, counts
 
@@ -68,6 +82,36 @@ def test_packs_have_the_bits_of_python(monkeypatch, method, plan) -> None:
         for found, own in zip((end, out, counts), expected):
             np.testing.assert_array_equal(found, own)
     assert (expected[2][:, 0].min() > 5) == method.adaptive
+
+
+@pytest.mark.parametrize(("method", "plan"), [(rk4(), FIXED), (dopri5(), ADAPTIVE)], ids=["rk4", "dopri5"])
+def test_packs_close_their_states_lane_by_lane(monkeypatch, method, plan) -> None:
+    """Lanes that are closed at once are not moved on with their neighbours; one that cannot be closed is NaN."""
+    rng = np.random.default_rng(3)
+    x, w, p = rng.normal(size=(11, 2)), rng.normal(size=(11, 2, 1)), rng.uniform(0.5, 2, size=(11, 1))
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    expected = by_python(monkeypatch, oscillator(), method, plan, x, w, p, closer=circle())
+    monkeypatch.setattr(pack, "machine", lambda: replace(machine(), fma=False))
+    for width in (1, 4):
+        end, out = x.copy(), np.zeros((11, 1, 2))
+        counts = BatchIntegrator(oscillator(), method, width, closing=circle())(end, w, p, plan, out, SETTINGS)
+        for found, own in zip((end, out, counts), expected):
+            np.testing.assert_array_equal(found, own)
+    sound = p[:, 0] > 0.7
+    assert 0 < sound.sum() < 11
+    assert np.isnan(end[~sound]).all()
+    np.testing.assert_allclose(np.linalg.norm(end[sound], axis=1), 1.0, atol=1e-6)
+
+
+def test_packs_take_slopes_of_closed_states() -> None:
+    """A state that turns, from outside the circle: the first step is closed by far, and the next one begins there."""
+    t, x, w, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("w", 1), ca.SX.sym("p", 1)
+    f = ca.Function("f", [t, x, w, p], [ca.vertcat(x[1], -x[0])])
+    end, held = np.array([[1.3, 0.0]]), np.ones((1, 2, 1))
+    packs = BatchIntegrator(f, dopri5(), closing=circle())
+    counts = packs(end, held, held[0, :1], ADAPTIVE, np.zeros((1, 1, 2)), SETTINGS)
+    np.testing.assert_allclose(end[0], [np.cos(1.1), -np.sin(1.1)], atol=1e-5)
+    assert counts[0, 1] == 0  # a slope from elsewhere is refused until the step is next to nothing
 
 
 def test_a_state_that_is_watched_ends_its_run_and_changes_no_other(monkeypatch) -> None:

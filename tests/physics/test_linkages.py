@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from linkages import DOWN, FOUR_BAR, bar, four_bar, four_bar_angles, passive, random_linkage, rubbing, slider_crank
-from pliant.errors import SimulationError, UnsupportedModel
+from pliant.errors import SimulationError
 from pliant.model.assembly import mechanism
 from pliant.robot import Beam, Joint, Link, Loop, LoopJoint, Lump, Origin, RigidBody, Robot, Shapes
 
@@ -43,7 +43,7 @@ def test_a_four_bar_stays_closed_and_keeps_its_energy(method: str) -> None:
     model = four_bar().model()
     run = pliant.simulate(model, 1.0, q0={"crank": 0.7}, method=method, step=FIXED.get(method), output_step=1e-3)
     at_steps = method in FIXED
-    assert np.abs(model.gaps(run.q)).max() < (1e-14 if at_steps else 1e-7)
+    assert np.abs(model.gaps(run.q)).max() < (1e-14 if at_steps else 1e-8)  # between steps, by the tolerance
     greatest = run.energy.kinetic.max()
     assert np.abs(run.energy_balance).max() < (1e-3 if method == "midpoint" else 1e-7) * greatest
     assert np.abs(run.power_residual).max() < 1e-6 * greatest
@@ -156,6 +156,34 @@ def test_a_flexible_coupler_in_a_loop() -> None:
     assert np.abs(run.energy_balance).max() < 1e-7 * run.energy.kinetic.max()
 
 
+@pytest.mark.full
+def test_a_coupler_in_pieces_in_a_loop() -> None:
+    """Two pieces carry what one with more shapes carries, stay closed and keep their energy, and so do derivatives."""
+    links = list(four_bar().links)
+
+    def bent(pieces: int, shapes: int) -> pliant.Model:
+        beam = Beam(length=FOUR_BAR["coupler"], mass_per_length=0.5, EI_y=8.0, EI_z=0.5, pieces=pieces)
+        links[1] = Link(name="coupler", joint=passive(), beam=beam, shapes=Shapes(bending_y=shapes))
+        return four_bar(links=links).model()
+
+    model, whole = bent(2, 2), bent(1, 5)
+    assert (model.freedom, model.constraints) == (5, ("pin.x", "pin.y"))
+    rest = [m.equilibrium({"crank": 0.7, "rocker": 1.6}) for m in (model, whole)]
+    assert model.holding_torque(rest[0]) == pytest.approx(whole.holding_torque(rest[1]), rel=2e-5)
+    run = pliant.simulate(model, 0.1, q0={"crank": 0.7}, qd0={"crank": 10.0}, rtol=1e-9, atol=1e-11, output_step=1e-3)
+    assert np.abs(model.gaps(run.q)).max() < 1e-9
+    assert np.abs(run.energy_balance).max() < 1e-7 * run.energy.kinetic.max()
+    assert np.abs(run.q[:, 3:]).max() > 1e-3
+    q, qd, tau, h = run.q[-1], run.qd[-1], np.array([0.3]), 1e-5
+    slope = model.forward_dynamics_derivatives(q, qd, tau).dq[:, 3]
+    step = h * np.eye(model.n)[3]
+    near, far = (
+        (model.forward_dynamics(q + k * step, qd, tau) - model.forward_dynamics(q - k * step, qd, tau)) / (2 * k * h)
+        for k in (1, 2)
+    )
+    np.testing.assert_allclose(slope, (4 * near - far) / 3, atol=1e-8 * np.abs(slope).max())
+
+
 def test_quaternions_in_a_loop() -> None:
     """A spatial linkage with a ball joint: closed, of unit quaternions, and of one energy."""
     ball = Link(name="rod", joint=Joint(type="spherical", actuated=False), rigid=bar("x", 0.5).rigid)
@@ -189,13 +217,6 @@ def test_starts_that_do_not_close_are_moved_and_told() -> None:
     assert run.qd[0, 0] == 3.0
 
 
-def test_a_rate_that_jumps_in_a_loop_is_refused() -> None:
-    import casadi as ca
-
-    with pytest.raises(UnsupportedModel, match="a prescribed rate that jumps"):
-        pliant.simulate(four_bar().model(), 1.0, motion={"crank": lambda t: 0.7 + ca.fmax(t - 0.5, 0)})
-
-
 def test_a_position_that_becomes_singular_ends_the_run() -> None:
     """A crank that is too long for its rocker is driven to where the linkage locks."""
     links = [
@@ -217,7 +238,7 @@ def test_random_linkages_keep_their_energy(seed: int) -> None:
         pytest.skip("a structure")
     run = pliant.simulate(model, 0.2, q0=q, rtol=1e-9, atol=1e-11, output_step=0.01, limits=False)
     assert np.abs(model.gaps(run.q)).max() < 1e-8
-    assert np.abs(run.energy_balance).max() < 1e-6 * max(run.energy.kinetic.max(), 1e-3)
+    assert np.abs(run.energy_balance).max() < 1e-7 * run.energy.kinetic.max()
 
 
 def test_steps_take_their_slopes_on_closed_loops() -> None:

@@ -344,6 +344,8 @@ def _methods() -> dict[str, Call]:
         "bias": (m.bias, state),
         "multipliers": (m.multipliers, {**state, "tau": q[:2]}),
         "gaps": (m.gaps, {"q": q}),
+        "driven_dynamics": (m.driven_dynamics, {**state, "driven": q[:2]}),
+        "independent": (m.independent, {"q": q, "joints": "free"}),
         "assemble": (m.assemble, {"q": q, "held": ["upper"]}),
         "forward_dynamics": (m.forward_dynamics, {**state, "tau": q[:2]}),
         "inverse_dynamics": (m.inverse_dynamics, {**state, "qdd": q}),

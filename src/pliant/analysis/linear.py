@@ -114,7 +114,7 @@ def frequency_response(
     (2, 1, 2)
     """
     if isinstance(system, Model):
-        system = system.linearize(read_state(system, q), outputs=outputs)
+        system = system.linearize(q, outputs=outputs)
     A, B, C, D = system
     w = 2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float))
     if w.ndim != 1 or not np.isfinite(w).all():
@@ -228,6 +228,7 @@ def modes(
     >>> pliant.analysis.modes(pliant.load("two-link").model()).participation.shape
     (4, 4)
     """
+    model.layout.require_open("participation in modes (model.modes goes without)")
     state = read_state(model, q)
     squares, Phi = model.modes(state, joints)
     M, S = model.mass_matrix(state), model.actuation

@@ -92,6 +92,7 @@ def frequency_sensitivity(model: Model, q: StateLike | None = None, joints: Join
     True
     """
     _require_parameters(model)
+    model.layout.require_open("sensitivities of frequencies (compare those of model.replace({...}))")
     state = read_state(model, q)
     squares, Phi = model.modes(state, joints)
     x, p, v, s = ca.SX.sym("q", model.n_q), model.parameter_symbols, ca.SX.sym("v", model.n), ca.SX.sym("s")

@@ -103,6 +103,15 @@ class BatchEquations:
         return self.function_of("batch", [self.composition.equations.xdot[: self.n]])
 
     @cached_property
+    def closing(self) -> Any:
+        """A state nearer to closed loops, by how much it was moved, and the least part of a row that the others leave;
+        None where there are no loops."""
+        if not self.composition.model.constraints:
+            return None
+        x, moved, least = self.composition.equations.closer()
+        return self.function_of("batch_closing", [ca.vertcat(x[: self.n], moved, least)])
+
+    @cached_property
     def _load_kernel(self) -> Kernel:
         """States of drives at a start."""
         return Kernel(self.function_of("batch_load", [self.composition.equations.loaded]))
@@ -201,11 +210,12 @@ def composed(
     base: Any, work: bool, looked_up: bool = False, watched: bool = False,
 ) -> BatchEquations:  # fmt: skip
     """Likewise, from drives that are read already; long series may be `looked_up` by whoever steps the equations."""
-    model.layout.require_open("a batch")
     if model.options.roots != "solved":
         raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
     has_table = one_table(torque, controller) is not None
-    composition = compose(model, torque.traced, controller.traced, motion, loads, base, has_table, looked_up=looked_up)
+    composition = compose(
+        model, torque.traced, controller.traced, motion, loads, base, has_table, looked_up=looked_up, closed=True
+    )
     gains = {**getattr(torque.traced, "parameters", {}), **getattr(controller.traced, "parameters", {})}
     has_constant = torque.constant is not None or controller.constant is not None
     return BatchEquations(composition, has_constant, work, gains, watched)

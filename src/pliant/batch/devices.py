@@ -52,8 +52,9 @@ class Cpu:
     ) -> None:  # fmt: skip
         key = (method, f.has_constant, f.n, f.judged)
         make = partial(
-            BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions, judged=f.judged
-        )
+            BatchIntegrator, f.function, METHODS[method](), quaternions=f.composition.quaternions, judged=f.judged,
+            closing=f.closing,
+        )  # fmt: skip
         self.integrator: BatchIntegrator = f.composition.derived("packs", key, make)
         self.dtype = np.float64
         self.stages, self.settings, self.rows = stages, np.array(settings), n_rows
@@ -83,6 +84,8 @@ class Cuda:
         self, f: BatchEquations, given: Given, stages: Stages, settings: tuple[float, ...], method: str,
         precision: str, n_rows: int,
     ) -> None:  # fmt: skip
+        if f.closing is not None:
+            f.composition.model.layout.require_open("a batch on a GPU (device='cpu' runs it)")
         self.module = cupy()
         key = (method, precision, f.has_constant, f.with_work, int(self.module.cuda.Device().id))
 

@@ -31,7 +31,7 @@ def command(
     model = robot.model()
     q = state_at(model, at)
     if rest:
-        q = model.equilibrium(q[model.layout.shaft_places()])
+        q = model.equilibrium(q[model.layout.shaft_places()] if model.layout.is_open else q)
     links = link_tables(model.robot)
     arm = model.frequencies(q, joints)
     if json:

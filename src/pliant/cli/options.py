@@ -9,7 +9,7 @@ import typer
 from pydantic_core import PydanticCustomError
 
 from pliant.errors import ModelError
-from pliant.model import Model, read_state
+from pliant.model import Model
 from pliant.options import RotationName, StiffeningChoice
 from pliant.robot import Robot, load
 from pliant.robot.faults import suggestion
@@ -51,8 +51,10 @@ def level_of(name: LevelName) -> bool | StiffeningChoice:
 
 
 def state_at(model: Model, text: str | None) -> Any:
-    """(n,) coordinates from the text of `--at`; motors not named follow their joints, all else is as described."""
-    return read_state(model, _named(model, text) if text is not None and text.strip() else None)
+    """(n,) coordinates from the text of `--at`; motors not named follow their joints, loops are closed, and all else is
+    as described."""
+    given = _named(model, text) if text is not None and text.strip() else {}
+    return model.assemble(given, held=[name for name in given if name in model.speeds])
 
 
 def _named(model: Model, text: str) -> dict[str, float]:

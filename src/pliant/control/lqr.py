@@ -154,6 +154,7 @@ class _LQRLaw(Law):
 def rest_state(model: Model, joints: Array) -> tuple[Array, Array]:
     """State [q; 0] at static rest with these joint positions, and the torques that hold it."""
     model.layout.require_plain("linear control about a state of rest")
+    model.layout.require_open("linear control about a state of rest")
     q = model.equilibrium(joints)
     return np.concatenate([q, np.zeros(model.n)]), model.holding_torque(q)
 

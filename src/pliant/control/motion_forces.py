@@ -24,6 +24,7 @@ class ArmForces:
     """
 
     def __init__(self, model: Model) -> None:
+        model.layout.require_open("forces of a motion")
         self.model, self.n = model, model.n
         self.actuated: Sequence[int] = [shaft.actuated for shaft in model.layout.shafts]
         self._p = [model.nominal_parameters] if model.parameters else []

@@ -291,6 +291,7 @@ class _Ends:
     @classmethod
     def at(cls, model: Model, start: AnglesLike, goal: AnglesLike, limit: Array | None) -> _Ends:
         model.layout.require_plain("optimal motion")
+        model.layout.require_open("optimal motion")
         a, b = (model.equilibrium(numbers(k, v, model.n_joints)) for k, v in (("start", start), ("goal", goal)))
         ends = cls(a, b, model.holding_torque(a), model.holding_torque(b))
         for name, hold in (("start", ends.hold_start), ("goal", ends.hold_goal)):

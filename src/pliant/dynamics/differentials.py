@@ -3,8 +3,9 @@
 With the residual r(x, a) = inverse_dynamics(q, qd, a; p) - S tau, accelerations solve r = 0, so that any change of the
 state changes them by da = -M^-1 dr at the solved accelerations. Only inverse dynamics is ever differentiated, link by
 link for columns (`link_slopes.py`), forwards for products, backwards for products with a row; M^-1 is one walk in and
-out per right-hand side (`factor.py`). Differences by coordinates are taken along the speeds, n numbers also where a
-joint has a quaternion.
+out per right-hand side (`factor.py`). Where loops are closed, multipliers are unknown beside the accelerations, and r
+has a row for each: the formula is the same with the symmetric matrix [M, -J^T; -J, 0] in place of M. Differences by
+coordinates are taken along the speeds, n numbers also where a joint has a quaternion.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Protocol
 import casadi as ca
 
 from pliant.algebra.rotations import SX
+from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.factor import ColumnGroup, Naming, column_group, factor, inverse_of
 from pliant.dynamics.forces import passive
 from pliant.dynamics.link_slopes import LinkSlopes
@@ -63,6 +65,43 @@ class DenseFactor:
         return inverse_of(self.solve, self.d.shape[0])
 
 
+@dataclass(frozen=True)
+class ClosedFactor:
+    """[M, -J^T; -J, 0] of an arm with loops: the factors of M, W = M^-1 J^T and J W = L D L^T."""
+
+    tree: Solver
+    J: SX
+    W: SX
+    L: SX
+    d: SX
+
+    def solve(self, b: SX) -> SX:
+        """(n + m,) accelerations and multipliers: x = M^-1 b + W y with J x = -c, of b and c one below the other."""
+        n = self.J.shape[1]
+        x = self.tree.solve(b[:n])
+        y = back_substitute(self.L, self.d, -(b[n:] + ca.mtimes(self.J, x)))
+        return ca.vertcat(x + ca.mtimes(self.W, y), y)
+
+    def named(self, name: Naming) -> ClosedFactor:
+        """The same with symbols in place of what depends on the state."""
+        return ClosedFactor(self.tree.named(name), *(name(x) for x in (self.J, self.W, self.L, self.d)))
+
+    def inverse(self) -> SX:
+        """(n + m, n + m) inverse."""
+        return inverse_of(self.solve, sum(self.J.shape))
+
+
+def closed_solver(e: Equations, q: SX) -> Solver:
+    """Factors for accelerations and multipliers together; those of the inertia matrix where there are no loops."""
+    tree = solver(e, q)
+    if not e.chain.kept:
+        return tree
+    J = closing_rows(e.chain, q, ca.SX.zeros(e.chain.n)).J
+    W = ca.horzcat(*(tree.solve(row.T) for row in ca.vertsplit(J)))
+    S = ca.mtimes(J, W)
+    return ClosedFactor(tree, J, W, *factor_matrix((S + S.T) / 2))
+
+
 def solver(e: Equations, q: SX) -> Solver:
     """Factors of the inertia matrix by the formulation's own way: the recursion of denoc, or the whole matrix."""
     if e.formulation.name == "denoc":
@@ -89,27 +128,33 @@ Slopes = SX | tuple[Naming, tuple[ColumnGroup, ...]]
 
 
 def acceleration_slopes(
-    e: Equations, q: SX, qd: SX, qdd: SX, applied: SX, others: Sequence[SX], states: SX | None = None
+    e: Equations, q: SX, qd: SX, unknown: SX, applied: SX, others: Sequence[SX], states: SX | None = None
 ) -> Slopes:
     """Slopes of accelerations by displacements along the speeds, by speeds and by `others`, all of them symbols, under
-    forces (n,) that are expressions of them: columns in that order."""
-    chain, n, name, at = e.chain, e.chain.n, Naming(), ca.SX.sym("qdd", e.chain.n)
-    residual = applied - e.inverse_dynamics(q, qd, at, states)
+    forces (n,) that are expressions of them: columns in that order. `unknown` are accelerations and multipliers."""
+    chain, n, name, at = e.chain, e.chain.n, Naming(), ca.SX.sym("qdd", unknown.numel())
+    residual = _below(applied, at) - e.residual(q, qd, at, states)
     further = [ca.jacobian(residual, z) for z in others]
-    if e.formulation.name == "denoc" and n > WRITTEN_OUT:
-        links, forces = LinkSlopes(chain, q, qd, qdd), applied - passive(chain, q, qd, states)
+    if e.formulation.name == "denoc" and n > WRITTEN_OUT and not chain.kept:
+        links, forces = LinkSlopes(chain, q, qd, unknown), applied - passive(chain, q, qd, states)
         by, slopes = links.factor.named(name), ca.horzcat(chain.jacobian(forces, q), ca.jacobian(forces, qd))
         groups = links.groups(slopes, name, by)
         left = [*by.motors, *(n + motor for motor in by.motors)]
-        (columns,) = ca.substitute([ca.horzcat(slopes[:, left], *further)], [at], [qdd])
+        (columns,) = ca.substitute([ca.horzcat(slopes[:, left], *further)], [at], [unknown])
         places = (*left, *range(2 * n, 2 * n + columns.shape[1] - len(left)))
         return name, (*groups, column_group(places, columns, by.solve)) if places else groups
     columns = ca.horzcat(chain.jacobian(residual, q), ca.jacobian(residual, qd), *further)
-    (columns,) = ca.substitute([columns], [at], [qdd])
-    matrix = solver(e, q)
+    (columns,) = ca.substitute([columns], [at], [unknown])
+    matrix = closed_solver(e, q)
     if n <= WRITTEN_OUT:
-        return ca.mtimes(matrix.inverse(), columns)
-    return name, (column_group(range(columns.shape[1]), columns, matrix.named(name).solve),)
+        return ca.mtimes(matrix.inverse()[:n, :], columns)
+    shared = matrix.named(name)
+    return name, (column_group(range(columns.shape[1]), columns, lambda column: shared.solve(column)[:n]),)
+
+
+def _below(forces: SX, unknown: SX) -> SX:
+    """Forces (n,) with nothing on the rows of loops, as long as what is unknown."""
+    return ca.vertcat(forces, ca.SX.zeros(unknown.numel() - forces.numel()))
 
 
 def solved_columns(
@@ -142,13 +187,23 @@ class Differentials:
 
     @cached_property
     def force(self) -> SX:
-        """Inverse dynamics at these symbols."""
-        return self.e.inverse_dynamics(self.q, self.qd, self.qdd)
+        """Inverse dynamics of the open tree at these symbols."""
+        return self.e.tree_forces(self.q, self.qd, self.qdd)
+
+    @cached_property
+    def unknown(self) -> SX:
+        """Symbols of the accelerations and, where loops are closed, of their multipliers."""
+        return ca.vertcat(self.qdd, ca.SX.sym("multipliers", len(self.e.chain.kept)))
+
+    @cached_property
+    def residual(self) -> SX:
+        """What these leave, without the torques."""
+        return self.e.residual(self.q, self.qd, self.unknown)
 
     @cached_property
     def solver(self) -> Solver:
-        """The inertia matrix at q."""
-        return solver(self.e, self.q)
+        """The slope of the residual by what is unknown, at q."""
+        return closed_solver(self.e, self.q)
 
     # ------------------------------------------------------------------------------- inverse dynamics
 
@@ -178,24 +233,30 @@ class Differentials:
     # ------------------------------------------------------------------------------- forward dynamics
 
     def at(self, tau: SX, values: Sequence[SX]) -> list[SX]:
-        """Expressions with the accelerations that these torques give."""
-        found = self.e.forward_dynamics(self.q, self.qd, tau)
-        return ca.substitute([ca.SX(v) for v in values], [self.qdd], [found])
+        """Expressions with the accelerations and multipliers that these torques give."""
+        found = self.e.constrained(self.q, self.qd, self._forces(tau)).unknown
+        return ca.substitute([ca.SX(v) for v in values], [self.unknown], [found])
+
+    def _forces(self, tau: SX) -> SX:
+        return ca.densify(ca.mtimes(self.e.chain.actuation(), tau))
 
     def changes(self, dtau: SX) -> SX:
-        """Generalised forces of a change of the torques."""
-        return ca.densify(ca.mtimes(self.e.chain.actuation(), dtau))
+        """Change of the residual's right-hand side with that of the torques."""
+        return _below(self._forces(dtau), self.unknown)
 
     def forward_jvp(self, tau: SX, dq: SX, dqd: SX, dtau: SX, dp: SX) -> SX:
         """Change of the accelerations along a direction."""
-        (change,) = self.at(tau, [self.along(self.force, dq, dqd, dp)])
-        return self.solver.solve(self.changes(dtau) - change)
+        (change,) = self.at(tau, [self.along(self.residual, dq, dqd, dp)])
+        return self.solver.solve(self.changes(dtau) - change)[: self.e.chain.n]
 
     def forward_vjp(self, tau: SX, w: SX) -> list[SX]:
         """w^T times the derivatives of the accelerations by q, qd, tau and p."""
-        y = self.solver.solve(w)
-        by_q, by_qd, by_p = self.at(tau, self.against(self.force, -y))
-        return [by_q, by_qd, ca.mtimes(self.e.chain.actuation().T, y), by_p]
+        y = self.solver.solve(_below(w, self.unknown))
+        by_q, by_qd, by_p = self.at(tau, self.against(self.residual, -y))
+        return [by_q, by_qd, self._by_torques(y), by_p]
+
+    def _by_torques(self, y: SX) -> SX:
+        return ca.mtimes(self.e.chain.actuation().T, y[: self.e.chain.n])
 
     def forward_hvp(self, tau: SX, w: SX, dq: SX, dqd: SX, dtau: SX, dp: SX) -> list[SX]:
         """Change of what `forward_vjp` gives along a direction.
@@ -204,26 +265,27 @@ class Differentials:
         of -dr^T y along both.
         """
         n = self.e.chain.n
-        y, da, dy = (ca.SX.sym(name, n) for name in ("y", "da", "dy"))
-        (change,) = self.at(tau, [self.along(self.force, dq, dqd, dp)])
-        momentum_like = ca.jtimes(self.force, self.qdd, y)  # M y: forces are linear in the accelerations
+        y, da, dy = (ca.SX.sym(name, self.unknown.numel()) for name in ("y", "da", "dy"))
+        (change,) = self.at(tau, [self.along(self.residual, dq, dqd, dp)])
+        momentum_like = ca.jtimes(self.residual, self.unknown, y)  # M y: forces are linear in what is unknown
         turned = self.along(momentum_like, dq, ca.SX.zeros(n), dp)
-        by = self.along(ca.vertcat(*self.against(self.force, -y)), dq, dqd, dp, (self.qdd, da), (y, dy))
-        solved = self.solver.solve(w)
+        by = self.along(ca.vertcat(*self.against(self.residual, -y)), dq, dqd, dp, (self.unknown, da), (y, dy))
+        solved = self.solver.solve(_below(w, self.unknown))
         slope = self.solver.solve(self.changes(dtau) - change)
         (turned,) = ca.substitute([turned], [y], [solved])
         changed = -self.solver.solve(turned)
         (by,) = ca.substitute([by], [y, da, dy], [solved, slope, changed])
         (by,) = self.at(tau, [by])
         by_q, by_qd, by_p = ca.vertsplit(by, [0, n, 2 * n, by.shape[0]])
-        return [by_q, by_qd, ca.mtimes(self.e.chain.actuation().T, changed), by_p]
+        return [by_q, by_qd, self._by_torques(changed), by_p]
 
     def forward_derivatives(
         self, tau: SX, own: SX | None = None, order: tuple[tuple[int, ...], ...] = ()
     ) -> SolvedColumns | list[SX]:
         """Accelerations, or `own` instead, and their derivatives by q, qd and tau, and by p where there are
         parameters."""
-        qdd, others = self.e.forward_dynamics(self.q, self.qd, tau), [tau, *([self.p] if self.p.numel() else [])]
-        slopes = acceleration_slopes(self.e, self.q, self.qd, qdd, self.changes(tau), others)
+        found, others = self.e.constrained(self.q, self.qd, self._forces(tau)), [tau]
+        others += [self.p] if self.p.numel() else []
+        slopes = acceleration_slopes(self.e, self.q, self.qd, found.unknown, self._forces(tau), others)
         widths = (self.e.chain.n,) * 2 + tuple(z.numel() for z in others)
-        return solved_columns([qdd if own is None else own], slopes, widths, order)
+        return solved_columns([found.qdd if own is None else own], slopes, widths, order)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import casadi as ca
 
+from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.motion_equations import Equations, solve_positive
 
 SX = ca.SX
@@ -15,7 +16,8 @@ def after_jump(equations: Equations, q: SX, qd: SX, jumps: Mapping[int, SX]) -> 
     """All rates behind a jump of some of them, and the work that it does.
 
     The impulse acts along the prescribed coordinates alone, so the momenta of the free ones stay: M_ff d_f + M_fp d_p =
-    0. Positions stand still meanwhile, and the work is the kinetic energy gained.
+    0, but for the impulses of closed loops, which keep J d = 0. Positions stand still meanwhile, and the work is the
+    kinetic energy gained.
 
     Parameters
     ----------
@@ -31,4 +33,7 @@ def after_jump(equations: Equations, q: SX, qd: SX, jumps: Mapping[int, SX]) -> 
     change[prescribed] = ca.vertcat(*jumps.values())
     if free:
         change[free] = -solve_positive(M[free, free], ca.mtimes(M[free, prescribed], change[prescribed]))
+    if equations.chain.kept:
+        J = closing_rows(equations.chain, q, SX.zeros(qd.shape[0])).J
+        change = change + equations.closing(q, J, prescribed).back(ca.mtimes(J, change))
     return qd + change, ca.dot(qd + change / 2, ca.mtimes(M, change))

@@ -89,7 +89,7 @@ class Equations:
         """Accelerations as above, and what closes the loops: S lambda = -(J a + gamma) with the accelerations a of the
         open tree, and qdd = a + M^-1 J^T lambda."""
         free = self.chain.settled(lambda: self._accelerations(q, qd, applied, held or {}, states))
-        if not self.chain.closures:
+        if not self.chain.kept:
             return Constrained(free, ca.SX(0, 1), ca.SX.zeros(self.chain.n))
         rows = closing_rows(self.chain, q, qd)
         by = self.closing(q, rows.J, held or {})
@@ -137,6 +137,18 @@ class Equations:
         self.chain.require_open("inverse dynamics")
         return self.tree_forces(q, qd, qdd, states)
 
+    def residual(self, q: SX, qd: SX, unknown: SX, states: SX | None = None) -> SX:
+        """(n + m,) what accelerations and multipliers, `unknown` (n + m,) one below the other, leave of the applied
+        forces and of the closed loops: M qdd + bias - J^T lambda, and -(J qdd + gamma). Its slope by them is
+        symmetric."""
+        n = self.chain.n
+        qdd, multipliers = unknown[:n], unknown[n:]
+        forces = self.tree_forces(q, qd, qdd, states)
+        if not self.chain.kept:
+            return forces
+        rows = closing_rows(self.chain, q, qd)
+        return ca.vertcat(forces - ca.mtimes(rows.J.T, multipliers), -(ca.mtimes(rows.J, qdd) + rows.gamma))
+
     def tree_forces(self, q: SX, qd: SX, qdd: SX, states: SX | None = None) -> SX:
         """(n,) the same, of the open tree: where it has loops, their forces J^T lambda are part of them."""
         return self.chain.settled(lambda: self._inverse_dynamics(q, qd, qdd, states))
@@ -155,6 +167,11 @@ class Constrained:
     qdd: SX
     multipliers: SX
     forces: SX
+
+    @property
+    def unknown(self) -> SX:
+        """(n + m,) accelerations and multipliers, one below the other."""
+        return ca.vertcat(self.qdd, self.multipliers)
 
 
 @dataclass(frozen=True)

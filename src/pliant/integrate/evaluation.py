@@ -7,12 +7,10 @@ import math
 from pliant.integrate.loop_state import Clock, Newton, Ode, Tally
 from pliant.kernels.primitives import Doubles, call, shift
 from pliant.kernels.sides import MARGIN
+from pliant.kernels.step_control import MOST_CLOSING, NEARLY_CLOSED, SINGULAR
 
 EPS = 2.220446049250313e-16
 SMALLEST = 2.2250738585072014e-308  # a time that is later than zero
-MOST_CLOSING = 8  # evaluations that close the loops after a step; one is the rule
-NEARLY_CLOSED = 1e-6  # rad or m: what is moved by less is closed to the third power of it, and speeds to the second
-SINGULAR = 1e-11  # of the square of a row: what is left of it beside the others, where they hang on one another
 
 
 def within(ode: Ode, t: float) -> float:

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from pliant.algebra.tableau import ExplicitTableau
 from pliant.arrays import Array
 from pliant.errors import ModelError
-from pliant.kernels import emit_calls, llvm, sides, threads
+from pliant.kernels import emit, emit_calls, llvm, pack_loop, sides, threads
 from pliant.kernels.batch import in_blocks
 from pliant.kernels.call_plan import lowered
 from pliant.kernels.lanes import Lanes
+from pliant.kernels.lower import lower
 from pliant.kernels.operations import INPUT
 from pliant.kernels.pack_loop import Job, PackForm, body, run_packs
 from pliant.kernels.primitives import table
@@ -75,26 +76,33 @@ class BatchIntegrator:
     """Compiled runs of `f`, a CasADi function of (t, x, w, p), by a method with fixed or with adaptive steps.
 
     `quaternions` says where quaternions begin in x: their length is made one after every step. Of the states the first
-    `judged`, all by default, count in the error of a step.
+    `judged`, all by default, count in the error of a step. `closing`, a function of the same inputs, brings a state
+    nearer to closed loops after every step.
     """
 
     def __init__(
         self, f: ca.Function, method: ExplicitTableau, width: int | None = None, quaternions: tuple[int, ...] = (),
-        judged: int | None = None,
+        judged: int | None = None, closing: ca.Function | None = None,
     ) -> None:  # fmt: skip
-        tape = Tape.from_function(f, calls=True)
+        tape = Tape.from_function(f, calls=closing is None)
         target = machine()
         self.lanes = Lanes(width) if width else target.pack(len(tape))
         self.n, self.n_held, self.n_own = tape.in_sizes[1:]
         if tape.n_out != self.n:
             raise ModelError(f"f: got {tape.n_out} rates, expected {self.n}, one per state")
-        program = lowered(tape, target.fma, llvm.PART_LENGTH)
-        reads_time = bool(((tape.op == INPUT) & (tape.a == 0)).any())
-        sizes = (self.n, self.n_held, self.n_own, program.work_size, self.lanes.width)
-        self.form = PackForm(method, *sizes, reads_time, quaternions, judged)
-        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body,))
+        tapes = [tape, *([] if closing is None else [Tape.from_function(closing)])]
+        reads_time = any(bool(((one.op == INPUT) & (one.a == 0)).any()) for one in tapes)
+        if closing is None:
+            program = lowered(tape, target.fma, llvm.PART_LENGTH)
+            work, text = program.work_size, emit_calls.body(program, self.lanes, target.fma, 1, "external")
+        else:
+            programs = [lower(one, target.fma, llvm.PART_LENGTH) for one in tapes]
+            writers = {name: emit.BodyWriter(one, self.lanes, 1) for name, one in zip(("body", "closing"), programs)}
+            work, text = max(one.work_size for one in programs), emit.bodies(writers, target.fma, "external")
+        sizes = (self.n, self.n_held, self.n_own, work, self.lanes.width)
+        self.form = PackForm(method, *sizes, reads_time, quaternions, judged, closing is not None)
+        loops = Module(self.lanes, target.fma, "", PLAIN + target.wide, external=(body, pack_loop.closing))
         loops.entry(ENTRY, run_packs, form=self.form)
-        text = emit_calls.body(program, self.lanes, target.fma, 1, "external")
         self._code = llvm.compile_text(text + target.attributes, ENTRY, loops.text())
         self._function = _TYPE(self._code.address)
 

@@ -44,19 +44,20 @@ class Job(NamedTuple):
 
 class Pack(NamedTuple):
     """Scratch memory: inputs [t, x, w, p] of the right-hand side, the state at the last step, slopes (one block of n
-    rows per stage), what a lane has of its own (`Own`), and room for the right-hand side."""
+    rows per stage), what a lane has of its own (`Own`), a state with loops closed, and room for the right-hand side."""
 
     inp: Packs
     x: Packs
     k: Packs
     own: Packs
+    closed: Packs
     work: Packs
 
 
 class Own:
     """Rows that a lane has of its own."""
 
-    T, H, ERR, AGAIN, TAKEN, REFUSED, CEILING, SIZE = range(8)
+    T, H, ERR, AGAIN, TAKEN, REFUSED, CEILING, OPEN, SIZE = range(9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,7 @@ class PackForm:
     reads_time: bool
     quaternions: tuple[int, ...] = ()
     judged: int | None = None
+    closes: bool = False
 
     @property
     def in_error(self) -> int:
@@ -85,7 +87,8 @@ class PackForm:
     @property
     def starts(self) -> tuple[int, ...]:
         """Rows at which the parts of `Pack` begin, and their end."""
-        sizes = (1 + self.n + self.held + self.own, self.n, self.n * self.slopes, Own.SIZE, self.work)
+        closed = self.n + 2 if self.closes else 0
+        sizes = (1 + self.n + self.held + self.own, self.n, self.n * self.slopes, Own.SIZE, closed, self.work)
         return tuple(sum(sizes[:k]) for k in range(len(sizes) + 1))
 
 
@@ -99,13 +102,19 @@ def body(inp: Packs, out: Packs, work: Packs) -> None:
     raise NotImplementedError
 
 
+def closing(inp: Packs, out: Packs, work: Packs) -> None:
+    """A state nearer to closed loops, by how much it was moved, and the least part of a row that the others leave."""
+    raise NotImplementedError
+
+
 def run_packs(job_address: int, scratch: int, start: int, stop: int, form: PackForm) -> int:
     """The runs of rows start ... stop - 1, pack by pack; lanes beyond the end repeat the last row."""
     (job,) = primitives.unpack(primitives.integers(job_address), Job)
     memory, starts, n = primitives.packs(primitives.doubles(scratch)), form.starts, form.n
     pack = Pack(
-        memory, shift(memory, starts[1]), shift(memory, starts[2]), shift(memory, starts[3]), shift(memory, starts[4])
-    )
+        memory, shift(memory, starts[1]), shift(memory, starts[2]), shift(memory, starts[3]), shift(memory, starts[4]),
+        shift(memory, starts[5]),
+    )  # fmt: skip
     first = start
     while first < stop:
         gather(form, job.x, n, 0, n, pack.x, first, stop)
@@ -173,11 +182,35 @@ def fixed_steps(pack: Pack, form: PackForm, t: float, h: float, early: float, la
                 else:
                     pack.x[j] = gathered
                     state[j] = gathered
+        if form.closes:
+            close_loops(pack, form, in_lanes(t + (step + 1) * h), early, late)
+            for j in range(n):
+                pack.x[j] = state[j]
         for first in unrolled(form.quaternions):
             length = norm(shift(state, first))
             for j in unrolled(range(first, first + 4)):
                 state[j] = state[j] / length
                 pack.x[j] = state[j]
+
+
+def close_loops(pack: Pack, form: PackForm, time: Lane, early: float, late: float) -> None:
+    """Newton's steps towards closed loops in every lane until it is closed, as in `integrate.evaluation`. A lane whose
+    loops cannot be closed gets NaN."""
+    n, own = form.n, pack.own
+    state = shift(pack.inp, 1)
+    if form.reads_time:
+        pack.inp[0] = max(min(time, late), early)
+    own[Own.OPEN] = in_lanes(float(control.MOST_CLOSING))
+    while primitives.any_lane(own[Own.OPEN] > 0.0):
+        closing(pack.inp, pack.closed, pack.work)
+        left = own[Own.OPEN] - 1.0
+        moves = own[Own.OPEN] > 0.0
+        near = pack.closed[n] <= control.NEARLY_CLOSED
+        sound = pack.closed[n + 1] > control.SINGULAR and (near or left > 0.0)
+        for j in range(n):
+            x = pack.closed[j] if sound else math.nan
+            state[j] = x if moves else state[j]
+        own[Own.OPEN] = left if moves and sound and not near else 0.0
 
 
 def norm(q: Packs) -> Lane:
@@ -233,6 +266,10 @@ def adaptive_steps(
             defect = step * combination(pack.k, n, j, nonzero(form.method.error))
             e = control.scaled(defect, pack.x[j], state[j], rtol, atol)
             total += e * e
+        if form.closes:  # the slope at the end is that of the closed state
+            time = end if last else now + step
+            close_loops(pack, form, time, early, late)
+            slopes(pack, form, time, early, late, shift(pack.k, (stages - 1) * n))
         judge_lanes(pack, form, math.sqrt(total / form.in_error), now, step, last, end, largest, most)
 
 

@@ -28,6 +28,12 @@ LEAST_FIRST = 1e-6
 """A first step where state or slope are next to nothing."""
 TINY = 1e-14
 """A step below this fraction of the time is a breakdown."""
+MOST_CLOSING = 8
+"""Evaluations that close the loops after a step; one is the rule."""
+NEARLY_CLOSED = 1e-6
+"""Rad or m: what is moved by less is closed to the third power of it, and speeds to the second."""
+SINGULAR = 1e-11
+"""Of the square of a row: what is left of it beside the others, where they hang on one another."""
 
 
 def exponents(order: int) -> tuple[float, float]:

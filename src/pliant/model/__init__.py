@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from pliant.dynamics import Formulation
 from pliant.later import later
-from pliant.model.model import Model, Options
+from pliant.model.model import Model
 from pliant.model.states import named_places, normalised, read_state
 from pliant.model.terms import DenocMatrices, Energy, Matrices, PartitionedMatrices, ScrewMatrices, StateSpace
+from pliant.model.traced import Options
 
 if TYPE_CHECKING:
     from pliant.model.recipes import EXPRESSIONS

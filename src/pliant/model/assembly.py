@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.derived import SYMBOLS
 from pliant.dynamics import Chain, denoc
 from pliant.dynamics.closures import closing_rows, gaps, row_names
 from pliant.dynamics.forces import rotors
@@ -29,11 +28,15 @@ LONGEST_STEP = 0.5
 KICKS = 40
 """Times that a position from which no step leads nearer is left at random, by this much on average."""
 KICK = 0.4
+HALF_TURN = 2.0
+"""The same where loops are closed with frames turned by half a turn, from where the search began."""
 NEAR = 0.3
 """Radians by which states are moved to see the rank of rows in general."""
 BEND = 1e-3
 """Of the size of the arm, by which amplitudes are moved there."""
 TRIALS = 4
+NEVER = 1e-10
+"""Slope of a row, over the size of the arm, at which nothing moves it: rounding leaves 1e-15."""
 INDEPENDENT = 1e-5
 """What is left of a row without its part along others, over the row: below, it hangs on them. Near a singular position
 a closed one is known to the root of its gap only, 1e-6."""
@@ -88,13 +91,15 @@ class Mechanism:
         """
         best = (np.inf, q)
         for own in self._movable(held):
-            rng, best = np.random.default_rng(0), (np.inf, q)
+            rng, best, start = np.random.default_rng(0), (np.inf, q), q
             for _ in range(KICKS + 1):
-                found, gap = self._descend(q if best[0] == np.inf else self._kicked(best[1], own, rng), own)
+                found, gap = self._descend(start, own)
                 if gap < best[0]:
                     best = gap, found
-                if gap <= CLOSED * self.size and (self.gaps(found)[1] > 0).all():
+                closed = gap <= CLOSED * self.size
+                if closed and (self.gaps(found)[1] > 0).all():
                     return found
+                start = self._kicked(q, own, HALF_TURN, rng) if closed else self._kicked(best[1], own, KICK, rng)
         raise ModelError(self._gap(best[1]))
 
     def _movable(self, held: Collection[int]) -> list[list[int]]:
@@ -123,10 +128,10 @@ class Mechanism:
             "its links and the places of its frames, or start nearer to a closed position"
         )
 
-    def _kicked(self, q: Array, free: list[int], rng: np.random.Generator) -> Array:
+    def _kicked(self, q: Array, free: list[int], far: float, rng: np.random.Generator) -> Array:
         step = np.zeros(self.layout.n)
         own = [k for k in free if k in self.joints]
-        step[own] = KICK * rng.standard_normal(len(own))
+        step[own] = far * rng.standard_normal(len(own))
         return moved(self.layout, q, step)
 
     def _descend(self, q: Array, free: list[int]) -> tuple[Array, float]:
@@ -163,7 +168,8 @@ class Mechanism:
         every = list(range(self.layout.n))
         start = self.closed(self.layout.rest())
         states = [start, *self._near(start)]
-        weighted = [self._weighted(q, every)[0] for q in states]
+        moves = np.max([np.abs(self.slopes(q)).max(axis=1) for q in states], axis=0) > NEVER * self.size
+        weighted = [self._weighted(q, every)[0] * moves[:, None] for q in states]
         best = most_regular(weighted)
         kept, own = independent(weighted[best]), self.slopes(states[best])[:, list(self.joints)]
         names = self.names
@@ -197,6 +203,18 @@ class Mechanism:
                 return out
         return None
 
+    def struck(self, q: Array, change: Array, held: Collection[int]) -> Array:
+        """What an impulse on the `held` speeds makes of all speeds: from a change that leaves the momenta of the
+        others, the nearest by M along the loops."""
+        free = [k for k in range(self.layout.n) if k not in held]
+        out, gap = np.array(change), self.slopes(q) @ change
+        if free:
+            A, L = self._weighted(q, free)
+            out[free] += np.linalg.solve(L.T, np.linalg.lstsq(A, -gap, rcond=1e-10)[0])
+        if np.abs(self.slopes(q) @ out).max() > 1e-9 * (1 + np.abs(gap).max()):
+            raise ModelError("motion: a prescribed rate jumps as loops do not let it; change the motion")
+        return out
+
     def require_regular(self, q: Array, held: Collection[int] = ()) -> None:
         """Refuses a closed position in which the rows that are kept hang on one another."""
         free = [k for k in range(self.layout.n) if k not in held]
@@ -215,9 +233,11 @@ class Mechanism:
 
 def mechanism(model: Model, p: Array) -> Mechanism:
     """That of a model at these values of its parameters."""
-    with SYMBOLS:
-        made = Mechanism.of(model.chain, model.parameter_symbols, p)
-    return replace(made, layout=model.layout)
+
+    def made() -> Mechanism:
+        return replace(Mechanism.of(model.chain, model.parameter_symbols, p), layout=model.layout)
+
+    return model.derived("mechanism", p.tobytes(), made)
 
 
 def closed_start(
@@ -230,10 +250,7 @@ def closed_start(
     """
     by, named, named_speeds = mechanism(model, p), *(_named(model, x, kind) for x, kind in zip(given, ("q0", "qd0")))
     motors = {shaft.actuated for shaft in model.layout.driven}
-    try:
-        found = by.closed(q, {*placed, *named})
-    except ModelError:
-        found = by.closed(q, placed)
+    found = closed_near(model, np.array(q), given[0], p, placed)
     by.require_regular(found, placed)
     rates = by.along(found, qd, {*placed, *named_speeds})
     if rates is None:
@@ -243,6 +260,16 @@ def closed_start(
     found = model.layout.followed(found, [model.index(model.speeds[k]) for k in motors & {*placed, *named}])
     rates = model.layout.following(rates, motors & {*placed, *named_speeds})
     return found, rates, _told(model, q, found, named)
+
+
+def closed_near(model: Model, q: Array, given: Any, p: Array, placed: Collection[int] = ()) -> Array:
+    """The closed position near q in which what a user has `given` by name stays, if the others can close the loops;
+    speeds that are `placed` stay in any case."""
+    by = mechanism(model, p)
+    try:
+        return by.closed(q, {*placed, *_named(model, given, "q0")})
+    except ModelError:
+        return by.closed(q, placed)
 
 
 def _named(model: Model, given: Any, name: str) -> set[int]:

@@ -33,7 +33,8 @@ from pliant.robot.layout import Layout
 
 if TYPE_CHECKING:
     from pliant.loads import Load
-    from pliant.model.model import Model, Options
+    from pliant.model.model import Model
+    from pliant.model.traced import Options
 
 KEPT = 32
 """Chains that are kept for the next model of the same robot."""
@@ -122,7 +123,7 @@ def _check(robot: Robot, *options: Any) -> None:
 def traced(model: Model, name: str) -> Any:
     """A function of the model, to be compiled."""
     n, m, P, parameters = model.n, model.n_joints, len(model.parameters), model.parameter_symbols
-    sizes = {"q": model.n_q, "tau": m, "dtau": m, "dp": P}
+    sizes = {"q": model.n_q, "tau": m, "dtau": m, "driven": m, "dp": P}
     row = recipe(name)
     if not row.closed:
         model.layout.require_open(name)
@@ -153,7 +154,6 @@ def remarks(model: Model, name: str, function: Any) -> dict[str, Any]:
 
 def slopes(model: Model, loads: tuple[Load, ...], free: tuple[int, ...]) -> Any:
     """Slopes of the accelerations by q, qd and tau, under loads and with all but `free` held."""
-    model.layout.require_open("linearize")
     e, n = model.equations, model.n
     q, qd, tau = (ca.SX.sym(s, size) for s, size in (("q", model.n_q), ("qd", n), ("tau", model.n_joints)))
     force = ca.mtimes(e.chain.actuation(), tau)

@@ -3,7 +3,6 @@ of these products."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,28 +16,19 @@ from pliant.model.terms import (
     InverseDerivatives,
     InverseDerivativesOfParameters,
 )
+from pliant.model.traced import Traced
 
 _named: Any = tuple.__new__  # the calls around a kernel of a microsecond count
 FORWARD = {4: ForwardDerivatives, 5: ForwardDerivativesOfParameters}
 INVERSE = {4: InverseDerivatives, 5: InverseDerivativesOfParameters}
 
 
-class Differentiable:
+class Differentiable(Traced):
     """What a model answers about changes of its state; compiled like its other functions.
 
     Displacements `dq` are along the speeds: n numbers, also where a joint has a quaternion; on all other arms they are
     changes of q.
     """
-
-    _fast: dict[str, Callable[..., Any]]
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Paths of the numbers that are inputs."""
-        raise NotImplementedError
-
-    def _call(self, name: str, p: ArrayLike | None, *arrays: ArrayLike, changes: tuple[ArrayLike, ...] = ()) -> Any:
-        raise NotImplementedError
 
     def mass_matrix_inverse(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
         """Inverse of the inertia matrix `(..., n, n)`, from its factors.

@@ -99,6 +99,13 @@ def _multipliers(e: Equations, q: Any, qd: Any, tau: Any) -> Sequence[Any]:
     return [e.constrained(q, qd, ca.mtimes(e.chain.actuation(), tau)).multipliers]
 
 
+def _driven(e: Equations, q: Any, qd: Any, rates: Any) -> Sequence[Any]:
+    actuated = [shaft.actuated for shaft in e.chain.shafts]
+    found = e.constrained(q, qd, ca.SX.zeros(e.chain.n), dict(zip(actuated, ca.vertsplit(rates))))
+    tau = (e.tree_forces(q, qd, found.qdd) - found.forces)[actuated]
+    return [tau, found.qdd, *([found.multipliers] if e.chain.kept else [])]
+
+
 def stiffness(e: Equations, q: Any) -> Any:
     """Second derivatives of the potential by displacements along the speeds."""
     V = strain_energy(e.chain, q) if e.chain.first else potential_energy(e.chain, q)  # what flies falls with gravity
@@ -119,26 +126,29 @@ EXPRESSIONS: dict[str, Recipe] = {
         ("q", "qd", "tau"), lambda e, q, qd, tau: [e.forward_dynamics(q, qd, tau)], shared=True, closed=True
     ),
     "multipliers": Recipe(("q", "qd", "tau"), _multipliers, closed=True),
+    "driven_dynamics": Recipe(("q", "qd", "driven"), _driven, closed=True),
     "gaps": Recipe(("q",), lambda e, q: [closing_rows(e.chain, q, ca.SX.zeros(e.chain.n)).g], closed=True),
-    "inverse_dynamics": Recipe(("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.inverse_dynamics(q, qd, qdd)], shared=True),
+    "inverse_dynamics": Recipe(
+        ("q", "qd", "qdd"), lambda e, q, qd, qdd: [e.tree_forces(q, qd, qdd)], shared=True, closed=True
+    ),
     "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)], closed=True),
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)], closed=True),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)], closed=True),
-    "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm"),
-    "linearize": Recipe(("q", "qd", "tau"), _linearize, "by size"),
+    "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm", closed=True),
+    "linearize": Recipe(("q", "qd", "tau"), _linearize, "by size", closed=True),
     "matrices": Recipe(("q", "qd"), _matrices, "vm"),
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),
     "momentum": Recipe(("q", "qd"), lambda e, q, qd: [momentum(e.chain, q, qd)], closed=True),
     "center_of_mass": Recipe(("q",), lambda e, q: [center_of_mass(e.chain, q)], closed=True),
-    "mass_matrix_inverse": Recipe(("q",), lambda e, q: [solver(e, q).inverse()]),
-    "forward_dynamics_derivatives": Recipe(("q", "qd", "tau", "p"), _forward_derivatives),
-    "forward_dynamics_jvp": Recipe(("q", "qd", "tau", "p", "dq", "dqd", "dtau", "dp"), _forward_jvp),
-    "forward_dynamics_vjp": Recipe(("q", "qd", "tau", "p", "w"), _forward_vjp),
-    "forward_dynamics_hvp": Recipe(("q", "qd", "tau", "p", "w", "dq", "dqd", "dtau", "dp"), _forward_hvp),
-    "inverse_dynamics_derivatives": Recipe(("q", "qd", "qdd", "p"), _inverse_derivatives),
-    "inverse_dynamics_jvp": Recipe(("q", "qd", "qdd", "p", "dq", "dqd", "dqdd", "dp"), _inverse_jvp),
-    "inverse_dynamics_vjp": Recipe(("q", "qd", "qdd", "p", "w"), _inverse_vjp),
-    "inverse_dynamics_hvp": Recipe(("q", "qd", "qdd", "p", "w", "dq", "dqd", "dqdd", "dp"), _inverse_hvp),
+    "mass_matrix_inverse": Recipe(("q",), lambda e, q: [solver(e, q).inverse()], closed=True),
+    "forward_dynamics_derivatives": Recipe(("q", "qd", "tau", "p"), _forward_derivatives, closed=True),
+    "forward_dynamics_jvp": Recipe(("q", "qd", "tau", "p", "dq", "dqd", "dtau", "dp"), _forward_jvp, closed=True),
+    "forward_dynamics_vjp": Recipe(("q", "qd", "tau", "p", "w"), _forward_vjp, closed=True),
+    "forward_dynamics_hvp": Recipe(("q", "qd", "tau", "p", "w", "dq", "dqd", "dtau", "dp"), _forward_hvp, closed=True),
+    "inverse_dynamics_derivatives": Recipe(("q", "qd", "qdd", "p"), _inverse_derivatives, closed=True),
+    "inverse_dynamics_jvp": Recipe(("q", "qd", "qdd", "p", "dq", "dqd", "dqdd", "dp"), _inverse_jvp, closed=True),
+    "inverse_dynamics_vjp": Recipe(("q", "qd", "qdd", "p", "w"), _inverse_vjp, closed=True),
+    "inverse_dynamics_hvp": Recipe(("q", "qd", "qdd", "p", "w", "dq", "dqd", "dqdd", "dp"), _inverse_hvp, closed=True),
 }
 """Every function of a model; the virtual machine runs what is asked seldom."""
 FRAMED: dict[str, Callable[[Any, Any, str], Any]] = {"pose": frame_pose, "jacobian": frame_jacobian}

@@ -41,7 +41,7 @@ def read_state(model: Model, given: Any, name: str = "q", many: bool = False) ->
     if given is None:
         state = rest
     elif isinstance(given, str) and given == EQUILIBRIUM and not moving:
-        state = model.equilibrium(rest[layout.shaft_places()])
+        state = model.equilibrium(rest[layout.shaft_places()] if layout.is_open else rest)
     elif isinstance(given, Mapping):
         named = _named(model, given, name, moving)
         arms = max((len(value) for value in named.values() if many and value.ndim == 1), default=0)

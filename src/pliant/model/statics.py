@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.algebra.pencil import ROOM, natural_modes
-from pliant.arrays import Array
+from pliant.arrays import Array, StateLike
 from pliant.derived import SYMBOLS, Same
 from pliant.dynamics.matrices import partition
 from pliant.errors import ModelError, PliantError
+from pliant.later import LaterModule
 from pliant.model.states import read_state
 from pliant.options import HeldName
 from pliant.robot.angles import in_radians
 from pliant.signatures import require_loads
 
 if TYPE_CHECKING:
+    from pliant.model import closed_statics
     from pliant.model.model import Model
+else:  # it computes with what stands here
+    closed_statics = LaterModule("pliant.model.closed_statics")
 
 Applied = Callable[[ArrayLike], tuple[Array, Array]]
 """q -> generalised forces (n,) and their slopes (n, n)."""
@@ -102,12 +106,15 @@ def places(model: Model, speeds: list[int]) -> list[int]:
 
 
 def equilibrium(
-    model: Model, joints: ArrayLike, loads: Sequence[Any], p: ArrayLike | None, held: HeldName = "joints",
+    model: Model, joints: StateLike, loads: Sequence[Any], p: ArrayLike | None, held: HeldName = "joints",
     rates: Any = None,
 ) -> Array:  # fmt: skip
     """Coordinates (n,) at rest, or in steady spin, with the joints or the motors held, by Newton's method from the
     straight arm."""
     m = model.n_joints
+    if not model.layout.is_open:
+        closed_statics.require_held_still(model, rates)
+        return closed_statics.settled(model, read_state(model, joints, "joints"), loads, p, held)
     try:
         given = np.asarray(in_radians(joints), dtype=float)
     except (TypeError, ValueError):
@@ -124,6 +131,8 @@ def settled(
     rates: Any = None,
 ) -> Array:  # fmt: skip
     """Coordinates (n_q,) at rest, or in steady spin, with the joints (and a free base) where `q` has them."""
+    if not model.layout.is_open:
+        return closed_statics.settled(model, q, loads, p, held)
     n, q = model.n, model.layout.followed(q.copy())
     model.layout.check_travel(q)
     unknown, rows = resting(model, held)
@@ -223,6 +232,7 @@ def _require_steady(
 
 def rest_slope(model: Model, q: ArrayLike, loads: Sequence[Any] = (), p: ArrayLike | None = None) -> Array:
     """(n, P) derivative of the state of static rest `q` by the parameters, joints held: -K^-1 d(force)/dp."""
+    model.layout.require_open("slopes of static rest (compare equilibria at two values of p)")
 
     def slopes() -> Any:
         x, rest, symbols = ca.SX.sym("q", model.n_q), ca.SX.zeros(model.n), model.parameter_symbols
@@ -295,16 +305,38 @@ def modes(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: Arra
     _require_rest(model, loads, None)
     if not free:
         return np.zeros(0), np.zeros((model.n, 0))
-    K, M = _finite(model.stiffness(q, loads, p), model.mass_matrix(q, p))
-    if _follows(K, M):
+    along = _along(model, q, free, loads, p)
+    if along.follows:
         raise ModelError(
             "loads: a load that follows the arm has no potential, and the arm under it no real modes; give it in base "
             "axes, or ask model.frequencies(q, loads=loads) or model.linearize(q, loads=loads)"
         )
-    shapes = np.zeros((model.n, len(free)))
     solve = _floating_modes if model.layout.first else natural_modes
-    squares, shapes[free] = solve(*(X[np.ix_(free, free)] for X in (K, M, _rounding(model, K, q, loads, p))))
-    return squares, shapes
+    squares, shapes = solve(along.K, along.M, along.noise)
+    return squares, along.Z @ shapes
+
+
+class _Along(NamedTuple):
+    """Directions Z (n, k) of small motions, stiffness and inertia along them, what rounding may have left in the
+    stiffness, and whether the stiffness has no potential."""
+
+    Z: Array
+    K: Array
+    M: Array
+    noise: Array
+    follows: bool
+
+
+def _along(model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None) -> _Along:
+    """All free speeds, or what loops leave of them."""
+    M = model.mass_matrix(q, p)
+    if model.layout.is_open:
+        K, own = model.stiffness(q, loads, p), np.ix_(free, free)
+        follows = _follows(*_finite(K, M))
+        return _Along(np.eye(model.n)[:, free], K[own], M[own], rounding(model, K, q, loads, p)[own], follows)
+    Z, K, noise = closed_statics.small_motion(model, q, free, loads, p)
+    K, M = _finite(K, Z.T @ M @ Z)
+    return _Along(Z, K, M, noise, _follows(K, M))
 
 
 def _finite(K: Array, M: Array) -> tuple[Array, Array]:
@@ -317,7 +349,7 @@ def _follows(K: Array, M: Array) -> bool:
     """Whether the stiffness has no potential."""
     size = np.sqrt(np.diag(M))
     scaled = K / np.outer(size, size)
-    return bool(np.abs(scaled - scaled.T).max() > SYMMETRIC * np.abs(scaled).max())
+    return bool(np.abs(scaled - scaled.T).max(initial=0.0) > SYMMETRIC * np.abs(scaled).max(initial=0.0))
 
 
 def frequencies(
@@ -329,13 +361,18 @@ def frequencies(
     negative, |s| each.
     """
     _require_rest(model, loads, rates)
-    if rates is None and (not free or not _follows(*_finite(model.stiffness(q, loads, p), model.mass_matrix(q, p)))):
+    if rates is None and (not free or not _along(model, q, free, loads, p).follows):
         squares, _ = modes(model, q, free, loads, p)
         return np.asarray(np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi))
-    qd = steady_rates(model, rates)
-    _require_steady(model, q, qd, loads, p, free)
-    by_q, by_qd = (a[np.ix_(free, free)] for a in slopes(model, q, qd, loads, p))
-    K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
+    if model.layout.is_open:
+        qd = steady_rates(model, rates)
+        _require_steady(model, q, qd, loads, p, free)
+        by_q, by_qd = (a[np.ix_(free, free)] for a in slopes(model, q, qd, loads, p))
+        K, M = _finite(by_q, model.mass_matrix(q, p)[np.ix_(free, free)])
+    else:
+        closed_statics.require_held_still(model, rates)
+        _, K, M, *_ = _along(model, q, free, loads, p)
+        by_qd = np.zeros(K.shape)  # nothing turns
     scale = 1 / np.sqrt(np.diag(M))
     K, G, M = (a * np.outer(scale, scale) for a in (K, (by_qd - by_qd.T) / 2, M))
     zero, one = np.zeros(M.shape), np.eye(len(M))
@@ -352,12 +389,15 @@ def damping_ratios(model: Model, q: Array, free: list[int], p: ArrayLike | None)
     """Ratio of each mode of the free coordinates about q to first order, phi^T D phi / 2 omega; NaN without a
     frequency."""
     squares, Phi = modes(model, q, free, (), p)
-    D = -model.mass_matrix(q, p) @ model.linearize(q, p=p).A[model.n :, model.n :]
+    if model.layout.is_open:
+        D = -model.mass_matrix(q, p) @ model.linearize(q, p=p).A[model.n :, model.n :]
+    else:
+        D = slopes(model, q, np.zeros(model.n), (), p)[1]
     omega = np.sqrt(np.where(squares > 0, squares, np.nan))
     return np.asarray(np.einsum("ik,ij,jk->k", Phi, D, Phi) / (2 * omega))
 
 
-def _rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
+def rounding(model: Model, K: Array, q: Array, loads: Sequence[Any], p: ArrayLike | None) -> Array:
     """What rounding may have left in each entry of the stiffness K at q: how much it moves with the last bits of q.
 
     Gravity does not hold a joint with a vertical axis, but its moments about the axis cancel to rounding only.

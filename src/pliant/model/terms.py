@@ -58,8 +58,18 @@ class InverseDerivativesOfParameters(NamedTuple):
     dp: Array
 
 
+class DrivenTorques(NamedTuple):
+    """What drives the actuated coordinates as asked: torques `tau`, accelerations `qdd` of all coordinates, and the
+    `multipliers` of loops; each has the leading axes of the state."""
+
+    tau: Array
+    qdd: Array
+    multipliers: Array
+
+
 class StateSpace(NamedTuple):
-    """x' = A x + B u, y = C x + D u about a state, with x = [q; qd] and u the torques."""
+    """x' = A x + B u, y = C x + D u about a state, with x = [q; qd] and u the torques; of an arm with loops q and qd
+    are those of `Model.independent`."""
 
     A: Array
     B: Array

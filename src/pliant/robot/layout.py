@@ -165,6 +165,11 @@ class Coordinates(Generic[S]):
                 "a quaternion; let the base stand (`base: {type: fixed}`), and use universal or revolute joints"
             )
 
+    @property
+    def is_open(self) -> bool:
+        """Whether all joints are actuated, and no loops are closed."""
+        return not (self.closing or any(shaft.passive for shaft in self.all_shafts))
+
     def require_open(self, what: str) -> None:
         """Raises `UnsupportedModel` where there are loops or passive joints, which `what` does not know yet."""
         passive = [shaft.name for shaft in self.all_shafts if shaft.passive]

@@ -220,7 +220,11 @@ class ComposedEquations:
     def closing(self) -> Any:
         """A state nearer to closed loops, by how much it was moved, and the least part of a row that is left beside
         the others, as a function of t, x and p."""
-        return self._function("closing", [ca.vertcat(*self._closing())])
+        return self._function("closing", [ca.vertcat(*self.closer())])
+
+    def closer(self) -> tuple[Any, Any, Any]:
+        """The same as expressions."""
+        return self._closing()
 
     def _closed(self, eq: Any, q: Any, qd: Any, held: dict[int, Any]) -> tuple[Any, Any, Any]:
         """Two Newton steps of positions and one of speeds with one factor: q <- q - M^-1 J^T S^-1 g(q), then

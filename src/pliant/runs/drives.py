@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.integrate import Hold, SampledInput
+from pliant.later import LaterModule
 from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
 from pliant.model.validity import odd_start, tell
@@ -25,6 +26,9 @@ from pliant.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
     from pliant.control.law import Felt
+    from pliant.model import assembly
+else:  # it makes expressions
+    assembly = LaterModule("pliant.model.assembly")
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 MOST_SAMPLES = 1e8
@@ -57,11 +61,13 @@ def read_start(
     if equilibrium:
         named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
         given, values = _each(model, q, p)
-        joints = model.layout.shaft_places()
-        rest = np.array([model.equilibrium(x[joints], loads, v) for x, v in zip(given, values)])
+        places = model.layout.shaft_places() if model.layout.is_open else slice(None)
+        rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
         kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
         rest[:, kept] = given[:, kept]
         q = rest if many else rest[0]
+    if model.constraints:
+        q, qd = _closed(model, q, qd, (q0, qd0), placed or {}, p, many)
     if not jumps:
         return q, qd, None
     return _struck(model, q, qd, {k: jumps.get(k, np.zeros(qd.shape[:-1])) for k in placed or {}}, p, many)
@@ -75,10 +81,32 @@ def _each(model: Model, x: Array, p: ArrayLike | None) -> tuple[Array, Array]:
     return np.broadcast_to(rows, (count, rows.shape[1])), np.broadcast_to(values, (count, values.shape[1]))
 
 
+def _closed(
+    model: Model,
+    q: Array,
+    qd: Array,
+    given: tuple[Any, Any],
+    placed: Mapping[int, Any],
+    p: ArrayLike | None,
+    many: bool,
+) -> tuple[Array, Array]:
+    """Starts with closed loops; arms that start alike are closed once."""
+    where, values = _each(model, q, p)
+    rates, found = np.broadcast_to(qd, (len(where), model.n)), {}
+    keys = [x.tobytes() + v.tobytes() + u.tobytes() for x, v, u in zip(where, rates, values)]
+    for key, x, v, u in zip(keys, where, rates, values):
+        if key not in found:
+            *found[key], told = assembly.closed_start(model, x, v, given, placed, u)
+            tell(model, told)
+    q, qd = (np.array([found[key][k] for key in keys]) for k in (0, 1))
+    return (q, qd) if many else (q[0], qd[0])
+
+
 def _struck(
     model: Model, q: Array, qd: Array, jumps: Mapping[int, Array], p: ArrayLike | None, many: bool
 ) -> tuple[Array, Array, Array]:
-    """Coordinates and rates behind a jump of prescribed rates at the start, and its work: d_f = -M_ff^-1 M_fp d_p."""
+    """Coordinates and rates behind a jump of prescribed rates at the start, and its work: d_f = -M_ff^-1 M_fp d_p, and
+    along the loops."""
     where, values = _each(model, q, p)
     held = list(jumps)
     free = [k for k in range(model.n) if k not in jumps]
@@ -88,6 +116,9 @@ def _struck(
     if free:
         pushed = np.einsum("aij,aj->ai", M[:, free], change)
         change[:, free] = -np.linalg.solve(M[:, free][:, :, free], pushed[..., None])[..., 0]
+    if model.constraints:
+        struck = [assembly.mechanism(model, v).struck(x, d, held) for x, v, d in zip(where, values, change)]
+        change = np.array(struck)
     work = np.einsum("ai,aij,aj->a", qd + change / 2, M, change)
     after = qd + change
     return (np.array(where), after, work) if many else (q, after[0], work[0])

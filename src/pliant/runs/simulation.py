@@ -38,10 +38,8 @@ from pliant.stages import listening, prepared, stage
 
 if TYPE_CHECKING:
     from pliant.loads import Load
-    from pliant.model import assembly
     from pliant.runs import left_out
-else:  # make expressions
-    assembly = LaterModule("pliant.model.assembly")
+else:  # it makes expressions
     left_out = LaterModule("pliant.runs.left_out")
 
 MOST_ROWS = 1e7
@@ -169,11 +167,6 @@ def simulate(
             hold = inputs.hold(t_end)
             on_paths, before = composed.on_paths, composed.before_start
             q, qd, work = read_start(model, q0, qd0, equilibrium, acting, p, placed=on_paths, before=before)
-            if model.constraints:
-                if work is not None and np.any(work):
-                    model.layout.require_open("a prescribed rate that jumps at the start")
-                q, qd, told = assembly.closed_start(model, q, qd, (q0, qd0), on_paths, inputs.parameters)
-                tell(model, told)
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
             x0[-1] = 0.0 if work is None else work
             bounds = joint_limits(model, limits)

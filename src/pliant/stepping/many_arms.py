@@ -32,7 +32,10 @@ class ManyArms:
         if method not in METHODS:
             raise UnsupportedModel(f"method: got {method!r}, expected rk4 or dopri5 for many arms")
         key, c = (method, f.has_constant, f.n, f.judged), f.composition
-        make = partial(BatchIntegrator, f.function, METHODS[method](), quaternions=c.quaternions, judged=f.judged)
+        make = partial(
+            BatchIntegrator, f.function, METHODS[method](), quaternions=c.quaternions, judged=f.judged,
+            closing=f.closing,
+        )  # fmt: skip
         self._integrator: BatchIntegrator = c.derived("packs", key, make)
         self._f, self._limits, self._fixed, self._step = f, limits, method == "rk4", step
         self._settings = np.array([rtol, atol, step or np.inf, MOST_STEPS])

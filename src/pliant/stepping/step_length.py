@@ -16,7 +16,7 @@ OTHER_POSES = 1.3
 
 def fastest_mode(model: Model) -> float:
     """Highest frequency about the pose of rest with free joints, rad/s."""
-    squares, _ = model.modes(model.layout.rest(), "free")
+    squares, _ = model.modes(joints="free")
     return float(np.sqrt(np.abs(squares).max(initial=0.0)))
 
 

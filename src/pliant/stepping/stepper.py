@@ -165,7 +165,6 @@ class Stepper:
                 raise ModelError(f"{name}: got {value!r}, expected a positive number")
         if count is not None and count < 1:
             raise ModelError(f"count: got {count}, expected at least 1 arm")
-        model.layout.require_open("a stepper")
         self.model, self.method, self.count, self._m = model, method, count, model.n_joints
         self.step_length = step if step is not None or method not in FIXED else longest_step(model)
         self._sensors = sensors
@@ -198,7 +197,7 @@ class Stepper:
             return f.composition, None, f
         drive = read_torque(self.model, controller, "controller")
         _require_law(drive)
-        composition = compose(self.model, None, drive.traced, motion, loads, base, False, looked_up=True)
+        composition = compose(self.model, None, drive.traced, motion, loads, base, False, looked_up=True, closed=True)
         return composition, Inputs(self.model, composition, [drive], p[0], sample_time), None
 
     def _start(self, q0: Any, qd0: Any, p: Array, now: bool = False) -> tuple[Array, Array]:
