@@ -56,10 +56,12 @@ if TYPE_CHECKING:
         Motor,
         Origin,
         Payload,
+        Restitution,
         RigidBody,
         Robot,
         Section,
         Shapes,
+        Stop,
         TipLoad,
         arms,
         load,
@@ -74,8 +76,8 @@ __version__ = VERSION
 
 _ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction",
           "GearError", "Hysteresis", "Joint", "JointAxis", "Limits", "Link", "Loop", "LoopJoint", "Lump",
-          "Material", "Motor", "Origin", "Payload", "RigidBody", "Robot", "Section", "Shapes", "TipLoad", "arms",
-          "load")  # fmt: skip
+          "Material", "Motor", "Origin", "Payload", "Restitution", "RigidBody", "Robot", "Section", "Shapes", "Stop",
+          "TipLoad", "arms", "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -149,6 +151,7 @@ __all__ = [
     "Payload",
     "PliantError",
     "Recording",
+    "Restitution",
     "Result",
     "RigidBody",
     "Robot",
@@ -157,6 +160,7 @@ __all__ = [
     "Shapes",
     "SimulationError",
     "Stepper",
+    "Stop",
     "TipLoad",
     "UnsupportedModel",
     "analysis",

@@ -309,10 +309,12 @@ def _descriptions() -> dict[str, Call]:
         "Material": {"E": 1e11, "G": 4e10, "density": 2700.0},
         "Motor": {"command": "current", "torque_constant": 0.1, "current_limit": 1.0},
         "Origin": {"xyz": [0, 0, 0], "rpy": [0, "90 deg", 0]},
+        "Restitution": {"value": 0.8, "speed": 0.5},
         "RigidBody": rigid,
         "Robot": {"name": "arm", "gravity": [0, 0, -9.81], "links": [link], "payload": {"mass": 1.0}},
         "Section": {"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.04},
         "Shapes": {"method": "modes", "boundary": "clamped-free", "bending_y": 2, "damping": 0.01},
+        "Stop": {"stiffness": 1e4, "damping": 0.4},
         "TipLoad": {"mass": 1.0, "inertia": 0.1, "first_moment": 0.1},
     }
     found = {name: Call(getattr(pliant, name), arguments) for name, arguments in given.items()}

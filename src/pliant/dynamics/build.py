@@ -19,7 +19,7 @@ from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.chain import Chain, ChainLink, Closure, Damper, DriveMap, FrameMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
-from pliant.dynamics.drive_maps import gear_spring, motor_map, rubbing, yielding
+from pliant.dynamics.drive_maps import gear_spring, motor_map, rubbing, stops, yielding
 from pliant.dynamics.frames import frame_of
 from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
@@ -360,6 +360,7 @@ def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
     return Shaft(
         name, index, place, freedom.turns, 0.0 if elastic is not None else rotor, tuple(laws), elastic,
         motor_map(freedom), 0.0 if drive is None else 1 - drive.efficiency, reversal, not freedom.actuated,
+        stops(freedom.limits, index, place),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from pliant.dynamics.gear_springs import GearSpring
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.motor_laws import MotorMap
 from pliant.dynamics.places import Place, place_map
+from pliant.dynamics.pressing import StopMap
 from pliant.dynamics.shaft_laws import Placed
 from pliant.errors import ModelError
 from pliant.options import LoopJointType, RotationName
@@ -64,7 +65,8 @@ class Shaft:
     `index` is the number of its speed, `place` that of its coordinate; an axis of a spherical joint has a speed alone.
     `rotor` is the reflected rotor inertia of a stiff drive. `laws` are what rubs and yields; those that have a state in
     a run are smooth for all who know none. `motor` makes a torque of a command in a run. `loss` is the part of the
-    torque that a moving gear does not hand on, `reversal` the rate over which it turns sign.
+    torque that a moving gear does not hand on, `reversal` the rate over which it turns sign. `stops` are what it meets
+    at its limits.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Shaft:
     loss: SX = 0.0
     reversal: SX = 1.0
     passive: bool = False
+    stops: tuple[StopMap, ...] = ()
 
     @property
     def actuated(self) -> int:

@@ -1,4 +1,4 @@
-"""What rubs, yields and drives a freedom, from its description, numbers or symbols alike."""
+"""What rubs, yields, drives and stops a freedom, from its description, numbers or symbols alike."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import casadi as ca
 
 from pliant.dynamics.gear_springs import GearSpring, Wave
 from pliant.dynamics.motor_laws import MotorMap
+from pliant.dynamics.pressing import Pressing, StopMap
 from pliant.dynamics.shaft_laws import Bristle, DryLevel, LuGre, Placed, Yielding
 from pliant.errors import ModelError
-from pliant.robot import Freedom
+from pliant.robot import Freedom, Restitution
 
 
 def rubbing(friction: Any, state: str, index: int) -> Placed:
@@ -58,3 +59,21 @@ def motor_map(freedom: Freedom) -> MotorMap | None:
     resistance = 1.0 if motor.resistance is None else motor.resistance
     limits = motor.current_limit, motor.voltage_limit
     return MotorMap(motor.command, gain, emf, motor.offset, resistance, motor.inductance, *limits, motor.bandwidth)
+
+
+def stops(limits: Any, index: int, place: int | None) -> tuple[StopMap, ...]:
+    """What a freedom meets at its limits."""
+    if limits is None or limits.stop is None or place is None:
+        return ()
+    stop = limits.stop
+    damping = stop.damping if stop.restitution is None else _restituting(stop.restitution)
+    ends = ((limits.lower, -1), (limits.upper, 1))
+    law = Pressing(stop.stiffness, damping)
+    return tuple(StopMap(index, place, side, end, law) for end, side in ends if end is not None)
+
+
+def _restituting(restitution: Any) -> float:
+    """Damping that gives a restitution back."""
+    if any(isinstance(x, ca.SX) for x in (restitution.value, restitution.speed)):
+        raise ModelError("parameters: a `restitution` is a constant of a model; give `damping` instead")
+    return Restitution(value=restitution.value, speed=restitution.speed).damping

@@ -1,4 +1,4 @@
-"""What acts on the coordinates without any inertia: strain, structural damping, joint friction, elastic drives.
+"""What acts on the coordinates without any inertia: strain, structural damping, joint friction, elastic drives, stops.
 
 The same for every formulation: `M(q) qdd + inertial(q, qd) + passive(q, qd) = S tau`.
 """
@@ -13,13 +13,14 @@ from pliant.dynamics.chain import Chain, ChainLink, Shaft
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:
-    """Elastic energy of links and drives."""
+    """Elastic energy of links, drives and stops."""
     V = ca.SX(0)
     for link in chain.links:
         V += link.body.strain_energy(chain.body(link, q))
         for shaft in link.shafts:
             if shaft.drive is not None:
                 V += shaft.drive.spring.energy(_twist(shaft, q))
+            V += sum((stop.energy(q) for stop in shaft.stops), ca.SX(0))
     return V
 
 
@@ -45,6 +46,8 @@ def dissipation(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
                 force = placed.force(q, qd, own.get((shaft.name, placed.state)))
                 for index, sign in zip(placed.indices, placed.signs):
                     out[index] += force if sign > 0 else -force
+            for stop in shaft.stops:
+                out[stop.index] += stop.resisting(q, qd)
             if shaft.drive is not None:
                 spring, twist = shaft.drive.spring, _twist(shaft, q)
                 slope = spring.twist_slope(q[shaft.drive.place])
@@ -149,6 +152,8 @@ def passive(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
                 torque = spring.torque(_twist(shaft, q))
                 out[shaft.actuated] += spring.twist_slope(q[shaft.drive.place]) * torque
                 out[shaft.index] -= torque
+            for stop in shaft.stops:
+                out[stop.index] += stop.force(q)
     return ca.densify(out)
 
 

@@ -28,6 +28,7 @@ from pliant.robot.robot import Expected, Robot, schema
 from pliant.robot.rubbing import Friction
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
+from pliant.robot.stops import Restitution, Stop
 from pliant.robot.symbols import RobotView, View
 from pliant.robot.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
 from pliant.robot.tree import BASE, beyond, parents
@@ -64,11 +65,13 @@ __all__ = [
     "Origin",
     "Payload",
     "Profile",
+    "Restitution",
     "RigidBody",
     "Robot",
     "RobotView",
     "Section",
     "Shapes",
+    "Stop",
     "TipLoad",
     "UrdfMesh",
     "View",

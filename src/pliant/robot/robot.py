@@ -506,7 +506,7 @@ YOUNGER: dict[str, Any] = {
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
-    "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [],
+    "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),

@@ -1,4 +1,5 @@
-"""Where a joint may be: limits of the robot file and ends of travel. One rule for single runs, batches, environments.
+"""Where a joint may be: limits of the robot file without a stop and ends of travel. One rule for single runs, batches,
+environments.
 
 An arm ends as soon as a joint is beyond a limit, or at it and moving out; at the start as at any later time.
 """
@@ -63,12 +64,12 @@ class JointLimit:
 
 
 def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
-    """Limits of the robot file, if they are to hold, and the ends of travel of sliding beams, which always do: beyond
-    them the model does not hold."""
+    """Limits of the robot file without a stop, if they are to hold, and the ends of travel of sliding beams, which
+    always do: beyond them the model does not hold."""
     found = []
     for name, freedom in model.robot.freedoms.items():
         bounds = freedom.limits
-        if not limits or bounds is None:
+        if not limits or bounds is None or bounds.stop is not None:
             continue
         for side, value, sign in (("lower", bounds.lower, -1), ("upper", bounds.upper, +1)):
             if value is not None and np.isfinite(value):

@@ -20,9 +20,19 @@ def fastest_mode(model: Model) -> float:
     return float(np.sqrt(np.abs(squares).max(initial=0.0)))
 
 
+def stiffest_stop(model: Model) -> float:
+    """Highest square of a frequency that a stop adds where a joint meets it, (rad/s)^2."""
+    ends = {name: freedom.limits for name, freedom in model.robot.freedoms.items()}
+    stops = {name: limits.stop for name, limits in ends.items() if limits is not None and limits.stop is not None}
+    if not stops:
+        return 0.0
+    yields = np.diag(np.linalg.inv(model.mass_matrix(model.layout.rest())))
+    return max(float(stop.stiffness * yields[model.speed_index(name)]) for name, stop in stops.items())
+
+
 def longest_step(model: Model) -> float:
-    """Seconds that an explicit method with fixed steps should not exceed: what bends and slips fastest asks for it."""
-    rates = [OTHER_POSES * fastest_mode(model) / RADIANS]
+    """Seconds that an explicit method with fixed steps should not exceed, by what bends, bounces and slips fastest."""
+    rates = [OTHER_POSES * float(np.hypot(fastest_mode(model), np.sqrt(stiffest_stop(model)))) / RADIANS]
     for freedom in (freedom for link in model.robot.links for freedom in link.joint.freedoms):
         rubbing = [freedom.friction, freedom.drive.friction] if freedom.elastic else [freedom.friction]
         rates += [f.coulomb_speed / f.bristle / SLIPS for f in rubbing if f.law == "bristle" and f.bristle and f.level]
