@@ -39,6 +39,10 @@ if TYPE_CHECKING:
         BaseBody,
         Beam,
         BeamStation,
+        Cable,
+        Coupling,
+        Cushion,
+        Cylinder,
         Drive,
         Expected,
         Frame,
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
         Joint,
         JointAxis,
         Limits,
+        LineForce,
+        LineSpring,
         Link,
         Loop,
         LoopJoint,
@@ -63,6 +69,7 @@ if TYPE_CHECKING:
         Shapes,
         Stop,
         TipLoad,
+        Valve,
         arms,
         load,
     )
@@ -74,10 +81,10 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Drive", "Expected", "Frame", "Friction",
-          "GearError", "Hysteresis", "Joint", "JointAxis", "Limits", "Link", "Loop", "LoopJoint", "Lump",
-          "Material", "Motor", "Origin", "Payload", "Restitution", "RigidBody", "Robot", "Section", "Shapes", "Stop",
-          "TipLoad", "arms", "load")  # fmt: skip
+_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Cable", "Coupling", "Cushion", "Cylinder", "Drive",
+          "Expected", "Frame", "Friction", "GearError", "Hysteresis", "Joint", "JointAxis", "Limits", "LineForce",
+          "LineSpring", "Link", "Loop", "LoopJoint", "Lump", "Material", "Motor", "Origin", "Payload", "Restitution",
+          "RigidBody", "Robot", "Section", "Shapes", "Stop", "TipLoad", "Valve", "arms", "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -127,6 +134,10 @@ __all__ = [
     "BaseBody",
     "Beam",
     "BeamStation",
+    "Cable",
+    "Coupling",
+    "Cushion",
+    "Cylinder",
     "Drive",
     "Event",
     "Expected",
@@ -139,6 +150,8 @@ __all__ = [
     "Joint",
     "JointAxis",
     "Limits",
+    "LineForce",
+    "LineSpring",
     "Link",
     "Loop",
     "LoopJoint",
@@ -163,6 +176,7 @@ __all__ = [
     "Stop",
     "TipLoad",
     "UnsupportedModel",
+    "Valve",
     "analysis",
     "arms",
     "batch",

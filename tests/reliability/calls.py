@@ -290,6 +290,13 @@ def _descriptions() -> dict[str, Call]:
     given: dict[str, dict[str, Any]] = {
         "BaseBody": {"type": "free", "mass": 5.0, "com": [0, 0, 0], "inertia": [0.1, 0.1, 0.1]},
         "BeamStation": {"x": 0.4},
+        "Cable": {"stiffness": 1e5, "length": 1.2},
+        "Coupling": {"name": "strut", "between": ["a.tip", "base"], "damping": 300.0},
+        "Cushion": {"length": 0.02, "stiffness": 1e7},
+        "Cylinder": {"areas": [5e-3, 3e-3], "stroke": 0.6, "dead_length": 0.8, "valve": {"flow": 1e-3}},
+        "LineForce": {"value": 20.0, "commanded": True},
+        "LineSpring": {"stiffness": 2e3, "length": 0.5, "preload": 20.0},
+        "Valve": {"flow": 1e-3, "bandwidth": 50.0},
         "Expected": {"speed": 1.0, "acceleration": 1.0, "force": 1.0},
         "Frame": {"name": "eye", "link": "a", "x": 0.4, "origin": {"xyz": [0, 0, 0]}},
         "Loop": {"name": "pin", "between": ["a.tip", "base"], "joint": {"type": "spherical"}},

@@ -201,7 +201,7 @@ def composed(
     base: Any, work: bool, looked_up: bool = False, watched: bool = False,
 ) -> BatchEquations:  # fmt: skip
     """Likewise, from drives that are read already; long series may be `looked_up` by whoever steps the equations."""
-    model.layout.require_open("a batch")
+    model.layout.require_tree("a batch")
     if model.options.roots != "solved":
         raise UnsupportedModel("a batch solves for the roots of sliding beams; use a model with roots='solved'")
     has_table = one_table(torque, controller) is not None

@@ -1,4 +1,4 @@
-"""What rubs, yields, drives and stops a freedom, from its description, numbers or symbols alike."""
+"""What rubs, yields, drives and stops a freedom, and what acts along a coupling, from numbers or symbols alike."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.dynamics.bodies import is_zero
 from pliant.dynamics.gear_springs import GearSpring, Wave
+from pliant.dynamics.line_laws import (
+    CommandedPush,
+    ConstantPush,
+    CylinderMap,
+    Dashpot,
+    Ends,
+    LineDrive,
+    LineLaw,
+    PullingSpring,
+    TautCable,
+    ValveMap,
+)
 from pliant.dynamics.motor_laws import MotorMap
 from pliant.dynamics.pressing import Pressing, StopMap
 from pliant.dynamics.shaft_laws import Bristle, DryLevel, LuGre, Placed, Yielding
@@ -65,11 +78,14 @@ def stops(limits: Any, index: int, place: int | None) -> tuple[StopMap, ...]:
     """What a freedom meets at its limits."""
     if limits is None or limits.stop is None or place is None:
         return ()
-    stop = limits.stop
-    damping = stop.damping if stop.restitution is None else _restituting(stop.restitution)
     ends = ((limits.lower, -1), (limits.upper, 1))
-    law = Pressing(stop.stiffness, damping)
+    law = pressing(limits.stop)
     return tuple(StopMap(index, place, side, end, law) for end, side in ends if end is not None)
+
+
+def pressing(stop: Any) -> Pressing:
+    """The law of a stop."""
+    return Pressing(stop.stiffness, stop.damping if stop.restitution is None else _restituting(stop.restitution))
 
 
 def _restituting(restitution: Any) -> float:
@@ -77,3 +93,34 @@ def _restituting(restitution: Any) -> float:
     if any(isinstance(x, ca.SX) for x in (restitution.value, restitution.speed)):
         raise ModelError("parameters: a `restitution` is a constant of a model; give `damping` instead")
     return Restitution(value=restitution.value, speed=restitution.speed).damping
+
+
+def line_laws(coupling: Any) -> list[LineLaw]:
+    """What acts along a coupling by itself."""
+    found: list[LineLaw] = []
+    if coupling.spring is not None:
+        spring = coupling.spring
+        found.append(PullingSpring(spring.stiffness, spring.length, spring.preload))
+    if not is_zero(coupling.damping):
+        found.append(Dashpot(coupling.damping))
+    if coupling.force is not None and not is_zero(coupling.force.value):
+        found.append(ConstantPush(coupling.force.value))
+    if coupling.cable is not None:
+        cable = coupling.cable
+        found.append(TautCable(cable.stiffness, cable.length, cable.damping, cable.smoothing))
+    if coupling.cylinder is not None:
+        cylinder, cushion = coupling.cylinder, coupling.cylinder.cushion
+        low = cylinder.dead_length + cushion.length
+        high = cylinder.dead_length + cylinder.stroke - cushion.length
+        found.append(Ends(low, high, pressing(cushion)))
+    return found
+
+
+def line_drive(coupling: Any) -> LineDrive | None:
+    """What is commanded there."""
+    if coupling.cylinder is None:
+        return CommandedPush() if coupling.commanded else None
+    c, valve = coupling.cylinder, coupling.cylinder.valve
+    edges = ValveMap(valve.flow / valve.pressure_drop**0.5, valve.laminar, valve.bandwidth)
+    pairs = tuple(c.areas), tuple(c.volumes)
+    return CylinderMap(*pairs, c.dead_length, c.stroke, c.supply, c.tank, c.bulk_modulus, c.leakage, edges)

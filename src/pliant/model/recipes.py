@@ -124,7 +124,7 @@ EXPRESSIONS: dict[str, Recipe] = {
     "energy": Recipe(("q", "qd"), lambda e, q, qd: [energies(e.chain, q, qd)], closed=True),
     "tip_pose": Recipe(("q",), lambda e, q: [tip_pose(e.chain, q)], closed=True),
     "jacobian": Recipe(("q",), lambda e, q: [jacobian(e.chain, q)], closed=True),
-    "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm"),
+    "stiffness": Recipe(("q",), lambda e, q: [stiffness(e, q)], "vm", closed=True),
     "linearize": Recipe(("q", "qd", "tau"), _linearize, "by size"),
     "matrices": Recipe(("q", "qd"), _matrices, "vm"),
     "denoc_matrices": Recipe(("q",), lambda e, q: matrices.denoc(e.chain, q), "vm"),

@@ -4,6 +4,7 @@ from pliant.robot.angles import rotation_rpy
 from pliant.robot.base_body import BaseBody
 from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
 from pliant.robot.closed_loops import Loop, LoopJoint
+from pliant.robot.couplings import Cable, Coupling, Cushion, Cylinder, LineForce, LineSpring, Valve
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
@@ -46,6 +47,10 @@ __all__ = [
     "BeamPiece",
     "BeamProperties",
     "BeamStation",
+    "Cable",
+    "Coupling",
+    "Cushion",
+    "Cylinder",
     "Drive",
     "Expected",
     "Frame",
@@ -56,6 +61,8 @@ __all__ = [
     "Joint",
     "JointAxis",
     "Limits",
+    "LineForce",
+    "LineSpring",
     "Link",
     "Loop",
     "LoopJoint",
@@ -74,6 +81,7 @@ __all__ = [
     "Stop",
     "TipLoad",
     "UrdfMesh",
+    "Valve",
     "View",
     "area_moments",
     "arms",

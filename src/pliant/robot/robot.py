@@ -14,7 +14,8 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.base_body import BaseBody
-from pliant.robot.closed_loops import Loop, check_loops
+from pliant.robot.closed_loops import Loop, check_ends
+from pliant.robot.couplings import Coupling
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
 from pliant.robot.joint import Freedom, Joint
@@ -114,6 +115,11 @@ class Robot(Document):
         description="joints between two frames, which close the tree of links",
         examples=[[{"name": "pin", "between": ["coupler.tip", "pivot"]}]],
     )
+    couplings: tuple[Coupling, ...] = Field(
+        (),
+        description="springs, dampers, forces, cables and cylinders between two frames",
+        examples=[[{"name": "strut", "between": ["boom", "base"], "spring": {"stiffness": 2000.0, "length": 0.5}}]],
+    )
     expected: Expected | None = Field(
         None, description="what `pieces: auto` reckons with: speed, acceleration, force", examples=[{"speed": 2.0}]
     )
@@ -174,7 +180,11 @@ class Robot(Document):
             taken.add(frame.name)
             if not on_base:
                 check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
-        check_loops(self.loops, self.links, self.frames)
+        check_ends("loop", self.loops, self.links, self.frames)
+        check_ends("coupling", self.couplings, self.links, self.frames)
+        for coupling in self.couplings:
+            if coupling.name in self.freedoms:
+                raise clash(f"coupling `{coupling.name}` is called like a joint; rename one")
 
     @property
     def bodies(self) -> tuple[Link, ...]:
@@ -507,6 +517,7 @@ YOUNGER: dict[str, Any] = {
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
     "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
+    "couplings": [],
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),

@@ -73,6 +73,6 @@ class Stop(Description):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.damping and self.restitution is not None:
+        if self.damping != type(self).model_fields["damping"].default and self.restitution is not None:
             raise clash("`damping` and `restitution` both say what is lost; give one of them")
         return self

@@ -110,9 +110,9 @@ def compose(
     Arms with loops are for those who close them after every step, and say so: `closed`.
     """
     if not closed:
-        model.layout.require_open("this use of a run")
+        model.layout.require_tree("this use of a run")
     elif base is not None:
-        model.layout.require_open("a base that moves")
+        model.layout.require_tree("a base that moves")
     require_loads(loads if base is None else (*loads, base))
     paths = tuple((name, Same(path)) for name, path in sorted(motion.items(), key=lambda item: item[0]))
     key = (*map(Same, (torque, controller, base)), paths, tuple(map(Same, loads)), has_table, tuned, looked_up)
@@ -151,7 +151,7 @@ class Composition:
         self._first: Composition | None = None
         self.model, self.torque, self.controller, self.has_table = model, torque, controller, has_table
         self.derived = Derived()
-        self.n, self.m = model.n, model.n_joints
+        self.n, self.m = model.n, model.layout.n_inputs
         self.prescribed = {_prescribed_index(model, name): (name, path) for name, path in motion.items()}
         self.motion, self.loads, self.base = motion, loads, base
         self.free = [k for k in range(self.n) if k not in self.prescribed]
@@ -371,7 +371,7 @@ class Composition:
             self._refuse_jumps(breaks, t_end)
         found = self._impulses(breaks)
         if len(found.times) and self.model.layout.rows:
-            self.model.layout.require_open(f"a prescribed rate that jumps (at t = {found.times[0]:g} s)")
+            self.model.layout.require_tree(f"a prescribed rate that jumps (at t = {found.times[0]:g} s)")
         return found
 
     def _impulses(self, breaks: Array) -> Impulses:

@@ -171,7 +171,7 @@ def simulate(
             q, qd, work = read_start(model, q0, qd0, equilibrium, acting, p, placed=on_paths, before=before)
             if model.constraints:
                 if work is not None and np.any(work):
-                    model.layout.require_open("a prescribed rate that jumps at the start")
+                    model.layout.require_tree("a prescribed rate that jumps at the start")
                 q, qd, told = assembly.closed_start(model, q, qd, (q0, qd0), on_paths, inputs.parameters)
                 tell(model, told)
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
@@ -262,7 +262,7 @@ def _finish(
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
     first, last = composed.n_states, composed.n_states + composed.n_drive_states
     roots = extra[:, last:-1] if composed.n_roots else None
-    drives = extra[:, first:last] if last > first else None
+    drives = extra[:, first:last] * model.layout.drive_units if last > first else None
     result = Result.from_run(
         model,
         solution,
