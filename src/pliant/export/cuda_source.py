@@ -93,6 +93,7 @@ def export_cuda(
     require_no_drive_states(model, "cuda")
     target, name = Path(folder), export_name(model)
     wanted = chosen(model, functions) if functions else tuple(name for name in usual(model) if name != SELDOM)
+    model.layout.require_open("an export to CUDA")
     needed = ("forward_dynamics",) if model.layout.plain else ("forward_dynamics", "rates")
     which = tuple(dict.fromkeys((*needed, *wanted)))
     with placed(target, force) as work:
