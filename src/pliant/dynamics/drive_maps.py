@@ -21,7 +21,7 @@ from pliant.dynamics.line_laws import (
     ValveMap,
 )
 from pliant.dynamics.motor_laws import MotorMap
-from pliant.dynamics.pressing import Pressing, StopMap
+from pliant.dynamics.pressing import Core, Pressing, StopMap
 from pliant.dynamics.shaft_laws import Bristle, DryLevel, LuGre, Placed, Yielding
 from pliant.errors import ModelError
 from pliant.robot import Freedom, Restitution
@@ -83,9 +83,17 @@ def stops(limits: Any, index: int, place: int | None) -> tuple[StopMap, ...]:
     return tuple(StopMap(index, place, side, end, law) for end, side in ends if end is not None)
 
 
-def pressing(stop: Any) -> Pressing:
-    """The law of a stop."""
-    return Pressing(stop.stiffness, stop.damping if stop.restitution is None else _restituting(stop.restitution))
+def pressing(stop: Any, exponent: Any = 1.0) -> Pressing:
+    """The law of a stop, or of a contact."""
+    damping = stop.damping if stop.restitution is None else _restituting(stop.restitution)
+    return Pressing(stop.stiffness, damping, exponent)
+
+
+def core(surface: Any) -> Core:
+    """What a surface is round of."""
+    half = surface.size or (0.0, 0.0, 0.0 if surface.length is None else surface.length)
+    radius = 0.0 if surface.radius is None else surface.radius
+    return Core(surface.type, radius, (half[0] / 2, half[1] / 2, half[2] / 2))
 
 
 def _restituting(restitution: Any) -> float:

@@ -1,5 +1,5 @@
 """What acts on the coordinates without any inertia: strain, structural damping, joint friction, elastic drives, stops,
-couplings.
+couplings, contacts.
 
 The same for every formulation: `M(q) qdd + inertial(q, qd) + passive(q, qd) = S tau`.
 """
@@ -20,11 +20,13 @@ from pliant.dynamics.lines import (
     line_starts,
     pushes,
 )
+from pliant.dynamics.touching import touch_energy, touch_push, touch_resistance
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:
-    """Elastic energy of links, drives, stops and couplings."""
+    """Elastic energy of links, drives, stops, couplings and contacts."""
     V = line_energy(chain, q) if chain.lines else ca.SX(0)
+    V = V + touch_energy(chain, q) if chain.contacts else V
     for link in chain.links:
         V += link.body.strain_energy(chain.body(link, q))
         for shaft in link.shafts:
@@ -68,7 +70,8 @@ def dissipation(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
     for damper in chain.dampers:
         damped = list(damper.indices)
         out[damped] += ca.mtimes(damper.matrix, qd[damped])
-    return out + line_resistance(chain, q, qd) if chain.lines else out
+    out = out + line_resistance(chain, q, qd) if chain.lines else out
+    return out + touch_resistance(chain, q, qd) if chain.contacts else out
 
 
 def _damping_forces(link: ChainLink, c: SX, cd: SX) -> SX:
@@ -178,6 +181,8 @@ def passive(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
                 out[stop.index] += stop.force(q)
     if chain.lines:
         out += line_pull(chain, q)
+    if chain.contacts:
+        out += touch_push(chain, q)
     return ca.densify(out)
 
 

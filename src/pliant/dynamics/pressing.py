@@ -1,4 +1,4 @@
-"""Bodies that are pressed together, and the stops of joints.
+"""Bodies that are pressed together: the law, stops of joints, and cores of surfaces.
 
 Hunt and Crossley (1975): a depth u > 0 presses back by
 
@@ -16,6 +16,11 @@ import casadi as ca
 
 from pliant.algebra.rotations import SX
 
+NONE = 1e-30
+"""m: a depth of nothing."""
+TINY = 1e-20
+"""m^2 or (m/s)^2, so that roots have a slope where there is nothing."""
+
 
 @dataclass(frozen=True)
 class Pressing:
@@ -23,17 +28,24 @@ class Pressing:
 
     stiffness: SX
     damping: SX
-    exponent: float = 1.0
+    exponent: SX = 1.0
 
     def elastic(self, depth: SX) -> SX:
         """What the spring presses back."""
-        u = ca.fmax(depth, 0)
-        return self.stiffness * (u if self.exponent == 1.0 else u**self.exponent)
+        return self.stiffness * self._power(depth, self.exponent)
 
     def energy(self, depth: SX) -> SX:
         """That the spring stores."""
         power = self.exponent + 1
-        return self.stiffness / power * ca.fmax(depth, 0) ** power
+        return self.stiffness / power * self._power(depth, power)
+
+    @staticmethod
+    def _power(depth: SX, exponent: SX) -> SX:
+        """Of the depth, where there is one; others than whole ones have all derivatives at none too."""
+        u = ca.fmax(depth, 0)
+        if isinstance(exponent, float) and exponent.is_integer():
+            return u if exponent == 1.0 else u**exponent
+        return (u + NONE) ** exponent
 
     def resisting(self, depth: SX, rate: SX) -> SX:
         """What is pressed back beyond the spring, or less."""
@@ -65,3 +77,20 @@ class StopMap:
     def resisting(self, q: SX, qd: SX) -> SX:
         """Of its damper."""
         return self.side * self.law.resisting(self._depth(q), self.side * qd[self.index])
+
+
+@dataclass(frozen=True)
+class Core:
+    """What a surface is round of: a plane, a point, a segment along z, a box; `extent` are half lengths."""
+
+    kind: str
+    radius: SX
+    extent: tuple[SX, SX, SX]
+
+    def away(self, d: SX) -> tuple[SX, SX]:
+        """Distance of a point, and the direction to it, in the axes of the surface."""
+        if self.kind == "plane":
+            return d[2], ca.SX(ca.DM([0, 0, 1]))
+        nearest = ca.vertcat(*(ca.fmin(ca.fmax(d[k], -half), half) for k, half in enumerate(self.extent)))
+        distance = ca.sqrt(ca.sumsqr(d - nearest) + TINY)
+        return distance - self.radius, (d - nearest) / distance

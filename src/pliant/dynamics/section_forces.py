@@ -85,6 +85,8 @@ class InternalForces:
     def _balance(self) -> tuple[list[Carried], tuple[SX, SX]]:
         """The wrenches that every link needs, summed from tip to base, and what they do to the base."""
         self.chain.require_uncoupled("forces inside links")
+        for contact in self.chain.contacts:
+            raise UnsupportedModel(f"forces inside links: not built yet for contacts, and this arm has {contact.name}")
         found: list[Carried] = []
         at_base = (ca.SX.zeros(3), ca.SX.zeros(3))
         handed = Arrivals(self.chain, (ca.SX.zeros(3), ca.SX.zeros(3)))

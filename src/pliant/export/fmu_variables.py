@@ -120,7 +120,8 @@ def outputs(model: Model, forces: InternalForces) -> list[Output]:
         Output(f"tip.{axis}", "m", f"position of the tip along {axis} of the base", last.p_tip[k])
         for k, axis in enumerate("xyz")
     ]
-    for link in () if model.layout.couplings else model.chain.links:  # what couplings do inside links is not known
+    coupled = model.layout.couplings or model.robot.contacts  # what these do inside links is not known
+    for link in () if coupled else model.chain.links:
         shapes = link.body.shapes
         if shapes is None or link.slides or link.piece.number > 1:
             continue

@@ -4,6 +4,7 @@ from pliant.robot.angles import rotation_rpy
 from pliant.robot.base_body import BaseBody
 from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
 from pliant.robot.closed_loops import Loop, LoopJoint
+from pliant.robot.contacts import Contact, Surface
 from pliant.robot.couplings import Cable, Coupling, Cushion, Cylinder, LineForce, LineSpring, Valve
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
@@ -48,6 +49,7 @@ __all__ = [
     "BeamProperties",
     "BeamStation",
     "Cable",
+    "Contact",
     "Coupling",
     "Cushion",
     "Cylinder",
@@ -79,6 +81,7 @@ __all__ = [
     "Section",
     "Shapes",
     "Stop",
+    "Surface",
     "TipLoad",
     "UrdfMesh",
     "Valve",

@@ -100,10 +100,14 @@ class Loop(Description):
 
 
 def require_tree(robot: Robot, what: str) -> None:
-    """Raises `UnsupportedModel` for a robot with loops, passive joints or couplings, which other formats would lose."""
+    """Raises `UnsupportedModel` for a robot with loops, passive joints, couplings or contacts, which other formats
+    would lose."""
     passive = [link.name for link in robot.links if not link.joint.actuated]
-    loops, couplings = ([part.name for part in parts] for parts in (robot.loops, robot.couplings))
-    for kind, names in (("closed loops", loops), ("passive joints", passive), ("couplings", couplings)):
+    parts: dict[str, tuple[Any, ...]] = {
+        "closed loops": robot.loops, "couplings": robot.couplings, "contacts": robot.contacts,
+    }  # fmt: skip
+    listed = {kind: [part.name for part in found] for kind, found in parts.items()}
+    for kind, names in (listed | {"passive joints": passive}).items():
         if names:
             raise UnsupportedModel(f"{what}: not built yet for {kind}, and this arm has {', '.join(names)}")
 

@@ -15,6 +15,7 @@ from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.base_body import BaseBody
 from pliant.robot.closed_loops import Loop, check_ends
+from pliant.robot.contacts import Contact
 from pliant.robot.couplings import Coupling
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
@@ -120,6 +121,11 @@ class Robot(Document):
         description="springs, dampers, forces, cables and cylinders between two frames",
         examples=[[{"name": "strut", "between": ["boom", "base"], "spring": {"stiffness": 2000.0, "length": 0.5}}]],
     )
+    contacts: tuple[Contact, ...] = Field(
+        (),
+        description="spheres on the arm and what they may touch",
+        examples=[[{"name": "wipe", "frame": "tip", "radius": 0.02, "stiffness": 1e5}]],
+    )
     expected: Expected | None = Field(
         None, description="what `pieces: auto` reckons with: speed, acceleration, force", examples=[{"speed": 2.0}]
     )
@@ -182,9 +188,13 @@ class Robot(Document):
                 check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
         check_ends("loop", self.loops, self.links, self.frames)
         check_ends("coupling", self.couplings, self.links, self.frames)
-        for coupling in self.couplings:
-            if coupling.name in self.freedoms:
-                raise clash(f"coupling `{coupling.name}` is called like a joint; rename one")
+        check_ends("contact", self.contacts, self.links, self.frames)
+        taken = {*self.freedoms}
+        for kind, parts in (("coupling", self.couplings), ("contact", self.contacts)):
+            for part in parts:
+                if part.name in taken:
+                    raise clash(f"{kind} `{part.name}` is called like a joint or a coupling; rename one")
+                taken.add(part.name)
 
     @property
     def bodies(self) -> tuple[Link, ...]:
@@ -517,7 +527,7 @@ YOUNGER: dict[str, Any] = {
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
     "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
-    "couplings": [],
+    "couplings": [], "contacts": [],
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),

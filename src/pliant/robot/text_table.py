@@ -71,7 +71,8 @@ def table(robot: Robot) -> str:
     couplings = [
         f"coupling {one.name}: {', '.join(one.kinds)} between {' and '.join(one.between)}" for one in robot.couplings
     ]
-    return "\n".join([robot.name, *lines, foot, *loops, *couplings])
+    contacts = [f"contact {one.name}: sphere at {one.frame} and {one.touches}" for one in robot.contacts]
+    return "\n".join([robot.name, *lines, foot, *loops, *couplings, *contacts])
 
 
 def hangs_on(robot: Robot) -> list[str]:

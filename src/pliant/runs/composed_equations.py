@@ -206,7 +206,9 @@ class ComposedEquations:
 
     def events(self, events: Sequence[Event]) -> Any:
         """g(t, x, p) of all events."""
-        return self._function("events", [ca.vertcat(*(g.condition(self.t, self.q, self.qd) for g in events))])
+        chain, given = self.composition.model.chain, (self.t, self.q, self.qd)
+        asked = (((chain,) if hasattr(g.condition, "of_arm") else (), g.condition) for g in events)
+        return self._function("events", [ca.vertcat(*(condition(*given, *arm) for arm, condition in asked))])
 
     @symbolic_property
     def switches(self) -> Switches:

@@ -1,4 +1,5 @@
-"""Couplings of a run: how long they are, what they carry, and where an arm rests on its cylinders."""
+"""Couplings and contacts of a run: how long and how far apart they are, what they carry, when they touch, and where an
+arm rests on its cylinders."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.derived import SYMBOLS, Same
 from pliant.dynamics.lines import line_forces, lines
+from pliant.dynamics.touching import gap, normal_and_friction
 from pliant.errors import ModelError, PliantError
 from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
@@ -44,6 +46,29 @@ def line_histories(model: Model, q: Array, qd: Array, p: Array) -> tuple[Array, 
     shape = len(q), len(model.layout.couplings)
     L, rate, force = kernel(q, qd, np.broadcast_to(p, (len(q), np.shape(p)[-1])))
     return L.reshape(shape), rate.reshape(shape), force.reshape(shape)
+
+
+def touch_histories(model: Model, q: Array, qd: Array, p: Array) -> dict[str, Array]:
+    """(N, contacts) gaps (m), normal forces (N) and sizes of friction (N)."""
+    recipe = None if model.recipe is None else f"{model.recipe} contacts"
+    title = f"contacts of {model.robot.name}"
+    kernel = model.derived(
+        "contacts", (), lambda: Kernel(Recorded(lambda: _touch_function(model), recipe, title=title), "vm")
+    )
+    shape = len(q), len(model.robot.contacts)
+    found = kernel(q, qd, np.broadcast_to(p, (len(q), np.shape(p)[-1])))
+    return {name: np.asarray(x).reshape(shape) for name, x in zip(("gap", "force", "friction"), found)}
+
+
+def _touch_function(model: Model) -> Any:
+    with SYMBOLS:
+        chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
+        numbers = range(len(chain.contacts))
+        pairs = [normal_and_friction(chain, q, qd, k) for k in numbers]
+        gaps = ca.vertcat(*(gap(chain, q, k) for k in numbers))
+        forces, friction = ca.vertcat(*(F for F, _ in pairs)), ca.vertcat(*(ca.norm_2(f) for _, f in pairs))
+        found = [ca.densify(x) for x in (gaps, forces, friction)]
+        return ca.Function("contacts", [q, qd, model.parameter_symbols], found, ["q", "qd", "p"], ["g", "F", "f"])
 
 
 def require_strokes(model: Model, q: Array, p: Array) -> None:

@@ -63,6 +63,29 @@ class JointLimit:
         return Event(self.name, Beyond(self.index, beyond), self.direction, True, self.fatal)
 
 
+@dataclass(frozen=True)
+class Gap:
+    """How far a sphere is from the surface that it may touch: contact number `number` of an arm."""
+
+    number: int
+    of_arm = True
+
+    def __call__(self, t: Any, q: Any, qd: Any, chain: Any = None) -> Any:
+        """Of a state of an arm."""
+        from pliant.dynamics.touching import gap
+
+        return gap(chain, q, self.number)
+
+
+def contact_events(model: Model) -> list[Event]:
+    """Where contacts begin and end; a run goes on there."""
+    return [
+        Event(f"{contact.name} {word}", Gap(number), direction, stop=False)
+        for number, contact in enumerate(model.robot.contacts)
+        for word, direction in (("touches", -1), ("leaves", +1))
+    ]
+
+
 def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
     """Limits of the robot file without a stop, if they are to hold, and the ends of travel of sliding beams, which
     always do: beyond them the model does not hold."""

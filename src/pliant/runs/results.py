@@ -256,13 +256,18 @@ class Result:
 
     def __getitem__(self, name: str) -> Array:
         """History (N,) of one coordinate by name, of a speed that is no rate of a coordinate, of a state of a drive,
-        or of `NAME.length` (m) and `NAME.force` (N, apart) of a coupling."""
+        of `NAME.length` (m) and `NAME.force` (N, apart) of a coupling, or of `NAME.gap` (m), `NAME.force` and
+        `NAME.friction` (N) of a contact."""
         within = self.model.layout.drive_states
         if self.drives is not None and name in within:
             return np.asarray(self.drives[:, within.index(name)])
         coupling, _, what = name.rpartition(".")
         if what in ("length", "force") and coupling in [one.name for one in self.model.layout.couplings]:
             return self._line(coupling, what)
+        touching = [one.name for one in self.robot.contacts]
+        if coupling in touching and what in ("gap", "force", "friction"):
+            found = coupled_lines.touch_histories(self.model, self.q, self.qd, self.parameters)
+            return np.asarray(found[what][:, touching.index(coupling)])
         if name in self.speeds and name not in self.coordinates:
             return np.asarray(self.qd[:, self.model.speed_index(name)])
         return np.asarray(self.q[:, self.model.index(name)])
@@ -385,9 +390,11 @@ class Result:
 
         The estimate takes some rows of the run, each with the forces that it carries, and asks where an exact beam
         under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
-        counts. Computed when first asked for. Arms with loops or couplings are not judged yet.
+        counts. Computed when first asked for. Arms with loops, couplings or contacts are not judged
+        yet.
         """
-        return () if self.model.constraints or self.model.layout.couplings else judgement.judge(self)
+        known = not (self.model.constraints or self.model.layout.couplings or self.robot.contacts)
+        return judgement.judge(self) if known else ()
 
     # ----------------------------------------------------------------------------------- internal forces
 
