@@ -34,8 +34,8 @@ UNITLESS = {
     "IdentificationStudy.restarts",
     "IdentificationStudy.rtol", "IdentificationStudy.atol",
     "Drive.efficiency", "Drive.table", "Friction.stribeck_exponent", "GearError.cycles", "Hysteresis.exponent",
-    "Hysteresis.fraction", "Hysteresis.loading", "Motor.efficiency", "Motor.offset", "Restitution.value", "Contact.exponent", "Contact.friction",
-    "Contact.stiffness",
+    "Hysteresis.fraction", "Hysteresis.loading", "Motor.efficiency", "Motor.offset", "Restitution.value",
+    "Contact.exponent", "Contact.friction", "Contact.stiffness",
 }  # fmt: skip
 """Counts, ratios, directions, places, pairs of two units, and numbers in the unit of what they vary or fit."""
 
