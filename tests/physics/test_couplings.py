@@ -236,6 +236,9 @@ def test_results_are_kept(tmp_path: Path) -> None:
         assert np.array_equal(again[name], run[name]), name
     assert "lift.force" in run.to_csv(tmp_path / "run.csv").read_text().splitlines()[1].split(",")
     assert Robot.from_dict(run.robot.to_dict()) == run.robot
+    bends = pliant.simulate(crane().model(), 0.02, CRANE_START, equilibrium=True)
+    assert "crane" in Path(bends.to_html(tmp_path / "run.html")).read_text()
+    assert bends.validity == ()
 
 
 def test_numbers_of_couplings_are_parameters() -> None:

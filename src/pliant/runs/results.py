@@ -393,8 +393,12 @@ class Result:
         counts. Computed when first asked for. Arms with loops, couplings or contacts are not judged
         yet.
         """
-        known = not (self.model.constraints or self.model.layout.couplings or self.robot.contacts)
-        return judgement.judge(self) if known else ()
+        return judgement.judge(self) if self.forces_known else ()
+
+    @property
+    def forces_known(self) -> bool:
+        """Whether forces inside links can be told: not yet of arms with loops, couplings or contacts."""
+        return not (self.model.constraints or self.model.layout.couplings or self.robot.contacts)
 
     # ----------------------------------------------------------------------------------- internal forces
 
