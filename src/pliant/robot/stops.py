@@ -20,7 +20,7 @@ class Restitution(Description):
     Examples
     --------
     >>> round(pliant.Restitution(value=0.8, speed=0.5).damping, 6)
-    0.743846
+    0.746292
     """
 
     value: Positive = Field(description="speed after the hit over speed before it, at most 1", examples=[0.8])
