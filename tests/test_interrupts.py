@@ -65,12 +65,17 @@ def test_a_generator_that_is_closed_on_the_way_out_says_nothing(monkeypatch: pyt
     exec("def numbers():\n    yield 1\n    yield 2", space)
     printed: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", printed.append)
-    with pytest.raises(pliant.Interrupted, match="somewhere"), interruptible("somewhere"):
-        numbers = space["numbers"]()
-        next(numbers)
-        with suppress(KeyboardInterrupt):
-            _ctrl_c_and_wait()
-        del numbers
+
+    def abandon() -> None:
+        with interruptible("somewhere"):
+            numbers = space["numbers"]()
+            next(numbers)
+            with suppress(KeyboardInterrupt):
+                _ctrl_c_and_wait()
+            del numbers
+
+    with pytest.raises(pliant.Interrupted, match="somewhere"):
+        abandon()
     assert printed == []
 
 

@@ -34,7 +34,8 @@ UNITLESS = {
     "IdentificationStudy.restarts",
     "IdentificationStudy.rtol", "IdentificationStudy.atol",
     "Drive.efficiency", "Drive.table", "Friction.stribeck_exponent", "GearError.cycles", "Hysteresis.exponent",
-    "Hysteresis.fraction", "Hysteresis.loading", "Visual.scale", "Visual.colour", "Motor.efficiency", "Motor.offset",
+    "Hysteresis.fraction", "Hysteresis.loading", "Motor.efficiency", "Motor.offset", "Restitution.value",
+    "Contact.exponent", "Contact.friction", "Contact.stiffness", "Visual.scale", "Visual.colour",
 }  # fmt: skip
 """Counts, ratios, directions, places, pairs of two units, and numbers in the unit of what they vary or fit."""
 

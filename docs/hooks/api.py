@@ -11,8 +11,8 @@ import pliant
 
 GROUPS = {
     "Describe": (
-        "load", "arms", "Robot", "Link", "Joint", "Origin", "DH", "Limits", "Drive", "GearError", "Hysteresis",
-        "Motor", "Friction", "Beam", "Section", "Material", "MATERIALS", "RigidBody", "Lump", "Shapes",
+        "load", "arms", "Robot", "Link", "Joint", "Origin", "DH", "Limits", "Stop", "Restitution", "Drive", "GearError",
+        "Hysteresis", "Motor", "Friction", "Beam", "Section", "Material", "MATERIALS", "RigidBody", "Lump", "Shapes",
         "TipLoad", "JointAxis", "BeamStation", "Payload", "BaseBody", "Frame", "Visual", "VisualCylinder", "Expected",
     ),
     "Compute": ("Model", "FORMULATIONS"),

@@ -29,6 +29,7 @@ JointType = Literal[
     "revolute", "prismatic", "fixed", "universal", "cylindrical", "planar", "spherical", "free",
 ]  # fmt: skip
 LoopJointType = Literal["revolute", "spherical", "universal", "prismatic", "fixed", "distance"]
+SurfaceName = Literal["plane", "sphere", "capsule", "box"]
 PlaceName = Literal["tip", "root"]
 BaseType = Literal["fixed", "free"]
 FrictionLaw = Literal["bristle", "dahl", "lugre"]

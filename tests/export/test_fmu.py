@@ -19,6 +19,7 @@ from scipy.integrate import solve_ivp
 import mock_up
 import pliant
 from arms import unequal_beam, unequal_two_link
+from coupled_arms import boom
 from driven_arms import everything
 from exported import model, needs_compiler
 from mock_up import Unit
@@ -135,6 +136,25 @@ def test_drives_in_a_unit(tmp_path: Path) -> None:
     run = pliant.simulate(arm, steps * step, output_step=step, rtol=1e-9)
     for name, column in zip(names, rows.T):
         assert np.abs(column - run[name]).max() < 1e-4 * max(1.0, np.abs(run[name]).max()), name
+
+
+@needs_compiler
+def test_a_cylinder_in_a_unit(tmp_path: Path) -> None:
+    """Pressures in megapascals, commanded by the opening of its valve, as in `simulate`."""
+    arm = boom({"bandwidth": 20.0}).model()
+    held = Unit(export(arm, "fmu", tmp_path / "arm3", fmi="3.0", q0={"boom": 0.5}, **QUICK), tmp_path / "unpacked")
+    inputs = [v for v in held.description.modelVariables if v.causality == "input"]
+    assert [(v.name, v.unit) for v in inputs if v.name != "time"] == [("valve.lift", "1")]
+    names, step, steps = ("boom", "lift.pressure_a", "lift.pressure_b", "lift.valve"), 1e-3, 50
+    with held.instance("slave") as running:
+        held.set(running, "valve.lift", 0.6)
+        rows = [held.get(running, *names)]
+        for k in range(steps):
+            running.doStep(currentCommunicationPoint=k * step, communicationStepSize=step)
+            rows.append(held.get(running, *names))
+    run = pliant.simulate(arm, steps * step, {"boom": 0.5}, torque=[0.6], output_step=step, rtol=1e-9)
+    for name, column, unit in zip(names, np.array(rows).T, (1.0, 1e6, 1e6, 1.0)):
+        assert np.abs(unit * column - run[name]).max() < 1e-4 * np.abs(run[name]).max(), name
 
 
 def _pointers(running: Any, values: np.ndarray) -> tuple[Any, int]:

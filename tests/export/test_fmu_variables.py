@@ -10,12 +10,13 @@ from pliant.export.fmu_variables import start_states, variables
 def test_units_are_products_of_si_base_units() -> None:
     """Every unit of a mock-up unit, taken apart: N is kg m s^-2, V is W/A, a digit is a power, / divides."""
     parts = {"N": {"kg": 1, "m": 1, "s": -2}, "V": {"kg": 1, "m": 2, "s": -3, "A": -1}}
+    parts |= {"MPa": {"kg": 1, "m": -1, "s": -2, "factor": 10**6}}
     parts |= {name: {name: 1} for name in ("kg", "m", "s", "rad", "A")}
     for unit, stated in BASE_UNITS.items():
         expected: dict[str, int] = {}
         for sign, side in zip((1, -1), unit.split("/")):
             for factor in side.split("."):
-                name, power = factor.rstrip("0123456789"), int(factor.lstrip("NVAkgmsrad") or 1)
+                name, power = factor.rstrip("0123456789"), int(factor.lstrip("NVAkgmsradMP") or 1)
                 for base, exponent in parts.get(name, {}).items():
                     expected[base] = expected.get(base, 0) + sign * power * exponent
         assert stated == expected, unit

@@ -290,6 +290,14 @@ def _descriptions() -> dict[str, Call]:
     given: dict[str, dict[str, Any]] = {
         "BaseBody": {"type": "free", "mass": 5.0, "com": [0, 0, 0], "inertia": [0.1, 0.1, 0.1]},
         "BeamStation": {"x": 0.4},
+        "Cable": {"stiffness": 1e5, "length": 1.2},
+        "Contact": {"name": "touch", "radius": 0.02, "stiffness": 1e5},
+        "Coupling": {"name": "strut", "between": ["a.tip", "base"], "damping": 300.0},
+        "Cushion": {"length": 0.02, "stiffness": 1e7},
+        "Cylinder": {"areas": [5e-3, 3e-3], "stroke": 0.6, "dead_length": 0.8, "valve": {"flow": 1e-3}},
+        "LineForce": {"value": 20.0, "commanded": True},
+        "LineSpring": {"stiffness": 2e3, "length": 0.5, "preload": 20.0},
+        "Valve": {"flow": 1e-3, "bandwidth": 50.0},
         "Expected": {"speed": 1.0, "acceleration": 1.0, "force": 1.0},
         "Visual": {"mesh": "forearm.stl", "scale": [0.001, 0.001, 0.001]},
         "VisualCylinder": {"radius": 0.05, "length": 0.4},
@@ -311,10 +319,13 @@ def _descriptions() -> dict[str, Call]:
         "Material": {"E": 1e11, "G": 4e10, "density": 2700.0},
         "Motor": {"command": "current", "torque_constant": 0.1, "current_limit": 1.0},
         "Origin": {"xyz": [0, 0, 0], "rpy": [0, "90 deg", 0]},
+        "Restitution": {"value": 0.8, "speed": 0.5},
         "RigidBody": rigid,
         "Robot": {"name": "arm", "gravity": [0, 0, -9.81], "links": [link], "payload": {"mass": 1.0}},
         "Section": {"shape": "tube", "outer_diameter": 0.05, "inner_diameter": 0.04},
         "Shapes": {"method": "modes", "boundary": "clamped-free", "bending_y": 2, "damping": 0.01},
+        "Stop": {"stiffness": 1e4, "damping": 0.4},
+        "Surface": {"type": "sphere", "radius": 0.1},
         "TipLoad": {"mass": 1.0, "inertia": 0.1, "first_moment": 0.1},
     }
     found = {name: Call(getattr(pliant, name), arguments) for name, arguments in given.items()}

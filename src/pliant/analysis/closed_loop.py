@@ -77,7 +77,7 @@ class _Loop:
                 "a sampled controller has no closed-loop matrix in continuous time; bind it without sampling"
             )
         self.jacobian = Kernel(self.composed.jacobian.function, "vm")
-        self.p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+        self.p = np.concatenate([np.zeros(model.layout.n_inputs), model.nominal_parameters])
         self.n = model.n
 
     def matrix(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:

@@ -238,7 +238,7 @@ def run_sensitivity(
     composed = compose(model, torque, controller, motion or {}, (), None, False)
     if composed.sample_time is not None:
         raise ModelError("run_sensitivity: a sampled controller has no sensitivity; bind it without sampling")
-    p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+    p = np.concatenate([np.zeros(model.layout.n_inputs), model.nominal_parameters])
     q, qd, work = read_start(model, q0, qd0, placed=composed.on_paths, before=composed.before_start)
     if work is not None:
         raise ModelError("run_sensitivity: a prescribed rate jumps at the start; leave its rate out of qd0")
@@ -277,7 +277,7 @@ def _outcome(
 ) -> Sensitivity:
     e = composed.equations
     value = ca.vertcat(quantity(e.t, e.q, e.qd))
-    by_x, by_p = ca.jacobian(value, e.x), ca.jacobian(value, e.p)[:, model.n_joints :]
+    by_x, by_p = ca.jacobian(value, e.x), ca.jacobian(value, e.p)[:, model.layout.n_inputs :]
     f = ca.Function("outcome", [e.t, e.x, e.p], [value, ca.densify(by_x), ca.densify(by_p)])
     v, Jx, Jp = (np.array(o, dtype=float) for o in f(t_end, x, p))
     return Sensitivity(v.ravel(), Jp + Jx @ S, model.parameters, model.nominal_parameters)

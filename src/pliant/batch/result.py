@@ -214,7 +214,7 @@ class BatchResult:
 
         def readings() -> tuple[Array, Array, None]:
             if self.inputs is None:
-                return np.full((len(q), self.model.n_joints), np.nan), nothing, None
+                return np.full((len(q), self.model.layout.n_inputs), np.nan), nothing, None
             return self.inputs.torques(q[None], qd[None], slice(index, index + 1))[0], nothing, None
 
         return Result(

@@ -17,9 +17,19 @@ from pliant.algebra.canonical import canonical
 from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
-from pliant.dynamics.chain import Chain, ChainLink, Closure, Damper, DriveMap, FrameMap, Shaft
+from pliant.dynamics.chain import Chain, ChainLink, Closure, ContactMap, Damper, DriveMap, FrameMap, LineMap, Shaft
 from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
-from pliant.dynamics.drive_maps import gear_spring, motor_map, rubbing, yielding
+from pliant.dynamics.drive_maps import (
+    core,
+    gear_spring,
+    line_drive,
+    line_laws,
+    motor_map,
+    pressing,
+    rubbing,
+    stops,
+    yielding,
+)
 from pliant.dynamics.frames import frame_of
 from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
@@ -49,6 +59,7 @@ from pliant.robot import (
     rotation_rpy,
     tip_rotation,
 )
+from pliant.robot.closed_loops import WORLD
 from pliant.shapes import LinkShapes, gauss_rule, link_shapes, section_profile
 from pliant.shapes.integrals import FIELDS, SPINS
 from pliant.shapes.link_shapes import shear_ratio
@@ -81,6 +92,7 @@ def build_chain(
         tuple(links), gravity, order.coordinates, order.speeds, rotation, stiffening, _frames(view), hanging.first
     )
     chain = replace(chain, dampers=tuple(_dampers(chain, view, beyond)), closures=_closures(view, chain))
+    chain = replace(chain, lines=_lines(view, chain), contacts=_contacts(view, chain))
     return with_tracked_modes(robot, chain, lambda q, place: inertias_beyond(robot, q, place)[place])
 
 
@@ -156,6 +168,29 @@ def _closures(view: Any, chain: Chain) -> tuple[Closure, ...]:
         first, second = (frame_of(chain, name) for name in given.between)
         length = None if given.joint.length is None else ca.SX(loop.joint.length)
         found.append(Closure(given.name, given.joint.type, (first, second), given.joint.directions, length))
+    return tuple(found)
+
+
+def _lines(view: Any, chain: Chain) -> tuple[LineMap, ...]:
+    found = []
+    for coupling in view.couplings:
+        first, second = (frame_of(chain, name) for name in coupling.between)
+        laws, drive = tuple(line_laws(coupling)), line_drive(coupling)
+        found.append(LineMap(coupling.name, (first, second), laws, drive, WORLD in coupling.between))
+    return tuple(found)
+
+
+def _contacts(view: Any, chain: Chain) -> tuple[ContactMap, ...]:
+    found = []
+    for contact, given in zip(view.contacts, view.description.contacts):
+        first, second = (frame_of(chain, name) for name in given.between)
+        law, grounded = pressing(contact, contact.exponent), WORLD in given.between
+        found.append(
+            ContactMap(
+                given.name, (first, second), contact.radius, core(contact.surface), law, contact.friction,
+                contact.stick_speed, grounded,
+            )
+        )  # fmt: skip
     return tuple(found)
 
 
@@ -360,6 +395,7 @@ def _shaft(link: str, freedom: Freedom, order: _Coordinates) -> Shaft:
     return Shaft(
         name, index, place, freedom.turns, 0.0 if elastic is not None else rotor, tuple(laws), elastic,
         motor_map(freedom), 0.0 if drive is None else 1 - drive.efficiency, reversal, not freedom.actuated,
+        stops(freedom.limits, index, place),
     )  # fmt: skip
 
 

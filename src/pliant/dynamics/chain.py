@@ -23,8 +23,10 @@ from pliant.algebra.steps import OFTEN, Called, Taken, content_of
 from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers
 from pliant.dynamics.gear_springs import GearSpring
 from pliant.dynamics.joints import JointMap
+from pliant.dynamics.line_laws import LineDrive, LineLaw
 from pliant.dynamics.motor_laws import MotorMap
 from pliant.dynamics.places import Place, place_map
+from pliant.dynamics.pressing import Core, Pressing, StopMap
 from pliant.dynamics.shaft_laws import Placed
 from pliant.errors import ModelError
 from pliant.options import LoopJointType, RotationName
@@ -64,7 +66,8 @@ class Shaft:
     `index` is the number of its speed, `place` that of its coordinate; an axis of a spherical joint has a speed alone.
     `rotor` is the reflected rotor inertia of a stiff drive. `laws` are what rubs and yields; those that have a state in
     a run are smooth for all who know none. `motor` makes a torque of a command in a run. `loss` is the part of the
-    torque that a moving gear does not hand on, `reversal` the rate over which it turns sign.
+    torque that a moving gear does not hand on, `reversal` the rate over which it turns sign. `stops` are what it meets
+    at its limits.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Shaft:
     loss: SX = 0.0
     reversal: SX = 1.0
     passive: bool = False
+    stops: tuple[StopMap, ...] = ()
 
     @property
     def actuated(self) -> int:
@@ -181,6 +185,46 @@ class Closure:
 
 
 @dataclass(frozen=True)
+class LineMap:
+    """A coupling: two frames, the laws that act along the line between them, and what is commanded there. `grounded`
+    where one of them stands still whatever the base does."""
+
+    name: str
+    frames: tuple[FrameMap, FrameMap]
+    laws: tuple[LineLaw, ...]
+    drive: LineDrive | None = None
+    grounded: bool = False
+
+    @property
+    def commanded(self) -> bool:
+        """Whether it has an input."""
+        return self.drive is not None
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states that it has in a run."""
+        return () if self.drive is None else self.drive.states
+
+    def own(self, states: Mapping[tuple[str, str], SX]) -> list[SX]:
+        """Its states among those of all."""
+        return [states[self.name, state] for state in self.states]
+
+
+@dataclass(frozen=True)
+class ContactMap:
+    """A sphere about the first frame that may touch a surface on the second. `grounded` as in `LineMap`."""
+
+    name: str
+    frames: tuple[FrameMap, FrameMap]
+    radius: SX
+    core: Core
+    law: Pressing
+    friction: SX
+    stick_speed: SX
+    grounded: bool = False
+
+
+@dataclass(frozen=True)
 class Damper:
     """Damping across the pieces of a link: forces `matrix` times the speeds of its amplitudes, against them."""
 
@@ -206,6 +250,8 @@ class Chain(Coordinates[Shaft]):
     steps: Called | None = None
     closures: tuple[Closure, ...] = ()
     kept: tuple[str, ...] = ()
+    lines: tuple[LineMap, ...] = ()
+    contacts: tuple[ContactMap, ...] = ()
 
     @property
     def closing(self) -> tuple[str, ...]:
@@ -281,6 +327,16 @@ class Chain(Coordinates[Shaft]):
     def all_shafts(self) -> tuple[Shaft, ...]:
         """What torques drive, and what is passive."""
         return tuple(shaft for link in self.links for shaft in link.shafts)
+
+    @property
+    def couplings(self) -> tuple[LineMap, ...]:
+        """What acts between two frames."""
+        return self.lines
+
+    @property
+    def commanded(self) -> tuple[LineMap, ...]:
+        """Couplings that have inputs."""
+        return tuple(line for line in self.lines if line.commanded)
 
     @cached_property
     def balls(self) -> tuple[BallJoint, ...]:
@@ -359,6 +415,10 @@ class Chain(Coordinates[Shaft]):
             return self
         if not hasattr(base, "expression"):
             raise ModelError(f"base: got {type(base).__name__}, expected pliant.loads.Base(...) or BasePath(...)")
+        parts: list[LineMap | ContactMap] = [*self.lines, *self.contacts]
+        for line in parts:
+            if line.grounded:
+                raise ModelError(f"base: got a motion, but {line.name} is held by the world; hold it by the base")
         if self.first:
             raise ModelError("base: got a motion, but the base of this arm is free and moves by itself; leave it out")
         return replace(self, base=base.expression(t, self.gravity))

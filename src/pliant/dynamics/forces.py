@@ -1,4 +1,5 @@
-"""What acts on the coordinates without any inertia: strain, structural damping, joint friction, elastic drives.
+"""What acts on the coordinates without any inertia: strain, structural damping, joint friction, elastic drives, stops,
+couplings, contacts.
 
 The same for every formulation: `M(q) qdd + inertial(q, qd) + passive(q, qd) = S tau`.
 """
@@ -10,16 +11,28 @@ import casadi as ca
 from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import is_zero
 from pliant.dynamics.chain import Chain, ChainLink, Shaft
+from pliant.dynamics.lines import (
+    line_energy,
+    line_forces,
+    line_pull,
+    line_rates,
+    line_resistance,
+    line_starts,
+    pushes,
+)
+from pliant.dynamics.touching import touch_energy, touch_push, touch_resistance
 
 
 def strain_energy(chain: Chain, q: SX) -> SX:
-    """Elastic energy of links and drives."""
-    V = ca.SX(0)
+    """Elastic energy of links, drives, stops, couplings and contacts."""
+    V = line_energy(chain, q) if chain.lines else ca.SX(0)
+    V = V + touch_energy(chain, q) if chain.contacts else V
     for link in chain.links:
         V += link.body.strain_energy(chain.body(link, q))
         for shaft in link.shafts:
             if shaft.drive is not None:
                 V += shaft.drive.spring.energy(_twist(shaft, q))
+            V += sum((stop.energy(q) for stop in shaft.stops), ca.SX(0))
     return V
 
 
@@ -45,6 +58,8 @@ def dissipation(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
                 force = placed.force(q, qd, own.get((shaft.name, placed.state)))
                 for index, sign in zip(placed.indices, placed.signs):
                     out[index] += force if sign > 0 else -force
+            for stop in shaft.stops:
+                out[stop.index] += stop.resisting(q, qd)
             if shaft.drive is not None:
                 spring, twist = shaft.drive.spring, _twist(shaft, q)
                 slope = spring.twist_slope(q[shaft.drive.place])
@@ -55,7 +70,8 @@ def dissipation(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
     for damper in chain.dampers:
         damped = list(damper.indices)
         out[damped] += ca.mtimes(damper.matrix, qd[damped])
-    return out
+    out = out + line_resistance(chain, q, qd) if chain.lines else out
+    return out + touch_resistance(chain, q, qd) if chain.contacts else out
 
 
 def _damping_forces(link: ChainLink, c: SX, cd: SX) -> SX:
@@ -71,14 +87,22 @@ def lost(shaft: Shaft, torque: SX, qd: SX) -> SX:
 
 
 def torques(chain: Chain, command: SX, qd: SX, states: SX) -> SX:
-    """(m,) torques on the joints, or on the motors of elastic drives, that a command (m,) of a run becomes."""
-    own, out = _own(chain, states), ca.SX(command)
+    """(m,) torques on the joints, or on the motors of elastic drives, and forces of couplings, that a command (m,) of a
+    run becomes."""
+    own, out = _own(chain, states), ca.SX(command[: chain.n_joints, :])
     for k, shaft in enumerate(chain.shafts):
         if shaft.motor is not None:
             out[k] = shaft.motor.torque(command[k], qd[shaft.actuated], _motor_states(shaft, own))
         if shaft.drive is None:
             out[k] -= lost(shaft, out[k], qd)
-    return out
+    return ca.vertcat(out, *pushes(chain, command[chain.n_joints :, :], own))
+
+
+def applied_forces(chain: Chain, q: SX, acting: SX) -> SX:
+    """(n,) generalised forces of torques and forces (m,) that act."""
+    m = chain.n_joints
+    out = ca.mtimes(chain.actuation(), acting[:m, :])
+    return out + line_forces(chain, q, acting[m:, :]) if chain.commanded else out
 
 
 def commands_for(chain: Chain, torque: SX) -> SX:
@@ -103,11 +127,14 @@ def drive_rates(chain: Chain, q: SX, qd: SX, states: SX, command: SX) -> SX:
         rates += [placed.rate(q, qd, own[shaft.name, placed.state]) for placed in shaft.laws if placed.law.has_state]
         if shaft.motor is not None:
             rates += shaft.motor.rates(given, qd[shaft.actuated], _motor_states(shaft, own))
+    if chain.commanded:
+        rates += line_rates(chain, q, qd, command[chain.n_joints :, :], own)
     return ca.vertcat(ca.SX(0, 1), *rates)
 
 
-def drive_start(chain: Chain, q: SX, qd: SX, load: SX, command: SX) -> SX:
-    """(k,) states of drives that are loaded by generalised forces (n,) beside what they have without a state."""
+def drive_start(chain: Chain, q: SX, qd: SX, load: SX, command: SX, pushed: SX | None = None) -> SX:
+    """(k,) states of drives that are loaded by generalised forces (n,) beside what they have without a state, and of
+    couplings that push (m,) by some force, or by none."""
     found = []
     for shaft, given in _commanded(chain, command):
         for placed in shaft.laws:
@@ -115,6 +142,7 @@ def drive_start(chain: Chain, q: SX, qd: SX, load: SX, command: SX) -> SX:
                 found.append(placed.carrying(q, qd, load[placed.indices[0]]))
         if shaft.motor is not None:
             found += shaft.motor.start(given, qd[shaft.actuated])
+    found += line_starts(chain, pushed)
     return ca.vertcat(ca.SX(0, 1), *found)
 
 
@@ -125,10 +153,10 @@ def _commanded(chain: Chain, command: SX) -> list[tuple[Shaft, SX]]:
 
 
 def _own(chain: Chain, states: SX | None) -> dict[tuple[str, str], SX]:
-    """States by shaft and name; none without them."""
+    """States by shaft, or coupling, and name; none without them."""
     if states is None:
         return {}
-    keys = [(shaft.name, state) for shaft in chain.all_shafts for state in shaft.states]
+    keys = [(part.name, state) for part in chain.state_parts for state in part.states]
     return {key: states[k] for k, key in enumerate(keys)}
 
 
@@ -149,6 +177,12 @@ def passive(chain: Chain, q: SX, qd: SX, states: SX | None = None) -> SX:
                 torque = spring.torque(_twist(shaft, q))
                 out[shaft.actuated] += spring.twist_slope(q[shaft.drive.place]) * torque
                 out[shaft.index] -= torque
+            for stop in shaft.stops:
+                out[stop.index] += stop.force(q)
+    if chain.lines:
+        out += line_pull(chain, q)
+    if chain.contacts:
+        out += touch_push(chain, q)
     return ca.densify(out)
 
 

@@ -58,7 +58,12 @@ def placed_frame(chain: Chain, q: SX, links: list[Placement], frame: FrameMap) -
 
 def frame_jacobian(chain: Chain, q: SX, name: str) -> SX:
     """(6, n) geometric Jacobian [angular; linear] of a frame, in base axes."""
-    frame, qd = frame_of(chain, name), ca.SX.sym("qd", chain.n)
+    return map_jacobian(chain, q, frame_of(chain, name))
+
+
+def map_jacobian(chain: Chain, q: SX, frame: FrameMap) -> SX:
+    """The same, of a frame without a name."""
+    qd = ca.SX.sym("qd", chain.n)
     if frame.link is None:
         return ca.SX.zeros(6, chain.n)
     carrier, twist = placements(chain, q)[frame.link], twists(chain, q, qd)[frame.link]

@@ -44,11 +44,14 @@ def partitioned(e: Equations, q: SX, qd: SX) -> list[SX]:
 def screw(e: Equations, q: SX, qd: SX) -> list[SX]:
     """M with rotors, C, K of [CE21] (111), (112), gravity g on the left-hand side, d.
 
-    M qdd + C qd + K q + g + d = S tau.
+    M qdd + C qd + K q + g + d = S tau. What stops press beyond K q is added to g.
     """
     chain = e.chain
     M, C, K = dual_screw.matrices(chain, q, qd)
-    return [M + ca.diag(rotors(chain)), C, K, -dual_screw.gravity_forces(chain, q), dissipation(chain, q, qd)]
+    g = -dual_screw.gravity_forces(chain, q)
+    if any(shaft.stops for shaft in chain.all_shafts):
+        g += _stiffness(chain, q)[0] - ca.mtimes(K, q)
+    return [M + ca.diag(rotors(chain)), C, K, g, dissipation(chain, q, qd)]
 
 
 def denoc(chain: Chain, q: SX) -> list[SX]:

@@ -15,6 +15,7 @@ from pliant.dynamics.chain import Chain
 from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.forces import passive, rotors
 from pliant.dynamics.formulation import Formulation
+from pliant.dynamics.lines import line_bias
 from pliant.errors import UnsupportedModel
 
 T = TypeVar("T")
@@ -134,7 +135,7 @@ class Equations:
 
     def inverse_dynamics(self, q: SX, qd: SX, qdd: SX, states: SX | None = None) -> SX:
         """(n,) generalised forces that give `qdd`: M qdd + bias."""
-        self.chain.require_open("inverse dynamics")
+        self.chain.require_tree("inverse dynamics")
         return self.tree_forces(q, qd, qdd, states)
 
     def residual(self, q: SX, qd: SX, unknown: SX, states: SX | None = None) -> SX:
@@ -158,6 +159,33 @@ class Equations:
         if inverse is None:
             return ca.mtimes(self.mass_matrix(q), qdd) + self.formulation.inertial_forces(self.chain, q, qd) + other
         return inverse(self.chain, q, qd, qdd) + rotors(self.chain) * qdd + other
+
+
+def holding_pushes(
+    e: Equations, q: SX, qd: SX, applied: SX, held: Mapping[int, SX], states: SX, pushed: SX
+) -> SX:  # fmt: skip
+    """(m,) forces of the couplings that are commanded, of which those with states hold their length: L'' = 0.
+
+    `applied` contains the forces `pushed` that they have without that.
+    """
+    holding = [k for k, line in enumerate(e.chain.commanded) if line.states]
+    if not holding:
+        return pushed
+    J, gamma = (part[holding, :] for part in line_bias(e.chain, q, qd))
+    more = ca.SX.sym("more", len(holding))
+    rate = ca.mtimes(J, e.accelerations(q, qd, applied + ca.mtimes(J.T, more), held, states)) + gamma
+    A, (b,) = ca.jacobian(rate, more), ca.substitute([rate], [more], [ca.SX.zeros(len(holding))])
+    own = ca.diag(A)
+    A = A + ca.diag(
+        ca.if_else(own > 0, SHARED * own, 1)
+    )  # which two side by side share, and one that is held goes without
+    out = ca.SX(pushed)
+    out[holding] += solve_positive(A, -b)
+    return out
+
+
+SHARED = 1e-13
+"""Part by which couplings that hold the same give way."""
 
 
 @dataclass(frozen=True)

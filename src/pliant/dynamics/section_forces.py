@@ -9,6 +9,7 @@ forces over the stiffness of the section.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -56,24 +57,36 @@ class InternalForces:
     Attributes
     ----------
     t, q, qd, qdd : symbols of time, coordinates, rates and accelerations
-    on_base : moment about the origin of the base and force that the links on it exert on it, in its axes
     """
 
     def __init__(self, chain: Chain, loads: Sequence[Any] = (), base: Any = None) -> None:
-        chain.require_open("forces inside links")
+        chain.require_tree("forces inside links")
         n = chain.n
         self.t, self.q, self.qd, self.qdd = (
             ca.SX.sym(*given) for given in (("t", 1), ("q", chain.n_q), ("qd", n), ("qdd", n))
         )  # fmt: skip
         self.chain, self.loads = chain.on(base, self.t), loads
-        self.carried = self._inwards()
+
+    @cached_property
+    def carried(self) -> list[Carried]:
+        """The links with the wrenches that they need, base to tip."""
+        return self._balance[0]
+
+    @property
+    def on_base(self) -> tuple[SX, SX]:
+        """Moment about the origin of the base and force that the links on it exert on it, in its axes."""
+        return self._balance[1]
 
     def at(self, value: SX, t: SX, q: SX, qd: SX, qdd: SX) -> SX:
         """An expression of these symbols at other ones."""
         return ca.substitute(value, ca.vertcat(self.t, self.q, self.qd, self.qdd), ca.vertcat(t, q, qd, qdd))
 
-    def _inwards(self) -> list[Carried]:
-        """The wrenches that every link needs, tip to base."""
+    @cached_property
+    def _balance(self) -> tuple[list[Carried], tuple[SX, SX]]:
+        """The wrenches that every link needs, summed from tip to base, and what they do to the base."""
+        self.chain.require_uncoupled("forces inside links")
+        for contact in self.chain.contacts:
+            raise UnsupportedModel(f"forces inside links: not built yet for contacts, and this arm has {contact.name}")
         found: list[Carried] = []
         at_base = (ca.SX.zeros(3), ca.SX.zeros(3))
         handed = Arrivals(self.chain, (ca.SX.zeros(3), ca.SX.zeros(3)))
@@ -91,8 +104,7 @@ class InternalForces:
             if motion.link.parent is None:
                 at_base = at_base[0] + wrench[0], at_base[1] + wrench[1]
         needed = handed.at(0)[0] if self.chain.first else at_base
-        self.on_base = -needed[0], -needed[1]
-        return found[::-1]
+        return found[::-1], (-needed[0], -needed[1])
 
     def rotation(self, place: int) -> SX:
         """(3, 3) from link axes to base axes."""

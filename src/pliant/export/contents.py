@@ -104,6 +104,7 @@ def require_no_drive_states(model: Model, what: str) -> None:
             f"{what}: the drive of {', '.join(names)} has states in a run ({', '.join(model.layout.drive_states)}), "
             "which this export has not; export an fmu, or take the motor, the hysteresis or its friction away"
         )
+    model.layout.require_uncoupled(what)
     names = [shaft.name for shaft in model.layout.shafts if shaft.states]
     if names:
         raise UnsupportedModel(

@@ -186,7 +186,7 @@ def _header(functions: UnitFunctions, limits: Sequence[JointLimit], token: str, 
     model = functions.model
     lines = [comment(description(model)), "#ifndef MODEL_H", "#define MODEL_H", ""]
     sizes = {"N": model.n} if model.layout.plain else {"N_Q": model.n_q, "N": model.n}
-    sizes |= {"N_FRICTION": len(model.layout.drive_states), "N_INPUTS": model.n_joints}
+    sizes |= {"N_FRICTION": len(model.layout.drive_states), "N_INPUTS": model.layout.n_inputs}
     sizes |= {"N_PARAMETERS": len(model.parameters), "N_OUTPUTS": len(functions.outputs), "N_LIMITS": len(limits)}
     lines += [f"#define {key} {value}" for key, value in sizes.items()]
     lines += [f'#define MODEL_TOKEN "{token}"', "", "extern const double start_states[];"]

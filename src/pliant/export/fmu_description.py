@@ -21,6 +21,7 @@ BASE_UNITS: dict[str, dict[str, int]] = {
     "kg.m": {"kg": 1, "m": 1}, "kg.m2": {"kg": 1, "m": 2}, "1/m": {"m": -1}, "rad/m": {"rad": 1, "m": -1}, "1": {},
     "1/s": {"s": -1}, "A": {"A": 1}, "A/s": {"A": 1, "s": -1}, "V": {"kg": 1, "m": 2, "s": -3, "A": -1},
     "V/s": {"kg": 1, "m": 2, "s": -4, "A": -1},
+    "MPa": {"kg": 1, "m": -1, "s": -2, "factor": 10**6}, "MPa/s": {"kg": 1, "m": -1, "s": -3, "factor": 10**6},
 }  # fmt: skip
 """Every unit an exported arm may use, in SI base units."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.dynamics.differentials import solver
-from pliant.dynamics.forces import drive_rates, torques
+from pliant.dynamics.forces import applied_forces, drive_rates, torques
 from pliant.dynamics.section_forces import InternalForces
 from pliant.export.fmu_variables import Output
 from pliant.model import Model
@@ -33,7 +33,7 @@ class UnitFunctions:
     def symbols(self) -> dict[str, Any]:
         """Of all that is given to a unit, by name: states, torques, parameters."""
         model = self.model
-        r, tau = ca.SX.sym("r", len(model.layout.drive_states)), ca.SX.sym("tau", model.n_joints)
+        r, tau = ca.SX.sym("r", len(model.layout.drive_states)), ca.SX.sym("tau", model.layout.n_inputs)
         return {"q": self.given.q, "qd": self.given.qd, "r": r, "tau": tau, "p": model.parameter_symbols}
 
     @cached_property
@@ -41,7 +41,7 @@ class UnitFunctions:
         """Accelerations, and rates of the states of drives."""
         q, qd, r, tau, _ = self.symbols.values()
         chain = self.model.chain
-        force = ca.mtimes(chain.actuation(), torques(chain, tau, qd, r))
+        force = applied_forces(chain, q, torques(chain, tau, qd, r))
         qdd = self.model.equations.accelerations(q, qd, force, {}, r)
         return ca.densify(ca.vertcat(qdd, drive_rates(chain, q, qd, r, tau)))
 
@@ -87,7 +87,7 @@ class UnitFunctions:
         """Accelerations by the implicit formula: at the solved ones the residual is 0, and M dqdd is its change."""
         by, qdd, chain, e = self.symbols, self.given.qdd, self.model.chain, self.model.equations
         q, qd, r, tau, _ = by.values()
-        force = ca.mtimes(chain.actuation(), torques(chain, tau, qd, r))
+        force = applied_forces(chain, q, torques(chain, tau, qd, r))
         residual = ca.cse(force - e.inverse_dynamics(q, qd, qdd, r))
         drives, n = drive_rates(chain, q, qd, r, tau), chain.n
         factor = solver(e, q)

@@ -68,7 +68,7 @@ def variables(
         text, kind = f"{'rate of' if plain else 'speed'} {of}", "local" if k >= n - amplitudes else "output"
         rate = Variable(name, kind, "continuous", "exact", rated[k], text, states[n_q + k], 1 + k if plain else None)
         out.append(rate)
-    drives = [(shaft.name, state) for shaft in model.layout.shafts for state in shaft.states]
+    drives = [(part.name, state) for part in model.layout.state_parts for state in part.states]
     within = [f"{structured(of)}.{state}" for of, state in drives]
     for name, (of, state), start in zip(within, drives, states[n_q + n :]):
         unit, text = DRIVE_STATES[state]
@@ -85,8 +85,9 @@ def variables(
     for k, name in enumerate(() if plain else names):
         text, unit = f"rate of {model.coordinates[k]}", "1/s" if units[k] == "1" else f"{units[k]}/s"
         out.append(Variable(f"der({name})", "local", "continuous", "calculated", unit, text, None, 1 + k))
-    for joint, (kind, unit) in zip(model.joints, commands(model)):
-        text = f"torque (or force) of joint {joint}, link side" if kind == "torque" else f"{kind} of joint {joint}"
+    for joint, (kind, unit) in zip(model.layout.inputs, commands(model)):
+        whose = f"joint {joint}" if joint in model.joints else f"coupling {joint}"
+        text = f"torque (or force) of {whose}, link side" if kind == "torque" else f"{kind} of {whose}"
         out.append(Variable(f"{kind}.{structured(joint)}", "input", "continuous", "exact", unit, text, 0.0))
     for path, value in zip(model.parameters, model.nominal_parameters.tolist()):
         unit = parameter_unit(path)
@@ -105,6 +106,9 @@ DRIVE_STATES = {
     "hysteresis": ("1", "bend over the one at which it yields, in the gear"),
     "current": ("A", "current of the motor"),
     "voltage": ("V", "voltage at the motor"),
+    "pressure_a": ("MPa", "pressure on the piston's side"),
+    "pressure_b": ("MPa", "pressure on the rod's side"),
+    "valve": ("1", "opening of the valve"),
 }
 """Unit and words of what drives have besides positions and rates."""
 
@@ -116,7 +120,8 @@ def outputs(model: Model, forces: InternalForces) -> list[Output]:
         Output(f"tip.{axis}", "m", f"position of the tip along {axis} of the base", last.p_tip[k])
         for k, axis in enumerate("xyz")
     ]
-    for link in model.chain.links:
+    coupled = model.layout.couplings or model.robot.contacts  # what these do inside links is not known
+    for link in () if coupled else model.chain.links:
         shapes = link.body.shapes
         if shapes is None or link.slides or link.piece.number > 1:
             continue
@@ -142,7 +147,7 @@ def start_states(model: Model, q0: Any, qd0: Any) -> tuple[float, ...]:
     q, qd, friction = read_state(model, q0, "q0"), read_state(model, qd0, "qd0"), len(model.layout.drive_states)
     x = np.concatenate([q, qd])
     if friction:
-        p = np.concatenate([np.zeros(model.n_joints), model.nominal_parameters])
+        p = np.concatenate([np.zeros(model.layout.n_inputs), model.nominal_parameters])
         x = compose(model, None, None, {}, (), None, False).start(q, qd, p)
     return tuple(x[: model.n_q + model.n + friction].tolist())
 
@@ -178,7 +183,7 @@ def _quoted(part: str) -> str:
 def _amplitudes(model: Model) -> int:
     """How many there are, behind joints and motors; these are outputs, amplitudes are local."""
     free = sum(link.joint.n_v for link in model.chain.links if link.joint.kind == "free")
-    return model.n - free - model.n_joints - len(model.layout.driven)
+    return model.n - free - len(model.layout.all_shafts) - len(model.layout.driven)
 
 
 def _require_unique(found: list[Variable]) -> None:

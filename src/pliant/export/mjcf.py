@@ -73,6 +73,11 @@ class _Mjcf:
             )
         for name in (f.name for f in chain.robot.links if any(x.friction.coulomb for x in f.joint.freedoms)):
             self.notes.append(f"link {name}: Coulomb friction is `frictionloss`, without coulomb_speed and bristle.")
+        for name, freedom in chain.robot.freedoms.items():
+            if freedom.limits is not None and freedom.limits.stop is not None:
+                self.notes.append(
+                    f"joint {name}: its limits are MuJoCo's own, without stiffness and damping of the stop."
+                )
 
     def model(self) -> ET.Element:
         """All of it."""

@@ -31,10 +31,12 @@ def torque_units(model: Model) -> tuple[str, ...]:
 
 
 def commands(model: Model) -> tuple[tuple[str, str], ...]:
-    """What a run is given for each joint, "torque", "current" or "voltage", and its unit."""
+    """What a run is given for each joint, "torque", "current" or "voltage", and each coupling, "force" or "valve", and
+    its unit."""
     kinds = ["torque" if shaft.motor is None else shaft.motor.command for shaft in model.chain.shafts]
     units = {"current": "A", "voltage": "V"}
-    return tuple((kind, units.get(kind, unit)) for kind, unit in zip(kinds, torque_units(model)))
+    joints = ((kind, units.get(kind, unit)) for kind, unit in zip(kinds, torque_units(model)))
+    return (*joints, *(("valve", "1") if line.states else ("force", "N") for line in model.layout.commanded))
 
 
 def speed_units(model: Model) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from pliant.robot.angles import rotation_rpy
 from pliant.robot.base_body import BaseBody
 from pliant.robot.beam import Beam, BeamProperties, Profile, beam_properties
 from pliant.robot.closed_loops import Loop, LoopJoint
+from pliant.robot.contacts import Contact, Surface
+from pliant.robot.couplings import Cable, Coupling, Cushion, Cylinder, LineForce, LineSpring, Valve
 from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
@@ -28,6 +30,7 @@ from pliant.robot.robot import Expected, Robot, schema
 from pliant.robot.rubbing import Friction
 from pliant.robot.section_formulas import AreaMoments
 from pliant.robot.sections import Section, area_moments, shear_coefficients, tapered_moments
+from pliant.robot.stops import Restitution, Stop
 from pliant.robot.symbols import RobotView, View
 from pliant.robot.text_table import beam_mass, falls, hangs_on, link_mass, payload_mass, robot_mass
 from pliant.robot.tree import BASE, beyond, parents
@@ -46,6 +49,11 @@ __all__ = [
     "BeamPiece",
     "BeamProperties",
     "BeamStation",
+    "Cable",
+    "Contact",
+    "Coupling",
+    "Cushion",
+    "Cylinder",
     "Drive",
     "Expected",
     "Frame",
@@ -56,6 +64,8 @@ __all__ = [
     "Joint",
     "JointAxis",
     "Limits",
+    "LineForce",
+    "LineSpring",
     "Link",
     "Loop",
     "LoopJoint",
@@ -65,13 +75,17 @@ __all__ = [
     "Origin",
     "Payload",
     "Profile",
+    "Restitution",
     "RigidBody",
     "Robot",
     "RobotView",
     "Section",
     "Shapes",
+    "Stop",
+    "Surface",
     "TipLoad",
     "UrdfMesh",
+    "Valve",
     "View",
     "Visual",
     "VisualCylinder",

@@ -100,23 +100,28 @@ class Loop(Description):
 
 
 def require_tree(robot: Robot, what: str) -> None:
-    """Raises `UnsupportedModel` for a robot with loops or passive joints, which a file of another format would lose."""
+    """Raises `UnsupportedModel` for a robot with loops, passive joints, couplings or contacts, which other formats
+    would lose."""
     passive = [link.name for link in robot.links if not link.joint.actuated]
-    for kind, names in (("closed loops", [loop.name for loop in robot.loops]), ("passive joints", passive)):
+    parts: dict[str, tuple[Any, ...]] = {
+        "closed loops": robot.loops, "couplings": robot.couplings, "contacts": robot.contacts,
+    }  # fmt: skip
+    listed = {kind: [part.name for part in found] for kind, found in parts.items()}
+    for kind, names in (listed | {"passive joints": passive}).items():
         if names:
             raise UnsupportedModel(f"{what}: not built yet for {kind}, and this arm has {', '.join(names)}")
 
 
-def check_loops(loops: Iterable[Loop], links: Iterable[Link], frames: Iterable[Frame]) -> None:
-    """Refuses loops between frames that are not there, and names that stand twice."""
+def check_ends(kind: str, parts: Iterable[Any], links: Iterable[Link], frames: Iterable[Frame]) -> None:
+    """Refuses parts of a kind, loops or couplings, between frames that are not there, and names that stand twice."""
     ends = [f"{link.name}.{place}" for link in links for place in ("tip", "root")]
     known, taken = ["tip", "base", WORLD, *(frame.name for frame in frames), *ends], set()
-    for loop in loops:
-        if loop.name in taken:
-            raise clash(f"loops need different names; `{loop.name}` stands twice, rename one")
-        taken.add(loop.name)
-        for end in loop.between:
+    for part in parts:
+        if part.name in taken:
+            raise clash(f"{kind}s need different names; `{part.name}` stands twice, rename one")
+        taken.add(part.name)
+        for end in part.between:
             if end not in known:
-                raise clash(f"loop `{loop.name}` holds frame `{end}`, which is not there{suggestion(end, known)}")
-        if loop.between[0] == loop.between[1]:
-            raise clash(f"loop `{loop.name}` holds frame `{loop.between[0]}` to itself; name two frames")
+                raise clash(f"{kind} `{part.name}` holds frame `{end}`, which is not there{suggestion(end, known)}")
+        if part.between[0] == part.between[1]:
+            raise clash(f"{kind} `{part.name}` holds frame `{part.between[0]}` to itself; name two frames")

@@ -29,6 +29,7 @@ from pliant.robot.gear import Drive
 from pliant.robot.lumps import Lump
 from pliant.robot.motor import Motor
 from pliant.robot.rubbing import Friction
+from pliant.robot.stops import Stop
 
 _UNIT = 1e-12  # an axis this near to unit length is kept as it is, so that files are read back unchanged
 
@@ -88,8 +89,8 @@ class DH(Description):
 
 class Limits(Description):
     """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
-    nothing stops the joint there. `speed` tells `stiffening="auto"` how fast the arm may spin; `effort` is a
-    description only.
+    nothing stops the joint there. With a `stop` runs go on, and the joint rests on it or comes back. `speed` tells
+    `stiffening="auto"` how fast the arm may spin; `effort` is a description only.
 
     Examples
     --------
@@ -103,11 +104,16 @@ class Limits(Description):
     effort: NonNegative | None = Field(
         None, description="N m (N), greatest torque; 0 for a joint that nothing drives or holds", examples=[50.0]
     )
+    stop: Stop | None = Field(
+        None, description="what it meets at `lower` and `upper`", examples=[{"stiffness": 50000.0, "damping": 0.4}]
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise clash(f"`lower` {self.lower:g} is above `upper` {self.upper:g}")
+        if self.stop is not None and self.lower is None and self.upper is None:
+            raise clash("a `stop` stands at limits, and there are none; give `lower` or `upper`")
         return self
 
 

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 from pliant.errors import ModelError, UnsupportedModel
 
+MEGA = 1e6
+
 
 class MotorPlace(Protocol):
     """Motor of an elastic drive: number of its speed and place of its coordinate."""
@@ -65,6 +67,26 @@ class DrivenFreedom(Protocol):
         """Whether it has no torque after all."""
 
 
+class StatePart(Protocol):
+    """What may have states in a run."""
+
+    @property
+    def name(self) -> str:
+        """As in the robot file."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states that it has in a run."""
+
+
+class CoupledFrames(StatePart, Protocol):
+    """What acts between two frames."""
+
+    @property
+    def commanded(self) -> bool:
+        """Whether runs are given something for it."""
+
+
 S = TypeVar("S", bound=DrivenFreedom)
 
 
@@ -103,6 +125,26 @@ class Coordinates(Generic[S]):
         """Names of the rows that close loops."""
         raise NotImplementedError
 
+    @property
+    def couplings(self) -> Sequence[CoupledFrames]:
+        """What acts between two frames."""
+        raise NotImplementedError
+
+    @property
+    def commanded(self) -> Sequence[CoupledFrames]:
+        """Couplings that have inputs."""
+        return [coupling for coupling in self.couplings if coupling.commanded]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What a run is given: torques of joints, then commands of couplings."""
+        return (*(shaft.name for shaft in self.shafts), *(coupling.name for coupling in self.commanded))
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of them."""
+        return len(self.inputs)
+
     def rest(self) -> np.ndarray:
         """(n_q,) coordinates of the undeformed arm: zero, but for sliding beams, which have no zero length, and
         quaternions."""
@@ -113,9 +155,20 @@ class Coordinates(Generic[S]):
         raise NotImplementedError
 
     @property
+    def state_parts(self) -> list[StatePart]:
+        """What may have states in a run, in their order: freedoms of joints, then couplings."""
+        return [*self.all_shafts, *self.couplings]
+
+    @property
     def drive_states(self) -> list[str]:
-        """Names of the states that friction, gears and motors have in a run, in their order."""
-        return [f"{shaft.name}.{state}" for shaft in self.all_shafts for state in shaft.states]
+        """Names of the states that friction, gears, motors and couplings have in a run, in their order."""
+        return [f"{part.name}.{state}" for part in self.state_parts for state in part.states]
+
+    @property
+    def drive_units(self) -> list[float]:
+        """What one of each of these states is in SI units: pressures are counted in megapascals, near to the size of
+        other states, so that one tolerance fits all."""
+        return [MEGA if name.rpartition(".")[2].startswith("pressure_") else 1.0 for name in self.drive_states]
 
     @property
     def driven(self) -> list[S]:
@@ -172,12 +225,22 @@ class Coordinates(Generic[S]):
 
     def require_open(self, what: str) -> None:
         """Raises `UnsupportedModel` where there are loops or passive joints, which `what` does not know yet."""
+        self.require_tree(what)
         passive = [shaft.name for shaft in self.all_shafts if shaft.passive]
+        if passive:
+            raise UnsupportedModel(f"{what}: not built yet for passive joints, and this arm has {', '.join(passive)}")
+
+    def require_tree(self, what: str) -> None:
+        """Raises `UnsupportedModel` where there are loops, which `what` does not know yet."""
         loops = dict.fromkeys(name.partition(".")[0] for name in self.closing)
         if loops:
             raise UnsupportedModel(f"{what}: not built yet for closed loops, and this arm has {', '.join(loops)}")
-        if passive:
-            raise UnsupportedModel(f"{what}: not built yet for passive joints, and this arm has {', '.join(passive)}")
+
+    def require_uncoupled(self, what: str) -> None:
+        """Raises `UnsupportedModel` where there are couplings, which `what` does not know yet."""
+        if self.couplings:
+            names = ", ".join(coupling.name for coupling in self.couplings)
+            raise UnsupportedModel(f"{what}: not built yet for couplings, and this arm has {names}")
 
     def followed(self, q: np.ndarray, given: Collection[int] = ()) -> np.ndarray:
         """States (..., n_q) with the motors of elastic drives where their joints are, but those `given`."""
@@ -234,6 +297,15 @@ class ShaftFact:
 
 
 @dataclass(frozen=True)
+class CouplingFact:
+    """A coupling as plain data."""
+
+    name: str
+    commanded: bool
+    states: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Layout(Coordinates[ShaftFact]):
     """The coordinates of an arm as plain data. Where it has loops: `rows` that close them, by name, those `dropped`
     that follow from these, and the `mobility`, how many freedoms its joints are left with."""
@@ -248,6 +320,7 @@ class Layout(Coordinates[ShaftFact]):
     rows: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     mobility: int = 0
+    lines: tuple[CouplingFact, ...] = ()
 
     @classmethod
     def of(cls, arm: Coordinates[Any], first: int) -> Layout:
@@ -258,7 +331,9 @@ class Layout(Coordinates[ShaftFact]):
             for s, motor in zip(arm.all_shafts, motors)
         )
         lengths = tuple((place, *travel) for place, travel in arm.travels().items())
-        return cls(arm.coordinates, arm.speeds, torques, arm.balls, tuple(arm.rest().tolist()), lengths, first)
+        lines = tuple(CouplingFact(one.name, one.commanded, one.states) for one in arm.couplings)
+        rest = tuple(arm.rest().tolist())
+        return cls(arm.coordinates, arm.speeds, torques, arm.balls, rest, lengths, first, lines=lines)
 
     def facts(self) -> dict[str, Any]:
         """What a file keeps."""
@@ -278,6 +353,7 @@ class Layout(Coordinates[ShaftFact]):
         return cls(
             tuple(kept["coordinates"]), tuple(kept["speeds"]), torques, turning, tuple(kept["undeformed"]), lengths,
             kept["first"], tuple(kept["rows"]), tuple(kept["dropped"]), kept["mobility"],
+            tuple(CouplingFact(one["name"], one["commanded"], tuple(one["states"])) for one in kept["lines"]),
         )  # fmt: skip
 
     @property
@@ -294,6 +370,11 @@ class Layout(Coordinates[ShaftFact]):
     def closing(self) -> tuple[str, ...]:
         """Names of the rows that close loops."""
         return self.rows
+
+    @property
+    def couplings(self) -> tuple[CouplingFact, ...]:
+        """What acts between two frames."""
+        return self.lines
 
     def rest(self) -> np.ndarray:
         """(n_q,) coordinates of the undeformed arm."""

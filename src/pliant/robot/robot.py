@@ -14,7 +14,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from pliant.errors import ModelError
 from pliant.options import FormulationName, RootsName, RotationName, ShapesName, StiffeningChoice
 from pliant.robot.base_body import BaseBody
-from pliant.robot.closed_loops import Loop, check_loops
+from pliant.robot.closed_loops import Loop, check_ends
+from pliant.robot.contacts import Contact
+from pliant.robot.couplings import Coupling
 from pliant.robot.faults import clash, fault, suggestion
 from pliant.robot.fields import FORMAT, Description, Document, NonNegative, Vector, document_schema, sequence
 from pliant.robot.joint import Freedom, Joint
@@ -114,6 +116,16 @@ class Robot(Document):
         description="joints between two frames, which close the tree of links",
         examples=[[{"name": "pin", "between": ["coupler.tip", "pivot"]}]],
     )
+    couplings: tuple[Coupling, ...] = Field(
+        (),
+        description="springs, dampers, forces, cables and cylinders between two frames",
+        examples=[[{"name": "strut", "between": ["boom", "base"], "spring": {"stiffness": 2000.0, "length": 0.5}}]],
+    )
+    contacts: tuple[Contact, ...] = Field(
+        (),
+        description="spheres on the arm and what they may touch",
+        examples=[[{"name": "wipe", "frame": "tip", "radius": 0.02, "stiffness": 1e5}]],
+    )
     expected: Expected | None = Field(
         None, description="what `pieces: auto` reckons with: speed, acceleration, force", examples=[{"speed": 2.0}]
     )
@@ -174,7 +186,15 @@ class Robot(Document):
             taken.add(frame.name)
             if not on_base:
                 check_place(bodies[frame.link], frame.at, f"frame `{frame.name}` sits")
-        check_loops(self.loops, self.links, self.frames)
+        check_ends("loop", self.loops, self.links, self.frames)
+        check_ends("coupling", self.couplings, self.links, self.frames)
+        check_ends("contact", self.contacts, self.links, self.frames)
+        taken = {*self.freedoms}
+        for kind, parts in (("coupling", self.couplings), ("contact", self.contacts)):
+            for part in parts:
+                if part.name in taken:
+                    raise clash(f"{kind} `{part.name}` is called like a joint or a coupling; rename one")
+                taken.add(part.name)
 
     @property
     def bodies(self) -> tuple[Link, ...]:
@@ -506,8 +526,8 @@ YOUNGER: dict[str, Any] = {
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None,
-    "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [],
-    "visuals": [],
+    "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
+    "couplings": [], "contacts": [], "visuals": [],
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),

@@ -68,7 +68,11 @@ def table(robot: Robot) -> str:
     if falls(robot):
         foot += "; the free base falls under this gravity"
     loops = [f"loop {loop.name}: {loop.joint.type} between {' and '.join(loop.between)}" for loop in robot.loops]
-    return "\n".join([robot.name, *lines, foot, *loops])
+    couplings = [
+        f"coupling {one.name}: {', '.join(one.kinds)} between {' and '.join(one.between)}" for one in robot.couplings
+    ]
+    contacts = [f"contact {one.name}: sphere at {one.frame} and {one.touches}" for one in robot.contacts]
+    return "\n".join([robot.name, *lines, foot, *loops, *couplings, *contacts])
 
 
 def hangs_on(robot: Robot) -> list[str]:

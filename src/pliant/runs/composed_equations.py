@@ -17,9 +17,9 @@ from pliant.dynamics import equations
 from pliant.dynamics.closures import closing_rows
 from pliant.dynamics.differentials import SolvedColumns, acceleration_slopes, solved_columns
 from pliant.dynamics.energies import energies
-from pliant.dynamics.forces import dissipation, drive_rates, drive_start, torques
+from pliant.dynamics.forces import applied_forces, dissipation, drive_rates, drive_start, torques
 from pliant.dynamics.impulse import after_jump
-from pliant.dynamics.motion_equations import by_kinds
+from pliant.dynamics.motion_equations import by_kinds, holding_pushes
 from pliant.dynamics.sliding_roots import carried_roots, without_states
 from pliant.errors import ModelError
 from pliant.kernels.switches import Switches
@@ -84,10 +84,10 @@ class ComposedEquations:
         if torque is not None:
             tau = tau + _column(torque.expression(t, q, qd), m, "torque.expression")
         extra = sum((_load_forces(load, chain, t, q, qd) for load in loads), ca.SX.zeros(n))
-        S, others = chain.actuation(), tau
+        others = tau
 
         def constrained(command: Any) -> Any:
-            force = ca.mtimes(S, torques(chain, others + command, qd, drives)) + extra
+            force = applied_forces(chain, q, torques(chain, others + command, qd, drives)) + extra
             return by_kinds(eq, lambda e: e.constrained(q, qd, force, held, drives))
 
         command, z_rate = ca.SX.zeros(m), ca.SX(0, 1)
@@ -98,13 +98,15 @@ class ComposedEquations:
                 command, z_rate = controller.expression(t, q, qd, z)
             else:
                 command = controller.expression(t, q, qd)
-            command, z_rate = self._prepared([_column(command, m, "controller.expression"), ca.SX(z_rate)])
+            command, z_rate = self._prepared(
+                [_column(command, m, "controller.expression", chain.n_joints), ca.SX(z_rate)]
+            )
         self.p = ca.vertcat(inputs, *(one.held for one in c.series), *self._numbers, model.parameter_symbols)
         found, self.command = constrained(command), others + command
         qdd, self.multipliers = found.qdd, ca.densify(found.multipliers)
         self._closing = partial(self._closed, eq, q, qd, held)
         tau = torques(chain, self.command, qd, drives)
-        force: Any = ca.mtimes(S, tau)
+        force: Any = applied_forces(chain, q, tau)
         self._solved = partial(self._jacobian_columns, eq, q, qd, qdd, force + extra, drives)
         self._stuck = partial(self._loaded_drives, eq, q, qd, extra, held)
         self._residual = partial(_residual, eq, q, qd, force + extra, drives)
@@ -164,13 +166,17 @@ class ComposedEquations:
         amplifiers stand at the command."""
         chain = eq.chain
         free = drive_start(chain, q, qd, ca.SX.zeros(chain.n), self.command)
-        applied = ca.mtimes(chain.actuation(), torques(chain, self.command, qd, free)) + extra
+        acting = torques(chain, self.command, qd, free)
+        pushed = holding_pushes(
+            eq, q, qd, applied_forces(chain, q, acting) + extra, held, free, acting[chain.n_joints :, :]
+        )
+        applied = applied_forces(chain, q, ca.vertcat(acting[: chain.n_joints, :], pushed)) + extra
         rubbed = {placed.indices for shaft in chain.all_shafts for placed in shaft.laws if placed.law.has_state}
         stuck = {indices[0]: ca.SX(0) for indices in rubbed if len(indices) == 1 and indices[0] not in held}
         found = eq.constrained(q, qd, applied, {**held, **dict(sorted(stuck.items()))}, free)
         load = applied + found.forces - eq.tree_forces(q, qd, found.qdd, free)
         load[list(held)] = 0
-        return drive_start(chain, q, qd, load, self.command)
+        return drive_start(chain, q, qd, load, self.command, pushed)
 
     @symbolic_property
     def loaded(self) -> Any:
@@ -200,7 +206,9 @@ class ComposedEquations:
 
     def events(self, events: Sequence[Event]) -> Any:
         """g(t, x, p) of all events."""
-        return self._function("events", [ca.vertcat(*(g.condition(self.t, self.q, self.qd) for g in events))])
+        chain, given = self.composition.model.chain, (self.t, self.q, self.qd)
+        asked = (((chain,) if hasattr(g.condition, "of_arm") else (), g.condition) for g in events)
+        return self._function("events", [ca.vertcat(*(condition(*given, *arm) for arm, condition in asked))])
 
     @symbolic_property
     def switches(self) -> Switches:
@@ -325,12 +333,14 @@ def _load_forces(load: Any, chain: Any, t: Any, q: Any, qd: Any) -> Any:
     return value
 
 
-def _column(value: Any, m: int, name: str) -> Any:
+def _column(value: Any, m: int, name: str, joints: int | None = None) -> Any:
     if isinstance(value, list | tuple):
         value = ca.vertcat(*value)
     value = ca.SX(value)
     if value.shape == (1, m) and m > 1:
         value = value.T
+    if joints is not None and value.shape == (joints, 1):  # a controller of joints leaves couplings alone
+        value = ca.vertcat(value, ca.SX.zeros(m - joints))
     if value.shape != (m, 1):
         raise ModelError(f"{name}: shape {value.shape}; expected {m} torques")
     return value

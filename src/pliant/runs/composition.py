@@ -111,7 +111,7 @@ def compose(
     Arms with loops are for those who close them after every step, and say so: `closed`.
     """
     if not closed:
-        model.layout.require_open("this use of a run")
+        model.layout.require_tree("this use of a run")
     if base is not None:
         for loop in model.robot.loops:
             if WORLD in loop.between:
@@ -156,7 +156,7 @@ class Composition:
         self._first: Composition | None = None
         self.model, self.torque, self.controller, self.has_table = model, torque, controller, has_table
         self.derived = Derived()
-        self.n, self.m = model.n, model.n_joints
+        self.n, self.m = model.n, model.layout.n_inputs
         self.prescribed = {_prescribed_index(model, name): (name, path) for name, path in motion.items()}
         self.motion, self.loads, self.base = motion, loads, base
         self.free = [k for k in range(self.n) if k not in self.prescribed]

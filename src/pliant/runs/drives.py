@@ -27,8 +27,10 @@ from pliant.runs.piece_tables import PieceTable
 if TYPE_CHECKING:
     from pliant.control.law import Felt
     from pliant.model import assembly
-else:  # it makes expressions
+    from pliant.runs import coupled_lines
+else:  # what makes expressions
     assembly = LaterModule("pliant.model.assembly")
+    coupled_lines = LaterModule("pliant.runs.coupled_lines")
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 MOST_SAMPLES = 1e8
@@ -62,12 +64,17 @@ def read_start(
         named = sorted(named_places(model, q0, "q0")) if isinstance(q0, Mapping) else []
         given, values = _each(model, q, p)
         places = model.layout.shaft_places() if model.layout.is_open else slice(None)
-        rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
+        if any(coupling.states for coupling in model.layout.commanded):
+            rest = np.array([coupled_lines.rest_on_couplings(model, x, loads, v) for x, v in zip(given, values)])
+        else:
+            rest = np.array([model.equilibrium(x[places], loads, v) for x, v in zip(given, values)])
         kept = [*named, *(k for link in model.chain.links if link.joint.is_ball for k in link.joint_places)]
         rest[:, kept] = given[:, kept]
         q = rest if many else rest[0]
     if model.constraints:
         q, qd = _closed(model, q, qd, (q0, qd0), placed or {}, p, many)
+    if model.layout.commanded:
+        coupled_lines.require_strokes(model, *_each(model, q, p))
     if not jumps:
         return q, qd, None
     return _struck(model, q, qd, {k: jumps.get(k, np.zeros(qd.shape[:-1])) for k in placed or {}}, p, many)
@@ -223,16 +230,16 @@ def _is_table(values: Any, many: bool) -> bool:
 
 
 def _columns(model: Model, given: Any, name: str, axes: tuple[int, ...]) -> Array:
-    """(..., m) finite numbers from an array, or from a mapping of joints to numbers or arrays (...,)."""
-    m = model.n_joints
+    """(..., m) finite numbers from an array, or from a mapping of joints and couplings to numbers or arrays (...,)."""
+    m, names = model.layout.n_inputs, model.layout.inputs
     forms = {1: f"({m},)", 2: f"(arms, {m})", 3: f"(arms, K, {m})"}
-    expected = f"finite numbers {' or '.join(forms[k] for k in axes)}, or numbers by joint: {', '.join(model.joints)}"
-    unknown = [key for key in given if key not in model.joints] if isinstance(given, Mapping) else []
+    expected = f"finite numbers {' or '.join(forms[k] for k in axes)}, or numbers by name: {', '.join(names)}"
+    unknown = [key for key in given if key not in names] if isinstance(given, Mapping) else []
     if unknown:
-        raise ModelError(f"{name}: got {unknown[0]!r}, expected one of {', '.join(model.joints)}")
+        raise ModelError(f"{name}: got {unknown[0]!r}, expected one of {', '.join(names)}")
     try:
         if isinstance(given, Mapping):
-            parts = np.broadcast_arrays(*(np.asarray(given.get(joint, 0.0), dtype=float) for joint in model.joints))
+            parts = np.broadcast_arrays(*(np.asarray(given.get(joint, 0.0), dtype=float) for joint in names))
             array = np.stack(parts, axis=-1)
         else:
             array = np.asarray(given, dtype=float)
@@ -277,7 +284,7 @@ class Inputs:
         p: ArrayLike | None,
         sample_time: float | None,
     ) -> None:
-        m = model.n_joints
+        m = model.layout.n_inputs
         self.model, self.composed = model, composed
         self.functions = [g.function for g in given if g.function is not None]
         self.constant = sum((g.constant[0] for g in given if g.constant is not None), start=np.zeros(m))
@@ -316,7 +323,7 @@ class Inputs:
         assert self.table is not None
         starts = self.table.starts.copy()
         starts[0] = min(0.0, starts[1]) - 1.0  # before any run
-        return SampledInput(starts, self.table.pieces[0], first=self.model.n_joints)
+        return SampledInput(starts, self.table.pieces[0], first=self.model.layout.n_inputs)
 
     def _rows(self, t: Array) -> Array:
         """(N, n_held) what is looked up at these times."""
@@ -365,7 +372,7 @@ class Inputs:
 
     def history(self, t: Array, q: Array, qd: Array) -> Array:
         """(N, ...) values of p but for the parameters at the rows of the result: held torques, samples, numbers."""
-        m = self.model.n_joints
+        m = self.model.layout.n_inputs
         held = np.tile(self.constant, (len(t), 1))
         if self.held:
             times = np.array([time for time, _ in self.held])

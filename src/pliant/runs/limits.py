@@ -1,4 +1,5 @@
-"""Where a joint may be: limits of the robot file and ends of travel. One rule for single runs, batches, environments.
+"""Where a joint may be: limits of the robot file without a stop and ends of travel. One rule for single runs, batches,
+environments.
 
 An arm ends as soon as a joint is beyond a limit, or at it and moving out; at the start as at any later time.
 """
@@ -62,13 +63,36 @@ class JointLimit:
         return Event(self.name, Beyond(self.index, beyond), self.direction, True, self.fatal)
 
 
+@dataclass(frozen=True)
+class Gap:
+    """How far a sphere is from the surface that it may touch: contact number `number` of an arm."""
+
+    number: int
+    of_arm = True
+
+    def __call__(self, t: Any, q: Any, qd: Any, chain: Any = None) -> Any:
+        """Of a state of an arm."""
+        from pliant.dynamics.touching import gap
+
+        return gap(chain, q, self.number)
+
+
+def contact_events(model: Model) -> list[Event]:
+    """Where contacts begin and end; a run goes on there."""
+    return [
+        Event(f"{contact.name} {word}", Gap(number), direction, stop=False)
+        for number, contact in enumerate(model.robot.contacts)
+        for word, direction in (("touches", -1), ("leaves", +1))
+    ]
+
+
 def joint_limits(model: Model, limits: bool = True) -> list[JointLimit]:
-    """Limits of the robot file, if they are to hold, and the ends of travel of sliding beams, which always do: beyond
-    them the model does not hold."""
+    """Limits of the robot file without a stop, if they are to hold, and the ends of travel of sliding beams, which
+    always do: beyond them the model does not hold."""
     found = []
     for name, freedom in model.robot.freedoms.items():
         bounds = freedom.limits
-        if not limits or bounds is None:
+        if not limits or bounds is None or bounds.stop is not None:
             continue
         for side, value, sign in (("lower", bounds.lower, -1), ("upper", bounds.upper, +1)):
             if value is not None and np.isfinite(value):

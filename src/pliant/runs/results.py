@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from pliant.integrate import Solution
-    from pliant.runs import internal_forces, judgement
+    from pliant.runs import coupled_lines, internal_forces, judgement
     from pliant.runs.internal_forces import Reaction, RunHistory, SectionForces
     from pliant.runs.judgement import Validity
 else:  # what makes expressions
-    internal_forces, judgement = (LaterModule(f"pliant.runs.{name}") for name in ("internal_forces", "judgement"))
+    coupled_lines, internal_forces, judgement = (
+        LaterModule(f"pliant.runs.{name}") for name in ("coupled_lines", "internal_forces", "judgement")
+    )
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,8 @@ class Result:
 
     @property
     def tau(self) -> Array:
-        """(N, n_joints) torques that acted; for prescribed joints, what the motion needed."""
+        """(N, n_joints) torques that acted; for prescribed joints, what the motion needed. Couplings that are commanded
+        have columns behind them: their forces (N), apart, in the order of `model.layout.inputs`."""
         return cast("Array", self.readings.values[0])
 
     @property
@@ -229,10 +232,10 @@ class Result:
         if self.built is not None:
             return self.built
         made = saved.model_of(self.robot, self.options)
-        if self.q.shape[1] != made.n_q or self.qd.shape[1] != made.n or self.tau.shape[1] != made.n_joints:
+        if self.q.shape[1] != made.n_q or self.qd.shape[1] != made.n or self.tau.shape[1] != made.layout.n_inputs:
             raise ModelError(
                 f"the result has {self.q.shape[1]} coordinates and {self.tau.shape[1]} torques, its robot "
-                f"{made.n_q} and {made.n_joints}; the file is damaged, or was changed"
+                f"{made.n_q} and {made.layout.n_inputs}; the file is damaged, or was changed"
             )
         return made
 
@@ -252,14 +255,31 @@ class Result:
         return self.model.joints
 
     def __getitem__(self, name: str) -> Array:
-        """History (N,) of one coordinate by name, of a speed that is no rate of a coordinate, or of a state of a
-        drive."""
+        """History (N,) of one coordinate by name, of a speed that is no rate of a coordinate, of a state of a drive,
+        of `NAME.length` (m) and `NAME.force` (N, apart) of a coupling, or of `NAME.gap` (m), `NAME.force` and
+        `NAME.friction` (N) of a contact."""
         within = self.model.layout.drive_states
         if self.drives is not None and name in within:
             return np.asarray(self.drives[:, within.index(name)])
+        coupling, _, what = name.rpartition(".")
+        if what in ("length", "force") and coupling in [one.name for one in self.model.layout.couplings]:
+            return self._line(coupling, what)
+        touching = [one.name for one in self.robot.contacts]
+        if coupling in touching and what in ("gap", "force", "friction"):
+            found = coupled_lines.touch_histories(self.model, self.q, self.qd, self.parameters)
+            return np.asarray(found[what][:, touching.index(coupling)])
         if name in self.speeds and name not in self.coordinates:
             return np.asarray(self.qd[:, self.model.speed_index(name)])
         return np.asarray(self.q[:, self.model.index(name)])
+
+    def _line(self, name: str, what: str) -> Array:
+        """Length of a coupling, or the whole force apart."""
+        layout = self.model.layout
+        L, _, force = coupled_lines.line_histories(self.model, self.q, self.qd, self.parameters)
+        k = [one.name for one in layout.couplings].index(name)
+        if what == "length":
+            return np.asarray(L[:, k])
+        return np.asarray(force[:, k] + (self.tau[:, layout.inputs.index(name)] if name in layout.inputs else 0.0))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -370,9 +390,15 @@ class Result:
 
         The estimate takes some rows of the run, each with the forces that it carries, and asks where an exact beam
         under the same ones would have its tip; where the share of the last shape in the strain energy says more, that
-        counts. Computed when first asked for. Arms with loops are not judged yet.
+        counts. Computed when first asked for. Arms with loops, couplings or contacts are not judged
+        yet.
         """
-        return () if self.model.constraints else judgement.judge(self)
+        return judgement.judge(self) if self.forces_known else ()
+
+    @property
+    def forces_known(self) -> bool:
+        """Whether forces inside links can be told: not yet of arms with loops, couplings or contacts."""
+        return not (self.model.constraints or self.model.layout.couplings or self.robot.contacts)
 
     # ----------------------------------------------------------------------------------- internal forces
 
@@ -579,7 +605,7 @@ class Result:
             {
                 "time": ("time", self.t, {"units": "s"}),
                 **columns,
-                "joint": list(self.joints),
+                "joint": list(self.model.layout.inputs),
                 "axis": axes,
                 **({} if self.drives is None else {"drive_state": list(self.model.layout.drive_states)}),
                 "parameter": list(self.options["parameters"]),
@@ -664,7 +690,7 @@ class Result:
         """
         header = ["time", *self.coordinates]
         header += [f"{name}.rate" if name in self.coordinates else name for name in self.speeds]
-        header += [f"{name}.torque" for name in self.joints]
+        header += [f"{name}.{'torque' if name in self.joints else 'force'}" for name in self.model.layout.inputs]
         header += ["tip.x", "tip.y", "tip.z", "kinetic", "gravity", "strain"]
         energy = np.column_stack([self.energy.kinetic, self.energy.gravity, self.energy.strain])
         table = np.column_stack([self.t, self.q, self.qd, self.tau, self.tip, energy])

@@ -78,14 +78,15 @@ def runaway_message(composed: Composition, inputs: Inputs, x0: Array, t: float, 
     """What drives have done by the time t to an arm that began at x0, which joint is likely to blame, and why."""
     loop, model = _Loop(composed, inputs), composed.model
     _, rates = composed.full_state(t, x)
-    power = np.nan_to_num(loop.torque(t, x) * rates[[shaft.actuated for shaft in model.layout.shafts]])
+    torques, moved = loop.torque(t, x)[: model.n_joints], [shaft.actuated for shaft in model.layout.shafts]
+    power = np.nan_to_num(torques * rates[moved])
     blamed = [int(joint) for joint in np.argsort(-power)]
     wrong = next(((joint, sign) for joint in blamed if (sign := loop.wrong_sign(x0, joint))), None)
+    told = f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {_mass(model):.3g} kg. "
+    if not blamed:
+        return told + f"Couplings {', '.join(model.layout.inputs)}: {loop.growth(x0)}"
     joint, cause = wrong or (blamed[0], loop.growth(x0))
-    return (
-        f"the arm ran away: by t = {t:.6g} s its drives had put {x[-1]:.3g} J into {_mass(model):.3g} kg. "
-        f"Joint {model.joints[joint]!r}: {cause}"
-    )
+    return told + f"Joint {model.joints[joint]!r}: {cause}"
 
 
 class _Loop:

@@ -30,7 +30,7 @@ from pliant.protocols import Control, MovingBase, PrescribedMotion, Torque
 from pliant.runs.advice import advice
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
-from pliant.runs.limits import joint_limits
+from pliant.runs.limits import contact_events, joint_limits
 from pliant.runs.results import Readings, Result
 from pliant.runs.runaway import breakdown_message, ceiling, ran_away
 from pliant.signatures import checked
@@ -170,7 +170,7 @@ def simulate(
             x0 = composed.start(q, qd, inputs.at_start(q, qd) if composed.n_drive_states else None)
             x0[-1] = 0.0 if work is None else work
             bounds = joint_limits(model, limits)
-            watch = _watched(composed, [*events, *(limit.event for limit in bounds)])
+            watch = _watched(composed, [*events, *(limit.event for limit in bounds), *contact_events(model)])
             stops = composed.breaks(t_end, read_breaks(breaks))
             impulses = replace(composed.impulses(stops, t_end), at_start=work is not None)
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
@@ -255,7 +255,7 @@ def _finish(
     names = () if watch is None else tuple(watch.names[k] for k in solution.events.index)
     first, last = composed.n_states, composed.n_states + composed.n_drive_states
     roots = extra[:, last:-1] if composed.n_roots else None
-    drives = extra[:, first:last] if last > first else None
+    drives = extra[:, first:last] * model.layout.drive_units if last > first else None
     result = Result.from_run(
         model,
         solution,

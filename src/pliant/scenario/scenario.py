@@ -187,14 +187,16 @@ class Scenario(Document):
         return self
 
     def _troubles(self, built: Model) -> Iterator[Trouble]:
-        joints, names, m = built.joints, built.coordinates, built.n_joints
+        joints, names, inputs = built.joints, built.coordinates, built.layout.inputs
         for key, known in (("q", names), ("qd", built.speeds)):
             known = (*known, *(link.piece.owner for link in built.chain.links if link.joint.is_ball))
-            for place, error, given in unknown_names(getattr(self.initial, key), known, "coordinate", (m, len(known))):
+            for place, error, given in unknown_names(
+                getattr(self.initial, key), known, "coordinate", (built.n_joints, len(known))
+            ):
                 yield ("initial", key, *place), error, given
         torque = self.torque.values if isinstance(self.torque, TorqueSamples) else self.torque
         inner = ("torque", "values") if isinstance(self.torque, TorqueSamples) else ("torque",)
-        for place, error, given in unknown_names(torque, joints, "joint", (m,)):
+        for place, error, given in unknown_names(torque, inputs, "joint", (len(inputs),)):
             yield (*inner, *place), error, given
         movable = [*joints, *(name for name in names if name.endswith(".motor"))]
         for place, error, given in unknown_names(self.motion, movable, "joint or motor", ()):

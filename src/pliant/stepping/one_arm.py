@@ -154,7 +154,7 @@ class OneArm:
         run, c = self._run, self._composed
         if not np.isfinite(run.p).all():
             at = int(np.argmin(np.isfinite(run.p)))
-            name = c.model.joints[at] if at < c.m else c.model.parameters[at - c.m - c.n_series]
+            name = c.model.layout.inputs[at] if at < c.m else c.model.parameters[at - c.m - c.n_series]
             return ModelError(f"{name}: got {run.p[at]}, expected a finite number")
         if status == LoopStatus.RUNAWAY:
             return SimulationError(f"step: {runaway_message(c, self._inputs, self._x0, run.t, run.x.copy())}")

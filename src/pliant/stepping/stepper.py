@@ -165,7 +165,7 @@ class Stepper:
                 raise ModelError(f"{name}: got {value!r}, expected a positive number")
         if count is not None and count < 1:
             raise ModelError(f"count: got {count}, expected at least 1 arm")
-        self.model, self.method, self.count, self._m = model, method, count, model.n_joints
+        self.model, self.method, self.count, self._m = model, method, count, model.layout.n_inputs
         self.step_length = step if step is not None or method not in FIXED else longest_step(model)
         self._sensors = sensors
         self._rng, self._seed = np.random.default_rng(seed), seed
@@ -273,7 +273,9 @@ class Stepper:
     def _torques(self, tau: Any) -> Array:
         constant = read_torque(self.model, tau, "tau", many=self.count is not None).constant
         if constant is None or len(constant) not in (1, self.count or 1):
-            raise ModelError(f"tau: expected torques of {', '.join(self.model.joints)}, for each arm or for all alike")
+            raise ModelError(
+                f"tau: expected torques of {', '.join(self.model.layout.inputs)}, for each arm or for all alike"
+            )
         return constant[0] if self.count is None else constant
 
     def reset(self, q0: Any = None, qd0: Any = None, arms: Any = None) -> None:
@@ -379,7 +381,7 @@ class Stepper:
         """Torques (B, m) that act now, and accelerations (B, n) under them and all else."""
         c, x, p = self.composition, self._engine.x, self._engine.p
         whole = x if x.shape[1] == c.size else np.hstack([x, np.zeros((len(x), 1))])
-        now, m = np.full(len(x), self.t), self.model.n_joints
+        now, m = np.full(len(x), self.t), self._m
         tau, _, qdd, _ = c.torques(now, whole, np.hstack([p[:, :m], c.series_at(now)]), self._own)
         return tau, qdd
 

@@ -111,8 +111,8 @@ def _torques(batch: Any, points: Points, torque: Any, count: int) -> Any:
     s = points.study.scenario
     if s.controller is not None or s.motion or isinstance(torque, tuple):
         return batch.tau
-    constant = np.zeros(batch.model.n_joints) if torque is None else torque
-    return np.broadcast_to(np.atleast_2d(constant)[:, None], (count, 1, batch.model.n_joints))
+    constant = np.zeros(batch.model.layout.n_inputs) if torque is None else torque
+    return np.broadcast_to(np.atleast_2d(constant)[:, None], (count, 1, batch.model.layout.n_inputs))
 
 
 # ------------------------------------------------------------------------------------------------------- processes

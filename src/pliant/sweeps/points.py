@@ -99,9 +99,11 @@ class Points:
         given = {
             "initial.q.": _named(s.initial.q, model.coordinates),
             "initial.qd.": _named(s.initial.qd, model.speeds),
-            "torque.": _named(torque, model.joints) if any(path.startswith("torque.") for path in self.paths) else {},
+            "torque.": _named(torque, model.layout.inputs)
+            if any(path.startswith("torque.") for path in self.paths)
+            else {},
         }
-        known = {"torque.": model.joints, "initial.q.": model.coordinates, "initial.qd.": model.speeds}
+        known = {"torque.": model.layout.inputs, "initial.q.": model.coordinates, "initial.qd.": model.speeds}
         columns = dict(zip(self.paths, rows.T))
         for path, column in columns.items():
             for head, values in given.items():
@@ -114,7 +116,7 @@ class Points:
         )
         applied = read_torque(model, given["torque."] or torque, "torque", many=True).constant
         if applied is not None:
-            torque = np.broadcast_to(applied, (len(rows), model.n_joints))
+            torque = np.broadcast_to(applied, (len(rows), model.layout.n_inputs))
         p = (
             np.column_stack([columns[path] for path in self.robot_paths])
             if self.robot_paths

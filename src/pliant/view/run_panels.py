@@ -27,7 +27,7 @@ def joints(result: Result) -> list[Panel]:
 
 def positions(result: Result) -> dict[str, Array]:
     """Of all joints that have one: a spherical joint has an attitude instead."""
-    places = {shaft.name: shaft.place for shaft in result.model.chain.shafts}
+    places = {shaft.name: shaft.place for shaft in result.model.layout.all_shafts}
     return {name: result.q[:, place] for name, place in places.items() if place is not None}
 
 
@@ -53,9 +53,10 @@ def _of_joints(
 ) -> list[Panel]:
     """Turning joints in one panel, sliding ones in another; a joint has the same line in all panels."""
     found: dict[str, list[Curve]] = {}
+    order = [shaft.name for shaft in result.model.layout.all_shafts]
     for name, series in values.items():
         unit, scale = position_unit(result.robot, name)
-        curve = Curve(name, result.t, scale * series if positions else series, result.joints.index(name))
+        curve = Curve(name, result.t, scale * series if positions else series, order.index(name))
         found.setdefault(unit, []).append(curve)
     return [
         Panel(*words[unit], tuple(curves), of=curves[0].label if len(curves) == 1 else "", span=span)

@@ -1,0 +1,96 @@
+"""Bodies that are pressed together: the law, stops of joints, and cores of surfaces.
+
+Hunt and Crossley (1975): a depth u > 0 presses back by
+
+    stiffness u^exponent (1 + damping u'),
+
+of which the first part is a spring and stores energy. The second one takes energy and vanishes where contact begins;
+cut at -1, it lets go and does not pull.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from pliant.algebra.rotations import SX
+
+NONE = 1e-30
+"""m: a depth of nothing."""
+TINY = 1e-20
+"""m^2 or (m/s)^2, so that roots have a slope where there is nothing."""
+
+
+@dataclass(frozen=True)
+class Pressing:
+    """The law, by depth u and its rate; nothing acts where u is negative."""
+
+    stiffness: SX
+    damping: SX
+    exponent: SX = 1.0
+
+    def elastic(self, depth: SX) -> SX:
+        """What the spring presses back."""
+        return self.stiffness * self._power(depth, self.exponent)
+
+    def energy(self, depth: SX) -> SX:
+        """That the spring stores."""
+        power = self.exponent + 1
+        return self.stiffness / power * self._power(depth, power)
+
+    @staticmethod
+    def _power(depth: SX, exponent: SX) -> SX:
+        """Of the depth, where there is one; others than whole ones have all derivatives at none too."""
+        u = ca.fmax(depth, 0)
+        if isinstance(exponent, float) and exponent.is_integer():
+            return u if exponent == 1.0 else u**exponent
+        return (u + NONE) ** exponent
+
+    def resisting(self, depth: SX, rate: SX) -> SX:
+        """What is pressed back beyond the spring, or less."""
+        return self.elastic(depth) * ca.fmax(self.damping * rate, -1)
+
+
+@dataclass(frozen=True)
+class StopMap:
+    """A stop of a freedom: at its upper end where `side` is 1, at its lower end where it is -1. Forces are positive
+    against the coordinate."""
+
+    index: int
+    place: int
+    side: int
+    end: SX
+    law: Pressing
+
+    def _depth(self, q: SX) -> SX:
+        return self.side * (q[self.place] - self.end)
+
+    def energy(self, q: SX) -> SX:
+        """Stored in the stop."""
+        return self.law.energy(self._depth(q))
+
+    def force(self, q: SX) -> SX:
+        """Of its spring."""
+        return self.side * self.law.elastic(self._depth(q))
+
+    def resisting(self, q: SX, qd: SX) -> SX:
+        """Of its damper."""
+        return self.side * self.law.resisting(self._depth(q), self.side * qd[self.index])
+
+
+@dataclass(frozen=True)
+class Core:
+    """What a surface is round of: a plane, a point, a segment along z, a box; `extent` are half lengths."""
+
+    kind: str
+    radius: SX
+    extent: tuple[SX, SX, SX]
+
+    def away(self, d: SX) -> tuple[SX, SX]:
+        """Distance of a point, and the direction to it, in the axes of the surface."""
+        if self.kind == "plane":
+            return d[2], ca.SX(ca.DM([0, 0, 1]))
+        nearest = ca.vertcat(*(ca.fmin(ca.fmax(d[k], -half), half) for k, half in enumerate(self.extent)))
+        distance = ca.sqrt(ca.sumsqr(d - nearest) + TINY)
+        return distance - self.radius, (d - nearest) / distance

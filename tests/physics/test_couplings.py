@@ -1,0 +1,303 @@
+"""Couplings between frames: forces by virtual work, energy, hydraulics against equations that are integrated
+elsewhere, and that every way to run an arm has them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import pliant
+from coupled_arms import CRANE_START, LIFT, boom, crane, lift_length, strung
+from pliant import Coupling, Cylinder, Robot
+from pliant.dynamics.line_laws import TautCable
+
+G = 9.81
+
+
+def moment(angle: float) -> float:
+    """Of the boom's weight about its joint, by hand."""
+    return 150.0 * G * (1.3 * np.cos(angle) - 0.1 * np.sin(angle))
+
+
+@pytest.mark.parametrize("angle", [0.1, 0.5, 0.9])
+def test_a_cylinder_carries_what_virtual_work_says(angle: float) -> None:
+    """f dL = weight dz; its pressures hold that force, and stay where they are."""
+    run = pliant.simulate(boom().model(), 1.0, {"boom": angle}, rtol=1e-10, method="rodas5p")
+    L, slope = lift_length(angle)
+    assert run["lift.length"][0] == pytest.approx(L, rel=1e-14)
+    assert run["lift.force"][0] == pytest.approx(moment(angle) / slope, rel=1e-10)
+    a, b = run["lift.pressure_a"], run["lift.pressure_b"]
+    assert 8e-3 * a - 5e-3 * b == pytest.approx(np.full(len(run), moment(angle) / slope), rel=1e-9)
+    assert np.ptp(a) < 1e-9 * a[0]
+    assert np.ptp(run["boom"]) < 1e-12
+    assert a[0] + b[0] == pytest.approx(2e7)
+
+
+def test_flexible_booms_rest_on_their_cylinders() -> None:
+    """Nothing moves from a start at equilibrium with closed valves, whatever bends; leakage lets the arm move."""
+    run = pliant.simulate(crane().model(), 0.5, CRANE_START, equilibrium=True, rtol=1e-9)
+    assert np.abs(run.qdd[0]).max() < 1e-6
+    for name in ("lift.pressure_a", "lift.pressure_b", "reach.pressure_a", "reach.pressure_b"):
+        assert np.ptp(run[name]) < 1e-9 * 2e7
+    assert np.abs(run.q[0, 2:]).max() > 1e-4
+    assert np.ptp(run.q, axis=0).max() < 1e-9
+    leaking = pliant.simulate(boom(leakage=1e-11).model(), 1.0, {"boom": 0.5})
+    assert abs(leaking["boom"][-1] - 0.5) > 1e-3
+    assert np.ptp(leaking["lift.pressure_a"] - leaking["lift.pressure_b"]) > 1e5
+
+
+def radau(opening: Any, t: np.ndarray, bandwidth: float, leakage: float) -> np.ndarray:
+    """The boom on its cylinder, written down anew in pascals: angle, rate, two pressures, spool."""
+    inertia = 90.0 + 150.0 * (1.3**2 + 0.1**2)
+    (A, B), stroke, dead = LIFT["areas"], LIFT["stroke"], LIFT["dead_length"]
+
+    def root(dp: float) -> float:
+        return dp / (dp * dp + 1e8) ** 0.25
+
+    def rates(time: float, x: np.ndarray) -> list[float]:
+        angle, rate, a, b, u = x
+        L, slope = lift_length(angle)
+        v, K = slope * rate, 1e-3 / np.sqrt(1e6)
+        leak = leakage * (a - b)
+        if u >= 0:
+            into_a, into_b = K * u * root(2e7 - a), -K * u * root(b)
+        else:
+            into_a, into_b = K * u * root(a), -K * u * root(2e7 - b)
+        pa = 1.4e9 / (0.05 * A * stroke + A * (L - dead)) * (into_a - A * v - leak)
+        pb = 1.4e9 / (0.05 * B * stroke + B * (stroke - L + dead)) * (into_b + B * v + leak)
+        if pa < 0:
+            pa *= min(max(a / 1e5, 0.0), 1.0)
+        if pb < 0:
+            pb *= min(max(b / 1e5, 0.0), 1.0)
+        spool = 2 * np.pi * bandwidth * (np.clip(opening(time), -1, 1) - u)
+        return [rate, (slope * (a * A - b * B) - moment(angle)) / inertia, pa, pb, spool]
+
+    _, slope = lift_length(0.5)
+    force = moment(0.5) / slope
+    a = (force + B * 2e7) / (A + B)
+    start = [0.5, 0.0, a, 2e7 - a, 0.0]
+    ends = [0.0, 0.15, 0.3, float(t[-1])]
+    found = [np.array(start)[:, None]]
+    for first, last in pairwise(ends):
+        rows = t[(t > first) & (t <= last)]
+        part = solve_ivp(rates, (first, last), found[-1][:, -1], "Radau", rows, rtol=1e-9, atol=[1e-11] * 2 + [0.01] * 2
+                         + [1e-11])  # fmt: skip
+        assert part.success
+        found.append(part.y)
+    return np.hstack(found)
+
+
+def test_a_step_of_the_valve_against_equations_integrated_elsewhere() -> None:
+    """Up, stop, down: the valve of a run beside SciPy's Radau."""
+    model = boom({"bandwidth": 20.0}, leakage=2e-13).model()
+    times, values = [0.0, 0.15, 0.3], [[0.9], [0.0], [-0.7]]
+    run = pliant.simulate(
+        model, 0.5, {"boom": 0.5}, torque=(times, values, "hold"), method="rodas5p", rtol=1e-10, atol=1e-12
+    )
+
+    def opening(t: float) -> float:
+        return values[int(np.searchsorted(times, t, side="left") - 1) if t > 0 else 0][0]
+
+    other = radau(opening, run.t, 20.0, 2e-13)
+    assert run["boom"].max() > 0.53
+    for name, row in (("boom", 0), ("lift.pressure_a", 2), ("lift.pressure_b", 3), ("lift.valve", 4)):
+        wide = np.abs(other[row]).max()
+        assert np.abs(run[name] - other[row]).max() < 1e-6 * wide, name
+    assert np.abs(run.energy_balance).max() < 1e-6 * max(run.energy.kinetic.max(), 1.0)
+
+
+@pytest.mark.parametrize("opening", [1.0, -1.0])
+def test_cushions_end_the_stroke(opening: float) -> None:
+    """A valve that stays open drives the piston into its end, which holds the pump's pressure."""
+    run = pliant.simulate(boom().model(), 12.0, {"boom": 0.5}, torque=[opening], method="rodas5p")
+    end = 0.7 if opening < 0 else 1.6
+    beyond = (run["lift.length"][-1] - end) * np.sign(opening)
+    assert 0 < beyond < 3e-3
+    a, b = (run[f"lift.pressure_{side}"][-1] for side in "ab")
+    assert (a if opening > 0 else b) == pytest.approx(2e7, rel=1e-3)
+    _, slope = lift_length(run["boom"][-1])
+    assert run["lift.force"][-1] == pytest.approx(moment(run["boom"][-1]) / slope, rel=1e-4)
+    assert min(run["lift.pressure_a"].min(), run["lift.pressure_b"].min()) > -1e-3
+
+
+def test_pressures_do_not_fall_below_zero() -> None:
+    """A boom pulled up by a torque on its joint draws no tension from oil behind a closed valve."""
+    robot = boom().replace({"links.boom.joint.actuated": True})
+    later = ([0.0, 0.02], [[0.0, 0.0], [2e5, 0.0]], "hold")
+    run = pliant.simulate(robot.model(), 0.2, {"boom": 0.5}, torque=later, method="rodas5p")
+    assert run["lift.pressure_a"].min() >= -1e-3
+    assert run["lift.pressure_a"].min() < 1e5
+
+
+def test_energy_of_springs_and_cables_is_kept() -> None:
+    """Springs, cables and constant forces store energy, dampers take it, commanded forces do work."""
+    model = strung().model()
+    run = pliant.simulate(model, 1.5, {"upper": 0.3, "fore": -0.2}, torque={"ram": 30.0}, rtol=1e-9, atol=1e-11)
+    scale = run.energy.kinetic.max()
+    assert np.abs(run.energy_balance).max() < 1e-7 * scale
+    assert np.abs(run.power_residual).max() < 1e-9 * scale / 1e-3
+    assert run["rope.force"].min() < -1.0
+    assert run["rope.force"].max() == 0.0
+    assert run["ram.force"] == pytest.approx(50.0)
+    L, rate = run["strut.length"], np.gradient(run["strut.length"], run.t, edge_order=2)
+    assert run["strut.force"][50:-50] == pytest.approx((-800 * (L - 0.4) - 15 - 12 * rate)[50:-50], abs=0.3)
+
+
+@pytest.mark.parametrize("flexible", [False, True])
+def test_all_formulations_have_the_same_forces(flexible: bool, rng: np.random.Generator) -> None:
+    """Against the derivative of lengths that are measured between frames."""
+    robot = strung(flexible)
+    names = [name for name in pliant.FORMULATIONS if not (flexible and name == "dual-screw")]
+    models, bare = [robot.model(formulation=name) for name in names], robot.replace({"couplings": []}).model()
+    n, h = bare.n, 1e-6
+
+    def length(q: np.ndarray, first: str, second: str) -> float:
+        return float(np.linalg.norm(bare.pose(q, frame=second)[:3, 3] - bare.pose(q, frame=first)[:3, 3]))
+
+    for _ in range(4):
+        q = rng.uniform(-0.5, 0.5, n) * np.where(np.arange(n) < 2, 1.0, 0.05)
+        qd, qdd = rng.normal(size=n), rng.normal(size=n)
+        found = [model.inverse_dynamics(q, qd, qdd) for model in models]
+        assert max(np.abs(x - found[0]).max() for x in found) < 1e-9 * np.abs(found[0]).max()
+        ends = [("post", "mid"), ("post", "fore.tip"), ("mid", "tip")]
+        J = np.array([[(length(q + h * e, *pair) - length(q - h * e, *pair)) / (2 * h) for e in np.eye(n)]
+                      for pair in ends])  # fmt: skip
+        L, rate = np.array([length(q, *pair) for pair in ends]), J @ qd
+        x = L[1] - 0.85
+        taut = 3e3 * (0.0 if x < -0.02 else x if x > 0.02 else (x + 0.02) ** 2 / 0.08)
+        pull = [800 * (L[0] - 0.4) + 15 + 12 * rate[0], taut * max(1 + 0.4 * rate[1], 0.0), -20.0]
+        assert found[0] == pytest.approx(bare.inverse_dynamics(q, qd, qdd) + J.T @ pull, rel=1e-6, abs=1e-5)
+        q_sym = ca.SX.sym("q", n)
+        V = ca.Function(
+            "V", [q_sym], [ca.gradient(pliant.dynamics.forces.strain_energy(models[0].chain, q_sym), q_sym)]
+        )
+        strain = (
+            np.array(V(q)).ravel()
+            - np.array(
+                ca.Function(
+                    "V", [q_sym], [ca.gradient(pliant.dynamics.forces.strain_energy(bare.chain, q_sym), q_sym)]
+                )(q)
+            ).ravel()
+        )
+        assert strain == pytest.approx(J.T @ [800 * (L[0] - 0.4) + 15, taut, -20.0], rel=1e-6, abs=1e-5)
+
+
+def test_a_cable_does_not_push() -> None:
+    """Its pull is the slope of its energy, smooth, and never negative, however fast it shortens."""
+    law, L, v = TautCable(2e3, 1.0, 0.5, 0.01), ca.SX.sym("L"), ca.SX.sym("v")
+    f = ca.Function("f", [L, v], [law.pull(L) + law.resisting(L, v), law.pull(L) - ca.gradient(law.energy(L), L)])
+    x, rate = (part.ravel()[None] for part in np.meshgrid(np.linspace(0.9, 1.1, 81), np.linspace(-9, 9, 19)))
+    force, wrong = (np.array(part) for part in f(x, rate))
+    assert force.min() == 0.0
+    assert force.max() > 100.0
+    assert np.abs(wrong).max() < 1e-12
+    assert float(f(1.0, 0.0)[0]) == pytest.approx(2e3 * 0.01 / 4)
+
+
+def test_two_cylinders_side_by_side_share_a_load() -> None:
+    """Half the force each."""
+    one = boom()
+    double = Robot.from_dict(
+        one.to_dict() | {"couplings": [c.model_copy(update={"name": n}).model_dump() for c in one.couplings
+                                       for n in ("left", "right")]}
+    )  # fmt: skip
+    run = pliant.simulate(double.model(), 0.2, {"boom": 0.5}, rtol=1e-10)
+    assert run["left.force"] == pytest.approx(run["right.force"], rel=1e-3)
+    assert run["left.force"][0] == pytest.approx(moment(0.5) / lift_length(0.5)[1] / 2, rel=1e-3)
+
+
+def test_batches_and_steppers_have_cylinders() -> None:
+    """An arm alone and among others to the bit; a stepper and a single run to rounding."""
+    model = boom({"bandwidth": 20.0}).model()
+    q0 = np.array([[0.4], [0.5], [0.6]])
+    given: dict[str, Any] = {"torque": [0.4], "method": "rk4", "step": 1e-4, "output_step": 0.05}
+    batch = pliant.simulate_batch(model, 0.2, q0, **given)
+    alone = pliant.simulate_batch(model, 0.2, q0[1:2], **given)
+    assert np.array_equal(batch.q[1], alone.q[0])
+    run = pliant.simulate(model, 0.2, q0[1], **given)
+    assert np.abs(batch.q[1] - run.q).max() < 1e-10
+    stepper = pliant.Stepper(model, q0={"boom": 0.5})
+    assert 1e-6 < stepper.step_length < 1e-3
+    stepper.step(0.2, [0.4])
+    assert stepper.q == pytest.approx(run.q[-1], abs=1e-6)
+
+
+def test_results_are_kept(tmp_path: Path) -> None:
+    """Pressures, forces and lengths after saving; columns of a table by their names."""
+    run = pliant.simulate(boom().model(), 0.1, {"boom": 0.5}, torque={"lift": 0.3})
+    again = pliant.Result.load(run.save(tmp_path / "run.nc"))
+    for name in ("lift.pressure_a", "lift.pressure_b", "lift.force", "lift.length"):
+        assert np.array_equal(again[name], run[name]), name
+    assert "lift.force" in run.to_csv(tmp_path / "run.csv").read_text().splitlines()[1].split(",")
+    assert Robot.from_dict(run.robot.to_dict()) == run.robot
+    bends = pliant.simulate(crane().model(), 0.02, CRANE_START, equilibrium=True)
+    assert "crane" in Path(bends.to_html(tmp_path / "run.html")).read_text()
+    assert bends.validity == ()
+
+
+def test_numbers_of_couplings_are_parameters() -> None:
+    """Stiffness, areas and pressures may be symbols of a model."""
+    model = strung().model(parameters=["couplings.0.spring.stiffness", "couplings.1.cable.length"])
+    q, zero = np.full(model.n, 0.05), np.zeros(model.n)
+    at = [model.bias(q, zero, [k, 0.85]) for k in (800.0, 900.0, 1000.0)]
+    assert at[2] - at[1] == pytest.approx(at[1] - at[0])
+    assert np.abs(at[1] - at[0]).max() > 1.0
+    lifted = boom().model(parameters=["couplings.0.cylinder.supply", "couplings.0.cylinder.areas.0"])
+    run = pliant.simulate(lifted, 0.05, {"boom": 0.5}, p=[1.8e7, 9e-3])
+    assert run["lift.pressure_a"][0] + run["lift.pressure_b"][0] == pytest.approx(1.8e7)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"between": ["foot", "eyes"]}, "frame `eyes`, which is not there, did you mean `eye`"),
+        ({"between": ["eye", "eye"]}, "name two frames"),
+        ({"name": "boom"}, "called like a joint or a coupling"),
+        ({"cylinder": None}, "give `spring`"),
+        ({"cylinder": {**LIFT, "valve": {"flow": 1e-3}, "areas": [8e-3, -5e-3]}}, "above 0"),
+        ({"cylinder": {**LIFT, "valve": {"flow": 1e-3}, "areas": [5e-3, 8e-3]}}, "exchange them"),
+        ({"cylinder": {**LIFT, "valve": {"flow": 1e-3}, "supply": 1e5, "tank": 2e5}}, "not below `supply`"),
+        ({"cylinder": {**LIFT, "valve": {"flow": 1e-3}, "boar": 0.1}}, "boar"),
+        ({"force": {"commanded": True}}, "both commanded"),
+    ],
+)
+def test_couplings_that_cannot_be(change: dict[str, Any], words: str) -> None:
+    """Each in one line that says what to do."""
+    given = boom().to_dict()
+    given["couplings"][0] |= change
+    with pytest.raises(pliant.ModelError, match=words) as error:
+        Robot.from_dict(given)
+    assert len(str(error.value).strip().splitlines()) <= 2
+
+
+def test_starts_and_uses_that_cannot_be() -> None:
+    """A cylinder shorter than its dead length, forces inside links, exports that have no states."""
+    model = boom().model()
+    with pytest.raises(
+        pliant.ModelError, match=r"cylinder lift is 0\.6\d* m long there, expected 0\.7 \(its dead_length\)"
+    ):
+        pliant.simulate(model, 0.1, {"boom": -0.25})
+    with pytest.raises(pliant.UnsupportedModel, match="couplings, and this arm has strut"):
+        pliant.simulate(strung().model(), 0.01).internal("upper")
+    with pytest.raises(pliant.UnsupportedModel, match="couplings"):
+        strung().to_urdf()
+    with pytest.raises(pliant.ModelError, match="expected one of lift"):
+        pliant.simulate(model, 0.1, {"boom": 0.5}, torque={"lfit": 1.0})
+    grounded = Robot.from_dict(
+        strung().to_dict()
+        | {"couplings": [Coupling(name="s", between=("world", "tip"), damping=1.0).model_dump(exclude_none=True)]}
+    )
+    with pytest.raises(pliant.ModelError, match="held by the world; hold it by the base"):
+        pliant.simulate(grounded.model(), 0.01, base=pliant.loads.Base(acceleration=[1.0, 0, 0]))
+
+
+def test_a_cylinder_prints_what_it_is() -> None:
+    """In the table of an arm, with volumes that were left out."""
+    assert "coupling lift: cylinder between foot and eye" in str(boom())
+    assert Cylinder(**LIFT, valve={"flow": 1e-3}).volumes == pytest.approx((0.05 * 8e-3 * 0.9, 0.05 * 5e-3 * 0.9))
