@@ -5,6 +5,7 @@ robot: arm.yaml
 parameters:
   links.upper.beam.EI_z: {start: 900, bounds: [100, 5000]}
   payload.mass: {prior: [0.5, 0.1]}
+  reading.gauge.delay:                     # also gain and offset; of inputs input.upper.gain, .offset and input.delay
 runs:
   - data: swing.csv                        # beside this file; the first line names the columns
     columns: {upper: encoder, tip.x: camera_x, gauge: strain_1}
@@ -24,6 +25,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from pliant.errors import ModelError
+from pliant.identification.calibration import is_calibration
 from pliant.identification.channels import require_channels
 from pliant.identification.csv_files import read_csv
 from pliant.identification.estimate import Identification
@@ -228,7 +230,7 @@ class IdentificationStudy(Document):
     def _check(self) -> Self:
         paths = self.robot.paths()
         for path in self.parameters:
-            if path not in paths:
+            if path not in paths and not is_calibration(path):
                 raise clash(f"parameters: no number `{short_key(path)}` in the robot{suggestion(path, paths)}")
         for k, run in enumerate(self.runs):
             if run in self.runs[:k]:
@@ -248,7 +250,7 @@ class IdentificationStudy(Document):
         """All runs, read and checked."""
         return [run.load(self.folder, self.robot, self.model) for run in self.runs]
 
-    def run(self) -> Identification:
+    def run(self, resume: Path | None = None) -> Identification:
         """Fit; see `pliant.identify`."""
         o = self.model
         chosen = self.parameters
@@ -258,5 +260,5 @@ class IdentificationStudy(Document):
             bounds={k: c.bounds for k, c in chosen.items() if c.bounds is not None},
             prior={k: c.prior for k, c in chosen.items() if c.prior is not None},
             loss=self.loss, loss_scale=self.loss_scale, restarts=self.restarts, clocks=self.clocks,
-            method=self.method, rtol=self.rtol, atol=self.atol,
+            method=self.method, rtol=self.rtol, atol=self.atol, resume=resume,
         )  # fmt: skip

@@ -158,7 +158,7 @@ def validate(
         raise ModelError("\n".join([f"{title}: not fit to be compared", *faults]))
     response = Response(model, recording, method, rtol, atol)
     values = np.asarray(model.values(p))
-    found = response.predict(values, response.start_values(values), np.ones(response.K))
+    found = response.predict(values, response.start_values(values), np.ones(response.size))
     matches, warnings = {}, []
     for k, name in enumerate(recording.channels):
         times, measured = recording.reading(name)
