@@ -55,7 +55,9 @@ def command(
         if isinstance(error, Interrupted) and error.result is not None:
             _save(error.result, folder)
             say(f"the best that had been found is in {folder}; go on from there with --resume")
-        elif made and not (folder / PROGRESS).exists():
+        elif not isinstance(error, KeyboardInterrupt):
+            (folder / PROGRESS).unlink(missing_ok=True)
+        if made and not any(folder.iterdir()):
             folder.rmdir()
         raise
     facts = _save(found, folder)

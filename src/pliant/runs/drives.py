@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from pliant.integrate import Hold, SampledInput
 from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
 from pliant.model.validity import odd_start, tell
+from pliant.options import BetweenName
 from pliant.runs.composition import SAME, TABLE_WIDTH, Composition
 from pliant.runs.piece_tables import PieceTable
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 MOST_SAMPLES = 1e8
 """Of a controller: beyond, it is memory that ends the run."""
-KINDS = ("linear", "cubic", "hold")
+KINDS = get_args(BetweenName)
 
 
 # ----------------------------------------------------------------------------------------------------------- start
