@@ -68,7 +68,6 @@ LineLaw = Literal["cycloidal", "quintic"]
 # Around a run
 LossName = Literal["linear", "soft_l1", "huber", "cauchy"]
 ClocksName = Literal["check", "ignore"]
-BetweenName = Literal["linear", "cubic", "hold"]
 ScaleName = Literal["linear", "log"]
 SamplingName = Literal["grid", "random", "sobol", "latin-hypercube"]
 EngineName = Literal["auto", "points", "batch"]

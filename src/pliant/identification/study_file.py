@@ -33,7 +33,7 @@ from pliant.identification.estimate import Identification
 from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
 from pliant.model import Model
-from pliant.options import BetweenName, ClocksName, LossName, MethodName, Station
+from pliant.options import ClocksName, Interpolation, LossName, MethodName, Station
 from pliant.robot import Robot
 from pliant.robot.faults import clash, fault, short_key, suggestion
 from pliant.robot.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
@@ -161,7 +161,7 @@ class MeasuredRun(Description):
         description="torques or commands of motors: columns by joint, or what a scenario takes",
         examples=[{"upper": "motor"}],
     )
-    between: BetweenName = Field("linear", description="what columns do between two rows", examples=["hold"])
+    between: Interpolation = Field("linear", description="what columns do between two rows", examples=["hold"])
     motion: dict[str, Any] = Field(
         {},
         description="prescribed joints: a column of angles and how it is smoothed, or as in a scenario",

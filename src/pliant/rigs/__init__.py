@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pliant.rigs.measured_runs import (
+    CALIBRATIONS,
     MEASURED_RUNS,
     RIGS,
     SHIPPED_RECORDINGS,
@@ -11,4 +12,4 @@ from pliant.rigs.measured_runs import (
     recording_path,
 )
 
-__all__ = ["MEASURED_RUNS", "RIGS", "SHIPPED_RECORDINGS", "load_rig", "measured_run", "recording_path"]
+__all__ = ["CALIBRATIONS", "MEASURED_RUNS", "RIGS", "SHIPPED_RECORDINGS", "load_rig", "measured_run", "recording_path"]

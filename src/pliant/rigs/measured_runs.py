@@ -21,8 +21,17 @@ MEASURED_RUNS = {
 """Runs by name, and the rig of each."""
 SHIPPED_RECORDINGS = ("square-from-encoders", "staircase-from-encoders", "square-from-currents", "bar-from-voltage")
 """Recording files of these runs, for `pliant validate`."""
-RIGS = ("2dsfl-nominal", "2dsfl-estimated", "ist-bar")
-"""Robots of the rigs."""
+RIGS = ("2dsfl-nominal", "2dsfl-estimated", "2dsfl-from-square", "2dsfl-from-staircase", "ist-bar",
+        "ist-bar-without-a05", "ist-bar-without-a10", "ist-bar-without-a15")  # fmt: skip
+"""Robots of the rigs: by the data sheet, as published, and as identified on one run (of the bar, on two)."""
+CALIBRATIONS: dict[str, dict[str, float]] = {
+    "2dsfl-from-square": {"reading.strain1.delay": 0.009103, "reading.strain2.delay": 0.008426},
+    "2dsfl-from-staircase": {"reading.strain1.delay": 0.00766, "reading.strain2.delay": 0.003087},
+    "ist-bar-without-a05": {"input.delay": 0.0, "input.bar.offset": -0.01653},
+    "ist-bar-without-a10": {"input.delay": 0.0, "input.bar.offset": -0.007663},
+    "ist-bar-without-a15": {"input.delay": 0.0003962, "input.bar.offset": -0.01656},
+}
+"""Delays of gauges (s) and offsets of inputs that were identified together with a robot, for `Recording`."""
 
 
 @checked

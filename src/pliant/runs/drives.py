@@ -20,7 +20,7 @@ from pliant.integrate import Hold, SampledInput
 from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
 from pliant.model.validity import odd_start, tell
-from pliant.options import BetweenName
+from pliant.options import Interpolation
 from pliant.runs.composition import SAME, TABLE_WIDTH, Composition
 from pliant.runs.piece_tables import PieceTable
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 MOST_SAMPLES = 1e8
 """Of a controller: beyond, it is memory that ends the run."""
-KINDS = get_args(BetweenName)
+KINDS = get_args(Interpolation)
 
 
 # ----------------------------------------------------------------------------------------------------------- start

@@ -232,8 +232,8 @@ def _delay(t: Array, measured: Array, predicted: Array) -> tuple[float, float]:
     if not inner.any() or measured[inner].std() == 0:
         return 0.0, nrmse(predicted, measured)
     errors = [nrmse(np.interp(t[inner] - lag, t, predicted), measured[inner]) for lag in lags]
-    best = int(np.argmin(errors))
-    return float(lags[best]), float(errors[best])
+    best, now = int(np.argmin(errors)), errors[len(lags) // 2]
+    return float(lags[best]), nrmse(predicted, measured) * (float(errors[best] / now) if now else 1.0)
 
 
 def _spectra(t: Array, measured: Array, predicted: Array) -> tuple[Array, Array, Array, Array]:
