@@ -59,15 +59,16 @@ def error_shares(match: ChannelMatch, first: float | None, friction: Array) -> E
     error = match.measured - match.predicted
     size = float(error @ error)
     if size == 0.0:
-        return ErrorShares(*([None] * 3 if first is None else [0.0] * 3), None, 0.0)
-    bands = [None] * 3 if first is None else _bands(match.t, error, first)
+        none = None if first is None else 0.0
+        return ErrorShares(none, none, none, None, 0.0)
+    slow, middle, fast = (None, None, None) if first is None else _bands(match.t, error, first)
     delay = max(0.0, 1.0 - (match.nrmse_undelayed / match.nrmse) ** 2) if match.delay else 0.0
     explained = None
     if friction.shape[1]:
         scaled = friction / np.maximum(np.linalg.norm(friction, axis=0), np.finfo(float).tiny)
         left = error - scaled @ np.linalg.lstsq(scaled, error, rcond=1e-8)[0]
         explained = 1.0 - float(left @ left) / size
-    return ErrorShares(*bands, explained, delay)
+    return ErrorShares(slow, middle, fast, explained, delay)
 
 
 def _bands(t: Array, error: Array, first: float) -> list[float]:

@@ -13,6 +13,7 @@ from pliant.identification import Recording, Strain
 from pliant.identification.calibration import calibrated_torque
 from pliant.identification.response import Response
 from pliant.model import Model
+from pliant.options import MethodName
 from pliant.runs.drives import listed
 from pliant.runs.simulation import simulate
 
@@ -29,7 +30,7 @@ class Replay:
     friction: Array
 
 
-def replayed(model: Model, recording: Recording, p: Array, method: str, rtol: float, atol: float) -> Replay:
+def replayed(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Replay:
     """Of torques, commands, prescribed motion or a controller, whatever the recording has."""
     if getattr(recording.controller, "sample_time", None) is not None:
         return _sampled(model, recording, p, method, rtol, atol)
@@ -38,7 +39,7 @@ def replayed(model: Model, recording: Recording, p: Array, method: str, rtol: fl
     return Replay(ideal.t, ideal.y, _by_friction(model, recording, p, method, rtol, atol))
 
 
-def _by_friction(model: Model, recording: Recording, p: Array, method: str, rtol: float, atol: float) -> Array:
+def _by_friction(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Array:
     """(N, C, F) slopes by viscous and dry friction of joints that have some and are not prescribed."""
     robot = model.robot.replace(dict(zip(model.parameters, p.tolist())))
     known = robot.paths()
@@ -59,7 +60,7 @@ def _by_friction(model: Model, recording: Recording, p: Array, method: str, rtol
     return found.predict(own, found.start_values(own), scale).slope[:, :, : len(own)]
 
 
-def _sampled(model: Model, recording: Recording, p: Array, method: str, rtol: float, atol: float) -> Replay:
+def _sampled(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Replay:
     """With a controller on a computer: a plain run, read afterwards."""
     r, times = recording, recording.times()
     step = float(np.median(np.diff(times)))

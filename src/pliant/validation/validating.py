@@ -13,6 +13,7 @@ from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.identification import Recording
 from pliant.model import Model
+from pliant.options import MethodName
 from pliant.signatures import checked
 from pliant.validation.closeness import nrmse
 from pliant.validation.error_shares import ErrorShares, error_shares
@@ -123,6 +124,14 @@ class Validation:
         -------
         dict
             For JSON.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], output_step=0.01)
+        >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+        >>> sorted(pliant.validate(model, read).to_dict())
+        ['channels', 'format', 'recording', 'ringing', 'warnings']
         """
         return {
             "format": 1,
@@ -146,7 +155,7 @@ class Validation:
 
 @checked
 def validate(
-    model: Model, recording: Recording, p: ArrayLike | None = None, skip: float = 0.0, method: str = "auto",
+    model: Model, recording: Recording, p: ArrayLike | None = None, skip: float = 0.0, method: MethodName = "auto",
     rtol: float = 1e-6, atol: float = 1e-9, ringing: Sequence[tuple[float, float]] = (),
 ) -> Validation:  # fmt: skip
     """Replay the inputs of a recording and compare its channels with those of the model.

@@ -81,9 +81,9 @@ def rigid(robot: Robot, name: str) -> Array:
     line, EI = known[f"{LINK}.beam.mass_per_length"], known[f"{LINK}.beam.EI_z"]
     J = known[f"{LINK}.joint.drive.rotor_inertia"] + line * LENGTH**3 / 3
     viscous, coulomb = (known[f"{LINK}.joint.friction.{what}"] for what in ("viscous", "coulomb"))
-    recording = window(name, before=False)
-    t, volts = np.asarray(recording.t), np.asarray(recording.torque[1])[:, 0]  # type: ignore[index]
-    theta, rate = recording.q0["bar"], recording.qd0["bar"]  # type: ignore[call-overload,index]
+    recording: Any = window(name, before=False)
+    t, volts = np.asarray(recording.t), np.asarray(recording.torque[1])[:, 0]
+    theta, rate = recording.q0["bar"], recording.qd0["bar"]
     step, out = float(t[1] - t[0]), []
     for volt in volts:
         acceleration = (volt - viscous * rate - coulomb * np.tanh(rate / 0.05)) / J

@@ -120,7 +120,7 @@ def _histories(runs: RigRuns) -> None:
         run = measured_run(name)
         rows = two_link.rows_of(run, *two_link.WINDOWS[name][0])
         t = run["t_s"][rows] - run["t_s"][rows][0]
-        torque = (t, np.column_stack([run[c][rows] for c in two_link.CURRENTS]), "hold")
+        torque: Any = (t, np.column_stack([run[c][rows] for c in two_link.CURRENTS]), "hold")
         start = {joint: float(run[a][rows][0]) for joint, a in zip(two_link.JOINTS, two_link.ANGLES)}
         runs.histories[f"first window of {name}"] = simulate(
             two_link.built(robot), float(t[-1]), start, torque=torque, output_step=0.01, rtol=1e-6, progress=False

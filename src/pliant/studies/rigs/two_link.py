@@ -71,7 +71,7 @@ def _said(model: Model, recording: Recording) -> Array:
     return Response(model, recording, **SETTINGS).predict(NONE, NONE, NONE).y
 
 
-def rows_of(run: Mapping[str, Array], begin: float, end: float) -> Array:
+def rows_of(run: Mapping[str, Array], begin: float, end: float) -> Any:
     """Which rows of a run lie in a window."""
     return (run["t_s"] >= begin - 1e-9) & (run["t_s"] < end)
 
