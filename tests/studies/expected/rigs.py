@@ -26,7 +26,7 @@ for task, channels in CHANNELS.items():
                 PLANTS[f"{task}-{run}-{name}"] = both(f"{task}/{run}/predicted/{k}", 0.99 * limit, 1.01 * limit)
         size = len(channels)
         PLANTS[f"better-{task}-{run}"] = [
-            *both(f"{task}/{run}/predicted", [0.001] * size, [9.0] + [0.001] * (size - 1)),
+            *both(f"{task}/{run}/predicted", [0.001] * size, [0.001] * (size - 1) + [9.0]),
             ({f"{task}/{run}/predicted": [0.1] * size, f"{task}/{run}/rigid": [0.05] * size}, FAILS),
         ]
 for run in OTHER:
@@ -42,10 +42,17 @@ PLANTS["bar-frequency"] = [
     *(({f"bar frequency/{run}": 7.1}, FAILS) for run in BARS),
 ]
 PLANTS["bar-better"] = [({"bar/a05_f08/predicted/1": 0.9}, FAILS)]
+MISSED = (
+    "encoders-lqg_staircase-strain1", "encoders-lqg_staircase-strain2", "currents-lqr_square-angle1",
+    "currents-lqr_square-strain1", "currents-lqr_square-strain2", "currents-lqg_staircase-angle1",
+    "loops-lqg_staircase-angle1", "bar-hub-a05_f08", "bar-deflection-a05_f08", "bar-deflection-a10_f08",
+    "bar-deflection-a15_f10",
+)  # fmt: skip
 EXPECTED = Expected(
     figures=range(1, 5),
     plants=PLANTS,
     exceptions={
         "elbow": REPORTED, "limits-encoders": REPORTED, "limits-currents": REPORTED, "elbow-held": REPORTED,
+        **dict.fromkeys(MISSED, FAILS),
     },
 )  # fmt: skip

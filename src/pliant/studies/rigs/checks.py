@@ -121,14 +121,15 @@ def _why(task: str, run: str, k: int, good: bool, numbers: Numbers) -> str:
 
 def _better(numbers: Numbers) -> list[Check]:
     found = []
-    for task in ("encoders", "currents"):
+    for task in TASKS:
+        first = 2 if task == "loops" else 0  # angles in closed loop are those of the controller
         for run in OTHER:
-            table = {name: numbers[task][run][name] for name in ("predicted", "lumped", "rigid")}
+            table = {name: numbers[task][run][name][first:] for name in ("predicted", "lumped", "rigid")}
             good = all(
                 own < other for name in ("lumped", "rigid") for own, other in zip(table["predicted"], table[name])
             )
             claim = f"Better than lumped stages and a rigid arm {TASKS[task]}, {run}"
-            text = f"{BESIDE} Channels: {', '.join(CHANNELS[task])}."
+            text = f"{BESIDE} Channels: {', '.join(CHANNELS[task][first:])}."
             found.append(_need(f"better-{task}-{run}", claim, "predicted", table, "below both everywhere", good, text))
     return found
 

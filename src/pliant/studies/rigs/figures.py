@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.studies.drawing import FIRST, SECOND, grid, letter, shared_legend
+from pliant.studies.drawing import FIRST, SECOND, grid, shared_legend
 from pliant.studies.rigs import bar, two_link
 from pliant.studies.rigs.checks import CHANNELS, TASKS
-from pliant.studies.rigs.fits import DAMPINGS
 from pliant.studies.rigs.runs import OTHER, RigRuns
 from pliant.studies.study import Figure, Table
 from pliant.view.style import time_axis
@@ -50,7 +49,7 @@ def _encoders(page: Any, runs: RigRuns) -> None:
             _lines(axes[k, column], found["t"][rows], MICRO * found["measured"][rows, k],
                    MICRO * found["predicted"][rows, k])  # fmt: skip
             axes[k, 0].set_ylabel(f"strain {k + 1} (µm/m)")
-        letter(axes[0, column], name)
+        axes[0, column].set_title(name)
         time_axis(axes[1, column])
     shared_legend(page, axes[0, 0])
 
@@ -72,7 +71,7 @@ def _currents(page: Any, runs: RigRuns) -> None:
             np.vstack([part for w in found[key] for part in (w, gap)]) for key in ("measured", "predicted")
         )
         _four(axes, column, np.concatenate([np.append(t, t[-1]) for t in found["t"]]), measured, said)
-        letter(axes[0, column], name)
+        axes[0, column].set_title(name)
         time_axis(axes[3, column])
     shared_legend(page, axes[0, 0])
 
@@ -83,7 +82,7 @@ def _loops(page: Any, runs: RigRuns) -> None:
         found = runs.loops[name]
         rows = (found["t"] >= SPAN[name][0]) & (found["t"] <= SPAN[name][1])
         _four(axes, column, found["t"][rows], found["measured"][rows], found["predicted"][rows])
-        letter(axes[0, column], name)
+        axes[0, column].set_title(name)
         time_axis(axes[3, column])
     shared_legend(page, axes[0, 0])
 
@@ -99,7 +98,7 @@ def _bars(page: Any, runs: RigRuns) -> None:
             one.plot(found["t"][rows], scale * found["rate before the start"][rows, k], color="#B04A00", linestyle=":",
                      linewidth=1.0, label="rate before the start")  # fmt: skip
             axes[k, 0].set_ylabel(unit)
-        letter(axes[0, column], name)
+        axes[0, column].set_title(name)
     shared_legend(page, axes[0, 0])
 
 
@@ -119,6 +118,3 @@ def tabulate(runs: RigRuns) -> list[Table]:
     tables.append(Table("NRMSE of the bar", ("run", "model", "hub", "deflection"), rows,
                         "The bar of each run was fitted to the two other runs."))  # fmt: skip
     return tables
-
-
-__all__ = ["DAMPINGS", "illustrate", "tabulate"]

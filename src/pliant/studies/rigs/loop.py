@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from pliant.control import StrainGauge
 from pliant.rigs import measured_run
 from pliant.robot import Robot
 from pliant.stepping import Stepper
+from pliant.studies.rigs.simple import lumped_stage, rigid_stage
 from pliant.studies.rigs.two_link import ANGLES, JOINTS, STRAINS, built, gauges
 
 DEFLECTION, RATE = (2 * np.pi * 2.0, 0.9), (2 * np.pi * 40.0, 0.9)
@@ -63,28 +64,86 @@ def controllers() -> dict[str, Any]:
     return found
 
 
+class Plant(Protocol):
+    """What the loop is closed around."""
+
+    def read(self) -> tuple[Array, Array]:
+        """Both angles and both strains."""
+        ...
+
+    def step(self, duration: float, currents: list[float]) -> None:
+        """Go on under currents that are held."""
+        ...
+
+
+class FlexibleArm:
+    """An arm of pliant, from rest."""
+
+    def __init__(self, robot: Robot, start: list[float]) -> None:
+        model = built(robot)
+        self.surface, self.places = [-gauge.at[0] for gauge in gauges(robot).values()], list(map(model.index, JOINTS))
+        self.arm = Stepper(
+            model, method="rodas5p", sensors=[StrainGauge(link, 0.0) for link in JOINTS], q0=dict(zip(JOINTS, start)),
+            rtol=1e-5, atol=1e-8,
+        )  # fmt: skip
+
+    def read(self) -> tuple[Array, Array]:
+        """Both angles and both strains."""
+        return self.arm.q[self.places], np.asarray(self.arm.outputs) * self.surface
+
+    def step(self, duration: float, currents: list[float]) -> None:
+        """Go on under currents that are held."""
+        self.arm.step(duration, currents)
+
+
+class Stages:
+    """The maker's two stages without coupling, whose springs give or do not."""
+
+    def __init__(self, start: list[float], step: float, bending: bool) -> None:
+        self.stages = [(lumped_stage if bending else rigid_stage)(k, step) for k in (0, 1)]
+        self.x = [np.concatenate([[angle], np.zeros(len(one.A) - 1)]) for angle, one in zip(start, self.stages)]
+        self.currents = [0.0, 0.0]
+
+    def read(self) -> tuple[Array, Array]:
+        """Both angles and both strains."""
+        strains = [one.strain(x, current) for one, x, current in zip(self.stages, self.x, self.currents)]
+        return np.array([x[0] for x in self.x]), np.array(strains)
+
+    def step(self, duration: float, currents: list[float]) -> None:
+        """Go on under currents that are held, over the time that the stages were made for."""
+        self.currents = currents
+        self.x = [one.A @ x + one.B * current for one, x, current in zip(self.stages, self.x, currents)]
+
+
 def closed_loop(robot: Robot, name: str, duration: float = np.inf) -> tuple[Array, Array, Array]:
     """Times, measured and predicted angles and strains (N, 4) of a run under its references alone."""
+    run = measured_run(name)
+    t = run["t_s"] - run["t_s"][0]
+    t = t[t <= duration]
+    measured = np.column_stack([run[c][: len(t)] for c in (*ANGLES, *STRAINS)])
+    return t, measured, _looped(FlexibleArm(robot, measured[0, :2].tolist()), name, t)
+
+
+def closed_stages(name: str, bending: bool) -> Array:
+    """Angles and strains (N, 4) of the maker's stages in the same loop."""
+    run = measured_run(name)
+    start = [float(run[angle][0]) for angle in ANGLES]
+    return _looped(Stages(start, controllers()["sample_time_s"], bending), name, run["t_s"] - run["t_s"][0])
+
+
+def _looped(plant: Plant, name: str, t: Array) -> Array:
     given, run = controllers(), measured_run(name)
     step, limits = given["sample_time_s"], list(given["saturation_A"].values())
     per_strain = list(given["deflection_per_strain"].values())
-    t = run["t_s"] - run["t_s"][0]
-    t = t[t <= duration]
     every = round(float(t[1] - t[0]) / step)
     fine = np.arange((len(t) - 1) * every + 1) * step
     references = np.column_stack([np.interp(fine, t, run[f"ref{k}_rad"][: len(t)]) for k in (1, 2)])
-    start = [float(run[angle][0]) for angle in ANGLES]
-    model, surface = built(robot), [-gauge.at[0] for gauge in gauges(robot).values()]
-    arm = Stepper(
-        model, method="rodas5p", sensors=[StrainGauge(link, 0.0) for link in JOINTS], q0=dict(zip(JOINTS, start)),
-        rtol=1e-5, atol=1e-8,
-    )  # fmt: skip
     bent = [EulerFilter(DEFLECTION, step, 0.0) for _ in JOINTS]
-    turned = [EulerFilter(RATE, step, angle) for angle in start]
+    turned = [EulerFilter(RATE, step, float(run[angle][0])) for angle in ANGLES]
     K, lqg = [np.array(given["lqr"][key]) for key in ("K1", "K2")], Lqg(given["lqg"], step)
-    places, said = [model.index(joint) for joint in JOINTS], []
+    said = []
     for k, reference in enumerate(references):
-        angles, strains = arm.q[places], np.asarray(arm.outputs) * surface
+        angles, strains = plant.read()
         if k % every == 0:
             said.append([*angles, *strains])
         currents = []
@@ -98,6 +157,5 @@ def closed_loop(robot: Robot, name: str, duration: float = np.inf) -> tuple[Arra
             bent[j].tell(per_strain[j] * float(strains[j]))
             turned[j].tell(float(angles[j]))
         if k + 1 < len(references):
-            arm.step(step, currents)
-    measured = np.column_stack([run[c][: len(t)] for c in (*ANGLES, *STRAINS)])
-    return t, measured, np.array(said)
+            plant.step(step, currents)
+    return np.array(said)

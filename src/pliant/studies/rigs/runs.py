@@ -13,7 +13,7 @@ from pliant.robot import Robot
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
 from pliant.studies.rigs import bar, loop, simple, two_link
-from pliant.studies.rigs.fits import STIFFNESS, ring_downs
+from pliant.studies.rigs.fits import DAMPINGS, STIFFNESS, ring_downs
 from pliant.studies.study import StudyRuns, Tell
 
 IDENTIFIED = {"lqr_square": "2dsfl-from-square", "lqg_staircase": "2dsfl-from-staircase"}
@@ -47,7 +47,8 @@ def arms(name: str) -> dict[str, tuple[Robot, Mapping[str, float]]]:
 
 def perform(quick: bool, tell: Tell) -> RigRuns:
     """Every run; a quick study closes the loop with the arms identified on the other run alone."""
-    runs = RigRuns({"quick": quick, "two-link": two_link.SETTINGS, "bar": bar.SETTINGS, "identified": IDENTIFIED})
+    settings = {"two-link": two_link.SETTINGS, "bar": bar.SETTINGS, "dampings": DAMPINGS}
+    runs = RigRuns({"quick": quick, "identified": IDENTIFIED, **settings})
     for name in two_link.RUNS:
         tell(f"{name}: from the encoders")
         _encoders(runs, name)
@@ -99,6 +100,8 @@ def _loops(runs: RigRuns, name: str, quick: bool) -> None:
     for title, (robot, _) in arms(name).items():
         if title == "predicted" or not quick:
             found["t"], found["measured"], found[title] = loop.closed_loop(robot, name)
+    for title, bending in (("lumped", True), ("rigid", False)):
+        found[title] = loop.closed_stages(name, bending)
     runs.loops[name] = found
 
 

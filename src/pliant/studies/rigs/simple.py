@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,16 +35,56 @@ def accelerations(run: Mapping[str, Array]) -> Array:
     return np.asarray(savgol_filter(angles, 17, 4, deriv=2, delta=float(run["t_s"][1] - run["t_s"][0]), axis=0))
 
 
-def _stepped(A: Array, B: Array, inputs: Array, start: Array, step: float) -> Array:
-    """States (N, n) of x' = A x + B u with u held over each step."""
+@dataclass(frozen=True)
+class Stage:
+    """One step x+ = A x + B u, the first state an angle, and the strain by state and input."""
+
+    A: Array
+    B: Array
+    by_state: Array
+    by_input: float = 0.0
+
+    def strain(self, x: Array, u: float) -> float:
+        """Of the base gauge."""
+        return float(self.by_state @ x + self.by_input * u)
+
+
+def _held(A: Array, B: Array, step: float) -> tuple[Array, Array]:
+    """x' = A x + B u over a step in which u is held."""
     from scipy.linalg import expm
 
     n = len(A)
     M = expm(np.block([[A, B[:, None]], [np.zeros((1, n + 1))]]) * step)
+    return M[:n, :n], M[:n, n]
+
+
+def lumped_stage(k: int, step: float) -> Stage:
+    """The maker's stage: hub and load on a spring."""
+    hub, load, spring, own, other, constant = STAGES[k]
+    both = (hub + load) / (hub * load)
+    A = np.array([
+        [0, 0, 1, 0], [0, 0, 0, 1], [0, spring / hub, -own / hub, other / hub],
+        [0, -both * spring, own / hub, -both * other],
+    ])  # fmt: skip
+    B = np.array([0.0, 0.0, constant / hub, -constant / hub])
+    return Stage(*_held(A, B, step), np.array([0.0, 1.0, 0.0, 0.0]) / PER_STRAIN[k])
+
+
+def rigid_stage(k: int, step: float) -> Stage:
+    """The same with a spring that does not give; its strain is that of the load's acceleration."""
+    hub, load, spring, own, _, constant = STAGES[k]
+    J = hub + load
+    per_acceleration = -load / spring / PER_STRAIN[k]
+    A, B = np.array([[0.0, 1.0], [0.0, -own / J]]), np.array([0.0, constant / J])
+    return Stage(*_held(A, B, step), per_acceleration * A[1], per_acceleration * constant / J)
+
+
+def _stepped(A: Array, B: Array, inputs: Array, start: Array) -> Array:
+    """States (N, n) under inputs that are held over each step."""
     x, found = start, []
     for u in inputs:
         found.append(x)
-        x = M[:n, :n] @ x + M[:n, n] * u
+        x = A @ x + B * u
     return np.array(found)
 
 
@@ -55,7 +96,7 @@ def strains_from_encoders(name: str) -> tuple[Array, Array]:
     for k, (_, load, spring, _, friction, _) in enumerate(STAGES):
         loss = max(friction / load, 2 * DAMPING * np.sqrt(spring / load))
         A = np.array([[0.0, 1.0], [-spring / load, -loss]])
-        x = _stepped(A, np.array([0.0, -1.0]), acceleration[:, k], np.zeros(2), step)
+        x = _stepped(*_held(A, np.array([0.0, -1.0]), step), acceleration[:, k], np.zeros(2))
         lumped.append(x[:, 0] / PER_STRAIN[k])
         rigid.append(-load / spring * acceleration[:, k] / PER_STRAIN[k])
     late = run["t_s"] - run["t_s"][0] > FIRST
@@ -70,30 +111,10 @@ def from_currents(name: str, bending: bool = True) -> list[Array]:
         rows = rows_of(run, *window)
         angles, strains = [], []
         for k in (0, 1):
-            start, current = float(run[ANGLES[k]][rows][0]), run[CURRENTS[k]][rows]
-            angle, deflection = (_lumped if bending else _rigid)(k, start, current, step)
-            angles.append(angle)
-            strains.append(deflection / PER_STRAIN[k])
+            stage, current = (lumped_stage if bending else rigid_stage)(k, step), run[CURRENTS[k]][rows]
+            start = np.concatenate([[run[ANGLES[k]][rows][0]], np.zeros(len(stage.A) - 1)])
+            x = _stepped(stage.A, stage.B, current, start)
+            angles.append(x[:, 0])
+            strains.append(x @ stage.by_state + current * stage.by_input)
         found.append(np.column_stack([*angles, *strains]))
     return found
-
-
-def _lumped(k: int, start: float, current: Array, step: float) -> tuple[Array, Array]:
-    hub, load, spring, own, other, constant = STAGES[k]
-    both = (hub + load) / (hub * load)
-    A = np.array([
-        [0, 0, 1, 0], [0, 0, 0, 1], [0, spring / hub, -own / hub, other / hub],
-        [0, -both * spring, own / hub, -both * other],
-    ])  # fmt: skip
-    B = np.array([0.0, 0.0, constant / hub, -constant / hub])
-    x = _stepped(A, B, current, np.array([start, 0.0, 0.0, 0.0]), step)
-    return x[:, 0], x[:, 1]
-
-
-def _rigid(k: int, start: float, current: Array, step: float) -> tuple[Array, Array]:
-    hub, load, spring, own, _, constant = STAGES[k]
-    J = hub + load
-    x = _stepped(np.array([[0.0, 1.0], [0.0, -own / J]]), np.array([0.0, constant / J]), current,
-                 np.array([start, 0.0]), step)  # fmt: skip
-    acceleration = (constant * current - own * x[:, 1]) / J
-    return x[:, 0], -load / spring * acceleration
