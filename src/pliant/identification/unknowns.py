@@ -17,7 +17,7 @@ SMALLEST = 1e-6
 """Lower bound of a number that must be positive, as a fraction of its start."""
 START_SCALE = 0.01
 """Typical size of an unknown start value, rad or m."""
-FAR = 1e9
+FAR = 1e4
 """Times its start: a number that may be so large has no upper bound."""
 EDGE = 1e-6
 """Of the typical size of a number: so near to a bound it is there."""
@@ -157,7 +157,7 @@ def _lowest(robot: Robot, path: str, start: float) -> float:
 
 def _highest(robot: Robot, path: str, start: float) -> float:
     """Likewise the greatest: an efficiency is at most 1, a moment of inertia at most the sum of the two others."""
-    far = FAR * max(abs(start), 1.0)
+    far = FAR * (abs(start) or 1.0)
     return np.inf if _allowed(robot, {path: far}) else _edge(robot, path, start, far)
 
 
