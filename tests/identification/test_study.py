@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 import pliant
 from pliant.cli import app
 from pliant.errors import ModelError
+from pliant.identification.residuals import Residuals
 from pliant.identification.study_file import IdentificationStudy
 from pliant.robot.yaml_text import read_yaml
 
@@ -53,6 +54,30 @@ def run(swing: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> R
     np.savetxt("swing.csv", swing, delimiter=",", header="time,motor,encoder,tip.x,strain", comments="")
     Path("study.yaml").write_text(STUDY)
     return lambda *arguments: CliRunner().invoke(app, ["identify", *arguments])
+
+
+def test_a_fit_that_was_interrupted_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C on the whole record leaves the best so far and where the fit stands; `--resume` ends it."""
+    refused = run("study.yaml", "--resume")
+    assert refused.exit_code == 2
+    assert "no fit was interrupted in out/study" in refused.stderr
+    window = Residuals.window
+
+    def interrupted(self: Residuals, fraction: float) -> None:
+        window(self, fraction)
+        if fraction == 1.0 and self.nearest is not None:
+            monkeypatch.setattr(Residuals, "window", window)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Residuals, "window", interrupted)
+    stopped = run("study.yaml")
+    assert stopped.exit_code == 130
+    assert "--resume" in stopped.stderr
+    assert Path("out/study/progress.json").exists()
+    assert Path("out/study/arm.yaml").exists()
+    assert run("study.yaml", "--resume").exit_code == 0
+    assert pliant.load("out/study/arm.yaml").payload.mass == pytest.approx(0.4, rel=0.01)
+    assert not Path("out/study/progress.json").exists()
 
 
 def test_a_fitted_arm(run: Run) -> None:

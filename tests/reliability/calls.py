@@ -31,7 +31,7 @@ RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
     "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
-    "Decay", "Validation",
+    "Decay", "ErrorShares", "RingDown", "Validation",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -230,6 +230,7 @@ def _runs(folder: Path) -> dict[str, Call]:
         "free_decay": Call(validation.free_decay, {"t": t, "readings": np.sin(40 * t), "near": [6.0]}),
         "measured_run": Call(pliant.rigs.measured_run, {"name": "a05_f08"}),
         "load_rig": Call(pliant.rigs.load_rig, {"name": "ist-bar"}),
+        "recording_path": Call(pliant.rigs.recording_path, {"name": "bar-from-voltage"}),
         "read_csv": Call(read_csv, {"path": folder / "data.csv", "columns": ["time"], "gaps": True}),
         "Event": Call(lambda **a: pliant.simulate(m, 1e-2, q, events=[pliant.Event(**a)]), {
             "name": "half", "condition": lambda t, q, qd: t - 5e-3, "direction": 0, "stop": True}, ("condition",)),

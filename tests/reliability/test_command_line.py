@@ -20,7 +20,7 @@ from . import sound
 from .damage import damaged_yaml, torn
 from .judge import PATIENCE, snapshot, watchdog
 
-COMMANDS = ("info", "frequencies", "count", "simulate", "sweep", "identify", "view", "export")
+COMMANDS = ("info", "frequencies", "count", "simulate", "sweep", "identify", "validate", "view", "export")
 
 
 def rubbish(command: str, seed: int, folder: Path) -> list[str]:
@@ -40,10 +40,14 @@ def rubbish(command: str, seed: int, folder: Path) -> list[str]:
         path = folder / "run.nc"
         path.write_bytes(torn(rng, sound.result().save(folder / "whole.nc").read_bytes()))
         return [command, str(path), "--html", "chosen/page.html"]
-    tree: Any = {"simulate": scenarios["sampled"], "sweep": sound.SWEEP, "identify": sound.IDENTIFY}[command]
+    tree: Any = {
+        "simulate": scenarios["sampled"], "sweep": sound.SWEEP, "identify": sound.IDENTIFY,
+        "validate": {"format": 1, **sound.IDENTIFY["runs"][0], "skip": 0.01, "ringing": [[0.05, 0.2]]},
+    }[command]  # fmt: skip
     (folder / "swing.csv").write_bytes(sound.measured())
     path.write_bytes(damaged_yaml(rng, tree))
-    more = {"simulate": ["--t-end", "1e-5"], "sweep": ["--workers", "1"], "identify": ["--force"]}[command]
+    more = {"simulate": ["--t-end", "1e-5"], "sweep": ["--workers", "1"], "identify": ["--force"],
+            "validate": ["--robot", "two-link", "--force"]}[command]  # fmt: skip
     return [command, str(path), "--out", "chosen", *more]
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     app: Typer
 
-COMMANDS = ("info", "frequencies", "simulate", "sweep", "identify", "count", "export", "reproduce", "bench", "view",
-            "studio", "schema", "doctor", "cache")  # fmt: skip
+COMMANDS = ("info", "frequencies", "simulate", "sweep", "identify", "validate", "count", "export", "reproduce", "bench",
+            "view", "studio", "schema", "doctor", "cache")  # fmt: skip
 
 
 @cache

@@ -11,12 +11,15 @@ import typer
 from pliant.cli.folders import fresh_folder
 from pliant.cli.options import Json
 from pliant.cli.output import print_json, say
-from pliant.errors import Interrupted
+from pliant.errors import Interrupted, ModelError
 from pliant.interrupts import held_back
 from pliant.writing import atomic_write
 
 if TYPE_CHECKING:
     from pliant.identification import Identification
+
+PROGRESS = "progress.json"
+"""Of a fit that has not ended."""
 
 
 def command(
@@ -24,10 +27,15 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the study by default.", metavar="DIR")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a fit that was interrupted, in the same folder.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
     json: Json = False,
 ) -> None:
     """Fit numbers of an arm (stiffness, damping, payload, friction) to measured runs in CSV files.
+
+    Gains, offsets and delays of readings and inputs may be among them.
 
     Leaves the fitted arm (arm.yaml), the estimates with errors (estimates.json) and residual plots (residuals.png).
     """
@@ -36,14 +44,20 @@ def command(
     chosen = IdentificationStudy.load(study)
     target = out if out is not None else Path("out") / study.stem
     made = not target.exists()
-    folder = fresh_folder(target, force)  # before the fit, which may take long
+    if resume and not (target / PROGRESS).exists():
+        raise ModelError(f"--resume: no fit was interrupted in {target}; leave --resume out to begin one")
+    folder = fresh_folder(target, force or resume)  # before the fit, which may take long
+    if not resume:
+        (folder / PROGRESS).unlink(missing_ok=True)
     try:
-        found = chosen.run()
+        found = chosen.run(folder / PROGRESS)
     except BaseException as error:  # whatever ends the fit, no empty folder stays behind
         if isinstance(error, Interrupted) and error.result is not None:
             _save(error.result, folder)
-            say(f"the best that had been found is in {folder}")
-        elif made:
+            say(f"the best that had been found is in {folder}; go on from there with --resume")
+        elif not isinstance(error, KeyboardInterrupt):
+            (folder / PROGRESS).unlink(missing_ok=True)
+        if made and not any(folder.iterdir()):
             folder.rmdir()
         raise
     facts = _save(found, folder)

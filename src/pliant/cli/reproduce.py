@@ -23,7 +23,7 @@ def command(
         str,
         typer.Argument(
             metavar="[STUDY]",
-            help="all, korayem-shafei, theodore-ghosal, flexible-joints, mohan-saha or cibicik-egeland.",
+            help="all, korayem-shafei, theodore-ghosal, flexible-joints, mohan-saha, cibicik-egeland or rigs.",
         ),
     ] = ALL,
     out: Annotated[Path, typer.Option(help="Folder for the reports.", metavar="DIR")] = Path("out/reproduction"),
@@ -31,7 +31,7 @@ def command(
     jobs: Annotated[int | None, typer.Option(help="Studies at a time; two by default, where there are cores.")] = None,
     json: Json = False,
 ) -> None:
-    """Reproduce published papers: figures, tables, and every claim held against what comes out."""
+    """Reproduce published papers and measured arms: figures, tables, and every claim held against what comes out."""
     from pliant.studies import NAMES, reproduce
 
     if study != ALL and study not in NAMES:

@@ -7,6 +7,7 @@ import csv
 import io
 import math
 import os
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -31,8 +32,8 @@ def read_csv(
     Parameters
     ----------
     path : path
-        Comma, semicolon or tab separated, with names in the first line. A table that `Result.to_csv` wrote has a line
-        with its digest above them, and has to match it.
+        Comma, semicolon or tab separated, with names in the first line; also packed by gzip (`.csv.gz`). A table
+        that `Result.to_csv` wrote has a line with its digest above them, and has to match it.
     columns : iterable of str, optional
         Those wanted; all by default.
     gaps : bool
@@ -74,6 +75,8 @@ def read_csv(
 
 def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     raw = read_input(source, MOST_BYTES, "cut it, or give arrays in Python")
+    if source.suffix == ".gz":
+        raw = _unpacked(raw, source.name)
     try:
         text = without_comment(raw.removeprefix(codecs.BOM_UTF8), source.name).decode()
         above = raw.count(b"\n") - text.count("\n")  # lines of a comment
@@ -92,6 +95,20 @@ def _rows(source: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     if not rows:
         raise ModelError(f"{source.name}: no rows below the header")
     return header, rows
+
+
+def _unpacked(raw: bytes, name: str) -> bytes:
+    """What a file that gzip has packed holds, up to the size that is read."""
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        found = unpacking.decompress(raw, MOST_BYTES)
+    except zlib.error as error:
+        raise ModelError(f"{name}: not a file of gzip ({error})") from None
+    if not unpacking.eof:
+        raise ModelError(
+            f"{name}: cut short, or more than {MOST_BYTES >> 20} MB inside; cut it, or give arrays in Python"
+        )
+    return found
 
 
 def _number(cell: str, file: str, line: int, column: str, gaps: bool) -> float:

@@ -83,7 +83,7 @@ class Identification:
     robot : Robot
         With the estimates put in.
     parameters : tuple of str
-        Names of all fitted numbers: paths of the robot, then unknown start values.
+        Names of all fitted numbers: paths of the robot, unknown start values, gains, offsets and delays.
     estimates, standard_errors : (K,)
         Of the numbers, in their units.
     covariance, correlation : (K, K)
@@ -170,6 +170,11 @@ class Identification:
     def values(self) -> dict[str, float]:
         """Estimates by name."""
         return dict(zip(self.parameters, self.estimates.tolist()))
+
+    @property
+    def calibration(self) -> dict[str, float]:
+        """Gains, offsets and delays of inputs and readings that were fitted, as `Recording` takes them."""
+        return {name: value for name, value in self.values.items() if name.split(".")[0] in ("reading", "input")}
 
     def intervals(self, level: float = 0.95, simultaneous: bool = False) -> Array:
         """(K, 2) confidence intervals of each number; `simultaneous` ones hold all at once (Bonferroni).

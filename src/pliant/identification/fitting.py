@@ -6,20 +6,30 @@ at every period. The fit therefore begins with the first part of each recording 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import Interrupted, ModelError, SimulationError, warn_user
+from pliant.identification.calibration import (
+    CalibrationNumber,
+    calibration_number,
+    concerns,
+    is_calibration,
+    require_use,
+    titles_of,
+    typical_size,
+)
 from pliant.identification.estimate import Channel, Identification
 from pliant.identification.lack_of_fit import verdict
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
 from pliant.identification.recording import Recording
 from pliant.identification.residuals import Residuals
 from pliant.identification.response import Response
-from pliant.identification.unknowns import Unknowns, check_paths, unknowns
+from pliant.identification.resuming import FitProgress, fit_digest
+from pliant.identification.unknowns import Other, Unknowns, check_paths, unknowns
 from pliant.interrupts import held_back
 from pliant.model import Model
 from pliant.options import ClocksName, LossName, MethodName
@@ -58,6 +68,7 @@ def identify(
     method: MethodName = "auto",
     rtol: float = 1e-7,
     atol: float = 1e-9,
+    resume: str | os.PathLike[str] | None = None,
 ) -> Identification:
     """Fit numbers of an arm to measured runs.
 
@@ -68,7 +79,10 @@ def identify(
         values are where the fit begins.
     data : Recording or sequence of them
     parameters : sequence of str
-        Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`).
+        Paths of numbers: stiffness, damping, payload, friction, stiffness of drives, lengths (`robot.paths()`). And
+        what stands between the arm and the recordings: `reading.CHANNEL.gain`, `.offset`, `.delay`,
+        `input.JOINT.gain`, `.offset` and `input.delay` of torques or commands, of all recordings, or of one, as in
+        `RUN: reading.CHANNEL.offset`.
     start, bounds, prior : mapping from names, optional
         Where the fit begins; (lowest, highest); (mean, standard deviation) of what is known beforehand. Bounds of the
         description itself (no negative mass) hold by default.
@@ -83,6 +97,9 @@ def identify(
     clocks : "check" or "ignore"
         Whether to refuse readings that a shift in time would explain: the sensors' clock is then not that of the run.
     method, rtol, atol : as in `pliant.simulate`
+    resume : path, optional
+        File that keeps how far the fit has come. Where it exists the same fit goes on from there; it is removed at the
+        end.
 
     Returns
     -------
@@ -108,19 +125,21 @@ def identify(
     with work("identify", "identifying"):
         recordings = [data] if isinstance(data, Recording) else list(data)
         _check(recordings, loss_scale, stages)
-        built = _model(model, parameters)
-        responses = [Response(built, recording, method, rtol, atol) for recording in recordings]
-        fitted = unknowns(
-            built.robot,
-            parameters,
-            start or {},
-            bounds or {},
-            prior or {},
-            _starts(responses, built.nominal_parameters),
-        )
+        calibration = [calibration_number(name) for name in parameters if is_calibration(name)]
+        paths = [name for name in parameters if not is_calibration(name)]
+        built = _model(model, parameters, paths)
+        require_use(calibration, recordings, built.joints)
+        responses = [
+            Response(built, r, method, rtol, atol, [n for n in calibration if concerns(n, r, title, built.joints)])
+            for r, title in zip(recordings, titles_of(recordings))
+        ]
+        others = [*_starts(responses, built.nominal_parameters), *_calibration(calibration, responses)]
+        fitted = unknowns(built.robot, paths, start or {}, bounds or {}, prior or {}, others)
         residuals = Residuals(responses, fitted, loss, loss_scale)
         try:
-            values, message = _best(residuals, fitted, stages, restarts)
+            settings = (loss, loss_scale, tuple(stages), restarts, method, rtol, atol)
+            progress = FitProgress(resume, fit_digest(fitted, recordings, *settings), len(fitted.names))
+            values, message = _best(residuals, fitted, stages, restarts, progress)
         except Interrupted as stopped:
             if stopped.result is None:
                 raise
@@ -129,6 +148,7 @@ def identify(
             raise Interrupted(str(stopped), found) from None
         with held_back() as hold:
             found = _outcome(built.robot, residuals, fitted, values, message, clocks)
+        progress.finished()
         if hold.came:
             raise Interrupted("identify: interrupted when the fit had finished", found)
         return found
@@ -143,41 +163,54 @@ def _check(recordings: list[Recording], loss_scale: float, stages: Sequence[floa
         raise ModelError(f"stages: got {stages!r}, expected rising fractions that end with 1")
 
 
-def _model(given: Model | Robot, parameters: Sequence[str]) -> Model:
+def _model(given: Model | Robot, parameters: Sequence[str], paths: Sequence[str]) -> Model:
     robot = given.robot if isinstance(given, Model) else given
-    check_paths(robot, parameters)
-    if isinstance(given, Model) and given.parameters == tuple(parameters):
+    check_paths(robot, parameters, paths)
+    if isinstance(given, Model) and given.parameters == tuple(paths):
         return given
     if isinstance(given, Robot):
-        return Model(given, parameters=tuple(parameters), shapes="nominal")
+        return Model(given, parameters=tuple(paths), shapes="nominal")
     o = given.options
-    return Model(robot, given.equations.formulation, o.rotation, o.stiffening, tuple(parameters), o.shapes)
+    return Model(robot, given.equations.formulation, o.rotation, o.stiffening, tuple(paths), o.shapes)
 
 
-def _starts(responses: list[Response], p: Array) -> list[tuple[str, float]]:
-    """Names and first values of the unknown start values."""
+def _starts(responses: list[Response], p: Array) -> list[Other]:
+    """The unknown start values."""
     found = []
-    for k, response in enumerate(responses):
-        title = response.recording.name or f"run {k + 1}"
+    for response, title in zip(responses, titles_of([r.recording for r in responses])):
         values = response.start_values(p)
-        found += [(f"{title}: {name}", float(v)) for name, v in zip(response.recording.free_start, values)]
+        found += [Other(f"{title}: {name}", float(v)) for name, v in zip(response.recording.free_start, values)]
     return found
 
 
-def _best(residuals: Residuals, fitted: Unknowns, stages: Sequence[float], restarts: int) -> tuple[Array, str]:
+def _calibration(numbers: Sequence[CalibrationNumber], responses: list[Response]) -> list[Other]:
+    """Gains, offsets and delays, which begin where the first recording that they concern has them."""
+    found = []
+    for number in numbers:
+        own = [r.recording for r in responses if number in r.fitted]
+        value = own[0].calibration.get(number.own, number.neutral)
+        least = 0.0 if number.kind == "delay" else -np.inf  # nothing is read before it happens
+        found.append(Other(number.name, value, typical_size(number, own), least))
+    return found
+
+
+def _best(
+    residuals: Residuals, fitted: Unknowns, stages: Sequence[float], restarts: int, progress: FitProgress
+) -> tuple[Array, str]:
     """The best of several fits, judged by the likelihood, in which the noise they found counts as well."""
-    rng, first = np.random.default_rng(0), fitted.start / fitted.scale
+    first, scatter = fitted.start / fitted.scale, np.random.default_rng(0).normal(size=(restarts, len(fitted.start)))
     low, high = fitted.lower / fitted.scale, fitted.upper / fitted.scale
-    best: tuple[float, Any, Array, str] | None = None
-    for attempt in range(1 + restarts):
-        scattered = first + SCATTER * rng.normal(size=len(first)) * (attempt > 0)
+    for attempt in range(progress.attempt, 1 + restarts):
+        scattered = first + SCATTER * scatter[attempt - 1] if attempt else first
         try:
-            u, message = _staged(residuals, np.clip(scattered, low, high), fitted, stages)
+            u, message = _staged(residuals, np.clip(scattered, low, high), fitted, stages, progress)
         except SimulationError:
             if attempt == 0 and not restarts:
                 raise
+            progress.reached(None, None, attempt=attempt + 1, stage=0, round=0)
             continue
         except KeyboardInterrupt:
+            best = progress.best
             reached = best[2] if best is not None else residuals.nearest
             residuals.window(1.0)
             residuals.set_noise(None if best is None else best[1])
@@ -185,28 +218,37 @@ def _best(residuals: Residuals, fitted: Unknowns, stages: Sequence[float], resta
                 f"identify: interrupted after {residuals.evaluations} runs of the model", reached
             ) from None
         cost = residuals.likelihood_cost(u)
-        if best is None or cost < best[0]:
-            best = cost, residuals.noise_found(), u, message
-    if best is None:
+        if progress.best is None or cost < progress.best[0]:
+            progress.best = cost, residuals.noise_found(), u, message
+        progress.reached(None, None, attempt=attempt + 1, stage=0, round=0)
+    if progress.best is None:
         raise SimulationError(
             f"identify: none of {1 + restarts} starts led to an optimum; give a better start or bounds"
         )
     residuals.window(1.0)
-    residuals.set_noise(best[1])
-    return best[2], best[3]
+    residuals.set_noise(progress.best[1])
+    return progress.best[2], progress.best[3]
 
 
-def _staged(residuals: Residuals, u: Array, fitted: Unknowns, stages: Sequence[float]) -> tuple[Array, str]:
+def _staged(
+    residuals: Residuals, u: Array, fitted: Unknowns, stages: Sequence[float], progress: FitProgress
+) -> tuple[Array, str]:
     """Scaled values u at the optimum, stage by stage; on the whole record the noise is found along with them."""
-    residuals.set_noise(None)
-    for fraction in stages[:-1]:
-        residuals.window(fraction)
-        u, _ = _solve(residuals, fitted, u, RIDGE, EARLY)
+    residuals.set_noise(progress.noise)
+    u = u if progress.u is None else progress.u
+    residuals.when_nearer = lambda nearer: progress.reached(nearer, residuals.noise_found())
+    for k, fraction in enumerate(stages[:-1]):
+        if k >= progress.stage:
+            residuals.window(fraction)
+            u, _ = _solve(residuals, fitted, u, RIDGE, EARLY)
+            progress.reached(u, residuals.noise_found(), stage=k + 1)
     residuals.window(1.0)
     message = ""
-    for _ in range(ROUNDS):
+    for turn in range(progress.round, ROUNDS):
         u, message = _solve(residuals, fitted, u)
-        if residuals.update_noise(u) < 0.01:
+        change = residuals.update_noise(u)
+        progress.reached(u, residuals.noise_found(), round=turn + 1)
+        if change < 0.01:
             break
     return u, message
 
@@ -243,12 +285,10 @@ def _outcome(
     judged = verdict(residuals, u, freedom)
     C = covariance(residuals, u, unresolved, fitted, judged.fits) * np.outer(fitted.scale, fitted.scale)
     channels = tuple(Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u))
-    edge = 1e-6 * fitted.scale
-    bound = (values - fitted.lower <= edge) | (fitted.upper - values <= edge)
     known = {path: float(v) for path, v in zip(fitted.names[: fitted.P], values)}
     found = Identification(
         robot.replace(known), fitted.names, values, C, fitted.start, unresolved, spectrum, channels,
-        float(data @ data) / freedom, freedom, tuple(n for n, b in zip(fitted.names, bound) if b),
+        float(data @ data) / freedom, freedom, fitted.at_bound(values),
         residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)), judged,
     )  # fmt: skip
     if not judged.fits:

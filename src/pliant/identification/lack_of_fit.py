@@ -150,17 +150,16 @@ def _lacking(residuals: Residuals, u: Array) -> Iterator[str]:
 
 def _runs(residuals: Residuals, u: Array) -> Iterator[Result]:
     """The fitted arm in each recording, as far as it can be run."""
-    values, first = u * residuals.fitted.scale, residuals.fitted.P
-    for response in residuals.responses:
+    values = u * residuals.fitted.scale
+    for k, response in enumerate(residuals.responses):
         r, model = response.recording, response.model
-        own = values[first : first + len(response.free)]
-        first += len(response.free)
-        x = response.start_state(values[: residuals.fitted.P], own)
+        parameters, start, calibration = residuals.numbers(k, values)
+        x = response.start_state(parameters, start)
         try:
             yield simulate(
-                model, r.t_end, *response.composed.full_state(0.0, x), torque=r.torque, controller=r.controller,
-                motion=r.motion, loads=listed(r.loads), base=r.base, p=values[: residuals.fitted.P], limits=False,
-                progress=False,
+                model, r.t_end, *response.composed.full_state(0.0, x), torque=response.acting(calibration),
+                controller=r.controller, motion=r.motion, loads=listed(r.loads), base=r.base, p=parameters,
+                limits=False, progress=False,
             )  # fmt: skip
         except PliantError:
             continue

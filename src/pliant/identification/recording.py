@@ -67,6 +67,10 @@ class Recording:
     sensors : mapping, optional
         Further channels: a `Strain`, or a function of (t, q, qd) in CasADi operations that returns one value.
     name : str
+    calibration : mapping, optional
+        Gains, offsets and delays that are known: `reading.CHANNEL.gain`, `.offset`, `.delay` (what was read is gain
+        times what the arm did delay seconds ago, and offset), `input.JOINT.gain`, `.offset` and `input.delay` of
+        torques or commands. `pliant.identify` fits those that it is asked for by the same names.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class Recording:
     base: MovingBase | None = None
     sensors: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
+    calibration: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.readings:
@@ -107,6 +112,7 @@ class Recording:
         object.__setattr__(self, "series", series)
         self._check_clocks()
         self._check_noise()
+        self._check_calibration()
 
     @property
     def _title(self) -> str:
@@ -193,6 +199,16 @@ class Recording:
                     f"{self._title}: torques run from {clock[0]:.9g} to {clock[-1]:.9g} s and readings to {end:.9g} s; "
                     "the clocks are not the same, or the torques do not cover the run"
                 )
+
+    def _check_calibration(self) -> None:
+        from pliant.identification.calibration import calibration_number
+
+        for name, value in self.calibration.items():
+            number = calibration_number(name)
+            if number.run or (number.side == "reading" and number.of not in self.readings):
+                raise ModelError(f"{self._title}: calibration of `{name}`, which was not read")
+            if not np.isfinite(value):
+                raise ModelError(f"{self._title}: calibration of `{name}` is {value!r}, expected a finite number")
 
     def _check_noise(self) -> None:
         if isinstance(self.noise, Mapping):

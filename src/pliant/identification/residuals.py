@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import SimulationError
+from pliant.identification.calibration import titles_of
 from pliant.identification.response import Prediction, Response
 from pliant.identification.unknowns import Unknowns
 from pliant.stages import say
@@ -24,7 +25,8 @@ class Residuals:
 
     def __init__(self, responses: Sequence[Response], fitted: Unknowns, loss: str, loss_scale: float) -> None:
         self.responses, self.fitted, self.loss, self.loss_scale = responses, fitted, loss, loss_scale
-        self.titles = [r.recording.name or f"run {k + 1}" for k, r in enumerate(responses)]
+        self.titles = titles_of([r.recording for r in responses])
+        self.columns = self._columns()
         self.set_noise(None)
         self.evaluations = 0
         self._until = [np.inf] * len(responses)
@@ -32,12 +34,30 @@ class Residuals:
         self._kept: tuple[bytes, list[Prediction]] | None = None
         self.nearest: Array | None = None
         self._least = np.inf
+        self.when_nearer: Callable[[Array], None] = lambda u: None
 
     @staticmethod
     def _first_noise(response: Response, channel: str) -> float:
         known = response.recording.sigma(channel)
         spread = float(np.std(response.recording.reading(channel)[1]))
         return known if known is not None else FIRST_NOISE * (spread or 1.0)
+
+    def _columns(self) -> list[list[int]]:
+        """Places among the fitted numbers of those that each recording depends on, in the order of its slopes."""
+        found, first = [], self.fitted.P
+        for response in self.responses:
+            own = range(first, first + len(response.free))
+            shared = [self.fitted.names.index(number.name) for number in response.fitted]
+            found.append([*range(self.fitted.P), *own, *shared])
+            first = own.stop
+        return found
+
+    def numbers(self, k: int, values: Array) -> tuple[Array, Array, Array]:
+        """Parameters, start values and calibration of a recording."""
+        response, own = self.responses[k], values[self.columns[k]]
+        ends = np.cumsum([response.P, len(response.free)])
+        parameters, start, calibration = np.split(own, ends)
+        return parameters, start, calibration
 
     # ------------------------------------------------------------------------------------------ settings
 
@@ -99,13 +119,13 @@ class Residuals:
         if self._kept is None or self._kept[0] != key:
             self.evaluations += 1
             say(f"identifying: {self.evaluations} runs of the model")
-            values, scale, P = u * self.fitted.scale, self.fitted.scale, self.fitted.P
-            found, first = [], P
-            for response, until in zip(self.responses, self._until):
-                own = slice(first, first + len(response.free))
-                weights = np.concatenate([scale[:P], scale[own]])
-                found.append(response.predict(values[:P], values[own], weights, until))
-                first = own.stop
+            values, found = u * self.fitted.scale, []
+            if not self.fitted.allowed(values):
+                raise SimulationError("identify: these numbers are no arm's")
+            for k, response in enumerate(self.responses):
+                parameters, start, calibration = self.numbers(k, values)
+                scale = self.fitted.scale[self.columns[k]]
+                found.append(response.predict(parameters, start, scale, self._until[k], calibration))
             self._kept = (key, found)
         return self._kept[1]
 
@@ -135,14 +155,11 @@ class Residuals:
         """Residuals (predicted - measured) / noise of the readings alone, and their slopes (M, K) by u."""
         parts = [-r / self.noise[k][c] for k, c, r in self._blocks(u)]
         J = np.zeros((sum(map(len, parts)), len(u)))
-        row, first = 0, self.fitted.P
+        row = 0
         for k, prediction in enumerate(self._predict(u)):
-            F = len(self.responses[k].free)
-            columns = [*range(self.fitted.P), *range(first, first + F)]
             for c, rows in self._rows(k, prediction):
-                J[row : row + len(rows), columns] = prediction.slope[rows, c] / self.noise[k][c]
+                J[row : row + len(rows), self.columns[k]] = prediction.slope[rows, c] / self.noise[k][c]
                 row += len(rows)
-            first += F
         return np.concatenate(parts), J
 
     def prior(self, u: Array) -> tuple[Array, Array]:
@@ -175,6 +192,7 @@ class Residuals:
         cost = float(self.rho(found**2)[0].sum())
         if cost < self._least:
             self._least, self.nearest = cost, u.copy()
+            self.when_nearer(self.nearest)
 
     def slopes(self, u: Array) -> Array:
         """(M, K) of all residuals."""

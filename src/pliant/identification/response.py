@@ -1,13 +1,14 @@
 """What a recording's sensors would read for given parameters, with exact slopes: forward sensitivities.
 
 The variational equations S' = (df/dx) S + df/du are traced beside the state and compiled as one kernel, with one
-column for each fitted number u (parameters of the robot, then unknown values of the start), each scaled by its
-typical size so that all columns have the size of a state.
+column for each fitted number u (parameters of the robot, unknown values of the start, gains and offsets of inputs),
+each scaled by its typical size so that all columns have the size of a state. Gains, offsets and delays of readings act
+on what comes out; the slope by a delay of the inputs, which moves their jumps, is a difference of two runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,15 +18,19 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
+from pliant.identification.calibration import CalibrationNumber, calibrated_torque
 from pliant.identification.channels import readings
 from pliant.identification.recording import Recording
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
 from pliant.model import Model, named_places
 from pliant.model.statics import rest_slope
-from pliant.runs.composition import compose
+from pliant.runs.composition import TABLE_WIDTH, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_start, read_torque
 from pliant.runs.variational import variational
+
+SHIFT = 0.1
+"""Of the typical size of a delay: how far the inputs are shifted either way for its slope."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +44,18 @@ class Prediction:
 
 
 class Response:
-    """One recording of one model as a function of P parameters and F unknown values of its start."""
+    """One recording of one model as a function of P parameters, F unknown values of its start, and the numbers of its
+    calibration that are `fitted`; the others have the values of the recording."""
 
-    def __init__(self, model: Model, recording: Recording, method: str, rtol: float, atol: float) -> None:
-        self.model, self.recording = model, recording
+    def __init__(
+        self, model: Model, recording: Recording, method: str, rtol: float, atol: float,
+        fitted: Sequence[CalibrationNumber] = (),
+    ) -> None:  # fmt: skip
+        self.model, self.recording, self.fitted = model, recording, tuple(fitted)
         self.method, self.rtol, self.atol = method, rtol, atol
-        torque = read_torque(model, recording.torque, "torque")
+        torque = read_torque(model, self._torque(self._known(())), "torque")
         controller = read_torque(model, recording.controller, "controller")
-        self._given = [torque, controller]
+        self._controller = controller
         if torque.function or controller.function:
             raise UnsupportedModel(
                 f"recording {recording.name!r}: a Python function as torque has no exact slope; give what acted as "
@@ -64,13 +73,20 @@ class Response:
         self.free = tuple(self._start_index(name) for name in recording.free_start)
         self.N = self.composed.size - 1  # without the work, on which nothing depends
         sensors = tuple((name, recording.sensors[name]) for name in recording.channels if name in recording.sensors)
-        self._key = (recording.channels, sensors, self.K)
+        self._steered = tuple(n for n in self.fitted if n.side == "input" and n.kind != "delay")
+        self._kinds = tuple((n.of, n.kind) for n in self._steered)
+        self._key = (recording.channels, sensors, self.K, self._kinds)
         self.y = self._once("y", lambda: readings(self.composed, recording))
 
     @property
     def K(self) -> int:
-        """Columns of the slopes."""
-        return self.P + len(self.free)
+        """Columns of the slopes that are integrated."""
+        return self.P + len(self.free) + len(self._steered)
+
+    @property
+    def size(self) -> int:
+        """Columns of all slopes: parameters, start values, calibration."""
+        return self.P + len(self.free) + len(self.fitted)
 
     def _start_index(self, name: str) -> int:
         """Place of an unknown start value in the state."""
@@ -82,21 +98,52 @@ class Response:
             raise ModelError(f"free_start: {name!r} is prescribed by the motion; leave it out")
         return first + known.index(index)
 
+    def _known(self, values: Array | tuple[()]) -> dict[str, float]:
+        """Calibration by name, without the title of the recording; fitted numbers at these values or, without, as the
+        recording has them."""
+        known = dict(self.recording.calibration)
+        given = values if len(values) else [known.get(n.own, n.neutral) for n in self.fitted]
+        return known | {n.own: float(v) for n, v in zip(self.fitted, given)}
+
+    def _torque(self, known: Mapping[str, float]) -> Any:
+        """What acted, under this calibration."""
+        return calibrated_torque(self.recording.torque, self.model.joints, known, self.recording.t_end)
+
+    def acting(self, values: Array) -> Any:
+        """What acted, under these values of the fitted calibration."""
+        return self._torque(self._known(values))
+
     # ------------------------------------------------------------------------------------------- tracing
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
         """What is traced is kept with the composition, for the next recording with the same sensors."""
-        return self.composed.derived(f"responses: {what}", self.K if what == "problem" else self._key, make)
+        key = (self.K, self._kinds) if what == "problem" else self._key
+        return self.composed.derived(f"responses: {what}", key, make)
 
     def _directions(self) -> tuple[Any, Any, Any]:
         """Sensitivities, inputs with scales, and the seeds of the K directions in (x, p)."""
-        c, P, K = self.composed.equations, self.P, self.K
-        S, scale = ca.SX.sym("S", self.N, K), ca.SX.sym("scale", P)
+        c, P, K, m = self.composed.equations, self.P, self.K, self.model.n_joints
+        S, scale = ca.SX.sym("S", self.N, K), ca.SX.sym("scale", P + 2 * len(self._steered))
         below = ca.SX.zeros(c.p.shape[0], K)
         for k in range(P):
             below[c.p.shape[0] - P + k, k] = scale[k]
+        for k, number in enumerate(self._steered):
+            j, (part, constant) = self.model.joints.index(number.of), ca.vertsplit(scale[P + 2 * k : P + 2 * k + 2])
+            table = [c.p[i * m + j] for i in range(1, TABLE_WIDTH + 1)]
+            since = c.t - table[-1]
+            command = table[0] + since * (table[1] + since * (table[2] + since * table[3]))
+            below[j, K - len(self._steered) + k] = part * command + constant
         seeds = ca.vertcat(S, ca.SX.zeros(1, K), below)
         return S, ca.vertcat(c.p, scale), seeds
+
+    def _steering(self, known: Mapping[str, float], scale: Array) -> Array:
+        """Numbers (a, b) of each gain and offset of an input: along it the command changes by a command + b."""
+        found = []
+        for number, size in zip(self.fitted, scale):
+            if number in self._steered:
+                gain, offset = (known.get(f"input.{number.of}.{what}", what == "gain") for what in ("gain", "offset"))
+                found += [size / gain, -size * offset / gain] if number.kind == "gain" else [0.0, size]
+        return np.array(found)
 
     @cached_property
     def _problem(self) -> Problem:
@@ -151,7 +198,7 @@ class Response:
             slope = rest_slope(model, q, loads, p)
             if isinstance(r.q0, Mapping):
                 slope[sorted(named_places(model, r.q0, "q0"))] = 0.0
-        inputs = Inputs(model, self.composed, self._given, p, None)
+        inputs = self._inputs(p, self._known(()))
         x = self.composed.start(q, qd, inputs.at_start(q, qd))[: self.N]
         out = np.zeros((self.N, self.P))
         out[: len(self.composed.free_places)] = slope[self.composed.free_places]
@@ -176,35 +223,103 @@ class Response:
         x[list(self.free)] = start
         return np.append(x, 0.0)
 
-    def predict(self, parameters: Array, start: Array, scale: Array, until: float = np.inf) -> Prediction:
-        """Readings and slopes; raises `SimulationError` where the run breaks down."""
+    def _inputs(self, parameters: Array, known: Mapping[str, float], later: float = 0.0) -> Inputs:
+        """What feeds the equations; `later` delays it further."""
+        if later:
+            known = {**known, "input.delay": known.get("input.delay", 0.0) + later}
+        torque = read_torque(self.model, self._torque(known), "torque")
+        return Inputs(self.model, self.composed, [torque, self._controller], parameters, None)
+
+    def predict(
+        self, parameters: Array, start: Array, scale: Array, until: float = np.inf, calibration: Array | None = None
+    ) -> Prediction:
+        """Readings and slopes (parameters, start, calibration); raises `SimulationError` where the run breaks down."""
+        known = self._known(() if calibration is None else calibration)
+        asked = self.recording.times(until)
+        when = [np.maximum(asked - known.get(f"reading.{c}.delay", 0.0), 0.0) for c in self.recording.channels]
+        times = np.unique(np.concatenate(when))
+        own = scale[self.P + len(self.free) :]
+        first = np.concatenate([scale[: self.P], self._steering(known, own)])
+        inputs = self._inputs(parameters, known)
+        x0, S0 = self._first(parameters, start, scale)
+        y, slope, rate = self._read(times, self._solved(times, x0, S0, inputs, first), inputs, first)
+        rows = [np.searchsorted(times, one) for one in when]
+        y, rate = (np.column_stack([a[at, c] for c, at in enumerate(rows)]) for a in (y, rate))
+        slope = np.stack([slope[at, c] for c, at in enumerate(rows)], axis=1)
+        later = self._by_delay(times, rows, x0, parameters, known, own) if "delay" in self._input_kinds else None
+        return self._calibrated(Prediction(asked, y, slope, rate), known, own, later)
+
+    @property
+    def _input_kinds(self) -> set[str]:
+        return {number.kind for number in self.fitted if number.side == "input"}
+
+    def _first(self, parameters: Array, start: Array, scale: Array) -> tuple[Array, Array]:
+        """State and sensitivities (N, K) at the start."""
         x0, by_p = self._start(parameters)
-        S0 = np.hstack([by_p * scale[: self.P], np.zeros((self.N, len(self.free)))])
+        S0 = np.hstack([by_p * scale[: self.P], np.zeros((self.N, self.K - self.P))])
         for k, place in enumerate(self.free):
             x0[place] = start[k]
             S0[place] = 0.0
             S0[place, self.P + k] = scale[self.P + k]
-        times = self.recording.times(until)
+        return x0, S0
+
+    def _solved(self, times: Array, x0: Array, S0: Array, inputs: Inputs, first: Array) -> Array:
+        """States with sensitivities at these times."""
         end = float(times[-1])
-        inputs = Inputs(self.model, self.composed, self._given, parameters, None)
-        p = np.concatenate([inputs.p, scale[: self.P]])
-        outputs = times if times[0] > 0.0 else times[1:]
+        whole = np.concatenate([x0, S0.ravel(order="F")])
         tolerance = np.full(self.N * (1 + self.K), self.atol)
         tolerance[self.N :] *= 1e3  # a slope steers the fit and need not be as exact as a state
         solution = solve(
-            self._problem, (0.0, end), np.concatenate([x0, S0.ravel(order="F")]), method=self.method, rtol=self.rtol,
-            atol=tolerance, outputs=outputs, p=p, samples=inputs.samples, breaks=self._breaks(end),
+            self._problem, (0.0, end), whole, method=self.method, rtol=self.rtol, atol=tolerance,
+            outputs=times if times[0] > 0.0 else times[1:], p=np.concatenate([inputs.p, first]),
+            samples=inputs.samples, breaks=self._breaks(end),
         )  # fmt: skip
         if solution.status == "interrupted":
             raise KeyboardInterrupt
         if solution.status != "finished":
             raise SimulationError(f"recording {self.recording.name!r}: the run {solution.status}: {solution.message}")
         self.method = solution.stats.method  # what "auto" found holds for the runs that follow
-        x = solution.x if times[0] > 0.0 else np.vstack([np.concatenate([x0, S0.ravel(order="F")]), solution.x])
+        return np.asarray(solution.x if times[0] > 0.0 else np.vstack([whole, solution.x]))
+
+    def _read(self, times: Array, x: Array, inputs: Inputs, first: Array) -> tuple[Array, Array, Array]:
+        """Readings (N, C), slopes (N, C, K) and rates (N, C) of states with sensitivities."""
         q, qd, _ = self.composed.histories(times, np.hstack([x[:, : self.N], np.zeros((len(times), 1))]))
-        rows = np.hstack([inputs.history(times, q, qd), np.tile(p[len(p) - 2 * self.P :], (len(times), 1))])
-        y, slope, rate = self._reader(times[:, None], x, rows)
+        fixed = np.concatenate([inputs.parameters, first])
+        rows = np.hstack([inputs.history(times, q, qd), np.tile(fixed, (len(times), 1))])
         C = self.y.shape[0]
         shapes = (len(times), C), (len(times), C, self.K), (len(times), C)
-        y, slope, rate = (np.asarray(a).reshape(shape) for a, shape in zip((y, slope, rate), shapes))
-        return Prediction(times, y, slope, rate)
+        y, slope, rate = (np.asarray(a).reshape(s) for a, s in zip(self._reader(times[:, None], x, rows), shapes))
+        return y, slope, rate
+
+    def _by_delay(
+        self, times: Array, rows: list[Any], x0: Array, parameters: Array, known: Mapping[str, float], own: Array
+    ) -> Array:
+        """(N, C) slope by a delay of the inputs."""
+        size = next(s for n, s in zip(self.fitted, own) if n.side == "input" and n.kind == "delay")
+        ends = []
+        for later in (SHIFT * size, -SHIFT * size):
+            inputs = self._inputs(parameters, known, later)
+            still = np.zeros((self.N, self.K))
+            first = np.zeros(self.P + 2 * len(self._steered))
+            y, _, _ = self._read(times, self._solved(times, x0, still, inputs, first), inputs, first)
+            ends.append(np.column_stack([y[at, c] for c, at in enumerate(rows)]))
+        return np.asarray((ends[0] - ends[1]) / (2 * SHIFT))
+
+    def _calibrated(self, ideal: Prediction, known: Mapping[str, float], own: Array, later: Array | None) -> Prediction:
+        """With gains and offsets of readings, and the slopes by all that is fitted of the calibration."""
+        C, N = len(self.recording.channels), len(ideal.t)
+        gain = np.array([known.get(f"reading.{c}.gain", 1.0) for c in self.recording.channels])
+        offset = np.array([known.get(f"reading.{c}.offset", 0.0) for c in self.recording.channels])
+        columns = [ideal.slope[:, :, : self.P + len(self.free)] * gain[:, None]]
+        steered = iter(range(self.P + len(self.free), self.K))
+        for number, size in zip(self.fitted, own):
+            column = np.zeros((N, C))
+            if number.side == "reading":
+                c = self.recording.channels.index(number.of)
+                begun = ideal.t > known.get(f"reading.{number.of}.delay", 0.0)
+                by = {"gain": ideal.y[:, c], "offset": np.ones(N), "delay": -gain[c] * ideal.rate[:, c] * begun}
+                column[:, c] = size * by[number.kind]
+            else:
+                column = (later if number.kind == "delay" else ideal.slope[:, :, next(steered)]) * gain
+            columns.append(column[:, :, None])
+        return Prediction(ideal.t, ideal.y * gain + offset, np.concatenate(columns, axis=2), ideal.rate * gain)

@@ -5,6 +5,7 @@ robot: arm.yaml
 parameters:
   links.upper.beam.EI_z: {start: 900, bounds: [100, 5000]}
   payload.mass: {prior: [0.5, 0.1]}
+  reading.gauge.delay:                     # also gain and offset; of inputs input.upper.gain, .offset and input.delay
 runs:
   - data: swing.csv                        # beside this file; the first line names the columns
     columns: {upper: encoder, tip.x: camera_x, gauge: strain_1}
@@ -21,16 +22,18 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
+from pliant.control import MeasuredMotion
 from pliant.errors import ModelError
+from pliant.identification.calibration import is_calibration
 from pliant.identification.channels import require_channels
 from pliant.identification.csv_files import read_csv
 from pliant.identification.estimate import Identification
 from pliant.identification.fitting import identify
 from pliant.identification.recording import Recording, Strain
 from pliant.model import Model
-from pliant.options import ClocksName, LossName, MethodName, Station
+from pliant.options import ClocksName, Interpolation, LossName, MethodName, Station
 from pliant.robot import Robot
 from pliant.robot.faults import clash, fault, short_key, suggestion
 from pliant.robot.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
@@ -81,6 +84,42 @@ class Gauge(Description):
     at: Pair = Field(description="m, y and z of the fibre", examples=[[0.01, 0.0]])
 
 
+class MotionColumn(Description):
+    """Angles that an encoder read, for a joint that moves as measured."""
+
+    column: str = Field(description="of the data", examples=["encoder"])
+    order: int = Field(
+        4, description="degree of local polynomials, or of a spline without `window`", examples=[4], ge=2, le=7
+    )
+    window: int | None = Field(
+        None, description="samples that each local polynomial sees, an odd number", examples=[17], ge=3
+    )
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """From a mapping of a file."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise ModelError(f"motion: `{where}`: {first['msg']}") from None
+
+    def make(self, data: str, t: Any, table: dict[str, Any]) -> MeasuredMotion:
+        """The motion."""
+        if not np.isfinite(table[self.column]).all():
+            raise ModelError(f"{data}: column `{self.column}` has gaps; a motion needs every row")
+        try:
+            return MeasuredMotion(t, table[self.column][:, None], self.order, self.window)
+        except ModelError as error:
+            raise ModelError(f"{data}: motion of column `{self.column}`: {error}") from None
+
+
+def is_column(given: Any) -> bool:
+    """Whether a motion comes from a column of the data."""
+    return isinstance(given, Mapping) and "column" in given
+
+
 class RunStart(Description):
     """How the run began."""
 
@@ -118,35 +157,44 @@ class MeasuredRun(Description):
     )
     initial: RunStart = Field(RunStart(), description="how the run began", examples=[{"q": {"upper": "-90 deg"}}])
     torque: Any = Field(
-        None, description="N m or N, columns by joint, or what a scenario takes", examples=[{"upper": "motor"}]
+        None,
+        description="torques or commands of motors: columns by joint, or what a scenario takes",
+        examples=[{"upper": "motor"}],
     )
+    between: Interpolation = Field("linear", description="what columns do between two rows", examples=["hold"])
     motion: dict[str, Any] = Field(
         {},
-        description="prescribed joints, as in a scenario",
-        examples=[{"upper": {"type": "sine", "amplitude": 0.1, "frequency": 1.0}}],
+        description="prescribed joints: a column of angles and how it is smoothed, or as in a scenario",
+        examples=[{"upper": {"column": "encoder", "order": 4, "window": 17}}],
+    )
+    calibration: dict[str, Number] = Field(
+        {}, description="gains, offsets and delays that are known", examples=[{"reading.gauge.delay": 0.004}]
     )
     controller: Any = Field(
         None, description="as in a scenario", examples=[{"type": "pd", "kp": 400, "kd": 40, "reference": [0, 0]}]
     )
 
-    def load(self, folder: Path, robot: Robot, model: ModelOptions) -> Recording:
+    def read(self, folder: Path, robot: Robot, model: ModelOptions) -> Recording:
         """Read the file and check everything against the arm."""
         driven = {str(k): v for k, v in self.torque.items()} if isinstance(self.torque, Mapping) else {}
         inputs = {joint: column for joint, column in driven.items() if isinstance(column, str)}
-        wanted = [self.time, *self.columns.values(), *inputs.values()]
+        followed = {joint: MotionColumn.read(given) for joint, given in self.motion.items() if is_column(given)}
+        wanted = [self.time, *self.columns.values(), *inputs.values(), *(one.column for one in followed.values())]
         table = read_csv(folder / self.data, wanted, self.gaps)
         t = table[self.time]
-        title = self.name or Path(self.data).stem
+        title = self.name or Path(self.data.removesuffix(".gz")).stem
         if not np.isfinite(t).all():
             raise ModelError(f"{self.data}: column `{self.time}` has gaps; every row needs a time")
         scenario = self._scenario(robot, model, max(float(t[-1]), 1e-9), bool(inputs))
         q0, qd0 = scenario.start()
         torque: Any = self._torque(scenario, table, t, inputs)
         controller, motion = scenario.driving
+        motion = {**motion, **{joint: one.make(self.data, t, table) for joint, one in followed.items()}}
         recording = Recording(
             t, {channel: self._series(t, table[column]) for channel, column in self.columns.items()},
             dict(self.noise) or None, q0, qd0, self.initial.equilibrium, self.initial.free, torque, controller, motion,
             sensors={key: Strain(g.strain, g.x, g.at) for key, g in self.sensors.items()}, name=title,
+            calibration=dict(self.calibration),
         )  # fmt: skip
         require_channels(scenario.built, recording)
         return recording
@@ -155,7 +203,8 @@ class MeasuredRun(Description):
         start = {key: value for key, value in self.initial.model_dump().items() if key != "free" and value is not None}
         return Scenario(
             robot=robot, model=model, initial=start, duration=duration, torque=None if columns else self.torque,
-            motion=self.motion, controller=self.controller,
+            motion={joint: given for joint, given in self.motion.items() if not is_column(given)},
+            controller=self.controller,
         )  # fmt: skip
 
     def _torque(self, scenario: Scenario, table: dict[str, Any], t: Any, inputs: dict[str, str]) -> Any:
@@ -172,7 +221,7 @@ class MeasuredRun(Description):
             if not np.isfinite(values).all():
                 raise ModelError(f"{self.data}: the torque of {joint} has gaps; every row needs one")
             columns.append(values)
-        return t, np.column_stack(columns)
+        return t, np.column_stack(columns), self.between
 
     @staticmethod
     def _series(t: Any, values: Any) -> Any:
@@ -228,7 +277,7 @@ class IdentificationStudy(Document):
     def _check(self) -> Self:
         paths = self.robot.paths()
         for path in self.parameters:
-            if path not in paths:
+            if path not in paths and not is_calibration(path):
                 raise clash(f"parameters: no number `{short_key(path)}` in the robot{suggestion(path, paths)}")
         for k, run in enumerate(self.runs):
             if run in self.runs[:k]:
@@ -246,9 +295,9 @@ class IdentificationStudy(Document):
 
     def recordings(self) -> list[Recording]:
         """All runs, read and checked."""
-        return [run.load(self.folder, self.robot, self.model) for run in self.runs]
+        return [run.read(self.folder, self.robot, self.model) for run in self.runs]
 
-    def run(self) -> Identification:
+    def run(self, resume: Path | None = None) -> Identification:
         """Fit; see `pliant.identify`."""
         o = self.model
         chosen = self.parameters
@@ -258,5 +307,5 @@ class IdentificationStudy(Document):
             bounds={k: c.bounds for k, c in chosen.items() if c.bounds is not None},
             prior={k: c.prior for k, c in chosen.items() if c.prior is not None},
             loss=self.loss, loss_scale=self.loss_scale, restarts=self.restarts, clocks=self.clocks,
-            method=self.method, rtol=self.rtol, atol=self.atol,
+            method=self.method, rtol=self.rtol, atol=self.atol, resume=resume,
         )  # fmt: skip

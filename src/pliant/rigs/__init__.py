@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from pliant.rigs.measured_runs import MEASURED_RUNS, RIGS, load_rig, measured_run
+from pliant.rigs.measured_runs import (
+    CALIBRATIONS,
+    MEASURED_RUNS,
+    RIGS,
+    SHIPPED_RECORDINGS,
+    load_rig,
+    measured_run,
+    recording_path,
+)
 
-__all__ = ["MEASURED_RUNS", "RIGS", "load_rig", "measured_run"]
+__all__ = ["CALIBRATIONS", "MEASURED_RUNS", "RIGS", "SHIPPED_RECORDINGS", "load_rig", "measured_run", "recording_path"]

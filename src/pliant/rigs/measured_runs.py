@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from pathlib import Path
-
-import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.identification import read_csv
 from pliant.robot import Robot, load
 from pliant.signatures import checked
 
@@ -22,8 +19,19 @@ MEASURED_RUNS = {
     "a15_f10": "ist_bar",
 }
 """Runs by name, and the rig of each."""
-RIGS = ("2dsfl-nominal", "2dsfl-estimated", "ist-bar")
-"""Robots of the rigs."""
+SHIPPED_RECORDINGS = ("square-from-encoders", "staircase-from-encoders", "square-from-currents", "bar-from-voltage")
+"""Recording files of these runs, for `pliant validate`."""
+RIGS = ("2dsfl-nominal", "2dsfl-estimated", "2dsfl-from-square", "2dsfl-from-staircase", "ist-bar",
+        "ist-bar-without-a05", "ist-bar-without-a10", "ist-bar-without-a15")  # fmt: skip
+"""Robots of the rigs: by the data sheet, as published, and as identified on one run (of the bar, on two)."""
+CALIBRATIONS: dict[str, dict[str, float]] = {
+    "2dsfl-from-square": {"reading.strain1.delay": 0.009103, "reading.strain2.delay": 0.008426},
+    "2dsfl-from-staircase": {"reading.strain1.delay": 0.00766, "reading.strain2.delay": 0.003087},
+    "ist-bar-without-a05": {"input.delay": 0.0, "input.bar.offset": -0.01653},
+    "ist-bar-without-a10": {"input.delay": 0.0, "input.bar.offset": -0.007663},
+    "ist-bar-without-a15": {"input.delay": 0.0003962, "input.bar.offset": -0.01656},
+}
+"""Delays of gauges (s) and offsets of inputs that were identified together with a robot, for `Recording`."""
 
 
 @checked
@@ -48,10 +56,30 @@ def measured_run(name: str) -> dict[str, Array]:
     """
     if name not in MEASURED_RUNS:
         raise ModelError(f"name: got {name!r}, expected one of {', '.join(MEASURED_RUNS)}")
-    packed = (HERE / MEASURED_RUNS[name] / f"{name}.csv.gz").read_bytes()
-    header, *rows = csv.reader(gzip.decompress(packed).decode("utf-8").splitlines())
-    table = np.array([[float(entry) if entry else np.nan for entry in row] for row in rows])
-    return dict(zip(header, np.ascontiguousarray(table.T)))
+    return read_csv(HERE / MEASURED_RUNS[name] / f"{name}.csv.gz", gaps=True)
+
+
+@checked
+def recording_path(name: str) -> Path:
+    """Where a recording file is, for `pliant validate` or to begin one of your own with.
+
+    Parameters
+    ----------
+    name : str
+        One of `SHIPPED_RECORDINGS`.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> pliant.rigs.recording_path("bar-from-voltage").name
+    'bar-from-voltage.yaml'
+    """
+    if name not in SHIPPED_RECORDINGS:
+        raise ModelError(f"name: got {name!r}, expected one of {', '.join(SHIPPED_RECORDINGS)}")
+    return HERE / "recordings" / f"{name}.yaml"
 
 
 @checked

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from pliant.later import LaterModule
 from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
 from pliant.model.validity import odd_start, tell
+from pliant.options import Interpolation
 from pliant.runs.composition import SAME, TABLE_WIDTH, Composition
 from pliant.runs.piece_tables import PieceTable
 
@@ -35,7 +36,7 @@ else:  # what makes expressions
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 MOST_SAMPLES = 1e8
 """Of a controller: beyond, it is memory that ends the run."""
-KINDS = ("linear", "cubic", "hold")
+KINDS = get_args(Interpolation)
 
 
 # ----------------------------------------------------------------------------------------------------------- start

@@ -12,8 +12,8 @@ from pliant.studies.checks import Check
 from pliant.studies.study import Study
 from pliant.writing import atomic_write
 
-NAMES = ("korayem-shafei", "theodore-ghosal", "flexible-joints", "mohan-saha", "cibicik-egeland")
-"""Studies by name, in the order of their papers."""
+NAMES = ("korayem-shafei", "theodore-ghosal", "flexible-joints", "mohan-saha", "cibicik-egeland", "rigs")
+"""Studies by name, in the order of their papers; then measured arms."""
 
 Listener = Callable[[str, str], Any]
 """Called with a study and a few words on what it does next."""

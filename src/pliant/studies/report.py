@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pliant.studies.checks import FAILS, HOLDS, NOT_REPRODUCED, REPORTED, REPRODUCED, Check, plain
 from pliant.studies.study import Figure, Outcome, Study, Table
+from pliant.view.report_page import page, picture
 
 SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", REPORTED: "·", HOLDS: "✓", FAILS: "✗"}
 CLASSES = {REPRODUCED: "good", NOT_REPRODUCED: "bad", REPORTED: "plain", HOLDS: "good", FAILS: "bad"}
-
-
-def page(title: str, body: str) -> str:
-    """A complete HTML document."""
-    style = (files("pliant.studies") / "report.css").read_text(encoding="utf-8")
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )
 
 
 def report(study: Study, outcome: Outcome, folder: Path, quick: bool) -> str:
@@ -112,12 +101,7 @@ def _claim(check: Check) -> str:
 
 
 def _figure(figure: Figure, folder: Path) -> str:
-    data = base64.b64encode((folder / f"{figure.name}.png").read_bytes()).decode("ascii")
-    alt = escape(figure.caption, quote=True)
-    return (
-        f'<figure id="{figure.name}"><img alt="{alt}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
-    )
+    return picture(figure.name, figure.caption, (folder / f"{figure.name}.png").read_bytes())
 
 
 def _table(table: Table) -> str:

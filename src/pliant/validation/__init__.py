@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pliant.validation.closeness import fit_percent, nrmse, pooled_nrmse
 from pliant.validation.decay import Decay, free_decay
+from pliant.validation.error_shares import ErrorShares
 from pliant.validation.recording_faults import recording_faults
+from pliant.validation.ring_downs import RingDown
 from pliant.validation.validating import ChannelMatch, Validation, validate
 
 __all__ = [
     "ChannelMatch",
     "Decay",
+    "ErrorShares",
+    "RingDown",
     "Validation",
     "fit_percent",
     "free_decay",

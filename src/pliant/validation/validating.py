@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,16 +12,21 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.errors import ModelError
 from pliant.identification import Recording
-from pliant.identification.response import Response
 from pliant.model import Model
+from pliant.options import MethodName
 from pliant.signatures import checked
 from pliant.validation.closeness import nrmse
+from pliant.validation.error_shares import ErrorShares, error_shares
 from pliant.validation.recording_faults import recording_faults
+from pliant.validation.replay import replayed
+from pliant.validation.ring_downs import RingDown, ring_down
 
 OPPOSITE = -0.5
 """Correlation of prediction and measurement at which a sign is swapped rather than a number wrong."""
 FEWEST = 64
 """Samples of a spectrum."""
+MODES = 2
+"""That are looked for where the arm rings."""
 LONGEST_DELAY = 0.1
 """Seconds, among which a delay is looked for."""
 
@@ -90,6 +96,10 @@ class Validation:
         `ChannelMatch` by name.
     warnings : tuple of str
         One line each.
+    shares : mapping
+        `ErrorShares` by channel.
+    decays : tuple of RingDown
+        One for each window in which the arm rings.
 
     Examples
     --------
@@ -104,6 +114,36 @@ class Validation:
     recording: str
     channels: Mapping[str, ChannelMatch]
     warnings: tuple[str, ...]
+    shares: Mapping[str, ErrorShares] = field(default_factory=dict)
+    decays: tuple[RingDown, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without the series.
+
+        Returns
+        -------
+        dict
+            For JSON.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], output_step=0.01)
+        >>> read = pliant.Recording(run.t, {"upper": run["upper"]}, torque=[5.0, 0.0])
+        >>> sorted(pliant.validate(model, read).to_dict())
+        ['channels', 'format', 'recording', 'ringing', 'warnings']
+        """
+        return {
+            "format": 1,
+            "recording": self.recording,
+            "channels": {
+                name: {"nrmse": m.nrmse, "fit_percent": m.fit, "correlation": m.correlation, "delay_s": m.delay,
+                       "nrmse_undelayed": m.nrmse_undelayed, "shares": self.shares[name].to_dict()}
+                for name, m in self.channels.items()
+            },
+            "ringing": [decay.to_dict() for decay in self.decays],
+            "warnings": list(self.warnings),
+        }  # fmt: skip
 
     def __str__(self) -> str:
         rows = [
@@ -115,8 +155,8 @@ class Validation:
 
 @checked
 def validate(
-    model: Model, recording: Recording, p: ArrayLike | None = None, skip: float = 0.0, method: str = "auto",
-    rtol: float = 1e-6, atol: float = 1e-9,
+    model: Model, recording: Recording, p: ArrayLike | None = None, skip: float = 0.0, method: MethodName = "auto",
+    rtol: float = 1e-6, atol: float = 1e-9, ringing: Sequence[tuple[float, float]] = (),
 ) -> Validation:  # fmt: skip
     """Replay the inputs of a recording and compare its channels with those of the model.
 
@@ -134,6 +174,9 @@ def validate(
         As in `pliant.simulate`.
     rtol, atol : float
         Local error of the run.
+    ringing : sequence of (start, end)
+        Seconds between which the arm is left to itself: frequencies and damping are fitted to what was measured and to
+        what was predicted.
 
     Returns
     -------
@@ -156,10 +199,10 @@ def validate(
     if faults:
         title = f"recording {recording.name!r}" if recording.name else "recording"
         raise ModelError("\n".join([f"{title}: not fit to be compared", *faults]))
-    response = Response(model, recording, method, rtol, atol)
     values = np.asarray(model.values(p))
-    found = response.predict(values, response.start_values(values), np.ones(response.K))
-    matches, warnings = {}, []
+    found = replayed(model, recording, values, method, rtol, atol)
+    first = float(model.frequencies(p=values)[0]) if model.n > model.n_joints else None
+    matches, warnings, kept = {}, [], []
     for k, name in enumerate(recording.channels):
         times, measured = recording.reading(name)
         rows = np.searchsorted(found.t, times)
@@ -168,12 +211,16 @@ def validate(
             raise ModelError(f"skip: got {skip:g} s, expected less than the {times[-1]:g} s that {name} was read")
         match = _match(name, times[late], measured[late], found.y[rows[late], k])
         matches[name] = match
+        kept.append(rows[late])
         if match.correlation < OPPOSITE:
             warnings.append(
                 f"{name}: the measurement is the prediction with its sign swapped (correlation "
                 f"{match.correlation:.2f}); check the sign of this channel or of what drives the arm"
             )
-    return Validation(recording.name, matches, tuple(warnings))
+    slopes = [found.friction[rows, k] for k, rows in enumerate(kept)]
+    shares = {m.name: error_shares(m, first, by) for m, by in zip(matches.values(), slopes)}
+    decays = [ring_down(matches.values(), window, model.frequencies(p=values)[:MODES]) for window in ringing]
+    return Validation(recording.name, matches, tuple(warnings), shares, tuple(decays))
 
 
 def _match(name: str, t: Array, measured: Array, predicted: Array) -> ChannelMatch:
@@ -194,8 +241,8 @@ def _delay(t: Array, measured: Array, predicted: Array) -> tuple[float, float]:
     if not inner.any() or measured[inner].std() == 0:
         return 0.0, nrmse(predicted, measured)
     errors = [nrmse(np.interp(t[inner] - lag, t, predicted), measured[inner]) for lag in lags]
-    best = int(np.argmin(errors))
-    return float(lags[best]), float(errors[best])
+    best, now = int(np.argmin(errors)), errors[len(lags) // 2]
+    return float(lags[best]), nrmse(predicted, measured) * (float(errors[best] / now) if now else 1.0)
 
 
 def _spectra(t: Array, measured: Array, predicted: Array) -> tuple[Array, Array, Array, Array]:

@@ -1,0 +1,129 @@
+"""`pliant validate`: hold a measured run against what an arm predicts."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pliant.cli.folders import fresh_folder
+from pliant.cli.options import Json, robot_of
+from pliant.cli.output import print_json, table
+from pliant.errors import ModelError
+from pliant.writing import atomic_write
+
+if TYPE_CHECKING:
+    from pliant.robot import Robot
+    from pliant.validation import Validation
+    from pliant.validation.recording_file import RecordingFile
+
+
+def command(
+    recording: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RECORDING", help="Recording file (YAML: data, columns, what acted), or the name of a shipped one."
+        ),
+    ],
+    robot: Annotated[
+        str, typer.Option(metavar="ARM", help="Robot file, name of a bundled arm, or name of a shipped rig.")
+    ],
+    identify: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Fit this number of the arm, or reading.CHANNEL.delay and its kin, to the first half of the run and "
+            "report the second; may be given again.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the outputs; out/NAME of the recording by default.", metavar="DIR")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
+    json: Json = False,
+) -> None:
+    """Replay what acted on a measured arm and compare what was read with what the model says.
+
+    The recording gives a motion (from encoders), torques or commands, or a controller. Leaves one page with figures
+    (validation.html) and the numbers (validation.json); with --identify also the fitted arm (arm.yaml).
+    """
+    from pliant.validation.recording_file import RecordingFile
+
+    source = _recording(recording)
+    chosen = RecordingFile.load(source)
+    arm = _robot(robot)
+    chosen.recording(arm)  # what is wrong with it is told before a folder is made
+    folder = fresh_folder(out if out is not None else Path("out") / source.stem, force)
+    try:
+        facts, found = _compared(chosen, arm, tuple(identify or ()), folder, source.stem)
+    except BaseException:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+    if json:
+        print_json(facts)
+        return
+    _tell(found, folder, bool(identify))
+
+
+def _recording(given: Path) -> Path:
+    from pliant.rigs import SHIPPED_RECORDINGS, recording_path
+
+    if given.exists() or given.suffix:
+        return given
+    if str(given) not in SHIPPED_RECORDINGS:
+        raise ModelError(f"{given}: no such file, and no shipped recording; expected {', '.join(SHIPPED_RECORDINGS)}")
+    return recording_path(str(given))
+
+
+def _robot(name: str) -> Robot:
+    from pliant.rigs import RIGS, load_rig
+
+    return load_rig(name) if name in RIGS else robot_of(name)
+
+
+def _compared(
+    chosen: RecordingFile, arm: Robot, numbers: tuple[str, ...], folder: Path, title: str
+) -> tuple[dict[str, Any], Validation]:
+    from pliant.validation import validate
+    from pliant.validation.validation_page import validation_page
+
+    settings: dict[str, Any] = {"method": chosen.method, "rtol": chosen.rtol, "atol": chosen.atol}
+    run = chosen.recording(arm)
+    skip, after, notes = chosen.skip, None, []
+    facts: dict[str, Any] = {}
+    if numbers:
+        fitted, calibrated = chosen.identified(arm, numbers)
+        skip = chosen.middle(run)
+        notes = [f"Identified on the run up to {skip:g} s, compared behind it.", *str(fitted).splitlines()]
+        ringing = [window for window in chosen.ringing if window[0] >= skip]
+        after = validate(chosen.built(fitted.robot), calibrated, skip=skip, ringing=ringing, **settings)
+        fitted.robot.save(folder / "arm.yaml")
+        facts = {"identified": fitted.to_dict(), "after": after.to_dict()}
+    ringing = [window for window in chosen.ringing if window[0] >= skip]
+    before = validate(chosen.built(arm), run, skip=skip, ringing=ringing, **settings)
+    facts = {"robot": arm.name, **before.to_dict(), **facts}
+    with atomic_write(folder / "validation.html") as partial:
+        partial.write_text(validation_page(title, arm.name, before, after, notes), encoding="utf-8")
+    with atomic_write(folder / "validation.json") as partial:
+        partial.write_text(json_text.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return facts, before if after is None else after
+
+
+def _tell(found: Validation, folder: Path, identified: bool) -> None:
+    head = ("channel", "NRMSE", "fit %", "lag ms", "rigid %", "first mode %", "above %", "friction %", "delay %")
+    rows = []
+    for name, match in found.channels.items():
+        s = found.shares[name]
+        parts = (
+            "-" if v is None else f"{100 * v:.0f}"
+            for v in (s.rigid_motion, s.first_mode, s.higher, s.friction, s.delay)
+        )
+        rows.append((name, f"{match.nrmse:.3f}", f"{match.fit:.1f}", f"{1e3 * match.delay:.1f}", *parts))
+    table(head, rows, title="second half of the run, identified on the first" if identified else "")
+    for warning in found.warnings:
+        typer.echo(warning)
+    for name in ("validation.html", "validation.json", *(["arm.yaml"] if identified else [])):
+        typer.echo(f"wrote {folder / name}")

@@ -1,0 +1,92 @@
+"""Recording files of `pliant validate`: one measured run, how it was driven, and where the arm was left to ring.
+
+format: 1
+data: swing.csv                            # beside this file; the first line names the columns
+time: t_s
+columns: {gauge: strain_1}                 # channels that are compared
+sensors: {gauge: {strain: upper, x: 0.05, at: [0.01, 0]}}
+motion: {upper: {column: encoder, order: 4, window: 17}}     # or torque: {upper: current}, or controller:
+skip: 1.0
+ringing: [[6.6, 7.8]]
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from pliant.errors import ModelError
+from pliant.identification import Identification, Recording, identify
+from pliant.identification.study_file import MeasuredRun, Pair
+from pliant.model import Model
+from pliant.options import MethodName
+from pliant.robot import Robot
+from pliant.robot.fields import Document, NonNegative, Positive
+from pliant.robot.files import read_document, validated
+from pliant.scenario.scenario import ModelOptions
+from pliant.signatures import checked
+
+
+class RecordingFile(MeasuredRun, Document):
+    """One recording in a file of its own."""
+
+    model: ModelOptions = Field(ModelOptions(), description="which equations", examples=[{"formulation": "denoc"}])
+    skip: NonNegative = Field(0.0, description="s, at the start, that are not compared", examples=[1.0])
+    ringing: tuple[Pair, ...] = Field(
+        (), description="s, starts and ends of what is fitted by decaying sinusoids", examples=[[[6.6, 7.8]]]
+    )
+    method: MethodName = Field("auto", description="name of the integrator", examples=["dop853"])
+    rtol: Positive = Field(1e-6, description="relative local error", examples=[1e-06])
+    atol: NonNegative = Field(1e-9, description="absolute local error", examples=[1e-09])
+    folder: Annotated[Path, Field(exclude=True)] = Path()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prepare(cls, data: Any, info: ValidationInfo) -> Any:
+        return {**data, "folder": info.context["folder"]} if isinstance(data, dict) and info.context else data
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a recording file; faults are told with their lines."""
+        source = Path(path)
+        return validated(cls, *read_document(source, "a recording names data and columns"), source.name, source.parent)
+
+    def built(self, robot: Robot) -> Model:
+        """The arm with the equations of this file."""
+        return Model(robot, self.model.formulation, self.model.rotation, self.model.stiffening)
+
+    def recording(self, robot: Robot) -> Recording:
+        """The run, read and checked against an arm."""
+        return self.read(self.folder, robot, self.model)
+
+    def identified(self, robot: Robot, parameters: tuple[str, ...]) -> tuple[Identification, Recording]:
+        """The arm fitted to the first half of the run, and the run with the calibration that was found."""
+        whole = self.recording(robot)
+        found = identify(
+            self.built(robot), self._first_half(whole), parameters, stages=(1.0,), clocks="ignore",
+            method=self.method, rtol=self.rtol, atol=self.atol,
+        )  # fmt: skip
+        return found, replace(whole, calibration={**whole.calibration, **found.calibration})
+
+    def _first_half(self, whole: Recording) -> Recording:
+        """What was read from `skip` to the middle."""
+        middle = self.middle(whole)
+        readings = {}
+        for channel in whole.channels:
+            t, values = whole.reading(channel, middle)
+            late = t >= self.skip
+            if late.sum() < 2:
+                raise ModelError(f"skip: got {self.skip:g} s, expected less than half of the run, {middle:g} s")
+            readings[channel] = t[late], values[late]
+        t = whole.times(middle)
+        return replace(whole, t=t[t >= self.skip], readings=readings)
+
+    @staticmethod
+    def middle(whole: Recording) -> float:
+        """Half of the run, s."""
+        return 0.5 * whole.t_end

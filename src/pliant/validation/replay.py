@@ -1,0 +1,95 @@
+"""What a model says of a recording: its inputs replayed, its channels read, by the slopes of friction beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import UnsupportedModel
+from pliant.identification import Recording, Strain
+from pliant.identification.calibration import calibrated_torque
+from pliant.identification.response import Response
+from pliant.model import Model
+from pliant.options import MethodName
+from pliant.runs.drives import listed
+from pliant.runs.simulation import simulate
+
+FRICTION = ("viscous", "coulomb")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Readings y (N, C) at the times t (N,), and slopes (N, C, F) by the friction of the joints that move freely; F may
+    be 0."""
+
+    t: Array
+    y: Array
+    friction: Array
+
+
+def replayed(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Replay:
+    """Of torques, commands, prescribed motion or a controller, whatever the recording has."""
+    if getattr(recording.controller, "sample_time", None) is not None:
+        return _sampled(model, recording, p, method, rtol, atol)
+    found = Response(model, recording, method, rtol, atol)
+    ideal = found.predict(p, found.start_values(p), np.ones(found.size))
+    return Replay(ideal.t, ideal.y, _by_friction(model, recording, p, method, rtol, atol))
+
+
+def _by_friction(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Array:
+    """(N, C, F) slopes by viscous and dry friction of joints that have some and are not prescribed."""
+    robot = model.robot.replace(dict(zip(model.parameters, p.tolist())))
+    known = robot.paths()
+    paths = [
+        path
+        for link in robot.links
+        for path in (f"links.{link.name}.joint.friction.{what}" for what in FRICTION)
+        if link.joint is not None and path in known and (link.joint.name or link.name) not in recording.motion
+    ]
+    times = recording.times()
+    if not paths:
+        return np.zeros((len(times), len(recording.channels), 0))
+    o = model.options
+    slender = Model(robot, model.equations.formulation, o.rotation, o.stiffening, tuple(paths), o.shapes)
+    found = Response(slender, recording, method, rtol, atol)
+    own = slender.nominal_parameters
+    scale = np.concatenate([np.maximum(np.abs(own), 1e-3), np.ones(found.size - len(own))])
+    return found.predict(own, found.start_values(own), scale).slope[:, :, : len(own)]
+
+
+def _sampled(model: Model, recording: Recording, p: Array, method: MethodName, rtol: float, atol: float) -> Replay:
+    """With a controller on a computer: a plain run, read afterwards."""
+    r, times = recording, recording.times()
+    step = float(np.median(np.diff(times)))
+    run = simulate(
+        model, r.t_end, r.q0, r.qd0, equilibrium=r.equilibrium, p=p, controller=r.controller, motion=r.motion,
+        torque=calibrated_torque(r.torque, model.joints, r.calibration, r.t_end), loads=listed(r.loads), base=r.base,
+        output_step=step, method=method, rtol=rtol, atol=atol, progress=False,
+    )  # fmt: skip
+    columns = []
+    for name in r.channels:
+        gain, offset, delay = (
+            r.calibration.get(f"reading.{name}.{what}", usual)
+            for what, usual in (("gain", 1.0), ("offset", 0.0), ("delay", 0.0))
+        )
+        columns.append(gain * np.interp(times - delay, run.t, _read(run, r, name)) + offset)
+    return Replay(times, np.column_stack(columns), np.zeros((len(times), len(columns), 0)))
+
+
+def _read(run: Any, recording: Recording, name: str) -> Array:
+    sensor = recording.sensors.get(name)
+    if isinstance(sensor, Strain):
+        return np.asarray(run.strain(sensor.link, sensor.x, sensor.at))
+    if sensor is not None or name.endswith(".torque"):
+        raise UnsupportedModel(
+            f"channel `{name}`: beside a sampled controller, coordinates, rates, tip and strains are read"
+        )
+    if name.startswith("tip."):
+        return np.asarray(run.tip[:, "xyz".index(name[-1])])
+    base, _, kind = name.rpartition(".")
+    if kind == "rate" and base in run.model.speeds:
+        return np.asarray(run.qd[:, run.model.speed_index(base)])
+    return np.asarray(run[name])
