@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pliant.identification.study_file import IdentificationStudy
+from pliant.identification.study_file import IdentificationStudy, MotionColumn
 from pliant.robot import MATERIALS, Robot
 from pliant.robot.keys import Key, keys, parts, prose, written
 from pliant.robot.section_formulas import FORMULAS, OUTLINES
@@ -36,6 +36,11 @@ DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
     ),
 }  # fmt: skip
 
+READ_BY_HAND: dict[type[BaseModel], tuple[type[BaseModel], ...]] = {
+    Scenario: (UrdfRobot,), IdentificationStudy: (MotionColumn,)
+}  # fmt: skip
+"""Parts that a file may have in place of something else, which no field names."""
+
 
 def on_files(files: Any, config: Any) -> Any:
     """Adds keys.md to the pages."""
@@ -49,7 +54,7 @@ def page() -> str:
     """Files one after the other; a part that two of them have stands at the first."""
     text, told = HEAD, [Part]
     for title, (document, words) in DOCUMENTS.items():
-        own = [part for part in (*parts(document), *([UrdfRobot] if document is Scenario else [])) if part not in told]
+        own = [part for part in (*parts(document), *READ_BY_HAND.get(document, ())) if part not in told]
         told += own
         text += f"\n## {title}\n\n{words}\n" + "".join(map(_part, own))
         text += {Robot: _robots, Scenario: _scenarios, SweepStudy: _sweeps}.get(document, str)()
