@@ -36,7 +36,7 @@ UNITLESS = {
     "Drive.efficiency", "Drive.table", "Friction.stribeck_exponent", "GearError.cycles", "Hysteresis.exponent",
     "Hysteresis.fraction", "Hysteresis.loading", "Motor.efficiency", "Motor.offset", "Restitution.value",
     "Contact.exponent", "Contact.friction", "Contact.stiffness", "Visual.scale", "Visual.colour",
-    "MeasuredRun.calibration", "MotionColumn.order", "MotionColumn.window",
+    "MeasuredRun.calibration", "MotionColumn.order", "MotionColumn.window", "RecordingFile.calibration",
 }  # fmt: skip
 """Counts, ratios, directions, places, pairs of two units, and numbers in the unit of what they vary or fit."""
 

@@ -17,6 +17,7 @@ from pliant.scenario import REGISTRY, Part, Scenario
 from pliant.scenario.parts import part_keys
 from pliant.scenario.robots import UrdfRobot
 from pliant.sweeps import METRICS, SweepStudy
+from pliant.validation.recording_file import RecordingFile
 
 HEAD = """# Keys of all files
 
@@ -34,8 +35,10 @@ DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
     "Study files of identification": (
         IdentificationStudy, "What `pliant identify` fits: [Fit to measurements](identification.md)."
     ),
+    "Recording files": (
+        RecordingFile, "What `pliant validate` holds against an arm: [From a rig to a model](how-to/rig.md)."
+    ),
 }  # fmt: skip
-
 READ_BY_HAND: dict[type[BaseModel], tuple[type[BaseModel], ...]] = {
     Scenario: (UrdfRobot,), IdentificationStudy: (MotionColumn,)
 }  # fmt: skip

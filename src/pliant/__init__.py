@@ -72,6 +72,8 @@ if TYPE_CHECKING:
         Surface,
         TipLoad,
         Valve,
+        Visual,
+        VisualCylinder,
         arms,
         load,
     )
@@ -87,7 +89,7 @@ _ROBOT = ("DH", "MATERIALS", "BaseBody", "Beam", "BeamStation", "Cable", "Contac
           "Cylinder", "Drive", "Expected", "Frame", "Friction", "GearError", "Hysteresis", "Joint", "JointAxis",
           "Limits", "LineForce", "LineSpring", "Link", "Loop", "LoopJoint", "Lump", "Material", "Motor", "Origin",
           "Payload", "Restitution", "RigidBody", "Robot", "Section", "Shapes", "Stop", "Surface", "TipLoad", "Valve",
-          "arms", "load")  # fmt: skip
+          "Visual", "VisualCylinder", "arms", "load")  # fmt: skip
 _LATER = {
     **dict.fromkeys(("Interrupted", "ModelError", "PliantError", "SimulationError", "UnsupportedModel"), "errors"),
     **dict.fromkeys(_ROBOT, "robot"),
@@ -182,6 +184,8 @@ __all__ = [
     "TipLoad",
     "UnsupportedModel",
     "Valve",
+    "Visual",
+    "VisualCylinder",
     "analysis",
     "arms",
     "batch",

@@ -102,9 +102,10 @@ def test_nominal_shapes_are_those_of_the_described_arm() -> None:
 
 def test_a_fit_of_a_robot_keeps_its_shapes_and_one_of_a_model_what_it_says() -> None:
     robot = arm(Shapes(bending_y=1))
-    assert fitting._model(robot, ["payload.mass"]).options.shapes == "nominal"
+    paths = ["payload.mass"]
+    assert fitting._model(robot, paths, paths).options.shapes == "nominal"
     with pytest.raises(pliant.ModelError, match="changes the shape functions of upper, fore"):
-        fitting._model(robot.model(stiffening=False), ["payload.mass"])
+        fitting._model(robot.model(stiffening=False), paths, paths)
 
 
 @pytest.mark.parametrize("mass", [1e3, 1e6])

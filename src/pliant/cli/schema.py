@@ -15,14 +15,16 @@ from pliant.robot.fields import Document, document_schema
 from pliant.robot.side_schema import side_schema
 from pliant.scenario import Scenario
 from pliant.sweeps import SweepStudy
+from pliant.validation.recording_file import RecordingFile
 from pliant.writing import atomic_write
 
-Kind = Literal["robot", "side", "scenario", "sweep", "identification"]
+Kind = Literal["robot", "side", "scenario", "sweep", "identification", "recording"]
 DOCUMENTS: dict[str, type[Document]] = {
     "robot": Robot,
     "scenario": Scenario,
     "sweep": SweepStudy,
     "identification": IdentificationStudy,
+    "recording": RecordingFile,
 }
 LINE = "# yaml-language-server: $schema="
 """What a file begins with that an editor checks."""
