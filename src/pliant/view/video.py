@@ -27,6 +27,8 @@ from pliant.writing import atomic_write
 
 SIZE = (960, 480)
 """Pixels; even numbers, as the codec needs."""
+MOST_PICTURES = 100_000
+"""Of a movie: more than an hour at 25 a second."""
 FORMATS = (".mp4", ".gif")
 
 
@@ -67,6 +69,12 @@ def to_video(
         raise ModelError(f"fps, speed, magnification: got {fps}, {speed}, {magnification}, expected positive numbers")
     if len(result) < 2:
         raise ModelError("the result has fewer than two rows; nothing moves")
+    seconds = float(result.t[-1] - result.t[0])
+    if fps > MOST_PICTURES or not seconds * fps <= MOST_PICTURES * speed:
+        raise ModelError(
+            f"fps, speed: got {fps} and {speed:g}, which make more than {MOST_PICTURES:,} pictures of {seconds:g} s; "
+            "take fewer a second, or play faster"
+        )
     write_pictures(target, fps, pictures(result, fps, speed, magnification))
     return target
 
