@@ -36,7 +36,8 @@ UNITLESS = {
     "Drive.efficiency", "Drive.table", "Friction.stribeck_exponent", "GearError.cycles", "Hysteresis.exponent",
     "Hysteresis.fraction", "Hysteresis.loading", "Motor.efficiency", "Motor.offset", "Restitution.value",
     "Contact.exponent", "Contact.friction", "Contact.stiffness", "Visual.scale", "Visual.colour",
-    "MeasuredRun.calibration", "MotionColumn.order", "MotionColumn.window", "RecordingFile.calibration", "RecordingFile.noise",
+    "MeasuredRun.calibration", "MotionColumn.order", "MotionColumn.window", "RecordingFile.calibration",
+    "RecordingFile.noise",
     "RecordingFile.rtol", "RecordingFile.atol",
 }  # fmt: skip
 """Counts, ratios, directions, places, pairs of two units, and numbers in the unit of what they vary or fit."""
