@@ -263,7 +263,9 @@ def test_camera_projects_in_perspective() -> None:
     np.testing.assert_allclose(depth, [2.0, 2.0, 2.0, 1.0])
 
 
-@pytest.mark.parametrize(("fps", "speed"), [(25, 5e-324), (25, 1e-9), (10**400, 1.0)])
+@pytest.mark.parametrize(
+    ("fps", "speed"), [(25, 5e-324), (25, 1e-9), (10**400, 1.0)], ids=["speed of zero", "slow", "fps beyond all"]
+)
 def test_movies_without_end_are_refused(crooked: pliant.Result, tmp_path: Path, fps: int, speed: float) -> None:
     with pytest.raises(pliant.ModelError, match="more than 100,000 pictures"):
         pliant.view.to_video(crooked, tmp_path / "run.gif", fps=fps, speed=speed)
