@@ -28,21 +28,24 @@ LEAST_VOLUME = 0.5
 """Of the dead volume: what is left of a chamber whose piston is beyond its end."""
 
 
-class LineLaw(Protocol):
-    """What pulls by itself."""
+class LineLaw:
+    """What pulls by itself; a law says what it has of the three."""
 
     def energy(self, L: SX) -> SX:
         """That is stored."""
+        return ca.SX(0)
 
     def pull(self, L: SX) -> SX:
         """Slope of the energy."""
+        return ca.SX(0)
 
     def resisting(self, L: SX, rate: SX) -> SX:
         """What takes energy."""
+        return ca.SX(0)
 
 
 @dataclass(frozen=True)
-class PullingSpring:
+class PullingSpring(LineLaw):
     """A spring with its preload."""
 
     stiffness: SX
@@ -58,13 +61,9 @@ class PullingSpring:
         """Slope of the energy."""
         return self.stiffness * (L - self.length) + self.preload
 
-    def resisting(self, L: SX, rate: SX) -> SX:
-        """What takes energy."""
-        return ca.SX(0)
-
 
 @dataclass(frozen=True)
-class ConstantPush:
+class ConstantPush(LineLaw):
     """A constant force apart."""
 
     value: SX
@@ -77,24 +76,12 @@ class ConstantPush:
         """Slope of the energy."""
         return -ca.SX(self.value)
 
-    def resisting(self, L: SX, rate: SX) -> SX:
-        """What takes energy."""
-        return ca.SX(0)
-
 
 @dataclass(frozen=True)
-class Dashpot:
+class Dashpot(LineLaw):
     """A damper."""
 
     damping: SX
-
-    def energy(self, L: SX) -> SX:
-        """That is stored."""
-        return ca.SX(0)
-
-    def pull(self, L: SX) -> SX:
-        """Slope of the energy."""
-        return ca.SX(0)
 
     def resisting(self, L: SX, rate: SX) -> SX:
         """What takes energy."""
@@ -102,7 +89,7 @@ class Dashpot:
 
 
 @dataclass(frozen=True)
-class TautCable:
+class TautCable(LineLaw):
     """A cable: nothing where it is slack, a spring beyond, rounded over +-smoothing."""
 
     stiffness: SX
@@ -128,7 +115,7 @@ class TautCable:
 
 
 @dataclass(frozen=True)
-class Ends:
+class Ends(LineLaw):
     """Cushions of a cylinder at its least and its greatest length."""
 
     low: SX
