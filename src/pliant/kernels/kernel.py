@@ -178,7 +178,7 @@ class Kernel:
     def _virtual_machine(self) -> VirtualMachine:
         from pliant.kernels.vm import VirtualMachine
 
-        return VirtualMachine(self.function, self.signature)
+        return VirtualMachine(self._known.interpreted, self.signature)
 
     def _single_code(self) -> llvm.Code:
         if self._code is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -33,14 +34,18 @@ def recalled(recipe: str | None, make: Callable[[], Any]) -> Any:
 
     Without a recipe, or where nothing is known about the code, nothing is kept.
     """
+    return json.loads(_kept(recipe, lambda: json.dumps(make()).encode()))
+
+
+def _kept(recipe: str | None, make: Callable[[], bytes]) -> bytes:
     stamp = None if recipe is None else code_stamp()
     key = hashlib.sha256(repr(("record", recipe, stamp, machine())).encode()).hexdigest() if stamp else ""
     data = cache.read(key) if stamp else None
     if data is None:
-        data = json.dumps(make()).encode()
+        data = make()
         if stamp:
             cache.write(key, data)
-    return json.loads(data)
+    return data
 
 
 class Recorded:
@@ -79,6 +84,19 @@ class Recorded:
     def function(self) -> ca.Function:
         """The whole as one CasADi function."""
         return getattr(self.traced, "function", self.traced)  # type: ignore[arg-type]
+
+    @cached_property
+    def interpreted(self) -> ca.Function:
+        """The same for CasADi's virtual machine: as it was kept for the recipe, or traced now."""
+        if self.recipe is None or "traced" in vars(self):
+            return self.function
+        kept = _kept(f"{self.recipe} interpreted", lambda: zlib.compress(self.function.serialize().encode(), 1))
+        if "traced" in vars(self):
+            return self.function
+        import casadi as ca
+
+        with SYMBOLS:
+            return ca.Function.deserialize(zlib.decompress(kept).decode())
 
     @cached_property
     def _record(self) -> dict[str, Any]:

@@ -193,7 +193,7 @@ class Composition:
     @property
     def n_p(self) -> int:
         """Number of inputs p."""
-        return int(self._inputs(np.zeros(1)).shape[1])
+        return int(self.inputs_at(np.zeros(1)).shape[1])
 
     @symbolic_property
     def table(self) -> PieceTable | None:
@@ -216,7 +216,7 @@ class Composition:
             return np.zeros((len(times), 0))
         return np.asarray(self.table.pieces[0, self.table.piece(times)])
 
-    def _inputs(self, times: Array) -> Array:
+    def inputs_at(self, times: Array) -> Array:
         """(N, n_p) p at these times without torques, under nominal parameters."""
         torques = np.zeros(self.m * (1 + TABLE_WIDTH if self.has_table else 1))
         fixed = np.concatenate([self.numbers, self.model.nominal_parameters])
@@ -350,7 +350,7 @@ class Composition:
 
     def _motion(self, times: Array) -> tuple[Array, Array, Array]:
         """Positions, rates and accelerations (K, paths) of what is prescribed."""
-        x, v, a = self._motion_kernel(times[:, None], self._inputs(times))
+        x, v, a = self._motion_kernel(times[:, None], self.inputs_at(times))
         return x, v, a
 
     def breaks(self, t_end: float, declared: Sequence[float] = ()) -> Array:
@@ -435,7 +435,7 @@ class Composition:
     @shared_property
     def impulse_kernel(self) -> Kernel:
         """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
-        return Kernel(self._known(None, lambda: self.equations.impulse()), "vm")
+        return Kernel(self._known("impulse", lambda: self.equations.impulse()), "vm")
 
     def sampler(self) -> Callable[[float, Array, Array], Array] | None:
         """The sampled controller as a function called at its sample times; fresh, because it may have a memory."""
@@ -454,13 +454,13 @@ class Composition:
 
     @shared_property
     def _coordinate_kernel(self) -> Kernel:
-        return Kernel(self._known(None, lambda: self.equations.read("coordinates", ["q", "qd"])), "vm")
+        return Kernel(self._known("coordinates", lambda: self.equations.read("coordinates", ["q", "qd"])), "vm")
 
     def full_state(self, t: float, x: Array) -> tuple[Array, Array]:
         """All coordinates and rates of one state."""
         if not self.prescribed:
             return x[: self.n_q].copy(), x[self.n_q : self.moving].copy()
-        q, qd = self._coordinate_kernel(np.array([t]), x, self._inputs(np.array([t]))[0])
+        q, qd = self._coordinate_kernel(np.array([t]), x, self.inputs_at(np.array([t]))[0])
         return q, qd
 
     def histories(self, t: Array, x: Array) -> tuple[Array, Array, Array]:
@@ -468,13 +468,14 @@ class Composition:
         rest = x[:, self.moving :]
         if not self.prescribed:
             return x[:, : self.n_q].copy(), x[:, self.n_q : self.moving].copy(), rest
-        q, qd = self._coordinate_kernel(t[:, None], x, self._inputs(t))
+        q, qd = self._coordinate_kernel(t[:, None], x, self.inputs_at(t))
         return q, qd, rest
 
     @shared_property
     def _torque_kernel(self) -> Kernel:
         return Kernel(
-            self._known(None, lambda: self.equations.read("torques", ["tau", "residual", "qdd", "multipliers"])), "vm"
+            self._known("torques", lambda: self.equations.read("torques", ["tau", "residual", "qdd", "multipliers"])),
+            "vm",
         )
 
     def torques(self, t: Array, x: Array, inputs: Array, parameters: Array) -> tuple[Array, Array, Array, Array]:

@@ -12,13 +12,14 @@ import numpy as np
 from pliant.algebra.quaternions import between
 from pliant.algebra.rotations import SX
 from pliant.arrays import Array
+from pliant.content import content
 from pliant.derived import Same
 from pliant.dynamics.chain import Chain
 from pliant.dynamics.held import section_shift
 from pliant.dynamics.section_forces import InternalForces, section_data, twisting
 from pliant.dynamics.stations import link_length, locate, place_of
 from pliant.errors import ModelError
-from pliant.kernels import Kernel
+from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
 from pliant.robot import BASE, Section
 
@@ -188,14 +189,17 @@ class RunHistory:
     def over_time(self, what: tuple[Any, ...], build: Callable[[InternalForces], Sequence[SX]]) -> list[Array]:
         """Values (N, size) of expressions, over the run; their kernel is kept with the model."""
 
-        def make() -> Kernel:
+        def trace() -> ca.Function:
             forces = InternalForces(self.model.chain, self.loads, self.base)
             outputs = ca.cse([ca.densify(ca.vec(ca.SX(o).T)) for o in build(forces)])
             inputs = [forces.t, forces.q, forces.qd, forces.qdd, self.model.parameter_symbols]
-            return Kernel(ca.Function("internal_forces", inputs, outputs), "vm")
+            return ca.Function("internal_forces", inputs, outputs)
 
+        known = content(what, list(self.loads), self.base)
+        recipe = self.model.recipe and known and f"{self.model.recipe} internal forces {known}"
+        recorded = Recorded(trace, recipe, title=f"forces inside {self.model.robot.name}")
         key = (*what, tuple(map(Same, self.loads)), Same(self.base))
-        kernel = self.model.derived("internal forces", key, make)
+        kernel = self.model.derived("internal forces", key, lambda: Kernel(recorded, "vm"))
         p = np.tile(self.parameters, (len(self.t), 1))
         found = kernel(self.t[:, None], self.q, self.qd, self.qdd, p)
         return [np.asarray(o).reshape(len(self.t), -1) for o in (found if isinstance(found, tuple | list) else [found])]
@@ -231,15 +235,20 @@ def station(model: Model, link: str | int, x: float | str, parameters: Array) ->
 def station_kernel(model: Model, place: int, eta: float) -> Kernel:
     """(q, p) -> displacement and rotation vector of a station of a link, in its own root frame; of one in pieces the
     rotation matrix, by rows."""
-    link = model.chain.links[place]
-    q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
-    if link.piece.count > 1:
-        shift, turn = section_shift(model.chain, q, place, eta)
-        return Kernel(ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))]), "vm")
-    c = model.chain.body(link, q)
-    r, theta = link.body.point(c, eta)
-    straight, _ = link.body.point(link.straight(c), eta)
-    return Kernel(ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))]), "vm")
+
+    def trace() -> ca.Function:
+        link = model.chain.links[place]
+        q, p = ca.SX.sym("q", model.n_q), model.parameter_symbols
+        if link.piece.count > 1:
+            shift, turn = section_shift(model.chain, q, place, eta)
+            return ca.Function("station", [q, p], [ca.densify(shift), ca.densify(ca.vec(turn.T))])
+        c = model.chain.body(link, q)
+        r, theta = link.body.point(c, eta)
+        straight, _ = link.body.point(link.straight(c), eta)
+        return ca.Function("station", [q, p], [ca.densify(r - straight), ca.densify(ca.SX(theta))])
+
+    recipe = model.recipe and f"{model.recipe} station {place} {eta!r}"
+    return Kernel(Recorded(trace, recipe, title=f"a station of {model.robot.name}"), "vm")
 
 
 __all__ = ["Reaction", "RunHistory", "SectionForces"]
