@@ -49,6 +49,14 @@ def unequal_two_link() -> Robot:
     return Robot(name="unequal two-link arm", gravity=(0.0, -9.81, 0.0), links=[upper, fore])
 
 
+def two_links(shapes: Shapes) -> Robot:
+    """The unequal two-link arm with other shapes on both links."""
+    data = unequal_two_link().to_dict()
+    for link in data["links"]:
+        link["shapes"] = shapes
+    return Robot(**data)
+
+
 def unequal_arm() -> Robot:
     """Two beams and a slide: oblique axes, offsets, gears, hubs, loads beside the axis, a box that is not square."""
     boom = Link(

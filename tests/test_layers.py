@@ -28,6 +28,7 @@ DOORS = {  # imports inside a method that point downwards, each for a user's con
     ("runs", "view"),  # Result.plot and its kin
     ("model", "loads"),
     ("model", "analysis"),
+    ("analysis", "view"),  # Campbell.plot and PoseMap.plot
     ("robot", "view"),
     ("model", "view"),
     ("view", "scenario"),  # the studio reads and writes scenario files

@@ -59,7 +59,7 @@ PrecisionName = Literal["double", "single"]
 Interpolation = Literal["linear", "cubic", "hold"]
 
 # Control
-GravityName = Literal["reference", "measured", "none"]
+GravityName = Literal["reference", "measured", "equilibrium", "none"]
 InnerName = Literal["torque", "decoupling"]
 ObjectiveName = Literal["effort", "time"]
 PulseName = Literal["half-sine", "rectangle"]

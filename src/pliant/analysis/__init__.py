@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pliant.analysis.campbell import Campbell, campbell
 from pliant.analysis.closed_loop import (
     EigenvalueHistory,
     closed_loop_eigenvalues,
@@ -12,6 +13,7 @@ from pliant.analysis.closed_loop import (
 from pliant.analysis.convergence import Convergence, convergence, with_shapes
 from pliant.analysis.linear import Modes, frequency_response, modes, to_control
 from pliant.analysis.overestimation import Overestimation, overestimation
+from pliant.analysis.pose_maps import PoseMap, damping_map, frequency_map
 from pliant.analysis.sensitivity import (
     Sensitivity,
     finite_difference,
@@ -22,16 +24,21 @@ from pliant.analysis.sensitivity import (
 )
 
 __all__ = [
+    "Campbell",
     "Convergence",
     "EigenvalueHistory",
     "Modes",
     "Overestimation",
+    "PoseMap",
     "Sensitivity",
+    "campbell",
     "closed_loop_eigenvalues",
     "closed_loop_matrix",
     "convergence",
+    "damping_map",
     "eigenvalues_along",
     "finite_difference",
+    "frequency_map",
     "frequency_response",
     "frequency_sensitivity",
     "link_frequencies",

@@ -63,21 +63,22 @@ def closed_loop_matrix(
     >>> pliant.analysis.closed_loop_matrix(model, controller, 0.0, np.zeros(model.n)).shape
     (8, 8)
     """
-    return _Loop(model, controller).matrix(t, q, np.zeros(model.n) if qd is None else qd, z)
+    return ClosedLoop(model, controller).matrix(t, q, np.zeros(model.n) if qd is None else qd, z)
 
 
-class _Loop:
+class ClosedLoop:
     """The composed closed loop and its Jacobian, which the virtual machine runs: it is large and asked seldom."""
 
     def __init__(self, model: Model, controller: Controller) -> None:
         model.layout.require_plain("the closed loop")
-        self.composed = compose(model, None, controller, {}, (), None, False)
+        self.composed = compose(model, None, controller, {}, (), None, False, tuned=True)
         if self.composed.sample_time is not None:
             raise ModelError(
                 "a sampled controller has no closed-loop matrix in continuous time; bind it without sampling"
             )
-        self.jacobian = Kernel(self.composed.jacobian.function, "vm")
-        self.p = np.concatenate([np.zeros(model.layout.n_inputs), model.nominal_parameters])
+        self.jacobian = self.composed.first.derived(
+            "interpreted jacobian", (), lambda: Kernel(self.composed.jacobian.function, "vm")
+        )
         self.n = model.n
 
     def matrix(self, t: float, q: ArrayLike, qd: ArrayLike, z: ArrayLike | None = None) -> Array:
@@ -85,7 +86,8 @@ class _Loop:
         x = self.composed.start(numbers("q", q, self.n), numbers("qd", qd, self.n))
         if z is not None:
             x[2 * self.n : 2 * self.n + self.composed.n_states] = numbers("z", z, self.composed.n_states)
-        J, _ = self.jacobian(np.array([float(t)]), x, self.p)
+        at = np.array([float(t)])
+        J, _ = self.jacobian(at, x, self.composed.inputs_at(at)[0])
         size = len(x) - 1  # the last state is the work done, which drives nothing
         return np.asarray(J).reshape(len(x), len(x))[:size, :size]
 
@@ -222,7 +224,7 @@ def eigenvalues_along(
     """
     at = np.atleast_1d(np.asarray(times, dtype=float))
     q, qd = _states(model, at, path)
-    loop = _Loop(model, controller)
+    loop = ClosedLoop(model, controller)
     values, links, shapes = [], [], []
     for t, position, rate in zip(at, q, qd):
         found, vectors = np.linalg.eig(loop.matrix(float(t), position, rate))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pliant.control.composite import Composite
 from pliant.control.decoupling import ComputedTorque
+from pliant.control.feedback_linearization import FeedbackLinearization
 from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
 from pliant.control.law import Controller, Law, Limited
 from pliant.control.lqr import LQR, Design
 from pliant.control.measured_motion import MeasuredMotion
+from pliant.control.momentum import CollisionMonitor, DisturbanceObserver
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
 from pliant.control.sampled import Sampled
@@ -39,7 +42,10 @@ TRAJECTORIES: dict[str, Callable[..., Any]] = {
 """Trajectories by name, each made from plain data by keyword."""
 
 CONTROLLERS: dict[str, Callable[..., Any]] = {
+    "composite": Composite,
     "computed-torque": ComputedTorque,
+    "disturbance-observer": DisturbanceObserver,
+    "feedback-linearization": FeedbackLinearization,
     "limited": Limited,
     "lqr": LQR,
     "output-feedback": OutputFeedback,
@@ -67,12 +73,16 @@ __all__ = [
     "SHAPERS",
     "TRAJECTORIES",
     "Accelerometer",
+    "CollisionMonitor",
+    "Composite",
     "ComputedTorque",
     "Constant",
     "Controller",
     "Cycloidal",
     "Design",
+    "DisturbanceObserver",
     "Encoder",
+    "FeedbackLinearization",
     "Filter",
     "Law",
     "Limited",

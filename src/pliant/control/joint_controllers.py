@@ -27,7 +27,9 @@ from pliant.control.law import (
 )
 from pliant.control.trajectories import Trajectory, constant, numbers
 from pliant.dynamics.energies import gravity_energy
-from pliant.dynamics.forces import commands_for, followed
+from pliant.dynamics.forces import commands_for, followed, strain_energy
+from pliant.dynamics.matrices import partition
+from pliant.dynamics.motion_equations import solve_positive
 from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.model.states import read_state
@@ -46,8 +48,9 @@ class PD(Controller):
         Gains, N m/rad and N m s/rad.
     reference : Trajectory or (m,)
         Desired joint positions.
-    gravity : "reference", "measured" or "none"
-        Torque that carries the undeformed arm at the desired or at the measured joint positions.
+    gravity : "reference", "measured", "equilibrium" or "none"
+        Torque that carries the undeformed arm at the desired or at the measured joint positions, or the arm as it rests
+        bent with its joints where they are desired [DS93]: the joints then end there without an integral.
     limit : number or (m,), optional
         Torque limits.
 
@@ -89,8 +92,8 @@ class PID(Controller):
         Gains: N m/rad, N m/(rad s) and N m s/rad.
     reference : Trajectory or (m,)
         Desired joint positions.
-    gravity : "reference", "measured" or "none"
-        Torque that carries the undeformed arm, as in `PD`.
+    gravity : "reference", "measured", "equilibrium" or "none"
+        Torque that carries the arm, as in `PD`.
     limit : number or (m,), optional
         Torque limits.
 
@@ -159,9 +162,11 @@ class _JointLaw(Law):
         return clipped, error * (1 - _winding(tau, followed(self.model.chain, clipped, qd), error))
 
     def _weight(self, r: Expression, q: Expression) -> Expression:
-        """Gravity torque on the joints of the undeformed arm."""
+        """Gravity torque on the joints."""
         if self.gravity == "none":
             return ca.SX.zeros(self.model.n_joints)
+        if self.gravity == "equilibrium":
+            return resting_torque(self.model, r)
         joints = r if self.gravity == "reference" else q[self.model.layout.shaft_places()]
         return gravity_torque(self.model, joints, None if self.model.layout.plain else q)
 
@@ -216,6 +221,28 @@ def gravity_torque(model: Model, joints: ArrayLike | Expression, q: Expression |
             pose[list(link.joint_places)] = q[list(link.joint_places)]
     pose[chain.shaft_places()] = joints
     return ca.substitute(slope, x, pose)
+
+
+SETTLING = 6
+"""Steps by which an arm under its weight settles in a trace; each leaves the part of the bending that the weight's
+change with it makes, some hundredths for arms that are in their range."""
+
+
+def resting_torque(model: Model, joints: Expression) -> Expression:
+    """(m, 1) torques on the joints of the arm at static rest, its joints held at these positions [DS93]."""
+    model.layout.require_open("the torque that carries an arm at rest")
+    chain, x = model.chain, ca.SX.sym("q", model.n_q)
+    bends = [model.index(model.speeds[k]) for k in partition(chain)[1]]
+    force = chain.gradient(gravity_energy(chain, x) + strain_energy(chain, x), x)
+    pose = ca.SX(ca.DM(chain.rest()))
+    pose[chain.shaft_places()] = joints
+    pose[actuated_places(model)] = joints
+    rows = partition(chain)[1]
+    if rows:
+        stiffness = ca.substitute(ca.jacobian(force[rows], x[bends]), x, ca.SX(ca.DM(chain.rest())))
+        for _ in range(SETTLING):
+            pose[bends] -= solve_positive(ca.densify(stiffness), ca.substitute(force[rows], x, pose))
+    return ca.SX(ca.substitute(force, x, pose)[[shaft.index for shaft in chain.shafts]])
 
 
 @checked

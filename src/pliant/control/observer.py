@@ -205,7 +205,7 @@ class _ContinuousFeedback(Law):
     def __init__(self, model: Model, design: Design, filtered: Filter, felt: Felt | None = None) -> None:
         super().__init__(model)
         self.design, self.filter, self.felt = design, filtered, felt
-        _require_torques(model)
+        require_torques(model)
         self.n_states, self.senses = 2 * model.n, filtered.measurement.accelerated
 
     def acting(self, felt: Felt) -> Law:
@@ -237,7 +237,7 @@ class _SampledFeedback(Law):
     def __init__(self, model: Model, design: Design, filtered: Filter, given: OutputFeedback) -> None:
         super().__init__(model)
         self.design, self.filter, self.seed = design, filtered, given.seed
-        _require_torques(model)
+        require_torques(model)
         self.senses = True
         self.ticks, self.late = delay_ticks(positive("sample_time", given.sample_time), given.delay)
         self.sample_time = float(given.sample_time or 0.0) / self.ticks
@@ -279,12 +279,12 @@ class _SampledFeedback(Law):
         return HeldLaw(compute, model.n_joints, self.ticks, self.late, own)
 
 
-def _require_torques(model: Model) -> None:
+def require_torques(model: Model, who: str = "OutputFeedback") -> None:
     """The filter knows the torques that it asks for, and no currents or voltages."""
     for shaft in model.chain.shafts:
         if shaft.motor is not None and shaft.motor.command != "torque":
             raise UnsupportedModel(
-                f"OutputFeedback: the motor of {shaft.name} is commanded by {shaft.motor.command}; expected "
+                f"{who}: the motor of {shaft.name} is commanded by {shaft.motor.command}; expected "
                 "torque, set `command: torque` in its motor"
             )
 

@@ -158,6 +158,7 @@ ROLES: dict[str, dict[str, Any]] = {
     "path": {"color": COLOURS[0], "linestyle": "-"},
     "start": {"linestyle": "", "marker": "o", "markersize": 5, "color": "black", "markerfacecolor": "white"},
     "end": {"linestyle": "", "marker": "s", "markersize": 4.5, "color": "black"},
+    "order": {"color": "0.55", "linestyle": "-", "linewidth": 0.7},
     "arm, joints free": {"color": "0.35", "linestyle": (0, (5, 2)), "linewidth": 0.9},
     "arm, joints locked": {"color": "0.35", "linestyle": (0, (1, 1.5)), "linewidth": 0.9},
 }

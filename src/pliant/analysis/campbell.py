@@ -1,0 +1,158 @@
+"""How an arm vibrates while a joint spins steadily: frequencies and damping over the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.analysis.poles import damping, followed, natural, vibrations
+from pliant.arrays import Array, Complex, StateLike
+from pliant.errors import ModelError
+from pliant.loads import Load
+from pliant.model import Model, read_state
+from pliant.signatures import checked
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pliant.view.style import Paths
+
+
+@dataclass(frozen=True)
+class Campbell:
+    """Vibrations of an arm whose `joint` spins at `speeds`; each column is one vibration, followed from speed to speed.
+
+    Attributes
+    ----------
+    joint : str
+        That spins.
+    speeds : (N,) array
+        rad/s, or m/s of a slide.
+    values : (N, k) complex array
+        Eigenvalues, 1/s: the one of each pair that swings forward.
+
+    Examples
+    --------
+    >>> robot = pliant.load("spin-up")
+    >>> found = pliant.analysis.campbell(robot.model(), robot.links[0].name, np.linspace(0.0, 4.0, 5))
+    >>> bool(found.frequencies[-1, 0] > found.frequencies[0, 0])  # spin stiffens
+    True
+    """
+
+    joint: str
+    speeds: Array
+    values: Complex
+
+    @property
+    def frequencies(self) -> Array:
+        """(N, k) natural frequencies, Hz."""
+        return natural(self.values)
+
+    @property
+    def damping(self) -> Array:
+        """(N, k) parts of the critical damping, less than 0 for what grows."""
+        return damping(self.values)
+
+    def crossings(self, order: float = 1.0) -> list[tuple[int, float]]:
+        """Vibrations, and speeds at which they swing `order` times per turn, on straight lines between the speeds.
+
+        Parameters
+        ----------
+        order : float
+            Swings per turn.
+
+        Returns
+        -------
+        list of (int, float)
+            Number of the vibration, from 0, and speed in rad/s.
+        """
+        away = self.frequencies - order * np.abs(self.speeds)[:, None] / (2 * np.pi)
+        found = []
+        for row, k in zip(*np.nonzero(np.sign(away[:-1]) * np.sign(away[1:]) <= 0)):
+            before, after = away[row, k], away[row + 1, k]
+            if after != 0 or before != 0:
+                share = before / (before - after) if before != after else 0.0
+                speed = self.speeds[row] + share * (self.speeds[row + 1] - self.speeds[row])
+                found.append((int(k), float(speed)))
+        return sorted(set(found), key=lambda one: one[1])
+
+    def plot(self, orders: Sequence[int] = (1, 2, 3), count: int | None = None, path: Paths = None) -> Figure:
+        """Campbell diagram: frequencies and damping over the speed, with the lines of so many swings per turn.
+
+        Parameters
+        ----------
+        orders : sequence of int
+            Swings per turn.
+        count : int, optional
+            How many vibrations; all by default.
+        path : str, path or list of them, optional
+            Where to write it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from pliant.view.maps import campbell_figure
+
+        return campbell_figure(self, tuple(orders), count, path)
+
+
+@checked
+def campbell(
+    model: Model,
+    joint: str,
+    speeds: ArrayLike,
+    at: StateLike | None = None,
+    loads: Sequence[Load] = (),
+    p: ArrayLike | None = None,
+) -> Campbell:
+    """Vibrations about steady spins of a joint: what is held goes on at its speed, and the rest of the arm swings.
+
+    At every speed the arm is bent as the spin bends it (`Model.equilibrium`), and linearised there with damping and
+    gyroscopic terms. A spin that is not steady, such as one about a level axis under gravity, is refused.
+
+    Parameters
+    ----------
+    model : Model
+        The arm. Spin stiffens it from `stiffening="first-order"` on.
+    joint : str
+        Name of the joint that spins; its motor where the drive is elastic.
+    speeds : (N,) array
+        rad/s, rising; N of 2 or more, close enough to follow a vibration from one to the next.
+    at : positions of the joints, optional
+        As `Model.equilibrium` takes them; the straight arm by default.
+    loads : sequence of Load
+        Objects of `pliant.loads`, taken at t = 0.
+    p : (P,) array, optional
+        Values of the model's parameters; nominal by default.
+
+    Returns
+    -------
+    Campbell
+
+    Examples
+    --------
+    >>> model = pliant.load("spin-up").model()
+    >>> pliant.analysis.campbell(model, model.joints[0], [0.0, 2.0, 4.0]).frequencies.shape[0]
+    3
+    """
+    rates = np.asarray(speeds, dtype=float)
+    if rates.ndim != 1 or len(rates) < 2 or not np.isfinite(rates).all() or not (np.diff(rates) > 0).all():
+        raise ModelError("speeds: expected two or more finite numbers (N,) that rise")
+    if joint not in model.joints:
+        raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")
+    pose = read_state(model, at)[model.layout.shaft_places()]
+    found = [_about(model, pose, {joint: float(rate)}, loads, p) for rate in rates]
+    return Campbell(joint, rates, followed(found))
+
+
+def _about(
+    model: Model, pose: Array, spin: dict[str, float], loads: Sequence[Load], p: ArrayLike | None
+) -> tuple[Complex, Complex]:
+    q = model.equilibrium(pose, loads, p, "motors" if model.layout.driven else "joints", spin)
+    qd = read_state(model, spin, "qd")
+    return vibrations(model.linearize(q, qd, loads=loads, joints="locked", p=p).A)

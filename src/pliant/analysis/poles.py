@@ -1,0 +1,54 @@
+"""Eigenvalues of linear systems as vibrations: one of each pair, and the same vibration from system to system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pliant.arrays import Array, Complex
+
+REAL = 1e-6
+"""Imaginary over absolute value, below which an eigenvalue does not swing: rounding of a double root leaves 1e-8."""
+
+
+def vibrations(A: Array) -> tuple[Complex, Complex]:
+    """Of x' = A x with k pairs of eigenvalues, the one of each that swings forward, or grows or decays slower, (k,), by
+    absolute value, and its eigenvectors (2k, k)."""
+    values, vectors = (np.asarray(a, dtype=complex) for a in np.linalg.eig(A))
+    swings = np.abs(values.imag) > REAL * np.abs(values)
+    still = np.flatnonzero(~swings)
+    still = still[np.argsort(-values[still].real, kind="stable")][: (len(still) + 1) // 2]
+    kept = np.concatenate([np.flatnonzero(swings & (values.imag > 0)), still])
+    kept = kept[np.argsort(np.abs(values[kept]), kind="stable")]
+    return values[kept], vectors[:, kept]
+
+
+def natural(values: Complex) -> Array:
+    """Hz: absolute value of eigenvalues, the natural frequency of a damped vibration."""
+    return np.asarray(np.abs(values) / (2 * np.pi))
+
+
+def damping(values: Complex) -> Array:
+    """Part of the critical damping: less than 0 for what grows, 1 for what does not swing; NaN where nothing moves."""
+    size = np.abs(values)
+    return np.asarray(-values.real / np.where(size > 0, size, np.nan))
+
+
+def followed(found: Sequence[tuple[Complex, Complex]]) -> Complex:
+    """(N, k) eigenvalues of N neighbouring systems, of each its values and vectors; a column is one vibration.
+
+    The same is what is most alike: parallel (1 less the squared cosine of the angle between the vectors) and close
+    (difference of the values over the sum of their sizes). Where curves cross, vectors tell them apart.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    (values, vectors), *others = found
+    rows = [values]
+    for new, shapes in others:
+        alike = np.abs(vectors.conj().T @ shapes) ** 2
+        apart = np.abs(values[:, None] - new) / np.maximum(np.abs(values)[:, None] + np.abs(new), 1e-300)
+        order = linear_sum_assignment(1 - alike + apart)[1]
+        values, vectors = new[order], shapes[:, order]
+        rows.append(values)
+    return np.array(rows)
