@@ -321,6 +321,25 @@ def _all_gone(processes: list[int], seconds: float) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.parametrize("call", ["fsync", "replace", "umask"])
+def test_ctrl_c_while_a_file_is_put_in_place_leaves_none_behind(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    target = tmp_path / "figure.svg"
+    target.write_text("before", encoding="utf-8")
+    writing = atomic_write(target)
+    writing.__enter__().write_text("after", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            writing.__exit__(None, None, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["figure.svg"]
+    assert target.read_text(encoding="utf-8") == "before"
+
+
 # -------------------------------------------------------------------------------------------------- unfinished files
 
 UNFINISHED = """

@@ -10,7 +10,8 @@ import re
 import shutil
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,33 +96,30 @@ class atomic_write:
         if self.target.exists() and not self.target.is_file() and not self.target.is_dir():
             raise PliantError(not_regular(self.target, self.target.stat().st_mode))
         self.partial = unfinished(self.target)
-        try:
+        with self._removed_if_it_fails():
             if self.room and hasattr(os, "posix_fallocate"):
                 with open(self.partial, "r+b") as file:
                     os.posix_fallocate(file.fileno(), 0, self.room)
-        except OSError as error:
-            self._give_up(error)
         return self.partial
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if kind is None:
-            self._put_in_place()
-        elif isinstance(error, OSError) or "write failed" in str(error):  # the second is HDF5
-            self._give_up(error)
-        else:
-            self.partial.unlink(missing_ok=True)
-
-    def _put_in_place(self) -> None:
-        try:
+        with self._removed_if_it_fails():
+            if error is not None:
+                raise error
             with open(self.partial, "r+b") as written:  # Windows flushes only what is open for writing
                 os.fsync(written.fileno())
             mask = os.umask(0)
             os.umask(mask)
             self.partial.chmod(0o666 & ~mask)
             os.replace(self.partial, self.target)
-        except OSError as error:  # a folder of this name, a disk that fills at the last moment
-            self._give_up(error)
 
-    def _give_up(self, error: Exception) -> None:
-        self.partial.unlink(missing_ok=True)
-        raise PliantError(f"{self.target}: could not be written ({error}); nothing was changed") from error
+    @contextmanager
+    def _removed_if_it_fails(self) -> Iterator[None]:
+        """Whatever happens, Ctrl-C while the disk is waited for among it, leaves no unfinished file."""
+        try:
+            yield
+        except BaseException as error:
+            self.partial.unlink(missing_ok=True)
+            if isinstance(error, OSError) or "write failed" in str(error):  # the second is HDF5
+                raise PliantError(f"{self.target}: could not be written ({error}); nothing was changed") from error
+            raise

@@ -154,8 +154,9 @@ class TestDisturbances:
         start = 0.4
         push = Wrench(force=Step([0.0, 0.0, 0.0], [1.0, 2.0, -3.0], start).expression)
         move = Quintic([0.0, 0.2], [0.7, -0.5], 1.0)
+        q0, controller = model.equilibrium([0.0, 0.2]), PD(300.0, 40.0, move)
         run = pliant.simulate(
-            model, 1.0, model.equilibrium([0.0, 0.2]), controller=PD(300.0, 40.0, move), loads=[push], output_step=5e-4, rtol=1e-9, atol=1e-11
+            model, 1.0, q0, controller=controller, loads=[push], output_step=5e-4, rtol=1e-9, atol=1e-11
         )
         t, L = run.t, np.array([30.0, 55.0])
         found = CollisionMonitor(model, L, 0.5).residual(run)

@@ -118,6 +118,17 @@ def test_a_known_function_without_object_code_is_traced(own_cache: Path) -> None
     assert cache.entries() >= 2
 
 
+def test_what_is_interpreted_is_kept_for_its_recipe(own_cache: Path) -> None:
+    x = np.array([0.1, 0.7, -2.0])
+    first = Kernel(Recorded(function, "f"), "vm")(x)
+    other = Kernel(Recorded(lambda: ca.Function("g", [s := ca.SX.sym("state", 3)], [2 * s]), "g"), "vm")(x)
+    again = Kernel(Recorded(refused, "f"), "vm")(x)
+    for one, two in zip(first, again):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(Kernel(Recorded(refused, "g"), "vm")(x), other)
+    np.testing.assert_array_equal(other, 2 * x)
+
+
 # ------------------------------------------------------------------------------------------------------ processes
 
 ARM = """
@@ -161,6 +172,28 @@ def test_a_second_process_traces_nothing_and_gives_the_same_bits(arm: str, tmp_p
     closed = tmp_path / "closed"
     closed.write_text("no folder", encoding="utf-8")
     assert run(RUN, arm, PLIANT_CACHE_DIR=str(closed))[0] == bits  # nothing can be kept
+
+
+PAGE = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import pliant
+from pliant.dynamics import section_forces
+traced = []
+made = section_forces.InternalForces.sections
+section_forces.InternalForces.sections = lambda *given: (traced.append(1), made(*given))[1]
+run = pliant.simulate(pliant.load(sys.argv[1]).model(), 0.05)
+strain = abs(run.strain("shoulder", 0.1, (0.01, 0.0))).max()
+print(strain.hex(), len(traced), len(run.validity()))
+"""
+
+
+def test_a_second_process_traces_no_forces_inside_links(tmp_path: Path) -> None:
+    arm = tmp_path / "arm.yaml"
+    arm.write_text(ARM, encoding="utf-8")
+    (strain, traced, beams), again = run(PAGE, arm), run(PAGE, arm)
+    assert int(traced) > 0
+    assert again == [strain, "0", beams]
 
 
 STAMP = "from pliant.kernels.code_stamp import code_stamp; print(code_stamp())"

@@ -68,6 +68,10 @@ def _controllers() -> dict[str, Call]:
     encoder = control.Encoder("upper", "link", noise=1e-3)
     observer = control.Observer([0.1, 0.2], [encoder, control.Encoder("fore", "link", noise=1e-3)])
 
+    drive = pliant.Drive(stiffness=400.0, rotor_inertia=1e-4, gear_ratio=50.0)
+    rod = pliant.Link(name="rod", rigid=pliant.RigidBody.slender_rod(2.0, 0.5), joint=pliant.Joint(drive=drive))
+    elastic = pliant.Robot(name="elastic", links=[rod]).model()
+
     def bound(kind: Any) -> Callable[..., Any]:
         """Make it, bind it, and use it once."""
 
@@ -88,7 +92,12 @@ def _controllers() -> dict[str, Call]:
         "PD": Call(bound(control.PD), {"kp": 10.0, "kd": [1.0, 2.0], "reference": two, "gravity": "reference",
                                        "limit": 5.0}),
         "PID": Call(bound(control.PID), {"kp": 10.0, "ki": 1.0, "kd": 1.0, "reference": two, "gravity": "reference"}),
+        "CollisionMonitor": Call(control.CollisionMonitor, {"model": m, "gain": 50.0, "threshold": 1.0}),
+        "Composite": Call(bound(control.Composite), {"kp": 10.0, "kv": 1.0, "reference": two}),
         "ComputedTorque": Call(bound(control.ComputedTorque), {"kp": 10.0, "kv": 1.0, "reference": two}),
+        "DisturbanceObserver": Call(bound(control.DisturbanceObserver), {"inner": pd, "gain": [10.0, 20.0]}),
+        "FeedbackLinearization": Call(lambda **a: control.FeedbackLinearization(**a).bind(elastic),
+                                      {"bandwidth": [10.0], "reference": [0.1]}),
         "LQR": Call(bound(control.LQR), regulator),
         "Limited": Call(bound(control.Limited), {"controller": pd, "limit": [1.0, 2.0]}),
         "Sampled": Call(bound(control.Sampled), {"controller": pd, "sample_time": 0.01, "delay": 0.0}),
@@ -140,8 +149,13 @@ def _analysis() -> dict[str, Call]:
     m, q = model(), np.array([0.1, 0.2, 0.0, 0.0])
     pd = control.PD(kp=10.0, kd=1.0, reference=[0.1, 0.2])
     light = pliant.load("two-link").model(parameters=["payload.mass"])
-    system = m.linearize(q)
+    system, spun = m.linearize(q), pliant.load("spin-up").model()
     return {
+        "campbell": Call(analysis.campbell, {"model": spun, "joint": spun.joints[0], "speeds": [0.0, 1.0]}),
+        "frequency_map": Call(analysis.frequency_map, {"model": m, "positions": {"upper": [0.0, 0.1]},
+                                                       "joints": "locked"}),
+        "damping_map": Call(analysis.damping_map, {"model": m, "controller": lambda goal: pd,
+                                                   "positions": {"upper": [0.0, 0.1]}}, ("controller",)),
         "closed_loop_matrix": Call(analysis.closed_loop_matrix, {"model": m, "controller": pd, "t": 0.0, "q": q,
                                                                  "qd": q}),
         "closed_loop_eigenvalues": Call(analysis.closed_loop_eigenvalues, {"model": m, "controller": pd, "t": 0.0,

@@ -100,7 +100,7 @@ class _LinearizingLaw(Law):
         found = [ca.SX(self.reference.expression(time))]
         for _ in range(ORDER):
             found.append(ca.densify(ca.jacobian(found[-1], time)))
-        return ca.substitute(found, [time], [ca.SX(t)])  # type: ignore[no-any-return]
+        return ca.substitute(found, [time], [ca.SX(t)])
 
 
 def output_derivatives(model: Model, q: Expression, qd: Expression) -> tuple[list[Expression], Expression, Expression]:
