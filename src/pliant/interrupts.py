@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -10,10 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pliant.errors import Interrupted
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 GENERATOR = 0x20
@@ -165,14 +166,20 @@ class Lifeline:
 
     def __init__(self, context: Any) -> None:
         self.end, self._held = context.Pipe(duplex=False)
-        self._others = {child.pid for child in multiprocessing.active_children()}
+        self._others = {child.pid for child in _children()}
 
     def cut(self) -> None:
         """End the processes now, those among them that have only begun to load what they need as well."""
         self._held.close()
-        for child in multiprocessing.active_children():
+        for child in _children():
             if child.pid not in self._others:
                 child.kill()
+
+
+def _children() -> list[Any]:
+    from multiprocessing import active_children  # which takes long to import, and most runs start no process
+
+    return list(active_children())
 
 
 @contextmanager

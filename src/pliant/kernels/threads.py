@@ -6,9 +6,12 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: Blocks of states a thread, so that one that is interrupted does not hold up the others.
 BLOCKS_PER_THREAD = 4
@@ -66,6 +69,8 @@ def share(work: Callable[[Callable[[], tuple[int, int] | None]], None], count: i
 
 def _executor(workers: int) -> ThreadPoolExecutor:
     """The pool, made anew when it is too small and in a forked child."""
+    from concurrent.futures import ThreadPoolExecutor  # not at every start
+
     global _pool, _pool_size
     with _lock:
         if _pool is None or _pool_size < workers:
