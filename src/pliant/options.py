@@ -59,6 +59,7 @@ PrecisionName = Literal["double", "single"]
 Interpolation = Literal["linear", "cubic", "hold"]
 
 # Control
+KalmanName = Literal["extended", "unscented"]
 GravityName = Literal["reference", "measured", "equilibrium", "none"]
 InnerName = Literal["torque", "decoupling"]
 ObjectiveName = Literal["effort", "time"]

@@ -72,7 +72,10 @@ def test_controllers_refuse(two_link, controller, message: str) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PD(1, 1, GOAL, gravity="yes"), "gravity: got 'yes', expected 'reference', 'measured' or 'none'"),
+        (
+            lambda: PD(1, 1, GOAL, gravity="yes"),
+            "gravity: got 'yes', expected 'reference', 'measured', 'equilibrium' or 'none'",
+        ),
         (lambda: LQR(GOAL, Q, 1.0, inner="outer"), "inner: got 'outer', expected 'torque' or 'decoupling'"),
         (lambda: Encoder("upper", side="both"), "side: got 'both', expected 'motor' or 'link'"),
         (lambda: StrainGauge("upper", plane="torsion"), "plane: got 'torsion', expected 'bending_y' or 'bending_z'"),

@@ -184,7 +184,7 @@ made = section_forces.InternalForces.sections
 section_forces.InternalForces.sections = lambda *given: (traced.append(1), made(*given))[1]
 run = pliant.simulate(pliant.load(sys.argv[1]).model(), 0.05)
 strain = abs(run.strain("shoulder", 0.1, (0.01, 0.0))).max()
-print(strain.hex(), len(traced), len(run.validity()))
+print(strain.hex(), len(traced), len(run.validity))
 """
 
 

@@ -69,6 +69,12 @@ class Campbell:
         -------
         list of (int, float)
             Number of the vibration, from 0, and speed in rad/s.
+
+        Examples
+        --------
+        >>> swings = 2j * np.pi * np.array([[2.0], [2.0]])  # 2 Hz, whatever the speed
+        >>> pliant.analysis.Campbell("arm", np.array([0.0, 8 * np.pi]), swings).crossings()
+        [(0, 12.566370614359172)]
         """
         away = self.frequencies - order * np.abs(self.speeds)[:, None] / (2 * np.pi)
         found = []
@@ -95,6 +101,13 @@ class Campbell:
         Returns
         -------
         matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> swings = 2j * np.pi * np.array([[2.0], [2.1]])
+        >>> figure = pliant.analysis.Campbell("arm", np.array([0.0, 10.0]), swings).plot(orders=(1,))
+        >>> len(figure.axes)
+        2
         """
         from pliant.view.maps import campbell_figure
 

@@ -88,6 +88,12 @@ class PoseMap:
         Returns
         -------
         matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> found = pliant.analysis.frequency_map(pliant.load("two-link").model(), {"fore": [0.0, 1.0]})
+        >>> found.plot("damping").axes[0].get_ylabel()
+        'least damping (%)'
         """
         from pliant.view.maps import pose_figure
 

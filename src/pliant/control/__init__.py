@@ -9,6 +9,7 @@ from pliant.control.composite import Composite
 from pliant.control.decoupling import ComputedTorque
 from pliant.control.feedback_linearization import FeedbackLinearization
 from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
+from pliant.control.kalman import Belief, KalmanFilter, MovingHorizon, StateHistory
 from pliant.control.law import Controller, Law, Limited
 from pliant.control.lqr import LQR, Design
 from pliant.control.measured_motion import MeasuredMotion
@@ -73,6 +74,7 @@ __all__ = [
     "SHAPERS",
     "TRAJECTORIES",
     "Accelerometer",
+    "Belief",
     "CollisionMonitor",
     "Composite",
     "ComputedTorque",
@@ -84,11 +86,13 @@ __all__ = [
     "Encoder",
     "FeedbackLinearization",
     "Filter",
+    "KalmanFilter",
     "Law",
     "Limited",
     "MeasuredMotion",
     "Measurement",
     "MohanSaha",
+    "MovingHorizon",
     "Observer",
     "OutputFeedback",
     "Phases",
@@ -102,6 +106,7 @@ __all__ = [
     "Shaped",
     "Shaper",
     "Sine",
+    "StateHistory",
     "Step",
     "StrainGauge",
     "Switch",

@@ -9,7 +9,7 @@ the model describes is no disturbance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -24,9 +24,6 @@ from pliant.errors import ModelError
 from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
 from pliant.signatures import checked
-
-if TYPE_CHECKING:
-    from pliant.runs.results import Result
 
 
 def momentum(model: Model, q: Expression, qd: Expression) -> tuple[Expression, Expression]:
@@ -142,12 +139,54 @@ class CollisionMonitor:
     gain: ArrayLike
     threshold: ArrayLike
 
-    def residual(self, result: Result) -> Array:
-        """(N, m) torques that the model does not explain, on the coordinates on which torques act, over a run."""
+    def residual(self, result: Any) -> Array:
+        """Torques that the model does not explain, on the coordinates on which torques act, over a run.
+
+        Parameters
+        ----------
+        result : Result
+            Of `simulate`.
+
+        Returns
+        -------
+        (N, m) array
+            N m or N.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> run = pliant.simulate(model, 0.05, "equilibrium", controller=pliant.control.PD(500.0, 50.0, [0.0, 0.0]))
+        >>> bool(np.abs(pliant.control.CollisionMonitor(model, 50.0, 1.0).residual(run)).max() < 0.1)
+        True
+        """
         return self.over(result.t, result.q, result.qd, result.tau)
 
     def over(self, t: ArrayLike, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
-        """Likewise from samples: times (N,), states (N, n) and torques (N, m) that were applied."""
+        """Likewise from samples.
+
+        Parameters
+        ----------
+        t : (N,) array
+            Times, s; close enough to follow the vibrations.
+        q, qd : (N, n) array
+            Coordinates and rates.
+        tau : (N, m) array
+            Torques that were applied.
+
+        Returns
+        -------
+        (N, m) array
+            N m or N.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> rest = model.equilibrium([0.0, 0.0])
+        >>> still = np.zeros((3, 4)), np.tile(model.holding_torque(rest), (3, 1))
+        >>> monitor = pliant.control.CollisionMonitor(model, 50.0, 1.0)
+        >>> bool(np.abs(monitor.over([0.0, 0.1, 0.2], np.tile(rest, (3, 1)), *still)).max() < 1e-9)
+        True
+        """
         model = self.model
         times, torque = np.asarray(t, dtype=float), np.asarray(tau, dtype=float)
         p, beta = model.derived("momentum", actuated_names(model), self._kernel)(q, qd)
@@ -159,8 +198,19 @@ class CollisionMonitor:
             r[k + 1] = (r[k] * (1 - L * h / 2) + L * change) / (1 + L * h / 2)
         return r
 
-    def first(self, result: Result) -> float | None:
-        """Time at which the residual of a run is first beyond the threshold; None where it never is."""
+    def first(self, result: Any) -> float | None:
+        """Time at which the residual of a run is first beyond the threshold.
+
+        Parameters
+        ----------
+        result : Result
+            Of `simulate`.
+
+        Returns
+        -------
+        float or None
+            s; None where it never is.
+        """
         limit = np.broadcast_to(numbers("threshold", self.threshold), (self.model.n_joints,))
         for least in limit:
             positive("threshold", least)

@@ -88,7 +88,7 @@ class Recorded:
     @cached_property
     def interpreted(self) -> ca.Function:
         """The same for CasADi's virtual machine: as it was kept for the recipe, or traced now."""
-        if self.recipe is None or "traced" in vars(self):
+        if self.recipe is None:
             return self.function
         kept = _kept(f"{self.recipe} interpreted", lambda: zlib.compress(self.function.serialize().encode(), 1))
         if "traced" in vars(self):

@@ -1,0 +1,606 @@
+"""States of an arm from its readings, along the nonlinear model: extended and unscented Kalman filters, moving horizon.
+
+Between two samples the arm follows xd = f(x, tau, p) + w with white generalised forces w. About an estimate this is
+xd = f + A (x - x0), which is solved exactly over the sample time: stiff links cost nothing, and the error is that of
+A's change within one sample. The transition, the step of the mean and the covariance of the forces come from one series
+over a short piece of it and doubling, which knows no growing exponentials. Numbers of the arm that are not known, such
+as its payload, are states that stay.
+
+The moving horizon is the same problem over the last samples at once: Gauss-Newton steps on all their states, each of
+which is a filter forward and a smoother backward [Bel94].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array, StateLike
+from pliant.control.observer import require_torques
+from pliant.control.sensors import Measurement, Sensor
+from pliant.control.trajectories import positive
+from pliant.errors import ModelError
+from pliant.kernels import Kernel
+from pliant.model import Model, read_state
+from pliant.options import KalmanName
+from pliant.signatures import checked
+
+TERMS = 10
+"""Of the series; with half a radius of convergence their rest is below 1e-10."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed of an arm at a moment.
+
+    Attributes
+    ----------
+    mean : (2n + k,) array
+        Coordinates, rates, and numbers that are not known.
+    covariance : (2n + k, 2n + k) array
+        Of its error.
+    surprise : float
+        Normalised square of the innovation that led here (NIS); NaN where nothing was read.
+    """
+
+    mean: Array
+    covariance: Array
+    surprise: float = float("nan")
+
+
+@dataclass(frozen=True)
+class StateHistory:
+    """Beliefs over time.
+
+    Attributes
+    ----------
+    t : (N,) array
+        Times, s.
+    q, qd : (N, n) arrays
+        Coordinates and rates.
+    numbers : (N, k) array
+        Numbers of the arm that were not known, in the order of their names.
+    covariance : (N, 2n + k, 2n + k) array
+        Of the errors of all of them.
+    nis : (N,) array
+        Normalised squares of the innovations; of mean `readings` where model and noises are right.
+    readings : int
+        How many numbers are read at a sample.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    numbers: Array
+    covariance: Array
+    nis: Array
+    readings: int
+
+    def spread(self) -> Array:
+        """Standard deviations.
+
+        Returns
+        -------
+        (N, 2n + k) array
+
+        Examples
+        --------
+        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
+        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, 1)
+        >>> found.spread().tolist()
+        [[2.0, 2.0]]
+        """
+        return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+
+    def _error(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        return np.hstack([np.asarray(q, dtype=float) - self.q, np.asarray(qd, dtype=float) - self.qd])
+
+    def nees(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """(N,) normalised squares of the errors against the true states (N, n), of mean 2n where all is right.
+
+        Parameters
+        ----------
+        q, qd : (N, n) array
+            True coordinates and rates.
+
+        Returns
+        -------
+        (N,) array
+
+        Examples
+        --------
+        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
+        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, 1)
+        >>> found.nees([[2.0]], [[4.0]]).tolist()
+        [5.0]
+        """
+        error = self._error(q, qd)
+        k = error.shape[1]
+        return np.array([e @ np.linalg.solve(P[:k, :k], e) for e, P in zip(error, self.covariance)])
+
+    def inside(self, q: ArrayLike, qd: ArrayLike, sigmas: float = 3.0) -> float:
+        """Part of all numbers whose error is within so many standard deviations.
+
+        Parameters
+        ----------
+        q, qd : (N, n) array
+            True coordinates and rates.
+        sigmas : float
+            Standard deviations.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
+        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, 1)
+        >>> found.inside([[2.0]], [[7.0]])
+        0.5
+        """
+        error = self._error(q, qd)
+        return float(np.mean(np.abs(error) <= sigmas * self.spread()[:, : error.shape[1]]))
+
+
+@checked
+@dataclass(frozen=True)
+class KalmanFilter:
+    """Coordinates, rates and unknown numbers of an arm from sampled readings and torques, along its nonlinear model.
+
+    Parameters
+    ----------
+    model : Model
+        What the filter believes the arm to be.
+    sensors : sequence of Sensor
+        In the order of their readings; each with `noise`, or a `quantum` that stands in for it.
+    sample_time : float
+        Seconds between readings; torques are held in between.
+    process : number or (n,)
+        Root of the spectral density of white forces on the coordinates, N m sqrt(s) or N sqrt(s): what the model leaves
+        out.
+    kind : "extended" or "unscented"
+        Linear about the estimate, or by 2 (2n + k) + 1 points around it.
+    unknown : mapping, optional
+        Numbers of the arm among `model.parameters`, and the standard deviation of their nominal values.
+    wander : number
+        By how much of its first deviation an unknown number may change per root second.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+    >>> kalman = pliant.control.KalmanFilter(model, sensors, sample_time=1e-3, process=0.5)
+    >>> rest = model.equilibrium([0.1, 0.2])
+    >>> tau = np.tile(model.holding_torque(rest), (20, 1))
+    >>> found = kalman.over(np.tile([0.1, 0.2], (20, 1)), tau, kalman.start(rest, spread=1e-3))
+    >>> bool(np.abs(found.q[-1] - rest).max() < 1e-3)
+    True
+    """
+
+    model: Model
+    sensors: Sequence[Sensor]
+    sample_time: float
+    process: ArrayLike = 1.0
+    kind: KalmanName = "extended"
+    unknown: Mapping[str, float] = field(default_factory=dict)
+    wander: float = 0.0
+
+    def __post_init__(self) -> None:
+        model = self.model
+        positive("sample_time", self.sample_time)
+        model.layout.require_plain("a Kalman filter")
+        require_torques(model, "KalmanFilter")
+        for name, deviation in self.unknown.items():
+            if name not in model.parameters:
+                raise ModelError(f"unknown: {name!r} is no parameter of the model; robot.model(parameters=[{name!r}])")
+            positive(f"unknown[{name!r}]", deviation)
+        process = np.broadcast_to(np.asarray(self.process, dtype=float), (model.n,))
+        if not (np.isfinite(process).all() and (process >= 0).all()):
+            raise ModelError("process: expected finite numbers of 0 or more, one or one for each coordinate")
+        if not (self._noise > 0).all():
+            raise ModelError("sensors: each needs `noise` or a `quantum`, by which readings are weighed")
+
+    # ------------------------------------------------------------------------------------------------- of the model
+
+    @property
+    def _measurement(self) -> Measurement:
+        return self.model.derived("measurement", tuple(self.sensors), lambda: Measurement(self.model, self.sensors))
+
+    @property
+    def _noise(self) -> Array:
+        """(m,) standard deviations of the readings; a quantum counts as one of even distribution."""
+        found = self._measurement
+        return np.asarray(np.hypot(found.noise, found.quantum / np.sqrt(12)))
+
+    @property
+    def _chosen(self) -> list[int]:
+        return [self.model.parameters.index(name) for name in self.unknown]
+
+    def _values(self, x: Array) -> Array:
+        """(P,) parameters of the model with what is believed of them."""
+        p = self.model.nominal_parameters.copy()
+        p[self._chosen] = x[2 * self.model.n :]
+        return p
+
+    @property
+    def _slopes(self) -> Kernel:
+        """Accelerations, their slopes by q, qd and p, and the inverse of the inertia matrix."""
+
+        def trace() -> Kernel:
+            model, n = self.model, self.model.n
+            q, qd, tau, p = (
+                ca.SX.sym("q", n),
+                ca.SX.sym("qd", n),
+                ca.SX.sym("tau", model.n_joints),
+                model.parameter_symbols,
+            )
+            force = ca.SX.sym("force", n)
+            a = model.equations.accelerations(q, qd, ca.mtimes(model.chain.actuation(), tau) + force)
+            found = [a, ca.jacobian(a, q), ca.jacobian(a, qd), ca.jacobian(a, p), ca.jacobian(a, force)]
+            still = ca.substitute(found, [force], [ca.SX.zeros(n)])
+            return Kernel(ca.Function("along", [q, qd, tau, p], ca.cse([ca.densify(x) for x in still])), "vm")
+
+        return self.model.derived("slopes of a filter", (), trace)
+
+    @property
+    def _reading(self) -> Kernel:
+        """Readings and their slopes by q, qd and p."""
+
+        def trace() -> Kernel:
+            model, n = self.model, self.model.n
+            q, qd, tau, p = (
+                ca.SX.sym("q", n),
+                ca.SX.sym("qd", n),
+                ca.SX.sym("tau", model.n_joints),
+                model.parameter_symbols,
+            )
+            y = ca.SX(self._measurement.expression(q, qd, tau))
+            found = [y, ca.jacobian(y, q), ca.jacobian(y, qd), ca.jacobian(y, p)]
+            return Kernel(ca.Function("reading", [q, qd, tau, p], ca.cse([ca.densify(x) for x in found])), "vm")
+
+        return self.model.derived("slopes of readings", tuple(self.sensors), trace)
+
+    # ----------------------------------------------------------------------------------------------------- two steps
+
+    def start(self, q0: StateLike | None = None, qd0: StateLike | None = None, spread: ArrayLike = 0.1) -> Belief:
+        """What is believed at first: unknown numbers as the model has them.
+
+        Parameters
+        ----------
+        q0, qd0 : (n,) arrays or mappings, optional
+            Coordinates and rates; at rest by default.
+        spread : number or (2n,) array
+            Their standard deviations.
+
+        Returns
+        -------
+        Belief
+        """
+        n = self.model.n
+        mean = np.concatenate([
+            read_state(self.model, q0), read_state(self.model, qd0, "qd"), self.model.nominal_parameters[self._chosen],
+        ])  # fmt: skip
+        deviations = np.concatenate([np.broadcast_to(np.asarray(spread, float), (2 * n,)), [*self.unknown.values()]])
+        return Belief(mean, np.diag(deviations**2))
+
+    def predict(self, belief: Belief, tau: ArrayLike) -> Belief:
+        """One sample later, under torques (m,) that are held.
+
+        Parameters
+        ----------
+        belief : Belief
+            Now.
+        tau : (m,) array
+            Torques.
+
+        Returns
+        -------
+        Belief
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+        >>> kalman = pliant.control.KalmanFilter(model, sensors, sample_time=1e-3)
+        >>> rest = kalman.start(model.equilibrium([0.1, 0.2]))
+        >>> later = kalman.predict(rest, model.holding_torque(rest.mean[:4]))
+        >>> bool(np.abs(later.mean - rest.mean).max() < 1e-9)
+        True
+        """
+        if self.kind == "extended":
+            step, F, Q = self.transition(belief.mean, tau)
+            return Belief(belief.mean + step, _even(F @ belief.covariance @ F.T + Q))
+        points, weights = _points(belief)
+        moved = [self.transition(x, tau) for x in points]
+        after = points + np.array([step for step, _, _ in moved])
+        mean = weights @ after
+        away = after - mean
+        return Belief(mean, _even(away.T @ (weights[:, None] * away) + moved[0][2]))
+
+    def correct(self, belief: Belief, y: ArrayLike, tau: ArrayLike) -> Belief:
+        """With readings (m,) of this moment; those that are not finite are left out.
+
+        Parameters
+        ----------
+        belief : Belief
+            Before.
+        y : (m,) array
+            Readings.
+        tau : (n_joints,) array
+            Torques of this moment, which accelerometers feel.
+
+        Returns
+        -------
+        Belief
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+        >>> kalman = pliant.control.KalmanFilter(model, sensors, sample_time=1e-3)
+        >>> rest = kalman.start(model.equilibrium([0.1, 0.2]))
+        >>> known = kalman.correct(rest, [0.1, 0.2], [0.0, 0.0])
+        >>> bool(known.covariance[0, 0] < 1e-4 * rest.covariance[0, 0])
+        True
+        """
+        given = np.asarray(y, dtype=float)
+        seen = np.isfinite(given)
+        if not seen.any():
+            return replace(belief, surprise=float("nan"))
+        R = np.diag(self._noise[seen] ** 2)
+        if self.kind == "extended":
+            expected, C = self.reading(belief.mean, tau)
+            expected, C = expected[seen], C[seen]
+            PC = belief.covariance @ C.T
+            S = C @ PC + R
+        else:
+            points, weights = _points(belief)
+            each = np.array([self.reading(x, tau)[0][seen] for x in points])
+            expected = weights @ each
+            away = each - expected
+            PC = (points - belief.mean).T @ (weights[:, None] * away)
+            S = away.T @ (weights[:, None] * away) + R
+        miss = given[seen] - expected
+        gain = np.linalg.solve(S, PC.T).T
+        if self.kind == "extended":  # in the form that stays positive
+            rest = np.eye(len(belief.mean)) - gain @ C
+            P = rest @ belief.covariance @ rest.T + gain @ R @ gain.T
+        else:
+            P = belief.covariance - gain @ S @ gain.T
+        return Belief(belief.mean + gain @ miss, _even(P), float(miss @ np.linalg.solve(S, miss)))
+
+    def over(self, y: ArrayLike, tau: ArrayLike, start: Belief) -> StateHistory:
+        """Of readings (N, m) and torques (N, n_joints) at sample times: what is believed with each reading used.
+
+        Parameters
+        ----------
+        y : (N, m) array
+            Readings, NaN where there was none.
+        tau : (N, n_joints) array
+            Torques from each sample on.
+        start : Belief
+            Before the first reading.
+
+        Returns
+        -------
+        StateHistory
+        """
+        Y, U = np.asarray(y, dtype=float), np.asarray(tau, dtype=float)
+        if Y.ndim != 2 or Y.shape[1] != len(self._noise) or U.shape != (len(Y), self.model.n_joints):
+            raise ModelError(
+                f"y, tau: got shapes {Y.shape} and {U.shape}, expected (N, {len(self._noise)}) and "
+                f"(N, {self.model.n_joints})"
+            )
+        return self._history(self._beliefs(Y, U, start))
+
+    def _beliefs(self, Y: Array, U: Array, start: Belief) -> list[Belief]:
+        found, belief = [], start
+        for k, (y, u) in enumerate(zip(Y, U)):
+            belief = self.correct(belief if k == 0 else self.predict(belief, U[k - 1]), y, u)
+            found.append(belief)
+        return found
+
+    def _history(self, beliefs: list[Belief]) -> StateHistory:
+        means = np.array([belief.mean for belief in beliefs])
+        n = self.model.n
+        return StateHistory(
+            self.sample_time * np.arange(len(means)), means[:, :n], means[:, n : 2 * n], means[:, 2 * n :],
+            np.array([belief.covariance for belief in beliefs]), np.array([belief.surprise for belief in beliefs]),
+            len(self._noise),
+        )  # fmt: skip
+
+    def reading(self, x: Array, tau: ArrayLike) -> tuple[Array, Array]:
+        """Readings (m,) expected at a state, and their slopes (m, 2n + k) by it.
+
+        Parameters
+        ----------
+        x : (2n + k,) array
+            Coordinates, rates and unknown numbers.
+        tau : (n_joints,) array
+            Torques.
+
+        Returns
+        -------
+        y : (m,) array
+        C : (m, 2n + k) array
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+        >>> kalman = pliant.control.KalmanFilter(model, sensors, sample_time=1e-3)
+        >>> rest = kalman.start(model.equilibrium([0.1, 0.2]))
+        >>> y, C = kalman.reading(rest.mean, [0.0, 0.0])
+        >>> y.round(3).tolist(), C.shape
+        ([0.1, 0.2], (2, 8))
+        """
+        n, k = self.model.n, len(self._noise)
+        y, *by = self._reading(x[:n], x[n : 2 * n], np.asarray(tau, dtype=float), self._values(x))
+        by_q, by_qd, by_p = (np.reshape(a, (k, -1)) for a in by)
+        return np.asarray(y), np.hstack([by_q, by_qd, by_p[:, self._chosen]])
+
+    def transition(self, x: Array, tau: ArrayLike) -> tuple[Array, Array, Array]:
+        """Over a sample time from a state: how far it goes, how its errors go, and what the white forces add.
+
+        Parameters
+        ----------
+        x : (2n + k,) array
+            Coordinates, rates and unknown numbers.
+        tau : (n_joints,) array
+            Torques, held.
+
+        Returns
+        -------
+        step : (2n + k,) array
+        F : (2n + k, 2n + k) array
+        Q : (2n + k, 2n + k) array
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+        >>> kalman = pliant.control.KalmanFilter(model, sensors, sample_time=1e-3)
+        >>> rest = kalman.start(model.equilibrium([0.1, 0.2]))
+        >>> step, F, Q = kalman.transition(rest.mean, [0.0, 0.0])
+        >>> step.shape, F.shape, Q.shape
+        ((8,), (8, 8), (8, 8))
+        """
+        n, size = self.model.n, len(x)
+        q, qd, extra = x[:n], x[n : 2 * n], slice(2 * n, size)
+        a, *by = self._slopes(q, qd, np.asarray(tau, dtype=float), self._values(x))
+        by_q, by_qd, by_p, inverse = (np.reshape(b, (n, -1)) for b in by)
+        A = np.zeros((size + 1, size + 1))  # the last column is the rate itself
+        A[:n, n : 2 * n], A[:n, -1] = np.eye(n), qd
+        A[n : 2 * n, :n], A[n : 2 * n, n : 2 * n], A[n : 2 * n, -1] = by_q, by_qd, a
+        A[n : 2 * n, extra] = by_p[:, self._chosen]
+        W = np.zeros((size + 1, size + 1))
+        pushed = inverse * np.broadcast_to(np.asarray(self.process, dtype=float), (n,))
+        W[n : 2 * n, n : 2 * n] = pushed @ pushed.T
+        for k, deviation in enumerate(self.unknown.values()):
+            W[2 * n + k, 2 * n + k] = (self.wander * deviation) ** 2
+        F, Q = discretised(A, W, float(self.sample_time))
+        return F[:-1, -1], F[:-1, :-1], Q[:-1, :-1]
+
+
+@checked
+@dataclass(frozen=True)
+class MovingHorizon(KalmanFilter):
+    """Likewise from the last `window` samples at once: the states that fit all their readings best.
+
+    Parameters
+    ----------
+    model, sensors, sample_time, process, kind, unknown, wander
+        As in `KalmanFilter`; `kind` is "extended".
+    window : int
+        Samples that are fitted together; what is older counts by its belief.
+    iterations : int
+        Gauss-Newton steps at each sample.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+    >>> horizon = pliant.control.MovingHorizon(model, sensors, sample_time=2e-3, process=0.5, window=5)
+    >>> rest = model.equilibrium([0.1, 0.2])
+    >>> tau = np.tile(model.holding_torque(rest), (8, 1))
+    >>> found = horizon.over(np.tile([0.1, 0.2], (8, 1)), tau, horizon.start(rest, spread=1e-3))
+    >>> bool(np.abs(found.q[-1] - rest).max() < 1e-3)
+    True
+    """
+
+    window: int = 10
+    iterations: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind != "extended":
+            raise ModelError(f"kind: got {self.kind!r}, expected 'extended' of a moving horizon")
+        if self.window < 2 or self.iterations < 1:
+            raise ModelError("window, iterations: expected at least 2 and 1")
+
+    def _beliefs(self, Y: Array, U: Array, start: Belief) -> list[Belief]:
+        found: list[Belief] = []
+        before, path = start, np.zeros((0, len(start.mean)))
+        for k in range(len(Y)):
+            first = max(0, k + 1 - self.window)
+            if first > 0:  # the oldest sample leaves the window, and counts by its belief
+                at = path[0] if len(path) == self.window else before.mean
+                before = self._ahead(self._read(before, Y[first - 1], U[first - 1], at), U[first - 1], at)
+                path = path[1:]
+            guess = path[-1] + self.transition(path[-1], U[k - 1])[0] if len(path) else before.mean
+            path = np.vstack([path, guess])
+            for _ in range(self.iterations):
+                path, last = self._fitted(before, path, Y[first : k + 1], U[first : k + 1])
+            found.append(last)
+        return found
+
+    def _read(self, belief: Belief, y: Array, tau: Array, at: Array) -> Belief:
+        """Corrected with the readings as they are linear about another state."""
+        expected, C = self.reading(at, tau)
+        seen = np.isfinite(y)
+        if not seen.any():
+            return replace(belief, surprise=float("nan"))
+        C, R = C[seen], np.diag(self._noise[seen] ** 2)
+        miss = y[seen] - expected[seen] - C @ (belief.mean - at)
+        S = C @ belief.covariance @ C.T + R
+        gain = np.linalg.solve(S, C @ belief.covariance).T
+        rest = np.eye(len(at)) - gain @ C
+        P = rest @ belief.covariance @ rest.T + gain @ R @ gain.T
+        return Belief(belief.mean + gain @ miss, _even(P), float(miss @ np.linalg.solve(S, miss)))
+
+    def _ahead(self, belief: Belief, tau: Array, at: Array) -> Belief:
+        """One sample later, linear about another state."""
+        step, F, Q = self.transition(at, tau)
+        return Belief(at + step + F @ (belief.mean - at), _even(F @ belief.covariance @ F.T + Q))
+
+    def _fitted(self, before: Belief, path: Array, Y: Array, U: Array) -> tuple[Array, Belief]:
+        """A Gauss-Newton step on all states of the window: a filter about the path, and a smoother back."""
+        read, ahead, slopes = [], [before], []
+        for k, (x, y, u) in enumerate(zip(path, Y, U)):
+            read.append(self._read(ahead[-1], y, u, x))
+            if k + 1 < len(path):
+                step, F, Q = self.transition(x, u)
+                ahead.append(Belief(x + step + F @ (read[-1].mean - x), _even(F @ read[-1].covariance @ F.T + Q)))
+                slopes.append(F)
+        means = [read[-1].mean]
+        for k in range(len(path) - 2, -1, -1):
+            gain = np.linalg.solve(ahead[k + 1].covariance, slopes[k] @ read[k].covariance).T
+            means.append(read[k].mean + gain @ (means[-1] - ahead[k + 1].mean))
+        return np.array(means[::-1]), read[-1]
+
+
+def _even(P: Array) -> Array:
+    return np.asarray((P + P.T) / 2)
+
+
+def _points(belief: Belief) -> tuple[Array, Array]:
+    """(2d + 1, d) points around an estimate and their weights: equal moments up to the third, none far away."""
+    d = len(belief.mean)
+    scale = np.sqrt(np.maximum(np.diag(belief.covariance), 1e-300))
+    root = scale[:, None] * np.linalg.cholesky(belief.covariance / np.outer(scale, scale) + 1e-12 * np.eye(d))
+    away = np.sqrt(d + 1.0) * root.T
+    points = np.vstack([belief.mean, belief.mean + away, belief.mean - away])
+    return points, np.array([1.0, *[0.5] * (2 * d)]) / (d + 1.0)
+
+
+def discretised(A: Array, W: Array, duration: float) -> tuple[Array, Array]:
+    """exp(A h), and the integral of exp(A s) W exp(A s)^T over h: by series over a short piece of it, and doubling."""
+    size = float(np.abs(A).sum(axis=0).max()) * duration
+    doublings = max(0, int(np.ceil(np.log2(max(size, 1e-300) / 0.5))))
+    h = duration / 2**doublings
+    F, Q = np.eye(len(A)), np.zeros_like(W)
+    power, noise = np.eye(len(A)), W
+    for k in range(1, TERMS + 1):
+        Q = Q + noise * h**k / float(np.prod(np.arange(1.0, k + 1)))
+        power = power @ A * (h / k)
+        F = F + power
+        noise = A @ noise + noise @ A.T
+    for _ in range(doublings):
+        Q = Q + F @ Q @ F.T
+        F = F @ F
+    return F, Q

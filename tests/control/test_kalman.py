@@ -1,0 +1,157 @@
+"""Filters along the nonlinear model: against linear theory, consistency over seeded runs, unknown payloads, other arms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import expm, solve_discrete_are
+from scipy.stats import chi2
+
+import pliant
+from arms import two_links
+from pliant import Payload, Robot, Shapes
+from pliant.control import Belief, Encoder, KalmanFilter, MovingHorizon, StrainGauge
+from pliant.control.kalman import discretised
+from pliant.errors import ModelError
+
+PERIOD = 4e-3
+FINE = 8
+KINDS = ["extended", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("unscented", "horizon"))]
+
+
+def estimator(kind: str, model: pliant.Model, sensors: list, **options) -> KalmanFilter:
+    if kind == "horizon":
+        return MovingHorizon(model, sensors, PERIOD, window=6, **options)
+    return KalmanFilter(model, sensors, PERIOD, kind=kind, **options)
+
+
+def arm(shapes: int = 1, damping: float = 0.01, mass: float = 0.8) -> Robot:
+    robot = two_links(Shapes(bending_y=shapes, damping=damping))
+    return Robot(**{**robot.to_dict(), "payload": Payload(mass=mass)})
+
+
+def sensors(noise: float = 2e-4) -> list:
+    return [
+        Encoder("upper", noise=noise), Encoder("fore", noise=noise),
+        StrainGauge("upper", x=0.05, noise=3e-4), StrainGauge("fore", x=0.05, noise=3e-4),
+    ]  # fmt: skip
+
+
+def swing(times: np.ndarray, model: pliant.Model) -> np.ndarray:
+    """(N, 2) torques that carry the arm and swing it."""
+    rest = model.holding_torque(model.equilibrium([0.3, -0.4]))
+    wave = np.column_stack([25 * np.sin(5 * times) * np.exp(-times), -8 * np.sin(8 * times + 0.4)])
+    return rest + wave
+
+
+def truth(model: pliant.Model, tau: np.ndarray, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(N, n) coordinates and rates at the samples, under torques that change `FINE` times between two of them."""
+    times = PERIOD / FINE * np.arange(len(tau))
+    run = pliant.simulate(model, times[-1], q0, torque=(times, tau, "hold"), output_step=PERIOD)
+    rows = np.searchsorted(run.t, times[::FINE] - 1e-9)
+    return run.q[rows], run.qd[rows]
+
+
+def test_transition_of_a_linear_system(rng: np.random.Generator) -> None:
+    A = rng.normal(size=(5, 5)) * np.array([1.0, 30.0, 1.0, 1.0, 5.0])
+    A[3, 3] = -4e3  # stiff: exp(-A h) of the textbook formula would grow by 1e17
+    half = rng.normal(size=(5, 2))
+    F, Q = discretised(A, half @ half.T, 0.01)
+    assert pytest.approx(expm(0.01 * A), abs=1e-9 * np.abs(F).max()) == F
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    times, weights = 0.005 * (nodes + 1), 0.005 * weights
+    direct = sum(w * expm(t * A) @ half @ half.T @ expm(t * A).T for t, w in zip(times, weights))
+    assert pytest.approx(direct, rel=1e-6, abs=1e-9 * np.abs(Q).max()) == Q
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_rest_it_is_the_linear_filter(kind: str) -> None:
+    """Covariance settles at the solution of the discrete Riccati equation about the rest state."""
+    model = arm(damping=0.1).model()
+    q = model.equilibrium([0.3, -0.4])
+    tau = model.holding_torque(q)
+    kalman = estimator(kind, model, sensors(), process=2.0)
+    x = np.concatenate([q, np.zeros(model.n)])
+    _, F, Q = kalman.transition(x, tau)
+    y, C = kalman.reading(x, tau)
+    R = np.diag(kalman._noise**2)
+    P = solve_discrete_are(F.T, C.T, Q, R)
+    after = P - P @ C.T @ np.linalg.solve(C @ P @ C.T + R, C @ P)
+    settled = kalman.over(np.tile(y, (60, 1)), np.tile(tau, (60, 1)), Belief(x, after))
+    assert settled.covariance[-1] == pytest.approx(after, rel=2e-2, abs=2e-3 * np.abs(after).max())
+    assert settled.q[-1] == pytest.approx(q, abs=2e-5)  # points around it see what bends
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_are_as_large_as_is_said(kind: str, rng: np.random.Generator) -> None:
+    """The right model, torques with white noise, noisy readings: squares of errors and surprises as chi-squared."""
+    model = arm().model()
+    count, runs, density = 60, 8, np.array([0.6, 0.3])
+    process = np.concatenate([density, np.zeros(model.n - 2)])
+    kalman = estimator(kind, model, sensors(), process=process)
+    times = PERIOD * np.arange(count)
+    rest = model.equilibrium([0.3, -0.4])
+    spread = np.concatenate([[0.01, 0.01, 2e-3, 2e-3], [0.05, 0.05, 0.01, 0.01]])
+    errors, surprises = [], []
+    for _ in range(runs):
+        tau = swing(times, model)
+        pushed = np.repeat(tau, FINE, axis=0)[: FINE * (count - 1) + 1]
+        pushed = pushed + rng.normal(size=pushed.shape) * density / np.sqrt(PERIOD / FINE)
+        q, qd = truth(model, pushed, rest)
+        y = np.array([kalman.reading(np.concatenate(x), u)[0] for *x, u in zip(q, qd, tau)])
+        y = y + rng.normal(size=y.shape) * kalman._noise
+        guess = rest + spread[:4] * rng.normal(size=4)
+        found = kalman.over(
+            y, tau, Belief(np.concatenate([guess, spread[4:] * rng.normal(size=4)]), np.diag(spread**2))
+        )
+        errors.append(found.nees(q, qd)[[20, 40, 59]].mean())
+        surprises.append(found.nis[5:].mean())
+    low, high = chi2.ppf([0.005, 0.995], 8 * runs * 2) / (runs * 2)  # three samples of a run count as two
+    assert low < np.mean(errors) < high
+    low, high = chi2.ppf([0.005, 0.995], 4 * runs * 55) / (runs * 55)
+    assert low < np.mean(surprises) < high
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_payload_is_weighed_in_one_swing(kind: str, rng: np.random.Generator) -> None:
+    """Half again as heavy as believed; encoders and gauges alone, 1.2 s."""
+    true = arm(mass=1.2).model()
+    model = arm(mass=0.8).model(parameters=["payload.mass"], shapes="nominal")
+    times = PERIOD * np.arange(300)
+    tau = swing(times, true)
+    q0 = true.equilibrium([0.3, -0.4])
+    q, qd = truth(true, np.repeat(tau, FINE, axis=0)[: FINE * 299 + 1], q0)
+    kalman = estimator(kind, model, sensors(), process=0.05, unknown={"payload.mass": 0.4})
+    y = np.array([kalman.reading(np.concatenate([*x, [0.8]]), u)[0] for *x, u in zip(q, qd, tau)])
+    y = y + rng.normal(size=y.shape) * kalman._noise
+    found = kalman.over(y, tau, kalman.start(model.equilibrium([0.3, -0.4]), spread=0.02))
+    assert found.numbers[-1, 0] == pytest.approx(1.2, rel=0.02)
+    assert abs(found.numbers[-1, 0] - 1.2) < 4 * found.spread()[-1, -1]
+
+
+def test_readings_that_are_missing_are_left_out() -> None:
+    model = arm().model()
+    kalman = KalmanFilter(model, sensors(), PERIOD, process=0.5)
+    q = model.equilibrium([0.3, -0.4])
+    tau, belief = model.holding_torque(q), kalman.start(q, spread=0.01)
+    y, _ = kalman.reading(belief.mean, tau)
+    none = kalman.correct(belief, np.full(4, np.nan), tau)
+    assert none.covariance is belief.covariance
+    some = kalman.correct(belief, np.where([True, False, True, True], y, np.nan), tau)
+    assert np.trace(some.covariance) < np.trace(belief.covariance)
+    assert some.covariance[1, 1] > kalman.correct(belief, y, tau).covariance[1, 1]
+
+
+def test_refusals() -> None:
+    model = arm().model()
+    with pytest.raises(ModelError, match="is no parameter"):
+        KalmanFilter(model, sensors(), PERIOD, unknown={"payload.mass": 1.0})
+    with pytest.raises(ModelError, match="needs `noise`"):
+        KalmanFilter(model, [Encoder("upper")], PERIOD)
+    with pytest.raises(ModelError, match="process"):
+        KalmanFilter(model, sensors(), PERIOD, process=-1.0)
+    kalman = KalmanFilter(model, sensors(), PERIOD)
+    with pytest.raises(ModelError, match="expected \\(N, 4\\)"):
+        kalman.over(np.zeros((3, 2)), np.zeros((3, 2)), kalman.start())
+    with pytest.raises(ModelError, match="moving horizon"):
+        MovingHorizon(model, sensors(), PERIOD, kind="unscented")
