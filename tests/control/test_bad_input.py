@@ -74,7 +74,7 @@ def test_controllers_refuse(two_link, controller, message: str) -> None:
     [
         (
             lambda: PD(1, 1, GOAL, gravity="yes"),
-            "gravity: got 'yes', expected 'reference', 'measured', 'equilibrium' or 'none'",
+            "gravity: got 'yes', expected 'reference', 'measured', 'eq",
         ),
         (lambda: LQR(GOAL, Q, 1.0, inner="outer"), "inner: got 'outer', expected 'torque' or 'decoupling'"),
         (lambda: Encoder("upper", side="both"), "side: got 'both', expected 'motor' or 'link'"),

@@ -1,4 +1,4 @@
-"""Filters along the nonlinear model: against linear theory, consistency over seeded runs, unknown payloads, other arms."""
+"""Filters along the nonlinear model: against linear theory, consistency over seeded runs, unknown payloads."""
 
 from __future__ import annotations
 
@@ -101,9 +101,8 @@ def test_errors_are_as_large_as_is_said(kind: str, rng: np.random.Generator) -> 
         y = np.array([kalman.reading(np.concatenate(x), u)[0] for *x, u in zip(q, qd, tau)])
         y = y + rng.normal(size=y.shape) * kalman._noise
         guess = rest + spread[:4] * rng.normal(size=4)
-        found = kalman.over(
-            y, tau, Belief(np.concatenate([guess, spread[4:] * rng.normal(size=4)]), np.diag(spread**2))
-        )
+        mean = np.concatenate([guess, spread[4:] * rng.normal(size=4)])
+        found = kalman.over(y, tau, Belief(mean, np.diag(spread**2)))
         errors.append(found.nees(q, qd)[[20, 40, 59]].mean())
         surprises.append(found.nis[5:].mean())
     low, high = chi2.ppf([0.005, 0.995], 8 * runs * 2) / (runs * 2)  # three samples of a run count as two

@@ -98,6 +98,10 @@ def _controllers() -> dict[str, Call]:
         "DisturbanceObserver": Call(bound(control.DisturbanceObserver), {"inner": pd, "gain": [10.0, 20.0]}),
         "FeedbackLinearization": Call(lambda **a: control.FeedbackLinearization(**a).bind(elastic),
                                       {"bandwidth": [10.0], "reference": [0.1]}),
+        "KalmanFilter": Call(control.KalmanFilter, {
+            "model": m, "sensors": [encoder], "sample_time": 0.01, "process": 1.0, "kind": "extended", "wander": 0.0}),
+        "MovingHorizon": Call(control.MovingHorizon, {
+            "model": m, "sensors": [encoder], "sample_time": 0.01, "process": 1.0, "window": 4, "iterations": 1}),
         "LQR": Call(bound(control.LQR), regulator),
         "Limited": Call(bound(control.Limited), {"controller": pd, "limit": [1.0, 2.0]}),
         "Sampled": Call(bound(control.Sampled), {"controller": pd, "sample_time": 0.01, "delay": 0.0}),

@@ -233,12 +233,8 @@ class KalmanFilter:
 
         def trace() -> Kernel:
             model, n = self.model, self.model.n
-            q, qd, tau, p = (
-                ca.SX.sym("q", n),
-                ca.SX.sym("qd", n),
-                ca.SX.sym("tau", model.n_joints),
-                model.parameter_symbols,
-            )
+            q, qd, tau = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("tau", model.n_joints)
+            p = model.parameter_symbols
             force = ca.SX.sym("force", n)
             a = model.equations.accelerations(q, qd, ca.mtimes(model.chain.actuation(), tau) + force)
             found = [a, ca.jacobian(a, q), ca.jacobian(a, qd), ca.jacobian(a, p), ca.jacobian(a, force)]
@@ -253,12 +249,8 @@ class KalmanFilter:
 
         def trace() -> Kernel:
             model, n = self.model, self.model.n
-            q, qd, tau, p = (
-                ca.SX.sym("q", n),
-                ca.SX.sym("qd", n),
-                ca.SX.sym("tau", model.n_joints),
-                model.parameter_symbols,
-            )
+            q, qd, tau = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("tau", model.n_joints)
+            p = model.parameter_symbols
             y = ca.SX(self._measurement.expression(q, qd, tau))
             found = [y, ca.jacobian(y, q), ca.jacobian(y, qd), ca.jacobian(y, p)]
             return Kernel(ca.Function("reading", [q, qd, tau, p], ca.cse([ca.densify(x) for x in found])), "vm")
@@ -409,7 +401,7 @@ class KalmanFilter:
         means = np.array([belief.mean for belief in beliefs])
         n = self.model.n
         return StateHistory(
-            self.sample_time * np.arange(len(means)), means[:, :n], means[:, n : 2 * n], means[:, 2 * n :],
+            np.array([self.sample_time * k for k in range(len(means))]), means[:, :n], means[:, n : 2 * n], means[:, 2 * n :],
             np.array([belief.covariance for belief in beliefs]), np.array([belief.surprise for belief in beliefs]),
             len(self._noise),
         )  # fmt: skip
