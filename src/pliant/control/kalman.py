@@ -399,9 +399,9 @@ class KalmanFilter:
 
     def _history(self, beliefs: list[Belief]) -> StateHistory:
         means = np.array([belief.mean for belief in beliefs])
-        n = self.model.n
+        n, times = self.model.n, np.array([self.sample_time * k for k in range(len(means))])
         return StateHistory(
-            np.array([self.sample_time * k for k in range(len(means))]), means[:, :n], means[:, n : 2 * n], means[:, 2 * n :],
+            times, means[:, :n], means[:, n : 2 * n], means[:, 2 * n :],
             np.array([belief.covariance for belief in beliefs]), np.array([belief.surprise for belief in beliefs]),
             len(self._noise),
         )  # fmt: skip
