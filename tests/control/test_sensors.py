@@ -15,7 +15,6 @@ from pliant.control import (
     LQR,
     PD,
     Accelerometer,
-    Camera,
     Encoder,
     Measurement,
     Observer,
@@ -23,6 +22,7 @@ from pliant.control import (
     Sampled,
     StrainGauge,
     Tachometer,
+    TipCamera,
     TipPosition,
     TorqueSensor,
 )  # fmt: skip
@@ -208,7 +208,7 @@ def test_a_sensor_reads_what_acted_until_then(two_link: pliant.Model) -> None:
 
 
 def test_a_camera_is_a_pinhole_that_is_late(two_link: pliant.Model) -> None:
-    sensor = Camera(position=(0.3, -0.2, 3.0), focal=700.0, sample_time=1 / 60, delay=0.025)
+    sensor = TipCamera(position=(0.3, -0.2, 3.0), focal=700.0, sample_time=1 / 60, delay=0.025)
     run = pliant.simulate(two_link, 0.5, motion=SWING, output_step=1e-3, sensors=[sensor])
     right, down = run.measured["camera.right"], run.measured["camera.down"]
     assert len(right.t) == 31
@@ -216,7 +216,7 @@ def test_a_camera_is_a_pinhole_that_is_late(two_link: pliant.Model) -> None:
     tip = np.column_stack([np.interp(late, run.t, run.tip[:, k]) for k in range(2)])
     np.testing.assert_allclose(right.values, 700 * (tip[:, 0] - 0.3) / 3.0, atol=2e-3)  # pixels; rows of 1 ms
     np.testing.assert_allclose(down.values, -700 * (tip[:, 1] + 0.2) / 3.0, atol=2e-3)
-    upright = Camera(position=(0.0, -2.0, 0.5), rpy=(-np.pi / 2, 0.0, 0.0))  # along y, image down is -z
+    upright = TipCamera(position=(0.0, -2.0, 0.5), rpy=(-np.pi / 2, 0.0, 0.0))  # along y, image down is -z
     seen = Measurement(two_link, [upright]).ideal(np.zeros(4), np.zeros(4))[0]
     np.testing.assert_allclose(seen, [two_link.tip_pose(np.zeros(4))[0, 3], 0.5], atol=1e-12)
 
@@ -329,7 +329,7 @@ def test_a_file_and_a_table_have_them(two_link: pliant.Model, tmp_path: Any) -> 
         (lambda: Encoder("upper", name="a,b"), "name: got 'a,b'"),
         (lambda: StrainGauge("upper", bridge="full"), "bridge: got 'full' without a fibre"),
         (lambda: StrainGauge("upper", at=(0.1, 0.0), gauge_factor=0.0), "gauge_factor: got 0.0"),
-        (lambda: Camera(focal=-1.0), "focal: got -1.0"),
+        (lambda: TipCamera(focal=-1.0), "focal: got -1.0"),
     ],
 )
 def test_sensors_that_cannot_be(make: Any, words: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import pliant
 from pliant import Recording
-from pliant.control import Camera, Encoder, StrainGauge, TipPosition
+from pliant.control import Encoder, StrainGauge, TipCamera, TipPosition
 from pliant.errors import ModelError
 from pliant.validation.recording_file import RecordingFile
 
@@ -30,7 +30,7 @@ def rig(**gauge: Any) -> list[Any]:
         Encoder("upper", resolution=20000, sample_time=0.002),
         Encoder("fore", noise=2e-4, sample_time=0.005, offset=0.011, name="elbow"),
         StrainGauge(**GAUGE, noise=2e-7, sample_time=0.001, name="gauge", **gauge),
-        Camera(position=(0.0, 0.0, 4.0), focal=900.0, noise=0.2, sample_time=1 / 50, delay=0.03),
+        TipCamera(position=(0.0, 0.0, 4.0), focal=900.0, noise=0.2, sample_time=1 / 50, delay=0.03),
     ]
 
 

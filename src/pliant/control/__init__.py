@@ -12,7 +12,7 @@ from pliant.control.lqr import LQR, Design
 from pliant.control.measured_motion import MeasuredMotion
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
-from pliant.control.rig_sensors import Camera, Tachometer, TorqueSensor
+from pliant.control.rig_sensors import Tachometer, TipCamera, TorqueSensor
 from pliant.control.sampled import Sampled
 from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
 from pliant.control.shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
@@ -53,10 +53,10 @@ CONTROLLERS: dict[str, Callable[..., Any]] = {
 
 SENSORS: dict[str, Callable[..., Any]] = {
     "accelerometer": Accelerometer,
-    "camera": Camera,
     "encoder": Encoder,
     "strain-gauge": StrainGauge,
     "tachometer": Tachometer,
+    "tip-camera": TipCamera,
     "tip-position": TipPosition,
     "torque-sensor": TorqueSensor,
 }
@@ -71,7 +71,6 @@ __all__ = [
     "SHAPERS",
     "TRAJECTORIES",
     "Accelerometer",
-    "Camera",
     "ComputedTorque",
     "Constant",
     "Controller",
@@ -101,6 +100,7 @@ __all__ = [
     "StrainGauge",
     "Switch",
     "Tachometer",
+    "TipCamera",
     "TipLine",
     "TipPosition",
     "TorqueSensor",

@@ -110,7 +110,7 @@ class TorqueSensor(Sensor):
 
 @checked
 @dataclass(frozen=True)
-class Camera(Sensor):
+class TipCamera(Sensor):
     """Where a camera that stands still sees the tip, or another frame: right and down in its image.
 
     Its own z axis looks ahead, x points right and y down in the image; `position` and `rpy` (URDF's Rz Ry Rx) place it
@@ -132,9 +132,9 @@ class Camera(Sensor):
     Examples
     --------
     >>> model = pliant.load("two-link").model()
-    >>> camera = pliant.control.Camera(position=(0.0, 0.0, 4.0), focal=800.0, sample_time=1 / 60, delay=0.02)
-    >>> print(pliant.control.Measurement(model, [camera]).ideal(np.zeros(4), np.zeros(4)))  # 2 m right, 4 m below
-    [[400.   0.]]
+    >>> camera = pliant.control.TipCamera(position=(0.0, -1.0, 4.0), focal=800.0, sample_time=1 / 60, delay=0.02)
+    >>> print(pliant.control.Measurement(model, [camera]).ideal(np.zeros(4), np.zeros(4)))  # 2 m right, 1 m up
+    [[ 400. -200.]]
     """
 
     frame: str = "tip"

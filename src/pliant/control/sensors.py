@@ -137,6 +137,12 @@ class Sensor:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> pliant.control.Encoder("upper", rate=True).unit(model)
+        'rad/s'
         """
         return ""
 
@@ -151,6 +157,12 @@ class Sensor:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> pliant.control.Encoder("upper", name="shoulder").label(model)
+        'shoulder'
         """
         return self.name or self.default_name(model)
 
@@ -165,6 +177,12 @@ class Sensor:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> pliant.control.Encoder("upper", name="shoulder").default_name(model)
+        'upper'
         """
         return type(self).__name__.lower()
 
@@ -199,6 +217,12 @@ class Sensor:
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> round(pliant.control.Encoder("upper", resolution=4096).digit(model), 6)
+        0.001534
         """
         return self.quantum
 
@@ -214,6 +238,12 @@ class Sensor:
         Returns
         -------
         tuple or None
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> pliant.control.Encoder("fore", rate=True).reads(model)
+        ('qd', 1)
         """
         return None
 

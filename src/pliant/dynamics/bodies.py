@@ -482,7 +482,7 @@ class LinearBeam:
         return ca.mtimes([c.T, self.stiffness(), c]) / 2
 
     def dissipation(self, c: SX, cd: SX) -> SX:
-        found = ca.mtimes(self.damping(), cd)
+        found: SX = ca.mtimes(self.damping(), cd)
         if not is_zero(self.numbers.drag):
             speed = ca.sqrt(ca.sumsqr(ca.mtimes(self.numbers.shift, cd)) + STILL**2)
             found = found + speed * ca.mtimes(self.numbers.drag, cd)

@@ -144,11 +144,11 @@ class Recording:
         Examples
         --------
         >>> model = pliant.load("two-link").model()
-        >>> gauge = pliant.control.StrainGauge("upper", 0.05, at=(0.01, 0.0), noise=1e-6, sample_time=0.005)
+        >>> gauge = pliant.control.StrainGauge("upper", 0.05, at=(0.01, 0.0), noise=1e-8, sample_time=0.005)
         >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], sensors=[gauge])
         >>> read = pliant.Recording.of(run, torque=[5.0, 0.0])
         >>> read.channels, read.sigma("upper.strain")
-        (('upper.strain',), 1e-06)
+        (('upper.strain',), 1e-08)
         >>> round(pliant.validate(model, read).channels["upper.strain"].fit)
         100
         """
