@@ -278,7 +278,7 @@ def test_a_loop_of_several_rates() -> None:
 def test_what_the_loop_reads_is_what_the_result_says() -> None:
     """The same sensor, with noise, in a controller and beside it: torques are -kp times what was read."""
     model = spinner()
-    noisy = Encoder("arm", noise=1e-3, sample_time=0.004, delay=0.002, seed=7)
+    noisy = Encoder("arm", noise=1e-3, sample_time=0.004, delay=0.006, seed=7)
     controller = Sampled(PD(KP, 0.0, [0.0], gravity="none"), 0.004, sensors=[noisy, Tachometer("arm")])
     run = pliant.simulate(model, 0.4, q0=[0.4], controller=controller, output_step=0.002, sensors=[noisy])
     held = run.tau[:-1:2, 0]
