@@ -36,7 +36,7 @@ def single_link() -> Robot:
         name="arm",
         joint=Joint(hub=Lump(inertia=(0, 0, 0.1)), friction=Friction(viscous=0.1, coulomb=0.2, bristle=0.0)),
         beam=Beam(length=1.3, mass_per_length=2.0, EI_y=7, EI_z=12),
-        shapes=Shapes(bending_y=1, damping=0.01),
+        shapes=Shapes(bending_y=1, damping=0.01, damping_per_amplitude=0.3),
     )
     return Robot(name="single link & hub", gravity=(0, -9.81, 0), links=[link], payload=Lump(mass=0.3))
 

@@ -47,7 +47,7 @@ def test_snippets_of_the_scenario_page_are_sound() -> None:
     """Each block of YAML, with an arm and a duration where it has none, is a scenario."""
     text = (ROOT / "docs" / "how-to" / "scenario.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         data: dict = {"robot": "two-link", "duration": 1.0}
         for entry in re.split(r"\n(?=\S)", block.strip()):  # a key may stand twice, as alternatives

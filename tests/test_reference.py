@@ -27,7 +27,8 @@ PAGE = runpy.run_path(str(ROOT / "docs" / "hooks" / "keys.py"))["page"]()
 UNITLESS = {
     "Beam.pieces", "Drive.gear_ratio", "Joint.axis", "JointAxis.axis", "LoopJoint.axis", "LoopJoint.axes",
     "Shapes.bending_y",
-    "Shapes.bending_z", "Shapes.torsion", "Shapes.axial", "Shapes.damping", "Shapes.rayleigh", "Shapes.count",
+    "Shapes.bending_z", "Shapes.torsion", "Shapes.axial", "Shapes.damping", "Shapes.damping_per_amplitude",
+    "Shapes.rayleigh", "Shapes.count",
     "Shapes.reduce", "Shapes.accuracy", "Scenario.rtol", "Scenario.atol", "Sample.count", "Sample.seed", "Axis.count",
     "Axis.values", "Axis.from", "Axis.to", "Axis.mean", "Axis.deviation", "Link.at", "Frame.at", "UnknownChoice.start",
     "UnknownChoice.bounds", "UnknownChoice.prior", "MeasuredRun.noise", "IdentificationStudy.loss_scale",

@@ -47,6 +47,7 @@ AxesName = Literal["base", "link", "section"]
 WrenchAxesName = Literal["base", "link", "section", "frame"]
 DriveSide = Literal["motor", "link"]
 PlaneName = Literal["bending_y", "bending_z"]
+BridgeName = Literal["quarter", "half", "full"]
 
 # How a run is computed
 MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]
@@ -80,5 +81,6 @@ RenderName = Literal["rgb_array"]
 AutoresetName = Literal["next-step", "same-step"]
 FigureName = Literal[
     "joints", "deflections", "path", "tip", "attitude", "energy", "torques", "spectrum", "spectrogram", "error",
+    "sensors",
 ]  # fmt: skip
 FigureFormat = Literal["png", "svg", "pdf"]

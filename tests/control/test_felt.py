@@ -23,6 +23,7 @@ from pliant.control import (
     Sampled,
     StrainGauge,
 )  # fmt: skip
+from pliant.control.instruments import Instrument
 from pliant.control.law import Controller, Felt, Law
 from pliant.control.sensors import Acting
 from pliant.errors import ModelError
@@ -228,18 +229,18 @@ def test_a_sampled_observer_feels_what_acted_until_the_sample(delay: float, monk
     controller = feedback(sample_time=0.01, delay=delay)
     noted: list[np.ndarray] = []
 
-    def add_noise(self: Any, y: np.ndarray, rng: Any) -> np.ndarray:
-        noted.append(y)
-        return y
+    def read(self: Any, times: np.ndarray, ideal: np.ndarray) -> np.ndarray:
+        noted.append(ideal[0])
+        return ideal
 
-    monkeypatch.setattr(Measurement, "add_noise", add_noise)
+    monkeypatch.setattr(Instrument, "read", read)
     start = model.equilibrium([0.2, -0.4], [PUSH])
     run = pliant.simulate(model, 0.095, start, controller=controller, loads=PUSH, output_step=0.001)
     rows = np.arange(0, 91, 10)
     tau = np.vstack([model.holding_torque(model.equilibrium([0.2, -0.4])), run.tau[rows[1:] - 1]])
     reference = Measurement(unequal_two_link().model(formulation="lagrange"), controller.observer.sensors, [PUSH])
     expected = reference.ideal(run.q[rows], run.qd[rows], tau, run.t[rows])
-    assert np.array(noted) == pytest.approx(expected, rel=1e-7, abs=1e-7)
+    assert np.reshape(noted, expected.shape) == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
 def test_an_accelerometer_is_not_sampled_from_outside() -> None:

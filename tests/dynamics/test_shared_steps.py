@@ -78,6 +78,12 @@ def test_shared_and_written_out_are_the_same_arm(seed: int) -> None:
     agree(*both_ways(model.chain, seed))
 
 
+def test_damping_that_grows_with_amplitudes() -> None:
+    """Of one link out of two kinds; the other numbers are unequal as well."""
+    arm = unequal_links(4).replace({"links.l0.shapes.damping_per_amplitude": 0.7, "links.l3.shapes.damping": 0.01})
+    agree(*both_ways(arm.model(stiffening=False).chain, 5))
+
+
 @pytest.mark.parametrize("robot", [unequal_arm(), satellite(), unequal_links(9)], ids=["unequal", "satellite", "links"])
 def test_arms_unequal_in_everything(robot: Robot) -> None:
     agree(*both_ways(Model(robot, stiffening=False).chain, 5))

@@ -16,6 +16,7 @@ from pliant.control.measured_motion import MeasuredMotion
 from pliant.control.momentum import CollisionMonitor, DisturbanceObserver
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
+from pliant.control.rig_sensors import Tachometer, TipCamera, TorqueSensor
 from pliant.control.sampled import Sampled
 from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
 from pliant.control.shaping import SHAPERS, Shaped, Shaper, ei, shaper_for, zv, zvd
@@ -61,7 +62,10 @@ SENSORS: dict[str, Callable[..., Any]] = {
     "accelerometer": Accelerometer,
     "encoder": Encoder,
     "strain-gauge": StrainGauge,
+    "tachometer": Tachometer,
+    "tip-camera": TipCamera,
     "tip-position": TipPosition,
+    "torque-sensor": TorqueSensor,
 }
 """Sensors by name."""
 
@@ -110,8 +114,11 @@ __all__ = [
     "Step",
     "StrainGauge",
     "Switch",
+    "Tachometer",
+    "TipCamera",
     "TipLine",
     "TipPosition",
+    "TorqueSensor",
     "Trajectory",
     "Trapezoidal",
     "Waypoints",

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import AnglesLike, Array, Complex, Expression
 from pliant.control import riccati
+from pliant.control.instruments import common_ticks
 from pliant.control.law import NO_STATES, Controller, Felt, Law, Sampler
 from pliant.control.lqr import LQR, UNREACHED, Design, rest_state, system, unreached
-from pliant.control.sampled import HeldLaw, delay_ticks
+from pliant.control.sampled import HeldLaw
 from pliant.control.sensors import Acting, Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError, UnsupportedModel
@@ -159,7 +160,8 @@ class OutputFeedback(Controller):
     """A regulator that acts on the observer's estimate instead of the true state.
 
     Without `sample_time` the loop is continuous and traced (sensors ideal); with it, readings have noise and quanta
-    (from `seed`), the filter is discrete and torques are held and act `delay` seconds late.
+    (from `seed`) and the clocks of their sensors, the filter is discrete and torques are held and act `delay` seconds
+    late. The filter takes what a sensor has said last for what is now.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ class OutputFeedback(Controller):
     delay : float
         Seconds between reading and acting.
     seed : int
-        Of the noise.
+        Added to those of the sensors.
 
     Examples
     --------
@@ -239,8 +241,8 @@ class _SampledFeedback(Law):
         self.design, self.filter, self.seed = design, filtered, given.seed
         require_torques(model)
         self.senses = True
-        self.ticks, self.late = delay_ticks(positive("sample_time", given.sample_time), given.delay)
-        self.sample_time = float(given.sample_time or 0.0) / self.ticks
+        self.clock = common_ticks(positive("sample_time", given.sample_time), given.delay, given.observer.sensors)
+        self.sample_time = float(given.sample_time or 0.0) / self.clock.period
 
     @property
     def initial_state(self) -> Array:
@@ -250,6 +252,7 @@ class _SampledFeedback(Law):
     def sample(self, t: Any, q: Any, qd: Any, z: Any, felt: Felt) -> tuple[Any, Any]:
         """Expressions: torques of a sample, and estimate and torques for the next; readings have no noise."""
         f, split = self.filter, len(self.filter.A)
+        f.measurement.require_instant("controller")
         qdd = felt.accelerations(None) if f.measurement.accelerated else ca.SX.zeros(self.model.n)
         y = f.measurement.rounded(f.measurement.felt(q, qd, qdd, Acting(t, felt.loads, felt.base)))
         tau, xh, applied = self._filtered(y, z[:split], z[split:])
@@ -266,17 +269,22 @@ class _SampledFeedback(Law):
     def sampler(self) -> Sampler:
         """A fresh filter and fresh instruments. They read what acted until the sample: at first what holds the arm."""
         f, model = self.filter, self.model
+        sensed, ends = f.measurement, np.cumsum(f.measurement.sizes)[:-1]
+
+        def watch(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> None:
+            def ideal() -> list[Array]:
+                qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(model.n)
+                return np.split(sensed.read(t, q, qd, qdd, felt), ends)
+
+            memory["readout"].advance(ideal)
 
         def compute(memory: dict[str, Any], t: float, q: Array, qd: Array, felt: Felt) -> Array:
-            sensed = f.measurement
-            qdd = felt.accelerations(memory["acted"]) if sensed.accelerated else np.zeros(model.n)
-            y = sensed.add_noise(sensed.read(t, q, qd, qdd, felt), memory["rng"])
-            tau, memory["xh"], memory["applied"] = self._filtered(y, memory["xh"], memory["applied"])
+            tau, memory["xh"], memory["applied"] = self._filtered(memory["readout"].y, memory["xh"], memory["applied"])
             return np.asarray(tau)
 
         own: dict[str, Any] = {"xh": np.zeros(len(f.A)), "applied": np.zeros(model.n_joints), "acted": f.u0}
-        own["rng"] = np.random.default_rng(self.seed)
-        return HeldLaw(compute, model.n_joints, self.ticks, self.late, own)
+        own["readout"] = self.clock.readout(model, sensed.sensors, float(self.sample_time or 0.0), self.seed)
+        return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watch)
 
 
 def require_torques(model: Model, who: str = "OutputFeedback") -> None:

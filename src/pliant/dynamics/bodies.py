@@ -200,6 +200,13 @@ class RigidMap:
     mass_point = point
 
 
+SWING = 3 * np.pi / 8
+"""Over a swing sin^2 has the mean 1/2 and |sin|^3 has 4 / (3 pi): by this factor, drag of an amplitude a takes what a
+ratio a would."""
+STILL = 1e-9
+"""m/s: below, the speed of a tip has no direction."""
+
+
 @dataclass(frozen=True)
 class BeamData:
     """Numbers or symbols of a beam that multiply the dimensionless modal integrals."""
@@ -213,6 +220,7 @@ class BeamData:
     polar_inertia: SX
     rotary: tuple[SX, SX]
     damping: SX = 0.0
+    growth: SX = 0.0
     rayleigh: tuple[SX, SX] = (0.0, 0.0)
     profile: SectionProfile = UNIFORM
     shear_centre: tuple[float, float] = (0.0, 0.0)
@@ -258,7 +266,8 @@ class BeamNumbers:
     """What the equations of a linear beam of k amplitudes take of it: `mass`, first (`lever`) and second (`square`)
     moment along x; `gram` (k, k) of the shapes and `first` (k,), `arm` (k,), their integrals and those times x, all
     without axes; `inertia` (k, k) of the amplitudes; rotary inertia of the frame (3, 3) and its coupling `spin` (3, k);
-    places of the undeformed `root` and `end`; `turn` and `shift` (3, k) of the tip; `stiffness`, `damping` (k, k)."""
+    places of the undeformed `root` and `end`; `turn` and `shift` (3, k) of the tip; `stiffness`, `damping`, `drag`,
+    each (k, k)."""
 
     mass: SX
     lever: SX
@@ -275,6 +284,7 @@ class BeamNumbers:
     shift: SX
     stiffness: SX
     damping: SX
+    drag: SX
 
 
 @dataclass(frozen=True)
@@ -282,8 +292,8 @@ class LinearBeam:
     """Beam along +x whose displacement is a sum of shapes: `r = x e_x + sum axis_j psi_j(x/L) c_j`.
 
     r is the centroid; v and w of the bending shapes are those of the shear centre, about which twist turns the section.
-    2 zeta `damped` is the damping of its ratio zeta, on as many amplitudes as that has rows: see `damping.py`. What
-    enters the equations may be `known`, as symbols.
+    2 zeta `damped` is the damping of its ratio zeta, on as many amplitudes as that has rows, and `slowest` (rad/s) its
+    first frequency: see `damping.py`. What enters the equations may be `known`, as symbols.
     """
 
     data: BeamData
@@ -292,6 +302,7 @@ class LinearBeam:
     rotation: RotationName
     end_rotation: Rotation = field(default_factory=Identity)
     damped: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    slowest: float = 1.0
     is_linear: bool = True
     known: BeamNumbers | None = None
     travel: ClassVar[None] = None
@@ -349,6 +360,7 @@ class LinearBeam:
             mu * I.mass, mu * L * I.first, mu * L * L * I.second, gram, mu * scale * ca.DM(I.eps),
             L * (mu * scale * ca.DM(I.eta_eps)), inertia, rotary, ca.densify(spin), self.undeformed(0.0),
             self.undeformed(1.0), turn, shift, stiffness, self._damping(inertia, stiffness),
+            self._drag(),
         )  # fmt: skip
         return BeamNumbers(*map(ca.SX, found))
 
@@ -458,11 +470,23 @@ class LinearBeam:
             D = D + alpha * inertia
         return D + beta * stiffness if not is_zero(beta) else D
 
+    def _drag(self) -> SX:
+        """(k, k) what the damping matrix gains with the speed of the tip, s/m times that of the ratio one."""
+        D, own = ca.SX(self.size, self.size), len(self.damped)
+        if not is_zero(self.data.growth):
+            per_speed = self.data.growth * SWING / (self.slowest * self.data.length)
+            D[:own, :own] = 2 * per_speed * ca.sparsify(ca.DM(self.damped))
+        return D
+
     def strain_energy(self, c: SX) -> SX:
         return ca.mtimes([c.T, self.stiffness(), c]) / 2
 
     def dissipation(self, c: SX, cd: SX) -> SX:
-        return ca.densify(ca.mtimes(self.damping(), cd))
+        found: SX = ca.mtimes(self.damping(), cd)
+        if not is_zero(self.numbers.drag):
+            speed = ca.sqrt(ca.sumsqr(ca.mtimes(self.numbers.shift, cd)) + STILL**2)
+            found = found + speed * ca.mtimes(self.numbers.drag, cd)
+        return ca.densify(found)
 
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         values, slopes = self.station(eta)

@@ -18,7 +18,7 @@ from pliant.algebra.inertia import Inertia, zero
 from pliant.algebra.rotations import SX, Identity, Rotation, compose, constant
 from pliant.dynamics.bodies import BeamData, Body, LinearBeam, Moments, RigidMap, is_zero, lump
 from pliant.dynamics.chain import Chain, ChainLink, Closure, ContactMap, Damper, DriveMap, FrameMap, LineMap, Shaft
-from pliant.dynamics.damping import length_damping, modal_damping, shared_damping
+from pliant.dynamics.damping import length_damping, modal_damping, shared_damping, slowest_rate
 from pliant.dynamics.drive_maps import (
     core,
     gear_spring,
@@ -84,8 +84,8 @@ def build_chain(
     carried = [[one for one in payloads if link.name == (one.link or last)] for link in robot.links]
     for i, (link, nominal) in enumerate(zip(view.links, robot.links)):
         made = _chain_link(link, nominal, view.pieces[i], shapes[i], carried[i], order, rotation, stiffening)
-        if shapes[i] is not None and view.pieces[i].count == 1 and not is_zero(link.shapes.damping):
-            made = replace(made, body=_damped(made.body, nominal, beyond[i]))
+        if shapes[i] is not None:
+            made = replace(made, body=_damped(made.body, link.shapes, nominal, view.pieces[i], beyond[i]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
     chain = Chain(
@@ -479,13 +479,14 @@ def _beam_integrals(beam: Any) -> tuple[float, float, float, tuple[float, ...]]:
 
 def _beam_data(link: Any) -> BeamData:
     b = beam_properties(link.beam)
-    zeta, alpha, beta = 0.0, 0.0, 0.0
+    zeta, growth, alpha, beta = 0.0, 0.0, 0.0, 0.0
     if link.shapes is not None:
-        zeta, (alpha, beta) = link.shapes.damping, (link.shapes.rayleigh[k] for k in range(2))
+        zeta, growth = link.shapes.damping, link.shapes.damping_per_amplitude
+        alpha, beta = (link.shapes.rayleigh[k] for k in range(2))
         beta = beta + link.shapes.kelvin_voigt  # stress E (strain + time strain rate) damps by time times stiffness
     return BeamData(
-        b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, (alpha, beta),
-        section_profile(b), b.shear_centre, (link.joint.offset, *b.offset), b.GA_y, b.GA_z,
+        b.length, b.mass_per_length, b.EI_y, b.EI_z, b.GJ, b.EA, b.polar_inertia, tuple(b.rotary), zeta, growth,
+        (alpha, beta), section_profile(b), b.shear_centre, (link.joint.offset, *b.offset), b.GA_y, b.GA_z,
     )  # fmt: skip
 
 
@@ -527,8 +528,16 @@ def _carries_sections(beam: Any, shapes: LinkShapes) -> bool:
     return any(beam.rotary) and turning > 1 and largest > SLENDER * beam.mass_per_length * beam.length**2
 
 
-def _damped(body: Body, nominal: Any, beyond: Inertia) -> Body:
-    """The body with the damping of its ratio, which is made of nominal numbers."""
+def _damped(body: Body, given: Any, nominal: Any, piece: BeamPiece, beyond: Inertia) -> Body:
+    """The body with the damping of its ratio, which is made of nominal numbers; of links in pieces see `_dampers`."""
+    grows = not is_zero(given.damping_per_amplitude)
+    if grows and (isinstance(body, SlidingBeam) or piece.count > 1 or nominal.shapes.tip_load == "track"):
+        raise UnsupportedModel(
+            f"links.{nominal.name}.shapes.damping_per_amplitude: not built for beams that slide, are in pieces, or "
+            "whose shapes follow their load (track); leave it out"
+        )
+    if piece.count > 1 or (is_zero(given.damping) and not grows):
+        return body
     shapes: Any = body.shapes
     data = _beam_data(nominal)
     if isinstance(body, SlidingBeam):
@@ -536,10 +545,11 @@ def _damped(body: Body, nominal: Any, beyond: Inertia) -> Body:
         return replace(body, damped=length_damping(replace(body, data=data), beyond)) if fixed else body
     plain = LinearBeam(data, shapes, shapes.integrals_for(beam_properties(nominal.beam)), "exact")
     (C,) = modal_damping(plain, beyond, plain.rest)
+    slowest = slowest_rate(plain, beyond, plain.rest) if grows else 1.0
     if isinstance(body, StiffenedBeam):
-        return replace(body, inner=replace(body.inner, damped=C))
+        return replace(body, inner=replace(body.inner, damped=C, slowest=slowest))
     assert isinstance(body, LinearBeam)
-    return replace(body, damped=C)
+    return replace(body, damped=C, slowest=slowest)
 
 
 def _undamped(body: Body) -> Body:

@@ -4,6 +4,15 @@ its tip.
 Of the link with whichever shapes it has, K Phi = M Phi Lambda and Phi^T M Phi = 1; then D = 2 zeta C with
 C = M Phi sqrt(Lambda) Phi^T M damps each of its modes by the ratio zeta and couples none. C is made of the numbers of
 the nominal arm in the reference configuration and stays as it is when parameters change: dampers are fitted once.
+
+A ratio that grows with the amplitude is that of drag in air, whose force grows with the square of the speed (Baker,
+Woolam and Young, 1967, for thin cantilevers):
+
+    D = 2 (zeta + growth (3 pi / 8) |v| / (omega_1 L)) C,
+
+with v the speed of the tip against the undeformed link, omega_1 its first frequency and L its length. cd^T D cd is
+never negative. Over a swing of the first mode with the amplitude a at the tip it takes what a ratio zeta + growth a / L
+would: slowly, da/dt = -omega_1 a (zeta + growth a / L).
 """
 
 from __future__ import annotations
@@ -32,6 +41,17 @@ SMALL = 1e-7
 def modal_damping(body: Body, beyond: Inertia, *rests: Array) -> Array:
     """C (len(rests), k, k) of the amplitudes of a body with coordinates `rest`, undeformed, and the inertia `beyond` at
     its tip."""
+    return np.stack([shared_damping(K, M) for K, M in held_matrices(body, beyond, *rests)])
+
+
+def slowest_rate(body: Body, beyond: Inertia, rest: Array) -> float:
+    """rad/s, of the first mode of the same link."""
+    ((K, M),) = held_matrices(body, beyond, rest)
+    return float(np.sqrt(eigenpairs(K, M)[0].min()))
+
+
+def held_matrices(body: Body, beyond: Inertia, *rests: Array) -> list[tuple[Array, Array]]:
+    """Stiffness and mass (k, k) of the amplitudes."""
     assert body.shapes is not None
     c, k = ca.SX.sym("c", len(rests[0])), len(body.shapes.names)
     still = ca.SX.zeros(c.shape)
@@ -39,7 +59,8 @@ def modal_damping(body: Body, beyond: Inertia, *rests: Array) -> Array:
     turn = ca.vertcat(tip.W, tip.J)
     M = body.moments(c, still).gram + ca.mtimes([turn.T, beyond.matrix, turn])
     link = ca.Function("link", [c], [ca.densify(ca.hessian(body.strain_energy(c), c)[0]), ca.densify(M)])
-    return np.stack([shared_damping(*(np.array(x)[-k:, -k:] for x in link(rest))) for rest in rests])
+    found = ([np.array(x)[-k:, -k:] for x in link(rest)] for rest in rests)
+    return [(K, M) for K, M in found]
 
 
 def shared_damping(K: Array, M: Array) -> Array:
@@ -86,4 +107,4 @@ def length_damping(body: SlidingBeam, beyond: Inertia) -> LengthDamping:
     return LengthDamping(canonical(series, size[:, None] * size), p, span)
 
 
-__all__ = ["LengthDamping", "length_damping", "modal_damping", "shared_damping"]
+__all__ = ["LengthDamping", "length_damping", "modal_damping", "shared_damping", "slowest_rate"]

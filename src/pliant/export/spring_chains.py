@@ -349,6 +349,11 @@ def damp(chain: SpringChain, M: Array) -> None:
     for link in chain.robot.links:
         for which in link.fields:
             assert link.shapes is not None
+            if link.shapes.damping_per_amplitude:
+                raise UnsupportedModel(
+                    f"links.{link.name}.shapes.damping_per_amplitude: dampers of MuJoCo do not grow with amplitudes; "
+                    "set it to 0"
+                )
             own = [place for place, role in enumerate(roles) if role == (link.name, which)]
             scale = 1 / np.sqrt(k[own])
             omega = 1 / np.sqrt(np.linalg.eigvalsh(M[np.ix_(own, own)] * np.outer(scale, scale))[-1])

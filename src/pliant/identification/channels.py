@@ -6,6 +6,7 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.control.sensors import Acting, Sensor
 from pliant.dynamics.kinematics import tip_pose
 from pliant.dynamics.section_forces import InternalForces, section_data
 from pliant.dynamics.stations import locate
@@ -22,7 +23,16 @@ def known_channels(model: Model, recording: Recording) -> list[str]:
     """Names that a recording may use."""
     rates = [f"{name}.rate" if name in model.coordinates else name for name in model.speeds]
     torques = [f"{name}.torque" for name in model.joints if name in recording.motion]
-    return [*recording.sensors, *model.coordinates, *rates, *AXES, *torques]
+    return [*sensed(recording), *model.coordinates, *rates, *AXES, *torques]
+
+
+def sensed(recording: Recording) -> dict[str, tuple[Any, int]]:
+    """What a recording says of further channels: by their name the sensor, and which of its readings it is."""
+    found = {}
+    for name, sensor in recording.sensors.items():
+        for k, part in enumerate(sensor.parts if isinstance(sensor, Sensor) else ("",)):
+            found[f"{name}{part}"] = sensor, k
+    return found
 
 
 def require_channels(model: Model, recording: Recording) -> None:
@@ -41,11 +51,14 @@ def readings(composed: Composition, recording: Recording) -> Any:
 def _reading(composed: Composition, recording: Recording, channel: str) -> Any:
     model = composed.model
     require_channels(model, recording)
-    if channel in recording.sensors:
-        sensor = recording.sensors[channel]
+    if channel in (further := sensed(recording)):
+        (sensor, part), e = further[channel], composed.equations
         if isinstance(sensor, Strain):
             return _strain(composed, recording, sensor)
-        return _scalar(channel, sensor(composed.equations.t, composed.equations.q, composed.equations.qd))
+        if isinstance(sensor, Sensor):
+            acting = Acting(e.t, composed.loads, composed.base)
+            return ca.SX(sensor.expression(model, e.q, e.qd, e.qdd, acting))[part]
+        return _scalar(channel, sensor(e.t, e.q, e.qd))
     if channel in model.coordinates:
         return composed.equations.q[model.index(channel)]
     name, _, kind = channel.rpartition(".")

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.control.sensors import Sensor
 from pliant.errors import ModelError
 from pliant.loads import Load
 from pliant.protocols import Control, MovingBase, PrescribedMotion, State, Torque
+from pliant.runs.results import Result
 from pliant.signatures import checked
 
 LATE_START = 10.0
@@ -65,7 +67,9 @@ class Recording:
         Coordinates (`upper.bending_y.1`) or rates (`upper.rate`) whose start is not known and fitted as well.
     torque, controller, motion, loads, base : as in `pliant.simulate`, but for functions in Python, which have no slope
     sensors : mapping, optional
-        Further channels: a `Strain`, or a function of (t, q, qd) in CasADi operations that returns one value.
+        Further channels: a sensor of `pliant.control` (its readings are called `NAME`, `NAME.x`, ...; its gain, offset,
+        delay and clock are not looked at), a `Strain`, or a function of (t, q, qd) in CasADi operations that returns
+        one value.
     name : str
     calibration : mapping, optional
         Gains, offsets and delays that are known: `reading.CHANNEL.gain`, `.offset`, `.delay` (what was read is gain
@@ -113,6 +117,54 @@ class Recording:
         self._check_clocks()
         self._check_noise()
         self._check_calibration()
+
+    @classmethod
+    @checked
+    def of(cls, run: Result, sensors: Sequence[Sensor] | None = None, **given: Any) -> Recording:
+        """What the sensors of a simulated run have read, as a log of a real one would have it.
+
+        Gains, offsets and delays of the sensors are in the readings and nowhere else: `identify` can look for them, or
+        `calibration` tells them. A low-pass is seen as a delay of 1 / (2 pi cutoff).
+
+        Parameters
+        ----------
+        run : Result
+            Of `pliant.simulate(..., sensors=...)`.
+        sensors : sequence of Sensor, optional
+            Those of the run, where it was read from a file, which does not keep them.
+        **given : object
+            As in `Recording`: `torque`, `controller`, `motion`, `q0` and what else drove the run; without any of the
+            first three, the torques that acted, linear between the rows of the result. By default `noise` is that of
+            the sensors, and the start is that of the run.
+
+        Returns
+        -------
+        Recording
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> gauge = pliant.control.StrainGauge("upper", 0.05, at=(0.01, 0.0), noise=1e-8, sample_time=0.005)
+        >>> run = pliant.simulate(model, 0.5, torque=[5.0, 0.0], sensors=[gauge])
+        >>> read = pliant.Recording.of(run, torque=[5.0, 0.0])
+        >>> read.channels, read.sigma("upper.strain")
+        (('upper.strain',), 1e-08)
+        >>> round(pliant.validate(model, read).channels["upper.strain"].fit)
+        100
+        """
+        if not run.measured:
+            raise ModelError("run: no sensor has read it; give `sensors` to simulate")
+        found = [one.sensor for one in run.measured.values()] if sensors is None else sensors
+        known = {sensor.label(run.model): sensor for sensor in found if sensor is not None}
+        series = {name: (one.t, one.values) for name, one in run.measured.items()}
+        noise = {name: one.noise for name, one in run.measured.items() if one.noise}
+        driven = any(given.get(name) is not None for name in ("torque", "controller", "motion"))
+        usual = {} if driven else {"torque": (run.t, run.tau)}
+        start: dict[str, Any] = (
+            {"q0": run.q[0], "qd0": run.qd[0]} if not {"q0", "qd0", "equilibrium"} & set(given) else {}
+        )
+        clock = max((one.t for one in run.measured.values()), key=len)
+        return cls(clock, series, **{"noise": noise or None, "sensors": known, **start, **usual, **given})
 
     @property
     def _title(self) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.errors import ModelError, PliantError, SimulationError, UnsupportedModel
 from pliant.identification.calibration import CalibrationNumber, calibrated_torque
-from pliant.identification.channels import readings
+from pliant.identification.channels import readings, sensed
 from pliant.identification.recording import Recording
 from pliant.integrate import Problem, solve
 from pliant.kernels import Kernel
@@ -72,7 +72,8 @@ class Response:
         self.P = len(model.parameters)
         self.free = tuple(self._start_index(name) for name in recording.free_start)
         self.N = self.composed.size - 1  # without the work, on which nothing depends
-        sensors = tuple((name, recording.sensors[name]) for name in recording.channels if name in recording.sensors)
+        further = sensed(recording)
+        sensors = tuple((name, *further[name]) for name in recording.channels if name in further)
         self._steered = tuple(n for n in self.fitted if n.side == "input" and n.kind != "delay")
         self._kinds = tuple((n.of, n.kind) for n in self._steered)
         self._key = (recording.channels, sensors, self.K, self._kinds)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, ValidationInfo, model_validator
 
 from pliant.control import MeasuredMotion
 from pliant.errors import ModelError
@@ -39,6 +39,7 @@ from pliant.robot.faults import clash, fault, short_key, suggestion
 from pliant.robot.fields import Alternatives, Description, Document, NonNegative, Number, Positive, sequence
 from pliant.robot.files import read_document, validated
 from pliant.scenario import Scenario
+from pliant.scenario.parts import Part, SensorPart
 from pliant.scenario.robots import RobotEntry
 from pliant.scenario.scenario import ModelOptions
 from pliant.scenario.values import as_given
@@ -82,6 +83,19 @@ class Gauge(Description):
     strain: str = Field(description="link that it sits on", examples=["upper"])
     x: Number | Station = Field(0.0, description="m, station on the beam; also tip, middle", examples=[0.05])
     at: Pair = Field(description="m, y and z of the fibre", examples=[[0.01, 0.0]])
+
+    def make(self) -> Strain:
+        """The channel."""
+        return Strain(self.strain, self.x, self.at)
+
+
+def _which_sensor(value: Any) -> str:
+    return "<sensor>" if isinstance(value, Part) or (isinstance(value, Mapping) and "type" in value) else "<gauge>"
+
+
+GaugeOrSensor = Annotated[
+    Annotated[Gauge, Tag("<gauge>")] | Annotated[SensorPart, Tag("<sensor>")], Discriminator(_which_sensor)
+]
 
 
 class MotionColumn(Description):
@@ -150,9 +164,9 @@ class MeasuredRun(Description):
         description="standard deviation of each channel, in its unit; estimated otherwise",
         examples=[{"upper": 0.0001}],
     )
-    sensors: dict[str, Gauge] = Field(
+    sensors: dict[str, GaugeOrSensor] = Field(
         {},
-        description="strain gauges by the name of their channel",
+        description="strain gauges, or sensors as in a scenario, by the name of their channel",
         examples=[{"gauge": {"strain": "upper", "x": 0.05, "at": [0.01, 0]}}],
     )
     initial: RunStart = Field(RunStart(), description="how the run began", examples=[{"q": {"upper": "-90 deg"}}])
@@ -193,7 +207,7 @@ class MeasuredRun(Description):
         recording = Recording(
             t, {channel: self._series(t, table[column]) for channel, column in self.columns.items()},
             dict(self.noise) or None, q0, qd0, self.initial.equilibrium, self.initial.free, torque, controller, motion,
-            sensors={key: Strain(g.strain, g.x, g.at) for key, g in self.sensors.items()}, name=title,
+            sensors={key: sensor.make() for key, sensor in self.sensors.items()}, name=title,
             calibration=dict(self.calibration),
         )  # fmt: skip
         require_channels(scenario.built, recording)

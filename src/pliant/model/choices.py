@@ -154,7 +154,9 @@ def _described(link: Link, numbers: Numbers) -> Link:
 
 def _shaped(link: Link, **shapes: Any) -> Link:
     """The link with these shapes, and the damping that was asked for."""
-    kept = {name: getattr(link.shapes, name) for name in ("damping", "rayleigh", "kelvin_voigt")}
+    kept = {
+        name: getattr(link.shapes, name) for name in ("damping", "damping_per_amplitude", "rayleigh", "kelvin_voigt")
+    }
     return link.model_copy(update={"shapes": Shapes(**shapes, **kept)})
 
 
@@ -333,7 +335,7 @@ def _plain(robot: Robot) -> Robot:
     links = []
     for link in robot.links:
         if link.shapes is not None:
-            shapes = link.shapes.model_copy(update={"damping": 0.0})
+            shapes = link.shapes.model_copy(update={"damping": 0.0, "damping_per_amplitude": 0.0})
             if shapes.tip_load == "track":
                 shapes = shapes.model_copy(update={"tip_load": "auto"})
             link = link.model_copy(update={"shapes": shapes})

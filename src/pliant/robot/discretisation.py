@@ -120,7 +120,8 @@ class Shapes(Description):
     is described; a number that would change them is a parameter only of a model with `shapes="nominal"`. `damping` is
     the ratio of every mode of the link, root held and all beyond it lumped at its tip; `rayleigh` adds alpha times its
     mass and beta times its stiffness; `kelvin_voigt` is the time of a material with stress E (strain + time strain
-    rate), which works like beta.
+    rate), which works like beta. With `damping_per_amplitude` the ratio grows with the amplitude, as in air: by this
+    number times the swing of the tip over the length of the beam.
 
     With `method: auto`, or the word `auto` in place of all of this, a model chooses the numbers of modes: frequencies
     of the arm, joints locked and free, up to `band` are right to `accuracy`. The fields are those that are `true`, or
@@ -153,6 +154,11 @@ class Shapes(Description):
     axial: Count = Field(0, description="shapes along x", examples=[1])
     damping: NonNegative = Field(
         0.0, description="ratio of each mode of the link, root held, all beyond at its tip", examples=[0.01]
+    )
+    damping_per_amplitude: NonNegative = Field(
+        0.0,
+        description="growth of that ratio with the amplitude: per swing of the tip over the length of the beam",
+        examples=[0.2],
     )
     rayleigh: Pair = Field(
         (0.0, 0.0),

@@ -525,7 +525,7 @@ YOUNGER: dict[str, Any] = {
     "GA_y": None, "GA_z": None, "shear": False, "pieces": None, "curvature": None, "twist": None, "beam.x": None,
     "expected": None,
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
-    "accuracy": None, "band": None,
+    "accuracy": None, "band": None, "damping_per_amplitude": 0.0,
     "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
     "couplings": [], "contacts": [], "visuals": [],
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,

@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +22,7 @@ from pliant.model import Energy, Model
 from pliant.robot import Robot
 from pliant.runs import saved
 from pliant.runs.digest import csv_comment
+from pliant.runs.measured_series import MeasuredSeries
 from pliant.signatures import checked
 from pliant.writing import atomic_write
 
@@ -36,6 +37,10 @@ else:  # what makes expressions
     coupled_lines, internal_forces, judgement = (
         LaterModule(f"pliant.runs.{name}") for name in ("coupled_lines", "internal_forces", "judgement")
     )
+
+
+MEASURED, CLOCK = "measured.", "time."
+"""Before the name of a channel: what it is called in files, and its times."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,8 @@ class Result:
         What acted on the arm; a file does not keep it.
     drives : (N, k), optional
         States of friction, gears and motors, where the arm has some; `result["shoulder.current"]` has one by name.
+    measured : dict
+        What sensors have read, a `MeasuredSeries` by the name of its channel, each with times of its own.
 
     Examples
     --------
@@ -150,6 +157,7 @@ class Result:
     built: Model | None = field(default=None, repr=False)
     acted: tuple[tuple[Any, ...], Any] | None = field(default=None, repr=False)
     drives: Array | None = None
+    measured: dict[str, MeasuredSeries] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_run(
@@ -601,6 +609,7 @@ class Result:
                 **self._multipliers(),
                 **({} if self.roots is None else {"roots": (("time", "root"), self.roots)}),
                 **({} if self.drives is None else {"drives": (("time", "drive_state"), self.drives)}),
+                **{f"{MEASURED}{name}": _as_variable(one) for name, one in self.measured.items()},
             },
             {
                 "time": ("time", self.t, {"units": "s"}),
@@ -608,6 +617,7 @@ class Result:
                 "joint": list(self.model.layout.inputs),
                 "axis": axes,
                 **({} if self.drives is None else {"drive_state": list(self.model.layout.drive_states)}),
+                **{f"{CLOCK}{name}": (f"{CLOCK}{name}", one.t, {"units": "s"}) for name, one in self.measured.items()},
                 "parameter": list(self.options["parameters"]),
                 **({"row": list(self.model.constraints)} if self.model.constraints else {}),
             },
@@ -671,11 +681,13 @@ class Result:
                 file.real("parameters", (len(file.options["parameters"]),)), RunStats(**stats), readings, file.versions,
                 file.real("roots", data["roots"].shape) if "roots" in data else None,
                 drives=file.real("drives", data["drives"].shape) if "drives" in data else None,
+                measured={one.name: one for one in map(partial(_of_variable, file), _measured_in(data))},
             )  # fmt: skip
 
     @checked
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """Write time, coordinates, rates, torques, tip and energies as columns with a header.
+        """Write time, coordinates, rates, torques, tip and energies as columns with a header; the last words of
+        sensors are `measured.NAME`.
 
         The first line is a comment with a digest of the rest, `# pliant format 2 sha256 ...`, which `read_csv` checks.
 
@@ -692,8 +704,10 @@ class Result:
         header += [f"{name}.rate" if name in self.coordinates else name for name in self.speeds]
         header += [f"{name}.{'torque' if name in self.joints else 'force'}" for name in self.model.layout.inputs]
         header += ["tip.x", "tip.y", "tip.z", "kinetic", "gravity", "strain"]
+        header += [f"{MEASURED}{name}" for name in self.measured]
         energy = np.column_stack([self.energy.kinetic, self.energy.gravity, self.energy.strain])
-        table = np.column_stack([self.t, self.q, self.qd, self.tau, self.tip, energy])
+        read = [one.held(self.t) for one in self.measured.values()]
+        table = np.column_stack([self.t, self.q, self.qd, self.tau, self.tip, energy, *read])
         text = io.StringIO()
         np.savetxt(text, table, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
         content = text.getvalue().encode()
@@ -710,7 +724,7 @@ class Result:
         ----------
         *what : str
             Names of figures: "joints", "attitude", "deflections", "path", "tip", "energy", "torques", "spectrum",
-            "spectrogram", "error". Several stand on one page; none gives an overview.
+            "spectrogram", "error", "sensors". Several stand on one page; none gives an overview.
         **options : object
             `path`, where to write it, or `ax`, axes of yours to draw on.
 
@@ -790,3 +804,22 @@ class Result:
         from pliant.view.notebook import result_html
 
         return result_html(self)
+
+
+def _as_variable(one: MeasuredSeries) -> tuple[str, Array, dict[str, Any]]:
+    """A channel as a file keeps it."""
+    text = {"units": one.unit, "long_name": f"{one.name} as measured", "noise": one.noise}
+    return f"{CLOCK}{one.name}", one.values, text
+
+
+def _measured_in(data: xr.Dataset) -> list[str]:
+    """Names of the channels of a file."""
+    return [str(name).removeprefix(MEASURED) for name in data.data_vars if str(name).startswith(MEASURED)]
+
+
+def _of_variable(file: saved.Saved, name: str) -> MeasuredSeries:
+    """A channel of a file."""
+    attributes = file.data[f"{MEASURED}{name}"].attrs
+    t = file.real(f"{CLOCK}{name}", file.data[f"{CLOCK}{name}"].shape)
+    values = file.real(f"{MEASURED}{name}", t.shape)
+    return MeasuredSeries(name, t, values, str(attributes["units"]), float(attributes["noise"]))

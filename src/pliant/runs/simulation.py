@@ -31,16 +31,18 @@ from pliant.runs.advice import advice
 from pliant.runs.composition import Composition, Event, Impulses, compose
 from pliant.runs.drives import Inputs, listed, one_table, read_breaks, read_start, read_torque
 from pliant.runs.limits import contact_events, joint_limits
+from pliant.runs.measured_series import MeasuredSeries
 from pliant.runs.results import Readings, Result
 from pliant.runs.runaway import breakdown_message, ceiling, ran_away
 from pliant.signatures import checked
 from pliant.stages import listening, prepared, stage
 
 if TYPE_CHECKING:
+    from pliant.control.sensors import Sensor
     from pliant.loads import Load
-    from pliant.runs import left_out
-else:  # it makes expressions
-    left_out = LaterModule("pliant.runs.left_out")
+    from pliant.runs import left_out, measured_channels
+else:  # they make expressions
+    left_out, measured_channels = (LaterModule(f"pliant.runs.{name}") for name in ("left_out", "measured_channels"))
 
 MOST_ROWS = 1e7
 """Of a result: beyond, it is memory that ends the run."""
@@ -74,6 +76,7 @@ def simulate(
     p: ArrayLike | None = None,
     breaks: Sequence[float] = (),
     equilibrium: bool = False,
+    sensors: Sequence[Sensor] = (),
 ) -> Result:
     """Run an arm from a state and return its history.
 
@@ -131,6 +134,9 @@ def simulate(
         prescribed rate may jump at a break, which is an impulse on all that is free; elsewhere such a jump is an error.
     equilibrium : bool
         Let amplitudes and motors that `q0` does not name settle first, under gravity and the loads at t = 0.
+    sensors : sequence of Sensor
+        Objects of `pliant.control` that read the run, each at its own times: `result.measured`. A controller reads
+        sensors of its own.
 
     Returns
     -------
@@ -176,6 +182,8 @@ def simulate(
             left = [k for k, limit in enumerate(bounds, len(events)) if limit.left(*composed.full_state(0.0, x0))]
             problem = replace(composed.problem(), ceiling=float(ceiling(composed, inputs.functions, qd)))
         end = 0.0 if left else float(t_end)
+        rows = _output_times(t_end, output_step) if end else np.zeros(1)
+        watching = measured_channels.Watching(model, sensors, composed, rows, end) if len(sensors) else None
         with reporter(progress, t_end) as report, held_back() as interrupt:
             run = partial(
                 solve, problem, x0=x0, method=method, rtol=rtol, atol=composed.tolerances(atol), step=step, p=inputs.p,
@@ -183,7 +191,9 @@ def simulate(
                 callback=inputs.callback, n_callback=inputs.n_callback, events=watch.kernel if watch else None,
                 progress=report,
             )  # fmt: skip
-            solution = run((0.0, end), outputs=_output_times(t_end, output_step) if end else [0.0])
+            solution = whole = run((0.0, end), outputs=rows if watching is None else watching.outputs)
+            if watching is not None:
+                solution, whole = watching.split(whole)
             if ran_away(solution) and len(solution.t) < SEEN and hold is None:  # too soon for rows of the whole run
                 again = run((0.0, solution.t_end), outputs=np.linspace(0.0, solution.t_end, SEEN))
                 solution = replace(solution, t=again.t, x=again.x)
@@ -192,7 +202,8 @@ def simulate(
                 tell(model, {f"start {limit.name}": limit.told(q)})
                 log = EventLog(np.zeros(1), x0[None], np.array(left[:1]))
                 solution = replace(solution, status="event", message="stopped by an event at t = 0", events=log)
-            result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun)
+            measured = {} if watching is None else watching.read(whole, inputs, impulses)
+            result = _finish(model, composed, inputs, watch, impulses, x0, solution, prepared() - begun, measured)
         if interrupt.came or solution.status == "interrupted":
             raise Interrupted(f"simulate: {solution.message or 'interrupted when the run had finished'}", result)
         return result
@@ -235,6 +246,7 @@ def _finish(
     x0: Array,
     solution: Solution,
     compiled: float,
+    measured: dict[str, MeasuredSeries],
 ) -> Result:
     if solution.failure is not None:  # what went off the scale is told in the message, not kept
         good = np.isfinite(solution.x).all(axis=1)
@@ -270,7 +282,7 @@ def _finish(
         roots,
         drives,
     )
-    result = replace(result, stats=replace(result.stats, compile=compiled))
+    result = replace(result, stats=replace(result.stats, compile=compiled), measured=measured)
     if solution.status == "failed":
         raise SimulationError(breakdown_message(composed, inputs, x0, solution), result)
     if watch is not None and len(names) and solution.status == "event" and watch.fatal[int(solution.events.index[-1])]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 import casadi as ca
 from pydantic import BeforeValidator, Field, model_validator
 
+from pliant.control.sensors import Measurement, Sensor
 from pliant.errors import ModelError, PliantError
 from pliant.integrate.steppers import FIXED
 from pliant.model import Model
@@ -31,7 +32,16 @@ from pliant.robot.yaml_text import write_yaml
 from pliant.runs.drives import read_start
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
-from pliant.scenario.parts import BasePart, ControllerPart, LoadPart, TrajectoryPart, Trouble, raise_together
+from pliant.scenario.parts import (
+    BasePart,
+    ControllerPart,
+    LoadPart,
+    SensorPart,
+    TrajectoryPart,
+    Trouble,
+    raise_together,
+)
+from pliant.scenario.recordings import write_recording
 from pliant.scenario.robots import RobotEntry
 from pliant.scenario.values import StateValues, Torque, TorqueSamples, as_given, unknown_names
 from pliant.signatures import checked
@@ -108,6 +118,11 @@ class Outputs(Description):
         "run.nc", description="file of the whole result; Result.load reads it", examples=["run.nc"]
     )
     csv: FileName | None = Field(None, description="file of a table with a header", examples=["run.csv"])
+    recording: FileName | None = Field(
+        None,
+        description="file of what sensors have read, for validate and identify; its table stands beside it",
+        examples=["rig.yaml"],
+    )
     page: FileName | None = Field(
         None, description="file of one page with the arm in 3-D and plots", examples=["arm.html"]
     )
@@ -155,6 +170,11 @@ class Scenario(Document):
         None,
         description="motion of the base: shaken or carried",
         examples=[{"type": "shaken", "acceleration": [0.5, 0, 0]}],
+    )
+    sensors: tuple[SensorPart, ...] = Field(
+        (),
+        description="what reads the run, each on a clock of its own",
+        examples=[[{"type": "encoder", "joint": "upper", "resolution": 4096, "sample_time": 0.001}]],
     )
     limits: bool = Field(
         True,
@@ -216,12 +236,37 @@ class Scenario(Document):
                 )
                 yield ("loads", k), clash(f"{words} the size"), None
         yield from self._misfits(built, controller, **self.surroundings)
+        yield from self._sensor_troubles(built)
         if self.method in FIXED and self.step is None:
             yield (
                 ("step",),
                 clash(f"missing key `step`: method {self.method!r} has a fixed step; give it in seconds"),
                 None,
             )
+
+    def _sensor_troubles(self, built: Model) -> Iterator[Trouble]:
+        """Sensors that do not suit this arm, and recordings of what they cannot say."""
+        names: list[str] = []
+        for k, sensor in enumerate(self.sensing):
+            try:
+                own = Measurement(built, [sensor]).channels
+            except PliantError as error:
+                yield ("sensors", k), clash(str(error)), None
+                continue
+            for name in own:
+                if name in names:
+                    yield ("sensors", k), clash(f"another sensor is called {name!r} too; give it a `name`"), None
+            names += own
+        if self.outputs.recording is not None:
+            if not self.sensors:
+                yield ("outputs", "recording"), clash("a recording needs `sensors`, which read the run"), None
+            for key in ("loads", "base"):
+                if getattr(self, key):
+                    yield (
+                        ("outputs", "recording"),
+                        clash(f"a recording file has no `{key}`; use pliant.Recording in Python"),
+                        None,
+                    )
 
     def _misfits(self, built: Model, controller: Any, loads: tuple[Any, ...], base: Any) -> Iterator[Trouble]:
         """Parts that are sound by themselves and do not suit this arm."""
@@ -260,6 +305,11 @@ class Scenario(Document):
         base = None if self.base is None else self.base.make()
         return {"loads": tuple(part.make() for part in self.loads), "base": base}
 
+    @cached_property
+    def sensing(self) -> tuple[Sensor, ...]:
+        """Sensors as objects."""
+        return tuple(part.make() for part in self.sensors)
+
     def start(self) -> tuple[Any, Any]:
         """q and qd (n,) at the start, as `simulate` reads them.
 
@@ -295,6 +345,7 @@ class Scenario(Document):
             self.built, self.duration, self.initial.q, self.initial.qd, as_given(self.torque), controller,
             motion or None, self.method, self.rtol, self.atol, self.step, self.output_step, progress,
             **self.surroundings, limits=self.limits, breaks=self.breaks, equilibrium=self.initial.equilibrium,
+            sensors=self.sensing,
         )  # fmt: skip
 
     def write(self, result: Result, folder: str | os.PathLike[str] = ".") -> list[Path]:
@@ -323,6 +374,8 @@ class Scenario(Document):
             written.append(result.save(target / self.outputs.netcdf))
         if self.outputs.csv is not None:
             written.append(result.to_csv(target / self.outputs.csv))
+        if self.outputs.recording is not None:
+            written += write_recording(self, result, target / self.outputs.recording)
         if self.outputs.page is not None:
             written.append(result.to_html(target / self.outputs.page, self.name))
         for name in self.outputs.figures:

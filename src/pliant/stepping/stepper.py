@@ -410,7 +410,7 @@ class Stepper:
             chosen = self._sensors
             if chosen is None:
                 chosen = [*(Encoder(joint) for joint in self.model.joints), TipPosition()]
-            self._measured = Measurement(self.model, chosen)
+            self._measured = Measurement(self.model, chosen).require_instant("Stepper")
         return self._measured
 
     # ------------------------------------------------------------------------------------------------ keeping

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.control.sensors import Sensor
 from pliant.errors import UnsupportedModel
 from pliant.identification import Recording, Strain
 from pliant.identification.calibration import calibrated_torque
+from pliant.identification.channels import sensed
 from pliant.identification.response import Response
 from pliant.model import Model
 from pliant.options import MethodName
 from pliant.runs.drives import listed
+from pliant.runs.measured_channels import ideal_readings
 from pliant.runs.simulation import simulate
 
 FRICTION = ("viscous", "coulomb")
@@ -80,7 +83,9 @@ def _sampled(model: Model, recording: Recording, p: Array, method: MethodName, r
 
 
 def _read(run: Any, recording: Recording, name: str) -> Array:
-    sensor = recording.sensors.get(name)
+    sensor, part = sensed(recording).get(name, (None, 0))
+    if isinstance(sensor, Sensor):
+        return ideal_readings(run, sensor)[:, part]
     if isinstance(sensor, Strain):
         return np.asarray(run.strain(sensor.link, sensor.x, sensor.at))
     if sensor is not None or name.endswith(".torque"):

@@ -59,6 +59,7 @@ FIGURES: dict[str, Drawing] = {
     "error": Drawing(
         lambda r: run_panels.tip_error({"tip": r}), "distance of the tip from where the rigid arm's would be"
     ),
+    "sensors": Drawing(run_panels.sensors, "what sensors have read, each held until its next reading"),
 }
 """Figures of a run by name."""
 
@@ -75,7 +76,7 @@ def plot(result: Result, *what: str, path: Paths = None, ax: Any = None) -> Figu
     result : Result
     *what : str
         Names of figures: "joints", "attitude", "deflections", "path", "tip", "energy", "torques", "spectrum",
-        "spectrogram", "error". Several stand on one page; none gives an overview.
+        "spectrogram", "error", "sensors". Several stand on one page; none gives an overview.
     path : str, path or list of them, optional
         Where to write it: .png (200 dpi), .svg or .pdf.
     ax : matplotlib Axes, or a list of them, optional

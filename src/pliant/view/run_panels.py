@@ -199,3 +199,18 @@ def energy(result: Result) -> list[Panel]:
         Panel("energy since the start", Quantity("energy since start", unit), curves, span="around zero"),
         Panel("energy gained less work done", Quantity("balance", "J"), balance, span="around zero"),
     ]
+
+
+# ------------------------------------------------------------------------------------------------------------ sensors
+
+
+def sensors(result: Result) -> list[Panel]:
+    """What sensors have read, those of one unit in one panel; a reading is held until the next."""
+    found: dict[str, list[Curve]] = {}
+    for k, one in enumerate(result.measured.values()):
+        x, y = np.repeat(one.t, 2)[1:], np.repeat(one.values, 2)[:-1]
+        found.setdefault(one.unit or "1", []).append(Curve(one.name, x, y, k))
+    return [
+        Panel("as measured", Quantity("reading", unit), tuple(curves), of=curves[0].label if len(curves) == 1 else "")
+        for unit, curves in found.items()
+    ] or [Panel("as measured", Quantity("reading", "1"), note="no sensor has read this run")]
