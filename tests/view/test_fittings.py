@@ -258,3 +258,17 @@ def test_the_page_has_them_where_the_scene_has(chromium: Any, tmp_path: Path) ->
 def crane_run() -> Result:
     model = pliant.load("hydraulic-crane").model(stiffening=False)
     return pliant.simulate(model, 0.05, {"boom": 0.4, "jib": -1.0}, equilibrium=True, progress=False)
+
+
+def test_deflections_are_magnified_as_far_as_contacts_look_touched() -> None:
+    beam = pliant.Beam(length=0.8, mass_per_length=0.9, EI_y=60.0, EI_z=60.0)
+    link = Link(name="arm", joint=Joint(axis=(0, -1, 0)), beam=beam, shapes=pliant.Shapes(bending_z=1))
+    contact = Contact(name="ground", radius=0.02, stiffness=1e5, surface=Surface(frame="ground"))
+    ground = pliant.Frame(name="ground", link="base", origin={"xyz": (0, 0, -0.03)})
+    robot = Robot(name="leaning", links=[link], frames=[ground], contacts=[contact])
+    free = robot.model_copy(update={"contacts": ()})
+    scenes = [make_scene(arm.model(stiffening=False), np.zeros(1), np.array([[0.0, -1e-3]])) for arm in (robot, free)]
+    with_ground, without = (readable_magnification(scene) for scene in scenes)
+    assert 1 < with_ground < without
+    assert scenes[0].torn(with_ground) <= 0.02 * scenes[0].reach
+    assert scenes[1].torn(with_ground) == 0.0

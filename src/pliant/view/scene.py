@@ -180,6 +180,8 @@ class Scene:
         What is drawn besides links: of loops, couplings and contacts.
     pins : tuple of pairs of SceneFrame
         Frames that loops hold at one place.
+    spheres : tuple of SceneFrame
+        Frames that may touch something.
     """
 
     t: Array
@@ -193,6 +195,7 @@ class Scene:
     visuals: dict[str, tuple[Visual, ...]] = field(default_factory=dict)
     fittings: tuple[Fitting, ...] = ()
     pins: tuple[tuple[SceneFrame, SceneFrame], ...] = ()
+    spheres: tuple[SceneFrame, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)
@@ -223,10 +226,15 @@ class Scene:
             yield PlacedLink(link, points, sections, root, at[number])
 
     def torn(self, magnification: float) -> float:
-        """Metres by which pins of loops are drawn open at most where deformations are drawn so many times larger."""
-        placed = list(self.lines(magnification)) if self.pins else []
-        ends = [[frame.at(placed)[:, :3, 3] for frame in pair] for pair in self.pins]
-        return max((float(np.linalg.norm(b - a, axis=1).max()) for a, b in ends), default=0.0)
+        """Metres by which pins of loops are drawn open, or spheres off what they touch, at most, with deformations
+        so many times larger."""
+        if not (self.pins or self.spheres):
+            return 0.0
+        drawn, true = list(self.lines(magnification)), list(self.lines())
+        gaps = [a.at(drawn) - b.at(drawn) for a, b in self.pins] + [
+            one.at(drawn) - one.at(true) for one in self.spheres
+        ]
+        return max(float(np.linalg.norm(gap[:, :3, 3], axis=1).max()) for gap in gaps)
 
     @property
     def largest_strain(self) -> float:
@@ -238,7 +246,7 @@ LADDER = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0)
 SEEN = 0.1
 """Part of the reach by which deflections move a point of the arm at most where they are drawn larger than they are."""
 TORN = 0.02
-"""Part of the reach by which pins of loops may be drawn open."""
+"""Part of the reach by which pins of loops may be drawn open, and contacts apart."""
 
 
 def readable_magnification(scene: Scene) -> float:
@@ -312,7 +320,11 @@ def make_scene(
         return scene
     parts = fittings(model.robot, frames.__getitem__, list(scene.lines()), reach, touched)
     pins = [loop.between for loop in model.robot.loops if loop.joint.type not in ("distance", "prismatic")]
-    return replace(scene, fittings=tuple(parts), pins=tuple((frames[a], frames[b]) for a, b in pins))
+    spheres = dict.fromkeys(contact.frame for contact in model.robot.contacts)
+    return replace(
+        scene, fittings=tuple(parts), pins=tuple((frames[a], frames[b]) for a, b in pins),
+        spheres=tuple(frames[name] for name in spheres),
+    )  # fmt: skip
 
 
 def _reach(model: Model, deformed: Sequence[_Deformed]) -> float:
