@@ -22,6 +22,8 @@ UNEQUAL = Beam(
 SLENDER = UNEQUAL.model_copy(update={"rotary": None})
 """Without rotary inertia, which sections of a stiffened beam carry with them: a twentieth of the operations."""
 
+MECHANISMS = ("five-bar", "hydraulic-crane", "parallelogram", "slider-crank")
+"""Bundled arms with loops or cylinders, which URDF and MJCF would lose, and whose joints do not stand anywhere."""
 AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0), None)
 
 

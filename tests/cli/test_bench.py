@@ -56,7 +56,7 @@ def test_unknown_part_and_file_in_the_way(run: Run) -> None:
     result = run("bench", "rigd")
     assert result.exit_code == 2
     assert (
-        "part: got 'rigd', expected some of rigid, derivatives, puma, loops, stepping, flexible, large, start"
+        "part: got 'rigd', expected some of rigid, derivatives, puma, loops, stepping, flexible, large, linkages, start"
         in result.stderr
     )
     assert not Path("out").exists()

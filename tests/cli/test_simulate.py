@@ -224,3 +224,16 @@ def test_a_page_opens_only_where_somebody_looks(
     view.say_page(tmp_path / "arm.html", browser=True)
     view.say_page(tmp_path / "arm.html", browser=False)
     assert opened == ([(tmp_path / "arm.html").as_uri()] if looks else [])
+
+
+def test_a_bundled_arm_by_its_name(run: Run) -> None:
+    """As the studio begins with it, with a page; a file of that name comes first."""
+    facts = json.loads(run("simulate", "slider-crank", "--t-end", "0.02", "--json").stdout)
+    folder = Path("out") / "slider-crank"
+    assert facts["files"] == [str(folder / "run.nc"), str(folder / "slider-crank.html")]
+    assert facts["robot"] == "flexible slider-crank"
+    assert facts["range"]["crank"][0] == pytest.approx(np.pi / 6)
+    assert facts["range"]["crank"][1] > np.pi / 6
+    Path("two-link").write_text("robot: puma\nduration: 0.001\n")
+    assert json.loads(run("simulate", "two-link", "--json").stdout)["robot"] == "PUMA, six rigid links"
+    assert run("simulate", "slider-crunk").exit_code != 0

@@ -245,3 +245,12 @@ def test_mistakes() -> None:
         ArmEnv("two-link", "reech")
     with pytest.raises(pliant.ModelError, match="at least 1"):
         ArmVectorEnv(0)
+
+
+@pytest.mark.parametrize("robot", ["five-bar", "hydraulic-crane"])
+def test_mechanisms_are_refused_by_name(robot: str) -> None:
+    """Their joints cannot be placed one by one."""
+    with pytest.raises(
+        pliant.UnsupportedModel, match=r"an environment: not built yet for (closed loops|passive joints)"
+    ):
+        ArmEnv(robot)

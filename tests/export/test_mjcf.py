@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pliant
-from arms import sampled
+from arms import MECHANISMS, sampled
 from pliant import ModelError, Robot, UnsupportedModel
 from pliant.algebra.quaternions import to_matrix
 from pliant.dynamics.build import build_chain
@@ -21,7 +21,7 @@ from pliant.robot import Shapes
 from trees import random_tree
 
 ERROR = 0.01
-FLEXIBLE = [name for name in pliant.arms() if name not in ("puma", "rrp")]
+FLEXIBLE = [name for name in pliant.arms() if name not in ("puma", "rrp", *MECHANISMS)]
 
 
 def beams(robot: Robot, count: int = 12) -> list[np.ndarray]:

@@ -135,7 +135,8 @@ def test_every_arm_prints_and_has_sane_beams(name: str) -> None:
     text = str(robot)
     assert text.splitlines()[0] == robot.name
     assert all(link.name in text for link in robot.links)
-    assert len(text.splitlines()) == len(robot.bodies) + 4
+    more = (*robot.loops, *robot.couplings, *robot.contacts)
+    assert len(text.splitlines()) == len(robot.bodies) + 4 + len(more)
     for link in robot.links:
         if link.beam is not None:
             assert beam_properties(link.beam).length == link.beam.length
@@ -149,3 +150,85 @@ def test_schema_is_json_and_knows_the_keys() -> None:
     for key in ('"format"', '"mass_per_length"', '"rotor_inertia"', '"tip_load"', '"convention"', '"outer_diameter"'):
         assert key in text
     assert schema()["required"] == ["name", "links"]
+
+
+# ------------------------------------------------------------------------------------------------- mechanisms of ours
+
+
+def test_the_slider_crank_closes_as_its_triangle_says() -> None:
+    """Crank 0.14 m, rod 0.42 m, guide 20 mm beside the axis; the piston counts from 0.56 m."""
+    model = load("slider-crank").model(stiffening=False)
+    for crank in (0.3, 1.1, -0.9):
+        q = model.assemble({"crank": crank}, held=["crank"])
+        tilt = math.asin((0.02 - 0.14 * math.sin(crank)) / 0.42)
+        assert q[model.index("piston")] == pytest.approx(
+            0.14 * math.cos(crank) + 0.42 * math.cos(tilt) - 0.56, abs=1e-12
+        )
+        assert q[model.index("rod")] == pytest.approx(tilt - crank, abs=1e-12)
+    first = model.frequencies(model.assemble({"crank": 0.3}, held=["crank"]))[0]
+    beam = load("slider-crank").links[1].beam
+    EI, mu = beam_properties(beam).EI_z, beam_properties(beam).mass_per_length
+    pinned = math.pi / 2 / 0.42**2 * math.sqrt(EI / mu)
+    assert first == pytest.approx(pinned, rel=0.01)  # what carries it pulls and turns a little
+
+
+def test_the_fore_arm_of_the_parallelogram_keeps_its_direction() -> None:
+    """It follows the crank alone: 10 deg below the horizontal where that is zero, whatever the upper arm does."""
+    model = load("parallelogram").model(stiffening=False)
+    for turret, crank, upper in ((0.0, 0.0, 0.0), (0.4, 0.0, -0.6), (0.4, 0.0, 0.3), (0.0, -0.5, 0.3)):
+        q = model.assemble({"turret": turret, "crank": crank, "upper": upper}, held=["turret", "crank", "upper"])
+        x = model.pose(q, frame="tip")[:3, 0]
+        angle = math.radians(-10) + crank
+        wanted = [math.cos(angle) * math.cos(turret), math.cos(angle) * math.sin(turret), math.sin(angle)]
+        np.testing.assert_allclose(x, wanted, atol=1e-10)
+        assert np.abs(model.gaps(q)).max() < 1e-12
+
+
+def test_the_five_bar_meets_where_its_circles_do() -> None:
+    model = load("five-bar").model(stiffening=False)
+    for right, left in ((0.0, 0.0), (0.5, -0.4), (-0.3, 0.2)):
+        q = model.assemble({"right": right, "left": left}, held=["right", "left"])
+        a, b = math.radians(50) + right, math.radians(120) + left
+        elbows = [complex(0.125, 0) + 0.28 * np.exp(1j * a), complex(-0.125, 0) + 0.30 * np.exp(1j * b)]
+        tool = complex(*model.pose(q, frame="tip")[:2, 3])
+        assert abs(tool - elbows[0]) == pytest.approx(0.40, abs=1e-12)
+        assert abs(tool - elbows[1]) == pytest.approx(0.42, abs=1e-12)
+        assert tool.imag > max(elbow.imag for elbow in elbows)
+    assert load("five-bar").freedom == 2
+
+
+def test_the_cylinders_of_the_crane_carry_what_virtual_work_says() -> None:
+    """Rigid, at rest: force times the slope of the length is the moment of the weight about each joint; and both are
+    far from the 20 MPa of the pump."""
+    import pliant
+
+    robot = load("hydraulic-crane")
+    rigid = robot.replace({f"links.{name}.shapes": None for name in ("boom", "jib")})
+    boom, jib = math.radians(25), math.radians(-60)
+    run = pliant.simulate(rigid.model(), 1e-3, {"boom": boom, "jib": jib}, equilibrium=True, progress=False)
+    g, mu = 9.81, [link_mass(link) for link in robot.links[1:]]  # of beam and tip
+
+    def heights(a: float, b: float) -> float:
+        tip, hand = 3.3 * math.sin(a), 3.3 * math.sin(a) + 2.4 * math.sin(a + b)
+        return g * ((mu[0] - 18) * tip / 2 + 18 * tip + mu[1] * (tip + hand) / 2 + 400 * hand)
+
+    def lengths(a: float, b: float) -> np.ndarray:
+        def turned(angle: float, x: float, z: float) -> complex:
+            return np.exp(1j * angle) * complex(x, z)
+
+        tip = turned(a, 3.3, 0)
+        lift = turned(a, 1.1, -0.12) - complex(0.30, 0.75 - 1.9)
+        fold = tip + turned(a + b, -0.27, 0.225) - turned(a, 2.2, 0.14)
+        return np.array([abs(lift), abs(fold)])
+
+    h = 1e-5
+    slopes = [(lengths(boom + h, jib) - lengths(boom - h, jib)) / (2 * h),
+              (lengths(boom, jib + h) - lengths(boom, jib - h)) / (2 * h)]  # fmt: skip
+    moments = [(heights(boom + h, jib) - heights(boom - h, jib)) / (2 * h),
+               (heights(boom, jib + h) - heights(boom, jib - h)) / (2 * h)]  # fmt: skip
+    np.testing.assert_allclose([run["lift.length"][0], run["fold.length"][0]], lengths(boom, jib), rtol=1e-12)
+    forces = np.linalg.solve(np.array(slopes), moments)
+    np.testing.assert_allclose([run["lift.force"][0], run["fold.force"][0]], forces, rtol=1e-8)
+    for name in ("lift", "fold"):
+        assert 0 < run[f"{name}.pressure_a"][0] < 20e6
+        assert 0 < run[f"{name}.pressure_b"][0] < 20e6

@@ -260,10 +260,15 @@ def change_everything(v: Visitor) -> None:
     for k, (link, freedom) in enumerate(positioned(v.studio.choices.robot)):
         scale, start, goal = v.studio.manoeuvre.joints[k]
         for which, handle in (("start", start), ("goal", goal)):
+            if not handle.visible:
+                continue
             value = round(0.9 * handle.value + 0.1 * (handle.max if handle.value < handle.max else handle.min), 2)
             label = f"{freedom.name(link.name)} {which}"
             v.type(label, f"{value:g}")
             v.until(lambda k=k, which=which, value=value, scale=scale: near(v, which, k, value / scale), label)
+    for k, handle in enumerate(v.studio.manoeuvre.commands):
+        v.type(handle.label, "0.2")
+        v.until(lambda k=k: v.studio.choices.commands[k] == 0.2, handle.label)
     v.tick("run at once")
 
 

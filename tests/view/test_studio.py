@@ -721,7 +721,7 @@ def test_arms_are_built_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(studio_run, "_free_paths", alone(lambda *_: []))
     monkeypatch.setattr(studio_run.Workshop, "_prepare", alone(lambda *_: None))
-    monkeypatch.setattr(studio_run, "_start", lambda *_: 1 / 0)  # far enough
+    monkeypatch.setattr(studio_run, "_at", lambda *_: 1 / 0)  # far enough
     shops = [studio_run.Workshop() for _ in range(2)]
 
     def come(k: int) -> None:

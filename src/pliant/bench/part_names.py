@@ -10,5 +10,6 @@ PARTS = {
     "stepping": "two-link arm and lab arm: steps of a caller, one arm, 256, an environment; whole runs",
     "flexible": "two-link flexible arm: runs and the work-precision plot; Exudyn, lumped chains",
     "large": "spin-up beam and a soft two-link arm, bent by a third: runs; geometrically exact beams of Exudyn",
+    "linkages": "slider-crank and four-bar with a coupler that bends, two turns; cable elements of Exudyn",
     "start": "fresh processes: start-up, compiling, memory; all engines",
 }

@@ -1,4 +1,4 @@
-"""`pliant simulate`: run a scenario file and write what it asks for."""
+"""`pliant simulate`: run a scenario file, or a bundled arm as the studio begins with it, and write what is asked."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from pliant.cli.options import Json
 from pliant.cli.output import number, print_json, say, seldom, table
 from pliant.errors import Interrupted, PliantError, SimulationError
 from pliant.interrupts import held_back
+from pliant.robot import arms, load
 from pliant.runs.results import Result
 from pliant.scenario import Outputs, Scenario
 
 
 def command(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML).")],
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML), or the name of a bundled arm.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the outputs; out/NAME of the scenario by default.", metavar="DIR")
     ] = None,
@@ -37,8 +40,8 @@ def command(
         bool | None, typer.Option("--progress/--no-progress", help="A bar in a terminal by default; lines in a log.")
     ] = None,
 ) -> None:
-    """Simulate a scenario. Ctrl-C keeps what has been computed and writes it."""
-    chosen = Scenario.load(scenario)
+    """Simulate a scenario, or the first motion of a bundled arm. Ctrl-C keeps what has been computed and writes it."""
+    chosen = _chosen(scenario)
     given = {"method": method, "duration": t_end, "step": step, "output_step": output_step, "rtol": rtol, "atol": atol}
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if formulation is not None:
@@ -60,6 +63,17 @@ def command(
     except KeyboardInterrupt:
         _left(chosen, result, folder, json)
     _report(result, files, json)
+
+
+def _chosen(given: Path) -> Scenario:
+    """A file, or what the studio begins with for a bundled arm, as a page to look at."""
+    name = str(given)
+    if given.exists() or name not in arms():
+        return Scenario.load(given)
+    from pliant.view.studio_run import scenario
+    from pliant.view.studio_starts import first_choices
+
+    return scenario(first_choices(load(name))).replace(name=name, outputs=Outputs(page=f"{name}.html"))
 
 
 def _left(chosen: Scenario, result: Result, folder: Path, json: bool) -> NoReturn:

@@ -28,6 +28,7 @@ class ArmMotion:
             raise ModelError(f"got {count} arms and a period of {period} s; expected at least 1 and a number above 0")
         self.model: Model = robot.model(parameters=tuple(vary), shapes="nominal")
         self.model.layout.require_plain("an environment")
+        self.model.layout.require_open("an environment")
         self.model.layout.require_uncoupled("an environment")
         self.ranges = np.array(list(vary.values()), dtype=float).reshape(-1, 2)
         self.count, self.period = count, period

@@ -15,6 +15,7 @@ from pliant.robot.fields import Description, LinkName, Positive, sequence
 from pliant.robot.joint import AXIS_SCHEMA, Axis
 from pliant.robot.link import Link
 from pliant.robot.named_frames import Frame
+from pliant.robot.tree import parents
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
@@ -125,3 +126,20 @@ def check_ends(kind: str, parts: Iterable[Any], links: Iterable[Link], frames: I
                 raise clash(f"{kind} `{part.name}` holds frame `{end}`, which is not there{suggestion(end, known)}")
         if part.between[0] == part.between[1]:
             raise clash(f"{kind} `{part.name}` holds frame `{part.between[0]}` to itself; name two frames")
+
+
+def looped(robot: Robot) -> set[str]:
+    """Names of the links on the way from one frame of a loop to the other: their joints follow from one another."""
+    numbers, carried_by = {link.name: k for k, link in enumerate(robot.links)}, parents(robot.links)
+    owners = {frame.name: frame.link for frame in robot.frames} | {"tip": robot.links[-1].name}
+
+    def way(end: str) -> set[int]:
+        """From a frame to the base."""
+        at, found = numbers.get(owners.get(end, end.rpartition(".")[0])), set()
+        while at is not None:
+            found.add(at)
+            at = carried_by[at]
+        return found
+
+    ways = (way(first) ^ way(second) for first, second in (loop.between for loop in robot.loops))
+    return {robot.links[k].name for each in ways for k in each}

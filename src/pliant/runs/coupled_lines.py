@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.derived import SYMBOLS, Same
 from pliant.dynamics.lines import line_forces, lines
-from pliant.dynamics.touching import gap, normal_and_friction
+from pliant.dynamics.touching import gap, normal_and_friction, touch
 from pliant.errors import ModelError, PliantError
 from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
@@ -49,26 +49,31 @@ def line_histories(model: Model, q: Array, qd: Array, p: Array) -> tuple[Array, 
 
 
 def touch_histories(model: Model, q: Array, qd: Array, p: Array) -> dict[str, Array]:
-    """(N, contacts) gaps (m), normal forces (N) and sizes of friction (N)."""
+    """(N, contacts) gaps (m), normal forces (N) and sizes of friction (N); (N, contacts, 3) normals and whole forces on
+    the spheres, in base axes."""
     recipe = None if model.recipe is None else f"{model.recipe} contacts"
     title = f"contacts of {model.robot.name}"
     kernel = model.derived(
         "contacts", (), lambda: Kernel(Recorded(lambda: _touch_function(model), recipe, title=title), "vm")
     )
+    found = [np.asarray(x) for x in kernel(q, qd, np.broadcast_to(p, (len(q), np.shape(p)[-1])))]
     shape = len(q), len(model.robot.contacts)
-    found = kernel(q, qd, np.broadcast_to(p, (len(q), np.shape(p)[-1])))
-    return {name: np.asarray(x).reshape(shape) for name, x in zip(("gap", "force", "friction"), found)}
+    numbers = {name: x.reshape(shape) for name, x in zip(("gap", "force", "friction"), found)}
+    return numbers | {name: x.reshape(*shape, 3) for name, x in zip(("normal", "push"), found[3:])}
 
 
 def _touch_function(model: Model) -> Any:
     with SYMBOLS:
         chain, q, qd = model.chain, ca.SX.sym("q", model.n_q), ca.SX.sym("qd", model.n)
         numbers = range(len(chain.contacts))
+        normals = [touch(chain, q, qd, k).normal for k in numbers]
         pairs = [normal_and_friction(chain, q, qd, k) for k in numbers]
         gaps = ca.vertcat(*(gap(chain, q, k) for k in numbers))
         forces, friction = ca.vertcat(*(F for F, _ in pairs)), ca.vertcat(*(ca.norm_2(f) for _, f in pairs))
-        found = [ca.densify(x) for x in (gaps, forces, friction)]
-        return ca.Function("contacts", [q, qd, model.parameter_symbols], found, ["q", "qd", "p"], ["g", "F", "f"])
+        pushes = ca.vertcat(*(F * n + f for n, (F, f) in zip(normals, pairs)))
+        found = [ca.densify(x) for x in (gaps, forces, friction, ca.vertcat(*normals), pushes)]
+        names = ["g", "F", "f", "n", "push"]
+        return ca.Function("contacts", [q, qd, model.parameter_symbols], found, ["q", "qd", "p"], names)
 
 
 def require_strokes(model: Model, q: Array, p: Array) -> None:

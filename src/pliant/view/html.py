@@ -22,6 +22,7 @@ from pliant.view import run_panels
 from pliant.view.figure_data import Curve, Panel, strain_text
 from pliant.view.scene import Scene, SceneLink, frame_rows, readable_magnification, scene_of
 from pliant.view.scene_camera import outlook
+from pliant.view.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
 from pliant.view.scene_tubes import RIGID, STOPS
 from pliant.view.skins import SceneSkin, covered, skins_of
 from pliant.view.style import line
@@ -121,6 +122,7 @@ def page_data(result: Result, title: str) -> dict[str, Any]:
         "strain_text": strain_text(scene.largest_strain),
         "links": [_link(link, k in hidden) for k, link in enumerate(scene.links)],
         "skins": [_skin(skin) for skin in skins],
+        "fittings": [_fitting(part) for part in scene.fittings],
         "plots": [
             _plot(tab, panel)
             for tab, quantities in TABS.items()
@@ -147,13 +149,34 @@ def _skin(skin: SceneSkin) -> dict[str, Any]:
     return {
         "name": skin.name,
         "links": list(skin.links),
-        "faces": base64.b64encode(np.ascontiguousarray(skin.faces, dtype="<u4").tobytes()).decode(),
+        "faces": _faces(skin.faces),
         "link": _floats(skin.link.astype(float)),
         "station": _floats(skin.station),
         "offset": _floats(skin.offset),
         "colour": skin.colour.tolist(),
         "bends": skin.bends,
     }
+
+
+def _fitting(part: Fitting) -> dict[str, Any]:
+    points, faces = part.mesh
+    place: dict[str, Any] = {"kind": type(part.place).__name__.lower()}
+    if isinstance(part.place, Spanned):
+        place |= {"frames": [_frame(one) for one in part.place.frames]}
+        place |= {"begin": part.place.begin, "end": part.place.end}
+    else:
+        place["frames"] = [_frame(part.place.frame)]
+    if isinstance(part.place, Pushed):
+        place |= {"radius": part.place.radius, "scale": part.place.scale}
+        place |= {"normal": _scaled(part.place.normal), "force": _scaled(part.place.force)}
+    return {
+        "name": part.name, "points": _floats(points), "faces": _faces(faces), "colour": part.colour, "place": place,
+    }  # fmt: skip
+
+
+def _frame(frame: SceneFrame) -> dict[str, Any]:
+    R, p = frame.pose[:3, :3], frame.pose[:3, 3]
+    return {"link": frame.link, "port": frame.port, "R": R.ravel().tolist(), "p": p.tolist()}
 
 
 def _link(link: SceneLink, covered: bool) -> dict[str, Any]:
@@ -224,6 +247,10 @@ def _middle(panel: Panel, curve: Curve) -> dict[str, str]:
 
 def _floats(values: Array) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+
+
+def _faces(faces: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(faces, dtype="<u4").tobytes()).decode()
 
 
 def _scaled(values: Array) -> dict[str, Any]:

@@ -27,8 +27,7 @@ def joints(result: Result) -> list[Panel]:
 
 def positions(result: Result) -> dict[str, Array]:
     """Of all joints that have one: a spherical joint has an attitude instead."""
-    places = {shaft.name: shaft.place for shaft in result.model.layout.all_shafts}
-    return {name: result.q[:, place] for name, place in places.items() if place is not None}
+    return {name: result[name] for name in result.robot.freedoms if name in result.coordinates}
 
 
 def wind_up(result: Result) -> list[Panel]:
@@ -53,7 +52,7 @@ def _of_joints(
 ) -> list[Panel]:
     """Turning joints in one panel, sliding ones in another; a joint has the same line in all panels."""
     found: dict[str, list[Curve]] = {}
-    order = [shaft.name for shaft in result.model.layout.all_shafts]
+    order = list(result.robot.freedoms)
     for name, series in values.items():
         unit, scale = position_unit(result.robot, name)
         curve = Curve(name, result.t, scale * series if positions else series, order.index(name))
@@ -121,16 +120,21 @@ def deflections(result: Result) -> list[Panel]:
     return found or [Panel("deflection", Quantity("deflection", "mm"), note="no link of this arm bends")]
 
 
-def tip_shift(result: Result) -> Array:
-    """(N, 3) tip less the tip of the rigid arm whose joints stand where the motors (or joints) do, in base axes."""
+def rigid_states(result: Result) -> Array:
+    """(N, n_q) coordinates of the rigid arm whose joints stand where the motors (or joints) do."""
     rigid = np.array(result.q)
     for link in result.model.chain.links:
         rigid[:, list(link.body_places[link.slides :])] = 0.0
         for shaft in link.shafts:
             if shaft.drive is not None:
                 rigid[:, shaft.place] = result.q[:, shaft.drive.place]
+    return rigid
+
+
+def tip_shift(result: Result) -> Array:
+    """(N, 3) tip less the tip of the rigid arm, in base axes."""
     parameters = result.parameters if len(result.parameters) else None
-    return np.asarray(result.tip - result.model.tip_pose(rigid, parameters)[:, :3, 3])
+    return np.asarray(result.tip - result.model.tip_pose(rigid_states(result), parameters)[:, :3, 3])
 
 
 AWAY = "tip from where the rigid arm's would be"

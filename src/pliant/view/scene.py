@@ -7,8 +7,8 @@ the viewer and the movies all draw from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -17,14 +17,19 @@ from numpy.typing import NDArray
 
 from pliant.algebra.quaternions import to_matrix
 from pliant.arrays import Array
+from pliant.dynamics.chain import ChainLink, FrameMap
+from pliant.dynamics.frames import frame_of
+from pliant.dynamics.places import Place
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
 from pliant.robot import Link, Visual, in_pieces, payload_mass
 from pliant.robot.lumps import inertia_matrix
 from pliant.robot.tree import BASE
+from pliant.runs.coupled_lines import touch_histories
 from pliant.runs.internal_forces import RunHistory, interpolated_states
 from pliant.runs.results import Result
+from pliant.view.scene_fittings import Fitting, SceneFrame, Touched, fittings
 
 STATIONS = 25
 """Stations along a link that bends."""
@@ -84,7 +89,7 @@ class SceneLink:
     round : bool
         Whether the section is a circle, else a rectangle.
     places : tuple of ScenePlace
-        Ports besides the tip.
+        Ports besides the tip: where other links hang, and frames of loops, couplings and contacts.
     box : SceneBox, optional
         Drawn in place of the axis, where the body has no length.
     marked : bool
@@ -135,13 +140,18 @@ class SceneLink:
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), joint frame and tip frame (F, 4, 4)."""
+    """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), joint frame, and ports (F, 4, 4), tip first."""
 
     link: SceneLink
     points: Array
     sections: Array
     joint: Array
-    tip: Array
+    ports: tuple[Array, ...]
+
+    @property
+    def tip(self) -> Array:
+        """(F, 4, 4) frame of its tip."""
+        return self.ports[0]
 
 
 @dataclass(frozen=True)
@@ -166,6 +176,12 @@ class Scene:
         Whether there is no gravity.
     visuals : dict
         What is drawn in place of sections, by the name of the link; that of the base is "base".
+    fittings : tuple of Fitting
+        What is drawn besides links: of loops, couplings and contacts.
+    pins : tuple of pairs of SceneFrame
+        Frames that loops hold at one place.
+    spheres : tuple of SceneFrame
+        Frames that may touch something.
     """
 
     t: Array
@@ -177,6 +193,9 @@ class Scene:
     flies: bool = False
     weightless: bool = False
     visuals: dict[str, tuple[Visual, ...]] = field(default_factory=dict)
+    fittings: tuple[Fitting, ...] = ()
+    pins: tuple[tuple[SceneFrame, SceneFrame], ...] = ()
+    spheres: tuple[SceneFrame, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)
@@ -192,10 +211,10 @@ class Scene:
 
     def lines(self, magnification: float = 1.0) -> Iterator[PlacedLink]:
         """Links from the base outwards with deformations times `magnification`; 0 is the rigid arm."""
-        at = {(-1, 0): np.broadcast_to(np.eye(4), (len(self), 4, 4))}
+        at: dict[int, tuple[Array, ...]] = {-1: (np.broadcast_to(np.eye(4), (len(self), 4, 4)),)}
         for number, link in enumerate(self.links):
             value = link.motor + magnification * (link.joint - link.motor)
-            root = at[link.parent, link.port] @ link.origin @ _moved(link, value)
+            root = at[link.parent][link.port] @ link.origin @ _moved(link, value)
             R, p = root[:, :3, :3], root[:, :3, 3]
             local = link.straight + magnification * link.shift
             points = np.einsum("fij,fsj->fsi", R, np.broadcast_to(local, (len(self), *local.shape[1:]))) + p[:, None]
@@ -203,10 +222,19 @@ class Scene:
             tip = np.array(root)
             tip[:, :3, :3] = sections[:, -1] @ link.end
             tip[:, :3, 3] = points[:, -1]
-            at[number, 0] = tip
-            for port, place in enumerate(link.places, 1):
-                at[number, port] = root @ _place(place, magnification, len(self))
-            yield PlacedLink(link, points, sections, root, tip)
+            at[number] = (tip, *(root @ _place(place, magnification, len(self)) for place in link.places))
+            yield PlacedLink(link, points, sections, root, at[number])
+
+    def torn(self, magnification: float) -> float:
+        """Metres by which pins of loops are drawn open, or spheres off what they touch, at most, with deformations
+        so many times larger."""
+        if not (self.pins or self.spheres):
+            return 0.0
+        drawn, true = list(self.lines(magnification)), list(self.lines())
+        gaps = [a.at(drawn) - b.at(drawn) for a, b in self.pins] + [
+            one.at(drawn) - one.at(true) for one in self.spheres
+        ]
+        return max(float(np.linalg.norm(gap[:, :3, 3], axis=1).max()) for gap in gaps)
 
     @property
     def largest_strain(self) -> float:
@@ -217,13 +245,16 @@ class Scene:
 LADDER = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0)
 SEEN = 0.1
 """Part of the reach by which deflections move a point of the arm at most where they are drawn larger than they are."""
+TORN = 0.02
+"""Part of the reach by which pins of loops may be drawn open, and contacts apart."""
 
 
 def readable_magnification(scene: Scene) -> float:
     """How many times larger deflections are drawn so that they are seen: 1, 2, 5, 10 and so on up to 1000."""
     pairs = zip(scene.lines(), scene.lines(0.0))
     away = max(float(np.linalg.norm(bent.points - rigid.points, axis=-1).max()) for bent, rigid in pairs)
-    return next((m for m in LADDER if 0.0 < m * away <= SEEN * scene.reach), 1.0)
+    fitting = (m for m in LADDER if 0.0 < m * away <= SEEN * scene.reach)
+    return next((m for m in fitting if scene.torn(m) <= TORN * scene.reach), 1.0)
 
 
 def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
@@ -236,7 +267,20 @@ def scene_of(result: Result, frames: int | Array | None = None) -> Scene:
     except ModelError:  # a file does not keep its loads
         history = None
     q = interpolated_states(result.model.chain, t, result.t, result.q)
-    return make_scene(result.model, t, q, result.parameters, history)
+    return make_scene(result.model, t, q, result.parameters, history, _touched(result, t))
+
+
+def _touched(result: Result, t: Array) -> Touched | None:
+    """Contacts of a run at given times."""
+    if not result.robot.contacts:
+        return None
+    found = touch_histories(result.model, result.q, result.qd, result.parameters)
+
+    def at(x: Array) -> Array:
+        columns = [np.interp(t, result.t, column) for column in x.reshape(len(x), -1).T]
+        return np.stack(columns, axis=1).reshape(len(t), *x.shape[1:])
+
+    return Touched(at(found["normal"]), at(found["push"]))
 
 
 def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
@@ -248,10 +292,18 @@ def frame_rows(t: Array, frames: int | None) -> NDArray[np.intp]:
     return np.unique(np.where(wanted - t[after - 1] < t[after] - wanted, after - 1, after))
 
 
-def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history: RunHistory | None = None) -> Scene:
-    """The scene of states `q` (F, n) at times `t`, with strains from the section forces of a run where it is given."""
+def make_scene(
+    model: Model,
+    t: Array,
+    q: Array,
+    p: Array | None = None,
+    history: RunHistory | None = None,
+    touched: Touched | None = None,
+) -> Scene:
+    """The scene of states `q` (F, n) at times `t`, with strains from the section forces of a run where it is given, and
+    with forces of its contacts."""
     values = model.nominal_parameters if p is None else np.asarray(p, dtype=float)
-    deformed = _deformation(model, np.atleast_2d(q), values)
+    deformed, frames = _deformation(model, np.atleast_2d(q), values)
     reach = _reach(model, deformed)
     payload = dict(zip(model.parameters, values.tolist())).get("payload.mass", payload_mass(model.robot))
     links = [_link(model, k, part, np.atleast_2d(q), reach, history, payload) for k, part in enumerate(deformed)]
@@ -263,7 +315,16 @@ def make_scene(model: Model, t: Array, q: Array, p: Array | None = None, history
     visuals = {link.name: link.visuals for link in model.robot.links if link.visuals}
     visuals |= {BASE: model.robot.base.visuals} if model.robot.base.visuals else {}
     free = model.robot.base.is_free
-    return Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload), free, pull == 0.0, visuals)
+    scene = Scene(np.asarray(t), tuple(links), up, reach, slim, float(payload), free, pull == 0.0, visuals)
+    if not frames:
+        return scene
+    parts = fittings(model.robot, frames.__getitem__, list(scene.lines()), reach, touched)
+    pins = [loop.between for loop in model.robot.loops if loop.joint.type not in ("distance", "prismatic")]
+    spheres = dict.fromkeys(contact.frame for contact in model.robot.contacts)
+    return replace(
+        scene, fittings=tuple(parts), pins=tuple((frames[a], frames[b]) for a, b in pins),
+        spheres=tuple(frames[name] for name in spheres),
+    )  # fmt: skip
 
 
 def _reach(model: Model, deformed: Sequence[_Deformed]) -> float:
@@ -293,8 +354,8 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
     """Displacements, rotations and straight stations of all links as one kernel, and what does not move; made once."""
 
     def make() -> tuple[Kernel, Any]:
-        q, moving, fixed = ca.SX.sym("q", model.n_q), [], []
-        for link in model.chain.links:
+        q, moving, fixed, frames = ca.SX.sym("q", model.n_q), [], [], _frame_maps(model)
+        for number, link in enumerate(model.chain.links):
             c = model.chain.body(link, q)
             stations = np.linspace(0.0, 1.0, max(3, STATIONS // link.piece.count) if link.flexible else 2)
             bent = [link.body.point(c, float(eta)) for eta in stations]
@@ -304,11 +365,12 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
             moving += [axis - straight, turn, straight]
             tip = link.body.tip(rest, ca.SX.zeros(c.shape))
             fixed += [link.joint.origin_rotation.matrix, link.joint.origin, tip.R.matrix]
-            for place in link.places:
+            for place in _places(number, link, frames):
                 r, theta = (ca.SX.zeros(3),) * 2 if place.eta is None else link.body.point(c, place.eta)
                 unbent = ca.substitute(ca.SX(r), c, rest) if link.flexible else ca.SX(r)
                 moving += [r - unbent, theta, unbent]
                 fixed.append(place.end.matrix)
+        fixed += [x for frame in frames.values() for x in (frame.rotation.matrix, frame.origin)]
         p = model.parameter_symbols
         function = ca.Function("scene", [q, p], [ca.densify(ca.SX(x)) for x in moving])
         return Kernel(function, "vm"), ca.Function("fixed", [q, p], [ca.densify(ca.SX(x)) for x in fixed])
@@ -316,22 +378,43 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
     return model.derived("scene", (), make)
 
 
-def _deformation(model: Model, q: Array, p: Array) -> list[_Deformed]:
-    """Stations, displacements and rotations of all links at all states."""
+def _deformation(model: Model, q: Array, p: Array) -> tuple[list[_Deformed], dict[str, SceneFrame]]:
+    """Stations, displacements and rotations of all links at all states; and frames of loops, couplings and contacts."""
     moving, fixed = _kernels(model)
     shapes = [np.asarray(x).reshape(len(q), -1, 3) for x in moving(q, np.tile(p, (len(q), 1)))]
     each, numbers = iter(shapes), iter([np.array(x, dtype=float) for x in fixed(q[0], p)])
-    found = []
-    for link in model.chain.links:
+    found, maps = [], _frame_maps(model)
+    for number, link in enumerate(model.chain.links):
         shift, turn, straight = next(each), next(each), next(each)
         origin = np.eye(4)
         origin[:3, :3], origin[:3, 3], end = next(numbers), next(numbers).ravel(), next(numbers)
         places = []
-        for _ in link.places:
+        for _ in _places(number, link, maps):
             moved, turned, at = (next(each)[:, 0] for _ in range(3))
             places.append(ScenePlace(at, moved, turned, next(numbers)))
         found.append(_Deformed(origin, end, straight, shift, turn, tuple(places)))
-    return found
+    frames, ports = {}, [1 + len(link.places) for link in model.chain.links]
+    for name, frame in maps.items():
+        pose, port = np.eye(4), 0
+        pose[:3, :3], pose[:3, 3] = next(numbers), next(numbers).ravel()
+        if frame.link is not None and frame.place is not None:
+            port, ports[frame.link] = ports[frame.link], ports[frame.link] + 1
+        frames[name] = SceneFrame(-1 if frame.link is None else frame.link, port, pose)
+    return found, frames
+
+
+def _frame_maps(model: Model) -> dict[str, FrameMap]:
+    """Frames that loops, couplings and contacts hold, by name."""
+    robot = model.robot
+    parts: list[Any] = [*robot.loops, *robot.couplings, *robot.contacts]
+    names = dict.fromkeys(name for part in parts for name in part.between)
+    return {name: frame_of(model.chain, name) for name in names}
+
+
+def _places(number: int, link: ChainLink, frames: Mapping[str, FrameMap]) -> list[Place]:
+    """Of a link besides its tip: where others hang, then those of frames."""
+    own = [frame.place for frame in frames.values() if frame.link == number and frame.place is not None]
+    return [*link.places, *own]
 
 
 def _link(

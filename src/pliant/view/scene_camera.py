@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.view.scene import PlacedLink, Scene
+from pliant.view.scene_fittings import Spanned
 from pliant.view.scene_tubes import corners
 
 FLAT = 0.04
@@ -69,7 +70,9 @@ def outlook(scene: Scene, placed: Sequence[PlacedLink], follow: bool = False) ->
 
 
 def touched(scene: Scene, placed: Sequence[PlacedLink], follow: bool) -> Array:
-    """(K, 3) points that the arm touches over time, less the place of the base where a camera follows it."""
+    """(K, 3) points that arm and couplings touch over time, less the place of the base where a camera follows it."""
     away = scene.base(placed)[:, None] if follow else np.zeros(3)
     shown = [part.points if part.link.box is None else corners(part) for part in placed]
+    lines = [fitting.place.frames for fitting in scene.fittings if isinstance(fitting.place, Spanned)]
+    shown += [frame.at(placed)[:, None, :3, 3] for frames in lines for frame in frames]
     return np.concatenate([(points - away).reshape(-1, 3) for points in shown])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arrays import Array
-from pliant.view.scene import PlacedLink
+
+if TYPE_CHECKING:
+    from pliant.view.scene import PlacedLink
 
 SIDES = 14
 """Points of a ring around a round link."""

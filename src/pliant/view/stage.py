@@ -15,11 +15,11 @@ import numpy as np
 
 from pliant.algebra.quaternions import to_matrix
 from pliant.arrays import Array
-from pliant.view.scene import Scene
+from pliant.view.scene import TORN, Scene
 from pliant.view.scene_camera import Outlook, outlook
 from pliant.view.skins import skins_of
 from pliant.view.stage_furniture import Furniture, Stand, stand, turn_to
-from pliant.view.stage_meshes import ArmMeshes, Ball, layout
+from pliant.view.stage_meshes import ArmMeshes, Ball, FittingMeshes, layout
 from pliant.view.style import COLOURS
 
 FRAME = 1 / 25
@@ -45,6 +45,7 @@ class Stage:
     def __init__(self, server: Any, playing: bool = True) -> None:
         self.server = server
         self.scene: Scene | None = None
+        self._fittings: FittingMeshes | None = None
         self.kept: tuple[Scene, ...] = ()
         self.lock = threading.RLock()
         self._arms: dict[str, ArmMeshes] = {}
@@ -110,6 +111,7 @@ class Stage:
             self.magnify.value = readable(scene)
             self._setting = False
         self._place("/arm", scene, self.magnify.value, None, None)
+        self._fit(scene)
         if self.ghost.value:
             self._place("/ghost", scene, 0.0, GHOST, 0.3)
         for k, other in enumerate(kept):
@@ -135,6 +137,15 @@ class Stage:
                 arm.remove()
             arm = self._arms[name] = ArmMeshes(self.server, WORLD + name, placed, colour, opacity, skins)
         arm.placed, arm.largest = placed, scene.largest_strain
+
+    def _fit(self, scene: Scene) -> None:
+        """Loops, couplings and contacts of the run, where the arm has them."""
+        if self._fittings is not None and not self._fittings.fits(scene.fittings):
+            self._fittings.remove()
+            self._fittings = None
+        if self._fittings is None:
+            self._fittings = FittingMeshes(self.server, f"{WORLD}/fittings", scene.fittings)
+        self._fittings.place(scene.fittings, self._arms["/arm"].placed)
 
     def _trail(self) -> None:
         """The path of the tip over the whole run."""
@@ -202,6 +213,8 @@ class Stage:
                     arm.draw(frame, away)
                 if self._furniture is not None:
                     self._furniture.draw(placed, frame, away)
+                if self._fittings is not None:
+                    self._fittings.draw(frame, away)
                 if self.scene.flies:
                     self._path.position = tuple(-away)
 
@@ -226,7 +239,8 @@ def readable(scene: Scene) -> float:
     largest = float(np.linalg.norm(bent - rigid, axis=-1).max()) / scene.reach
     if largest >= SEEN or largest == 0.0:
         return 1.0
-    return max(float(m) for m in (1, 2, 5, 10, 20, 50, 100) if m == 1 or m * largest <= ENOUGH)
+    fitting = [m for m in (2.0, 5.0, 10.0, 20.0, 50.0, 100.0) if m * largest <= ENOUGH]
+    return max((m for m in fitting if scene.torn(m) <= TORN * scene.reach), default=1.0)
 
 
 def _upright(scene: Scene) -> tuple[float, float, float, float]:

@@ -1,4 +1,4 @@
-"""Meshes in the browser for the stage: links in pieces of one colour, balls for joints and payload."""
+"""Meshes in the browser for the stage: links in pieces of one colour, balls for joints and payload, fittings."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.view.scene import PlacedLink
+from pliant.view.scene_fittings import Fitting
 from pliant.view.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
 from pliant.view.skins import SceneSkin, covered
 
@@ -137,6 +138,41 @@ class ArmMeshes:
         for mesh in (mesh for _, link in self.links for mesh in link.meshes):
             mesh.remove()
         for mesh in (mesh for skin in self.skins for mesh in skin.meshes):
+            mesh.remove()
+
+
+class FittingMeshes:
+    """What is drawn besides the links of a run; takes another run of the same fittings without new meshes."""
+
+    def __init__(self, server: Any, name: str, parts: Sequence[Fitting]) -> None:
+        self.parts, self.maps = parts, [np.eye(4)[None]] * len(parts)
+        self.meshes = [
+            server.scene.add_mesh_simple(
+                f"{name}/{part.name}", part.mesh[0].astype(np.float32), part.mesh[1],
+                color=tuple(round(255 * c) for c in part.colour[:3]),
+                opacity=None if part.colour[3] == 1.0 else part.colour[3], side="double", flat_shading=True,
+                cast_shadow=False, receive_shadow=False,
+            )
+            for part in parts
+        ]  # fmt: skip
+
+    def fits(self, parts: Sequence[Fitting]) -> bool:
+        """Whether the same meshes serve other fittings."""
+        keys = [[(part.name, part.mesh[0].tobytes()) for part in some] for some in (self.parts, parts)]
+        return keys[0] == keys[1]
+
+    def place(self, parts: Sequence[Fitting], placed: Sequence[PlacedLink]) -> None:
+        """Take the motion of a run."""
+        self.parts, self.maps = parts, [part.place.maps(placed) for part in parts]
+
+    def draw(self, frame: int, away: Array) -> None:
+        """Move to a frame of the run, less what a camera has followed."""
+        for part, maps, mesh in zip(self.parts, self.maps, self.meshes):
+            mesh.vertices = (part.points(maps, frame) - away).astype(np.float32)
+
+    def remove(self) -> None:
+        """Take them off the stage."""
+        for mesh in self.meshes:
             mesh.remove()
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from pliant.errors import ModelError
 from pliant.model.choices import resolved
 from pliant.options import StiffeningChoice
-from pliant.robot import Link, Robot, link_mass, payload_mass
+from pliant.robot import Coupling, Link, Robot, link_mass, payload_mass
+from pliant.robot.closed_loops import looped
 from pliant.robot.joint import Freedom
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Choices:
     """Everything that the page lets a user choose; factors multiply what the robot file says.
 
     Angles `start` and `goal` are in radians (metres of a sliding joint), one per moving joint. `edits` are numbers of
-    the robot that were given other values, by their paths; factors multiply those.
+    the robot that were given other values, by their paths; factors multiply those. `commands` of couplings act
+    during the time of a move.
     """
 
     robot: Robot
@@ -46,6 +48,7 @@ class Choices:
     manoeuvre: str = "release"
     start: tuple[float, ...] = ()
     goal: tuple[float, ...] = ()
+    commands: tuple[float, ...] = ()
     bandwidth: float = 10.0
     move_time: float = 1.0
     duration: float = 5.0
@@ -67,17 +70,18 @@ class Choices:
             "damping": max((float(s.damping) for s in flexible), default=0.0),
             "modes": max((int(s.bending_y) for s in flexible if s.method == "modes"), default=0),
             "start": start,
-            "goal": tuple(x + MOVE * freedom.turns for x, (_, freedom) in zip(start, moving)),
+            "goal": tuple(x + MOVE * (free.turns and free.actuated) for x, (_, free) in zip(start, moving)),
+            "commands": (0.0,) * len(commanded(robot)),
         }
         return cls(robot, **(usual | changes))
 
     @classmethod
     def of_scenario(cls, given: Scenario) -> Choices:
         """The arm, the start, the equations and the duration of a scenario; what drives it is chosen anew."""
-        q, places = given.start()[0], [shaft.place for shaft in given.built.chain.shafts]
+        q, built = given.start()[0], given.built
         return replace(
             cls.of(given.robot),
-            start=tuple(float(q[place]) for place in places if place is not None),
+            start=tuple(float(q[built.index(name)]) for name in placed_names(given.robot)),
             duration=float(given.duration),
             formulation=given.model.formulation,
             stiffening=bool(given.model.stiffening),
@@ -88,10 +92,9 @@ class Choices:
         """The arm of a saved run as it ran, its start, equations and duration; what drove it is chosen anew."""
         values = dict(zip(run.model.parameters, run.parameters.tolist()))
         robot = run.robot.replace(values) if values else run.robot
-        places = [shaft.place for shaft in run.model.chain.shafts]
         return replace(
             cls.of(robot),
-            start=tuple(float(run.q[0, place]) for place in places if place is not None),
+            start=tuple(float(run[name][0]) for name in placed_names(robot)),
             duration=float(run.t[-1] - run.t[0]) or cls.duration,
             formulation=str(run.options["formulation"]),
             stiffening=bool(run.options["stiffening"]),
@@ -99,8 +102,26 @@ class Choices:
 
 
 def positioned(robot: Robot) -> list[tuple[Link, Freedom]]:
-    """What a slider can place: joints have positions, but for spherical and free ones, which stay upright."""
-    return [(link, free) for link in robot.links if link.joint.type != "spherical" for free in link.joint.freedoms]
+    """What a slider can place: joints have positions, but for spherical and free ones, which stay upright, and for
+    passive ones that follow from a loop."""
+    following = looped(robot)
+    return [
+        (link, free)
+        for link in robot.links
+        if link.joint.type != "spherical"
+        for free in link.joint.freedoms
+        if free.actuated or link.name not in following
+    ]
+
+
+def placed_names(robot: Robot) -> list[str]:
+    """Coordinates that the sliders place."""
+    return [freedom.name(link.name) for link, freedom in positioned(robot)]
+
+
+def commanded(robot: Robot) -> list[Coupling]:
+    """Couplings that are given commands."""
+    return [coupling for coupling in robot.couplings if coupling.commanded]
 
 
 def check(choices: Choices) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.view.figure_data import position_unit
-from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, positioned
+from pliant.view.studio_choices import CONTROLLERS, MANOEUVRES, Choices, commanded, positioned
 from pliant.view.studio_starts import limits_of
 
 
@@ -25,6 +25,7 @@ class ManoeuvrePanel:
         self.place = gui.add_folder("Joints (deg, m)", expand_by_default=True)
         self.folder: Any = None
         self.joints: list[tuple[float, Any, Any]] = []
+        self.commands: list[Any] = []
         for handle in (self.controller, self.manoeuvre, self.bandwidth, self.move_time, self.duration):
             handle.on_update(lambda _: changed())
 
@@ -39,6 +40,7 @@ class ManoeuvrePanel:
             self.folder = self.gui.add_folder(choices.robot.name)
         with self.folder:
             self.joints = [self._joint(choices, k) for k in range(len(positioned(choices.robot)))]
+            self.commands = [self._command(choices, k) for k in range(len(choices.commands))]
 
     def drive(self, choices: Choices) -> None:
         """Show what drives the arm."""
@@ -58,9 +60,20 @@ class ManoeuvrePanel:
             self.gui.add_slider(f"{name} {which}", low, high, step, value)
             for which, value in zip(("start", "goal"), values)
         ]
+        made[1].visible = freedom.actuated  # what is passive has no goal
         for handle in made:
             handle.on_update(lambda _: self.changed())
         return scale, made[0], made[1]
+
+    def _command(self, choices: Choices, k: int) -> Any:
+        """Of a valve a slider, of a force its newtons."""
+        coupling, value = commanded(choices.robot)[k], choices.commands[k]
+        if coupling.cylinder is None:
+            made = self.gui.add_number(f"{coupling.name} force (N)", value)
+        else:
+            made = self.gui.add_slider(f"{coupling.name} valve", -1.0, 1.0, 0.05, value)
+        made.on_update(lambda _: self.changed())
+        return made
 
     def read(self) -> dict[str, Any]:
         """What the controls say, as changes of the choices."""
@@ -68,6 +81,7 @@ class ManoeuvrePanel:
             "controller": str(self.controller.value), "manoeuvre": str(self.manoeuvre.value),
             "start": tuple(start.value / scale for scale, start, _ in self.joints),
             "goal": tuple(goal.value / scale for scale, _, goal in self.joints),
+            "commands": tuple(float(handle.value) for handle in self.commands),
             "bandwidth": float(self.bandwidth.value), "move_time": float(self.move_time.value),
             "duration": float(self.duration.value),
         }  # fmt: skip

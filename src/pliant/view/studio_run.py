@@ -17,11 +17,12 @@ from pliant.derived import SYMBOLS
 from pliant.dynamics import FORMULATIONS
 from pliant.dynamics.build import shapes_that_change
 from pliant.errors import ModelError, SimulationError
-from pliant.model import Model, read_state
+from pliant.model import Model
 from pliant.robot import Robot
+from pliant.runs.drives import read_start
 from pliant.runs.results import Result
 from pliant.runs.simulation import simulate
-from pliant.view.studio_choices import Choices, check, numbers, positioned, structure
+from pliant.view.studio_choices import Choices, check, commanded, numbers, placed_names, positioned, structure
 
 if TYPE_CHECKING:
     from pliant.scenario import Scenario
@@ -30,6 +31,8 @@ KEPT = 6
 """Compiled models that are kept."""
 LAYOUTS = 64
 """Arms whose layout is kept."""
+RISE = 0.1
+"""Part of the time of a move in which commands of couplings rise, and in which they fall."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,14 @@ class Workshop:
         still()
         values = numbers(choices)
         p = np.array([values[path] for path in free])
-        q0 = _start(ready.model, choices, p)
         result = simulate(
-            ready.model, choices.duration, q0, controller=ready.controller, motion=ready.motion, p=p,
+            ready.model, choices.duration, _at(choices, choices.start), equilibrium=choices.manoeuvre != "release",
+            torque=_table(choices), controller=ready.controller, motion=ready.motion, p=p,
             progress=lambda fraction: still(),
         )  # fmt: skip
-        moves = choices.manoeuvre.startswith("move")
-        about = ready.model.equilibrium(choices.goal, p=p) if moves else q0
+        about = result.q[0]
+        if choices.manoeuvre.startswith("move"):
+            about = read_start(ready.model, _goal(choices), equilibrium=True, p=p)[0]
         found = ready.model.frequencies(about, p=p)
         return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
 
@@ -189,13 +193,15 @@ def _drive_key(choices: Choices) -> Any:
 
 def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """Controller and prescribed motion, in the words of a scenario file."""
-    start, goal = list(choices.start), list(choices.goal)
+    driven = [k for k, (_, freedom) in enumerate(positioned(choices.robot)) if freedom.actuated]
+    names = [_names(choices)[k] for k in driven]
+    start, goal = ([positions[k] for k in driven] for positions in (choices.start, choices.goal))
     path: dict[str, Any] = {"type": "constant", "position": start}
     if choices.manoeuvre.startswith("move"):
         path = {"type": "quintic", "from": start, "to": goal, "duration": choices.move_time}
     shaper = None
     if choices.manoeuvre == "move, shaped":
-        lowest = model.frequencies(model.equilibrium(goal))
+        lowest = model.frequencies(read_start(model, _goal(choices), equilibrium=True)[0])
         shaper = {"type": "zv", "frequency": float(lowest[lowest > 0][0])}
     if choices.controller == "pd":
         kp, kd = natural_gains(model, start, choices.bandwidth)
@@ -209,7 +215,7 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
     if choices.controller == "none":
         return None, {}
     motion = {}
-    for k, joint in enumerate(_names(choices)):
+    for k, joint in enumerate(names):
         still = path["type"] == "constant"
         own = {**path, "position": start[k]} if still else {**path, "from": start[k], "to": goal[k]}
         motor = f"{joint}.motor"
@@ -219,16 +225,34 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
     return None, motion
 
 
-def _start(model: Model, choices: Choices, p: Array) -> Array:
-    """Released from the straight arm; every other manoeuvre begins at static rest."""
-    if choices.manoeuvre != "release":
-        return model.equilibrium(choices.start, p=p)
-    return read_state(model, dict(zip(_names(choices), choices.start)))
+def _goal(choices: Choices) -> dict[str, float]:
+    """Where the joints shall go, by name; passive ones stay."""
+    ends = zip(positioned(choices.robot), choices.start, choices.goal)
+    return _at(choices, tuple(goal if freedom.actuated else start for (_, freedom), start, goal in ends))
+
+
+def _at(choices: Choices, positions: tuple[float, ...]) -> dict[str, float]:
+    """Where the sliders place the joints, by name."""
+    return dict(zip(_names(choices), positions))
+
+
+def _commands(choices: Choices) -> dict[str, Any] | None:
+    """Commands of couplings, in the words of a scenario file: they rise, stay and are gone at the end of a move."""
+    if not any(choices.commands):
+        return None
+    T, names = choices.move_time, [coupling.name for coupling in commanded(choices.robot)]
+    values = {name: [0.0, value, value, 0.0] for name, value in zip(names, choices.commands)}
+    return {"times": [0.0, RISE * T, (1 - RISE) * T, T], "values": values}
+
+
+def _table(choices: Choices) -> Any:
+    """The same as `simulate` takes it."""
+    found = _commands(choices)
+    return None if found is None else (found["times"], found["values"])
 
 
 def _names(choices: Choices) -> list[str]:
-    """Coordinates that the sliders place."""
-    return [freedom.name(link.name) for link, freedom in positioned(choices.robot)]
+    return placed_names(choices.robot)
 
 
 def edited_robot(choices: Choices) -> Robot:
@@ -259,13 +283,15 @@ def scenario(choices: Choices) -> Scenario:
     data: Any = {
         "robot": robot.to_dict(),
         "model": {"formulation": choices.formulation, "stiffening": model.options.stiffening},
-        "initial": {"q": dict(zip(_names(choices), choices.start)), "equilibrium": choices.manoeuvre != "release"},
+        "initial": {"q": _at(choices, choices.start), "equilibrium": choices.manoeuvre != "release"},
         "duration": choices.duration,
     }
     if controller is not None:
         data["controller"] = controller
     if motion:
         data["motion"] = motion
+    if (commands := _commands(choices)) is not None:
+        data["torque"] = commands
     return Scenario(**data)
 
 
@@ -274,18 +300,16 @@ def tip_error(run: StudioRun) -> tuple[float, float]:
 
     Of a move, the largest after the time that the move takes.
     """
-    from pliant.view.run_panels import tip_shift
+    from pliant.view.run_panels import rigid_states, tip_shift
 
     result, choices = run.result, run.choices
     if choices.manoeuvre == "release":
         away = np.linalg.norm(tip_shift(result), axis=1)
     else:
-        goal = choices.goal if choices.manoeuvre.startswith("move") else choices.start
-        chain, q = result.model.chain, np.tile(result.model.layout.rest(), (len(result), 1))
-        for link in chain.links:
-            if link.joint.is_ball:  # where it is
-                q[:, list(link.joint_places)] = result.q[:, list(link.joint_places)]
-        q[:, [shaft.place for shaft in chain.shafts if shaft.place is not None]] = goal
+        goal, q = choices.goal if choices.manoeuvre.startswith("move") else choices.start, rigid_states(result)
+        for (_, freedom), name, at in zip(positioned(choices.robot), _names(choices), goal):
+            if freedom.actuated:
+                q[:, result.model.index(name)] = at
         extra = (result.parameters,) if len(result.parameters) else ()
         away = np.linalg.norm(result.tip - result.model.tip_pose(q, *extra)[:, :3, 3], axis=1)
     arrived = result.t >= choices.move_time if choices.manoeuvre.startswith("move") else result.t >= 0

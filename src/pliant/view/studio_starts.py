@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.robot import Robot
-from pliant.view.studio_choices import Choices, positioned
+from pliant.view.studio_choices import Choices, commanded, placed_names, positioned
 
 STEP = np.radians(30)
 """Of a turning joint, from start to goal, where nothing else is known."""
@@ -35,14 +35,26 @@ STARTS: dict[str, dict[str, Any]] = {
         **_IDEAL, "move_time": 1.5, "duration": 4.0,
         "joints": {"slew": (0, 60), "inner": (30, 10), "outer": (60, 80), "tool": (30, 60)},
     },
+    "flexible slider-crank": {**_IDEAL, "joints": {"crank": (30, 750)}, "move_time": 0.6, "duration": 1.0},
     "free-flying arm": {
         **_IDEAL, "move_time": 12.0, "duration": 20.0, "joints": {
             **{f"wheel_{axis}": (0, 0) for axis in "xyz"}, "shoulder": (0, 25), "upper": (-40, -20), "fore": (80, 55),
             "wrist_pitch": (-40, -30), "wrist_yaw": (0, 0), "hand": (0, 0),
         },
     },
+    "hydraulic crane": {
+        **_IDEAL, "joints": {"column": (0, 50), "boom": (25, 25), "jib": (-60, -60)}, "move_time": 2.5, "duration": 5.0,
+        "commands": {"lift": 0.5, "fold": -0.35},
+    },
     "carbon laboratory arm": {
         **_IDEAL, "joints": {"base": (0, 60), "upper": (60, 30), "fore": (-90, -40)}, "move_time": 0.6, "duration": 2.0,
+    },
+    "parallelogram arm": {
+        **_IDEAL, "move_time": 0.8, "duration": 2.0,
+        "joints": {"turret": (0, 50), "crank": (0, -15), "upper": (0, -40)},
+    },
+    "planar five-bar": {
+        **_IDEAL, "joints": {"right": (0, 30), "left": (0, -25)}, "move_time": 0.25, "duration": 0.8,
     },
     "PUMA, six rigid links": {
         **_IDEAL, "move_time": 1.0, "duration": 2.0, "joints": {
@@ -65,19 +77,21 @@ STARTS: dict[str, dict[str, Any]] = {
         "controller": "none", "manoeuvre": "release", "joints": {"upper": (0, 30), "fore": (0, 30)}, "duration": 5.0,
     },
 }  # fmt: skip
-"""By the name of the robot: start and goal of each joint (degrees, m of a sliding one), and what drives it."""
+"""By the name of the robot: start and goal of each joint that is placed (degrees, m of a sliding one), commands of
+couplings during the move, and what drives it."""
 
 
 def first_choices(robot: Robot) -> Choices:
     """What a visit begins with for an arm."""
     plain = Choices.of(robot)
     known = STARTS.get(robot.name)
-    names = [freedom.name(link.name) for link, freedom in positioned(robot)]
-    if known is None or list(known["joints"]) != names:
+    if known is None or list(known["joints"]) != placed_names(robot):
         return _careful(plain)
     scales = [np.pi / 180 if freedom.turns else 1.0 for _, freedom in positioned(robot)]
     start, goal = (tuple(float(s * pair[k]) for s, pair in zip(scales, known["joints"].values())) for k in (0, 1))
-    return replace(plain, start=start, goal=goal, **{key: value for key, value in known.items() if key != "joints"})
+    commands = tuple(known.get("commands", {}).get(one.name, 0.0) for one in commanded(robot))
+    others = {key: value for key, value in known.items() if key not in ("joints", "commands")}
+    return replace(plain, start=start, goal=goal, commands=commands, **others)
 
 
 def _careful(plain: Choices) -> Choices:
@@ -89,9 +103,12 @@ def _careful(plain: Choices) -> Choices:
 
 
 def _ends(link: Any, freedom: Any, at: float) -> tuple[float, float]:
-    """Start and goal of a joint: where it is, or inside its limits, and a step from there, the way that has room."""
+    """Start and goal of a joint: where it is, or inside its limits, and a step from there, the way that has room;
+    a passive one has no goal."""
     low, high = limits_of(link, freedom)
     start, step = float(np.clip(at, low, high)), STEP if freedom.turns else SLIDE
+    if not freedom.actuated:
+        return start, start
     if start + step <= high:
         return start, start + step
     return start, max(start - step, low)

@@ -18,7 +18,7 @@ from pliant.signatures import checked
 from pliant.stages import say, work
 from pliant.view.figure_data import strain_text
 from pliant.view.panel_drawing import draw_panel
-from pliant.view.run_panels import tip_deflection
+from pliant.view.run_panels import deflections, tip_deflection
 from pliant.view.scene import readable_magnification, scene_of
 from pliant.view.scene_tubes import strain_colours
 from pliant.view.style import STYLE
@@ -123,6 +123,8 @@ def pictures(result: Result, fps: int, speed: float, magnification: float | None
 
 def _side_plot(axes: Any, result: Result) -> Any:
     (panel,) = tip_deflection(result)
+    if not any(curve.y.any() for curve in panel.curves):  # of a piston on its guide
+        panel = deflections(result)[0]
     draw_panel(axes, panel)
     axes.set_xlabel(str(panel.x))
     return axes.axvline(result.t[0], color="#D55E00", linewidth=1.2)

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.arrays import Array
 from pliant.view.scene import PlacedLink, Scene
 from pliant.view.scene_camera import Outlook, outlook, touched
+from pliant.view.scene_fittings import Fitting
 from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
 from pliant.view.skins import SceneSkin, covered, skins_of
 
@@ -49,9 +50,10 @@ def faces(
     away: Array | float = 0.0,
     ghost: bool = False,
     skins: Sequence[SceneSkin] = (),
+    fittings: Sequence[tuple[Fitting, Array]] = (),
 ) -> tuple[Array, Array]:
     """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front;
-    `away` is what the camera has followed."""
+    `away` is what the camera has followed. Fittings come with their maps, and are seen from both sides."""
     corners, colours, hidden = [], [], covered(skins)
     for skin in skins:
         corners.append((skin.points(placed, frame) - away)[skin.faces])
@@ -66,13 +68,19 @@ def faces(
         own = strain_colours(strain[triangles // surface.shape[1]].mean(1) / (largest or 1.0))
         corners.append(surface.reshape(-1, 3)[triangles])
         colours.append(np.broadcast_to(RIGID, own.shape) if plain else own)
+    links = sum(map(len, corners))
+    for body, maps in fittings:
+        corners.append((body.points(maps, frame) - away)[body.mesh[1]])
+        colours.append(np.broadcast_to(body.colour[:3], (len(body.mesh[1]), 3)))
+    opaque = np.array([0.24 if ghost else 1.0] * links + [body.colour[3] for body, _ in fittings for _ in body.mesh[1]])
     solid, own = np.concatenate(corners), np.concatenate(colours)
     normal = np.cross(solid[:, 1] - solid[:, 0], solid[:, 2] - solid[:, 0])
     seen = ((camera.eye - solid[:, 0]) * normal).sum(1) > 0
-    solid, own, normal = solid[seen], own[seen], normal[seen]
+    seen[links:] = True
+    solid, own, normal, opaque = solid[seen], own[seen], normal[seen], opaque[seen]
     normal = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     shade = 0.62 + 0.38 * np.abs(normal @ (LIGHT @ camera.axes))
-    rgba = np.column_stack([np.clip(own * shade[:, None], 0, 1), np.full(len(own), 0.24 if ghost else 1.0)])
+    rgba = np.column_stack([np.clip(own * shade[:, None], 0, 1), opaque])
     flat, depth = camera.project(solid)
     order = np.argsort(-depth.mean(1))
     return flat[order], rgba[order]
@@ -88,6 +96,7 @@ class FrameDrawing:
         self.arm, self.rigid = list(scene.lines(magnification)), list(scene.lines(0.0)) if ghost else []
         self.away = scene.base(self.arm)
         self.skins = skins_of(scene)
+        self.fittings = [(part, part.place.maps(self.arm)) for part in scene.fittings]
         seen = outlook(scene, self.arm, scene.flies)
         self.camera = Camera.at(seen, scene.up)
         if not scene.flies:  # it would have to move below a camera that follows
@@ -125,7 +134,7 @@ class FrameDrawing:
         """Move everything to a frame."""
         away = self.away[frame]
         parts = [faces(self.rigid, frame, 0.0, self.camera, away, True, self.skins)] if self.rigid else []
-        parts.append(faces(self.arm, frame, self.largest, self.camera, away, skins=self.skins))
+        parts.append(faces(self.arm, frame, self.largest, self.camera, away, False, self.skins, self.fittings))
         triangles, colours = (np.concatenate(columns) for columns in zip(*parts))
         self.shapes.set_verts(triangles)
         self.shapes.set_facecolor(colours)

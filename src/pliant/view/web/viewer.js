@@ -109,13 +109,14 @@
         strain.push(mixed(link.strain, n, frame, f, s));
       }
       const tip = { R: product(sections[n - 1], link.end), p: points[n - 1] };
-      ports.push([tip, ...link.places.map((place) => {
+      const own = [tip, ...link.places.map((place) => {
         const part = (values, d) => mixed(values, 3, frame, f, d);
         const at = [0, 1, 2].map((d) => part(place.straight, d) + magnification * part(place.shift, d));
         const theta = [0, 1, 2].map((d) => magnification * part(place.turn, d));
         return { R: product(product(R, exponential(theta)), place.end), p: add(p, apply(R, at)) };
-      })]);
-      return { link, root, points, sections, strain, tip };
+      })];
+      ports.push(own);
+      return { link, root, points, sections, strain, tip, ports: own };
     });
   }
 
@@ -227,6 +228,56 @@
     }
   }
 
+  // ------------------------------------------------------------------------------------------------------ fittings
+
+  const fittings = data.fittings.map(({ place, ...fitting }) => ({
+    ...fitting,
+    place: place.kind === "pushed" ? { ...place, normal: scaled(place.normal), force: scaled(place.force) } : place,
+  }));
+  const where = ({ link, port, R, p }, placed) => {
+    if (link < 0) return { R, p };
+    const on = placed[link].ports[port];
+    return { R: product(on.R, R), p: add(on.p, apply(on.R, p)) };
+  };
+  /** Columns that map x to a vector, y and z to vectors across it, of length `size`. */
+  function along(x, size) {
+    const u = unit(x), least = u.map(Math.abs).indexOf(Math.min(...u.map(Math.abs)));
+    const y = unit(cross(u, [0, 1, 2].map((k) => +(k === least))));
+    return [x, times(size, y), times(size, cross(u, y))];
+  }
+
+  /** How the points of each fitting are mapped into the base: three columns and an origin; see scene_fittings.py. */
+  function fitted(at, placed) {
+    const frame = Math.min(Math.floor(at), frames - 1), f = at - frame;
+    return fittings.map(({ place }) => {
+      const ends = place.frames.map((one) => where(one, placed));
+      if (place.kind === "held") {
+        const [{ R, p }] = ends;
+        return { columns: [0, 1, 2].map((k) => [R[k], R[3 + k], R[6 + k]]), origin: p };
+      }
+      if (place.kind === "spanned") {
+        const whole = minus(ends[1].p, ends[0].p), u = unit(whole);
+        const [first, last] = [place.begin, place.end].map(([part, metres]) => add(times(part, whole), times(metres, u)));
+        return { columns: along(minus(last, first), 1), origin: add(ends[0].p, first) };
+      }
+      const [normal, force] = [place.normal, place.force].map((values) => [0, 1, 2].map((d) => mixed(values, 3, frame, f, d)));
+      const arrow = times(place.scale, force);
+      return { columns: along(arrow, Math.hypot(...arrow)), origin: minus(ends[0].p, times(place.radius, normal)) };
+    });
+  }
+
+  function fittingMesh({ name, points, faces, colour: [r, g, b, opacity] }) {
+    const geometry = new VENDOR.BufferGeometry();
+    geometry.setAttribute("position", new VENDOR.BufferAttribute(floats(points), 3));
+    geometry.setIndex(new VENDOR.BufferAttribute(new Uint32Array(bytes(faces)), 1));
+    const mesh = new VENDOR.Mesh(geometry, new VENDOR.MeshStandardMaterial({
+      color: new VENDOR.Color(...[r, g, b].map((v) => v ** 2.2)), roughness: 0.5, metalness: 0.1, flatShading: true,
+      side: VENDOR.DoubleSide, transparent: opacity < 1, opacity, depthWrite: opacity === 1,
+    }));
+    Object.assign(mesh, { name, matrixAutoUpdate: false, frustumCulled: false });
+    return mesh;
+  }
+
   // --------------------------------------------------------------------------------------------------------- stage
 
   const state = { place: 0, playing: false, magnification: 1, speed: 1, follow: data.follow !== null };
@@ -266,6 +317,8 @@
       return made;
     });
     const skins = dressed(faceted, world), ghostSkins = dressed(pale, ghost);
+    const fitted = fittings.map(fittingMesh);
+    if (fitted.length) world.add(...fitted);
     world.add(ghost);
     const size = (k) => Math.max(links[k].joint_size, data.reach * 0.011);
     const joints = links.map((link, k) => {
@@ -307,7 +360,7 @@
     floor.position.set(...times(data.camera.floor, data.up));
     floor.visible = data.standing;
     world.add(floor);
-    return { renderer, scene, camera, controls, world, tubes, ghosts, skins, ghostSkins, ghost, joints, loads, path, triad, floor };
+    return { renderer, scene, camera, controls, world, tubes, ghosts, skins, ghostSkins, fitted, ghost, joints, loads, path, triad, floor };
   }
 
   const seen = () => (state.follow ? data.follow : data.camera);
@@ -348,6 +401,9 @@
       mesh.quaternion.copy(toQuaternion(part.root.R)).multiply(along);
     });
     stage.skins.forEach((skin) => skin.update(placed));
+    fitted(state.place, placed).forEach(({ columns: [x, y, z], origin: o }, k) => {
+      stage.fitted[k].matrix.set(x[0], y[0], z[0], o[0], x[1], y[1], z[1], o[1], x[2], y[2], z[2], o[2], 0, 0, 0, 1);
+    });
     if (stage.ghost.visible) {
       const rigid = pose(state.place, 0);
       rigid.forEach((part, k) => stage.ghosts[k].update(part));
@@ -588,6 +644,7 @@
     ready: true, state, seek, play, magnify, look, drawn: () => stage !== null,
     world: () => stage.world.position.toArray(),
     poses: (m = state.magnification) => pose(state.place, m).map(({ root, tip }) => ({ root, tip })),
+    fittings: (m = state.magnification) => fitted(state.place, pose(state.place, m)),
     tip: (m = state.magnification) => { const placed = pose(state.place, m); return placed[placed.length - 1].tip.p; },
   };
 })();
