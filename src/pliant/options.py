@@ -48,6 +48,10 @@ WrenchAxesName = Literal["base", "link", "section", "frame"]
 DriveSide = Literal["motor", "link"]
 PlaneName = Literal["bending_y", "bending_z"]
 
+# Links from finite elements
+InterfaceKind = Literal["rigid", "average"]
+LengthUnit = Literal["m", "cm", "mm", "in"]
+
 # How a run is computed
 MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]
 StepMethodName = Literal["rk4", "dopri5", "dop853", "rodas5p", "midpoint"]
