@@ -84,6 +84,10 @@ def fixed_length(link: ChainLink) -> float:
 
 def fraction(link: ChainLink, x: float | str, length: float | None = None) -> float:
     """Station as a part of the length, from metres or a name; `length` where it is a parameter of known value."""
+    if link.flexible and link.body.shapes is None and x not in ("tip", 0.0):
+        raise UnsupportedModel(
+            f"link {link.name!r} is a body from a file, which has no stations; use 'tip', or one of its frames"
+        )
     if isinstance(x, str):
         if x not in NAMED:
             raise ModelError(f"x: got {x!r}, expected a station in metres, 'tip' or 'middle'")
