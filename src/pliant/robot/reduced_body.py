@@ -202,8 +202,8 @@ class ReducedBody:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as `.npz`: its attributes by name, `format` and `digest`."""
-        with atomic_write(path) as beside:
-            Path(beside).write_bytes(self._packed(compressed=True))
+        with atomic_write(Path(path)) as beside:
+            beside.write_bytes(self._packed(compressed=True))
         return Path(path)
 
     def text(self) -> str:
@@ -229,7 +229,7 @@ class ReducedBody:
 
     @classmethod
     def _of(cls, raw: bytes, name: str) -> Self:
-        entries = _unpacked(raw, name)
+        entries = unpacked(raw, name)
         known = {own.name for own in fields(cls)}
         version, digest = entries.pop("format", None), entries.pop("digest", None)
         if version is None or version.shape != () or version != FORMAT:
@@ -259,18 +259,22 @@ def _shapes(k: int, frames: int, vertices: int, triangles: int) -> dict[str, tup
     }  # fmt: skip
 
 
-def _unpacked(raw: bytes, name: str) -> dict[str, Array]:
+def unpacked(raw: bytes, name: str, most: int = MOST_BYTES) -> dict[str, Array]:
     """Arrays of an `.npz`, none of which may hold Python objects."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise ModelError(f"{name}: larger than {MOST_BYTES >> 20} MiB unpacked; is it the right file?")
-        with np.load(io.BytesIO(raw), allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
+            if sum(entry.file_size for entry in archive.infolist()) > most:
+                raise ModelError(f"{name}: larger than {most >> 20} MiB unpacked; is it the right file?")
+            return {key.removesuffix(".npy"): _array(archive.read(key)) for key in archive.namelist()}
     except ModelError:
         raise
     except Exception as error:  # zipfile, zlib and NumPy each have their own
-        raise ModelError(f"{name}: not a body file (.npz): {error}") from None
+        raise ModelError(f"{name}: not a file of arrays (.npz): {error}") from None
+
+
+def _array(raw: bytes) -> Array:
+    found: Array = np.lib.format.read_array(io.BytesIO(raw), allow_pickle=False)
+    return found
 
 
 @lru_cache(maxsize=32)
