@@ -88,7 +88,7 @@ def build_chain(
         made = _chain_link(link, nominal, view.pieces[i], shapes[i], carried[i], order, rotation, stiffening)
         if shapes[i] is not None and view.pieces[i].count == 1 and not is_zero(link.shapes.damping):
             made = replace(made, body=_damped(made.body, nominal, beyond[i]))
-        elif isinstance(made.body, LinearBody) and not is_zero(link.body.damping):
+        elif isinstance(made.body, LinearBody) and made.flexible and not is_zero(link.body.damping):
             made = replace(made, body=replace(made.body, damped=modal_damping(made.body, beyond[i], made.body.rest)[0]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))

@@ -158,13 +158,19 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 @checked
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write a robot file that `load` reads back as an equal robot; bodies from files stand beside it."""
-    data, folder = robot.to_dict(), Path(path).absolute().parent
+    data = with_files(robot, Path(path).absolute().parent)
+    with atomic_write(Path(path)) as partial:
+        partial.write_text(write_yaml(data), encoding="utf-8")
+
+
+def with_files(robot: Robot, folder: Path) -> dict[str, Any]:
+    """Plain data of a robot as a file in a folder has it: bodies by the names of their files, which are put there."""
+    data = robot.to_dict()
     for link, entry in zip(robot.links, data["links"]):
         if link.body is not None:
             own = {key: value for key, value in entry["body"].items() if key != "content"}
             entry["body"] = own | {"file": beside(link.body, folder, link.name)}
-    with atomic_write(Path(path)) as partial:
-        partial.write_text(write_yaml(data), encoding="utf-8")
+    return data
 
 
 def _find(source: str | os.PathLike[str]) -> Path:
