@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -11,6 +11,7 @@ import numpy as np
 from arms import random_robot
 from pliant.dynamics import build_chain
 from pliant.robot import BodyFrame, Link, ReducedBody, Robot
+from pliant.view.scene_tubes import tube_faces
 
 
 @dataclass(frozen=True)
@@ -109,3 +110,28 @@ def random_arm(seed: int, links: int = 3, *, tree: bool = False, drives: bool = 
             changes["at"] = BodyFrame(frame="elbow") if rng.random() < 0.7 else "root"
         made.append(Link(**{name: getattr(link, name) for name in type(link).model_fields} | changes))
     return Robot(name=f"bodies-{seed}", gravity=chain.gravity, links=made, payload=chain.payload)
+
+
+def drawn_bar(
+    length: float = 0.8, sides: tuple[float, float] = (0.02, 0.03), modulus: float = 70e9, stations: int = 25
+) -> ReducedBody:
+    """A bar that bends in two planes as a beam does, with its surface and the stress of bending on it."""
+    half = np.array(sides) / 2
+    section = {"shape": "rectangle", "width": sides[0], "height": sides[1]}
+    beam = {"length": length, "material": {"E": modulus, "G": 26e9, "density": 2700.0}, "section": section}
+    link = Link(name="bar", beam=beam, shapes={"bending_y": 2, "bending_z": 2, "boundary": "clamped-free"})
+    shapes = Robot(name="bar", links=[link]).model(stiffening=False).link_shapes[0]
+    eta = np.repeat(np.linspace(0.0, 1.0, stations), 4)
+    across = np.tile(half * [[1, -1], [1, 1], [-1, 1], [-1, -1]], (stations, 1))
+    value, slope, bend = (shapes.evaluate(eta, order) / length**order for order in range(3))
+    in_y = np.array([field == "bending_y" for field in shapes.fields])
+    moves = np.zeros((len(eta), 3, len(in_y)))
+    moves[:, 1], moves[:, 2] = value * in_y, value * ~in_y
+    lever = np.where(in_y, across[:, :1], across[:, 1:])
+    moves[:, 0], stress = -lever * slope, np.zeros((len(eta), 6, len(in_y)))
+    stress[:, 0] = -modulus * lever * bend
+    body = body_of_beam(link)
+    return replace(
+        body, vertices=np.column_stack([eta * length, across]), triangles=tube_faces(stations, 4).astype(int),
+        moves=moves, stress=stress, about="a bar that bends as a beam does",
+    )  # fmt: skip
