@@ -83,7 +83,7 @@ def reduce_model(
     model.check_free()
     places = [place_interface(model, name, one, UNITS[unit]) for name, one in chosen.items()]
     check_apart(places)
-    shapes, squares = _shapes(model, places, MODES if modes is None and frequency is None else modes, frequency)
+    shapes, squares = body_shapes(model, places, MODES if modes is None and frequency is None else modes, frequency)
     words = "; ".join(f"{name} {one}" for name, one in chosen.items())
     cut = f"modes up to {frequency:g} Hz" if frequency is not None else f"{modes if modes is not None else MODES} modes"
     about = f"{model.about}; {words}; {cut}".removeprefix("; ")
@@ -101,7 +101,7 @@ def _check_numbers(modes: int | None, frequency: float | None, damping: float) -
         raise ModelError(f"damping: got {damping:g}, expected a ratio from 0 to below 1")
 
 
-def _shapes(
+def body_shapes(
     model: ElementModel, places: Sequence[HeldNodes], modes: int | None, frequency: float | None
 ) -> tuple[Array, Array]:
     """Shapes (d n, k) of unit mass, and the squares (k,) of their frequencies with the root held."""
@@ -109,7 +109,6 @@ def _shapes(
     held = HeldStiffness(model, places)
     say("static shapes of the interfaces")
     static = _static_shapes(model, held, places)
-    inner = np.zeros((model.size, 0))
     _, found = fixed_interface_modes(held, model.mass[held.free][:, held.free], modes, frequency)
     inner = np.zeros((model.size, found.shape[1]))
     inner[held.free] = found
@@ -193,7 +192,7 @@ def _body(
         damping=np.diag(2 * damping * np.sqrt(squares)),
         names=tuple(f"mode.{j + 1}" for j in range(k)),
         frames=tuple(place.name for place in places),
-        places=np.array([A.T @ (place.origin - root.origin) for place in places]),
+        places=_clean(np.array([A.T @ (place.origin - root.origin) for place in places]), reach / size),
         axes=np.array([np.eye(3), *(canonical(A.T @ place.axes) for place in places[1:])]),
         shift=_clean(shift, np.abs(shift).max(initial=0.0)),
         turn=_clean(turn, np.abs(turn).max(initial=0.0)),

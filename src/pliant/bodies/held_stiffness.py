@@ -26,8 +26,8 @@ LEAF = 64
 """Nodes that are not divided any further."""
 SINGULAR = 1e-13
 """A pivot that is smaller, of the largest one, is a motion without stiffness."""
-BYTES_PER_ENTRY = 22
-"""Of the factor: a number of L and one of U, indices of blocks, and room to grow; measured 17 to 21."""
+BYTES_PER_ENTRY = 44
+"""At the peak, for an entry of L: a number of L and one of U, indices, and a copy while it grows; measured 42."""
 
 
 class HeldStiffness:
@@ -54,10 +54,11 @@ class HeldStiffness:
             motions = model.rigid_motions(model.nodes.mean(axis=0))
             kept, self.rigid = _supports(model, motions, present), motions[self.free]
         order = _dof_order(model, np.setdiff1d(self.free, kept))
-        self.bytes = estimated_bytes(model, order)
-        say(f"factorising {len(order)} degrees of freedom, about {self.bytes / 1e9:.2g} GB")
-        _require_memory(self.bytes)
-        self._factor = _factor(model.stiffness[order][:, order])
+        self.entries = estimated_entries(model, order)
+        needed = BYTES_PER_ENTRY * self.entries
+        say(f"factorising {len(order)} degrees of freedom, about {needed / 1e9:.2g} GB")
+        _require_memory(needed)
+        self.factor = _factor(model.stiffness[order][:, order])
         self._inner = np.searchsorted(self.free, order)
         self._spread = self._inverse(self.averages.T)
         self._small = self._small_system()
@@ -65,7 +66,7 @@ class HeldStiffness:
     def _inverse(self, forces: Array) -> Array:
         out = np.zeros_like(forces)
         if forces.size:
-            out[self._inner] = self._factor.solve(np.ascontiguousarray(forces[self._inner]))
+            out[self._inner] = self.factor.solve(np.ascontiguousarray(forces[self._inner]))
         return out
 
     def _small_system(self) -> Array:
@@ -156,18 +157,18 @@ def dissection(places: Array, graph: Any) -> Array:
     return np.concatenate(parts(np.arange(len(places))))
 
 
-def estimated_bytes(model: ElementModel, order: Array) -> float:
-    """Memory of the factor, from the number of its entries, which the pattern of the stiffness tells beforehand."""
+def estimated_entries(model: ElementModel, order: Array) -> float:
+    """Entries of the factor L of degrees of freedom in an order, which the pattern of the stiffness tells beforehand."""
     d = model.freedoms
     nodes = order[np.insert(np.diff(order // d) != 0, 0, True)] // d
     count = np.bincount(order // d, minlength=len(model.nodes))[nodes].astype(float)
     graph = model.node_graph()[nodes][:, nodes]
-    below = _column_counts(graph.indptr, graph.indices) - 1  # block rows under the diagonal
+    below = column_counts(graph.indptr, graph.indices) - 1  # block rows under the diagonal
     mean = float(count.mean()) if len(count) else 0.0
-    return BYTES_PER_ENTRY * float((count * (count + 1) / 2 + count * below * mean).sum())
+    return float((count * (count + 1) / 2 + count * below * mean).sum())
 
 
-def _column_counts(starts: Array, rows: Array) -> Array:
+def column_counts(starts: Array, rows: Array) -> Array:
     """Entries in each column of the Cholesky factor of a symmetric pattern, by the leaves of its row subtrees.
 
     After Gilbert, Ng and Peyton (1994): a column gains one entry for each row whose subtree it is a leaf of, loses one

@@ -32,8 +32,7 @@ SMALL = 1e-7
 def modal_damping(body: Body, beyond: Inertia, *rests: Array) -> Array:
     """C (len(rests), k, k) of the amplitudes of a body with coordinates `rest`, undeformed, and the inertia `beyond` at
     its tip."""
-    assert body.shapes is not None
-    c, k = ca.SX.sym("c", len(rests[0])), len(body.shapes.names)
+    c, k = ca.SX.sym("c", len(rests[0])), len(body.names if body.shapes is None else body.shapes.names)
     still = ca.SX.zeros(c.shape)
     tip = body.tip(c, still)
     turn = ca.vertcat(tip.W, tip.J)

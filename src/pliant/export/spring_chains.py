@@ -166,6 +166,11 @@ def cut(robot: Robot, count: int | None, error: float) -> Cut:
     """The robot with `count` springs in each of its beams that bend, or the fewest for which the first frequencies,
     joints held and free, straight and without gravity, are within a relative `error`."""
     for link in robot.links:
+        if link.body is not None and link.amplitudes:
+            raise UnsupportedModel(
+                f"to_mjcf: link `{link.name}` is a body from a file that bends, which no chain of bodies follows; "
+                "write `modes: 0` in its body for a rigid one"
+            )
         if link.beam is not None and link.beam.slides:
             raise UnsupportedModel(
                 f"to_mjcf: the beam of link `{link.name}` slides, and a chain of bodies has a fixed length; "

@@ -7,11 +7,15 @@ body are integrals over its mass; where they come from (a mesh, a finite-element
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import io
 import os
+import re
 import zipfile
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Self
 
@@ -27,6 +31,7 @@ MOST_BYTES = 256 << 20
 """Of a file, and of what is packed in it."""
 ROOT, TIP = "root", "tip"
 _SYMMETRY = 1e-9
+_NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +59,9 @@ class ReducedBody:
     damping : (k, k) array
         Of the coordinates.
     names : tuple of str
-        Of the coordinates, "mode.1" say.
+        Of the coordinates, of letters, digits, _ and dots: "mode.1", say.
     frames : tuple of str
-        Names of the interface frames; "root" is the first and "tip" the second.
+        Names of the interface frames, of letters, digits and _; "root" is the first and "tip" the second.
     places : (f, 3) array
         Origins of the frames, m.
     axes : (f, 3, 3) array
@@ -123,8 +128,13 @@ class ReducedBody:
     def _check(self) -> None:
         if not (np.isfinite(self.mass) and self.mass > 0):
             raise ModelError(f"body: mass must be above 0, got {self.mass:g}")
-        if self.frames[:2] != (ROOT, TIP) or len(set(self.frames)) < len(self.frames):
-            raise ModelError(f"body: frames must begin with root and tip and differ, got {', '.join(self.frames)}")
+        if self.frames[:2] != (ROOT, TIP):
+            raise ModelError(f"body: frames must begin with root and tip, got {', '.join(self.frames)}")
+        for kind, pattern in (("names", _NAME), ("frames", _FRAME)):
+            given = getattr(self, kind)
+            odd = [name for name in given if pattern.fullmatch(name) is None or given.count(name) > 1]
+            if odd:
+                raise ModelError(f"body: `{kind}` has {odd[0]!r}, expected different names of letters, digits and _")
         if self.places[0].any() or self.shift[0].any() or self.turn[0].any() or (self.axes[0] != np.eye(3)).any():
             raise ModelError("body: the root frame must be the origin, and no shape may move it")
         for name in ("second", "gram", "stiffness", "damping"):
@@ -138,7 +148,16 @@ class ReducedBody:
         if self.triangles.size and not 0 <= self.triangles.min() <= self.triangles.max() < len(self.vertices):
             raise ModelError("body: a triangle names a vertex that is not there")
 
-    @property
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReducedBody) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"<body of {self.mass:.4g} kg, {self.size} coordinates, frames {', '.join(self.frames)}>"
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of its numbers: equal bodies have equal digests, on every machine."""
         made = hashlib.sha256()
@@ -150,13 +169,55 @@ class ReducedBody:
     def _entries(self) -> dict[str, Array]:
         return {own.name: np.asarray(getattr(self, own.name)) for own in fields(self)}
 
+    @property
+    def frequencies(self) -> Array:
+        """(k,) Hz, rising, while its root is held and all other frames are free."""
+        return np.asarray(np.sqrt(self._modes[0]) / (2 * np.pi))
+
+    @cached_property
+    def _modes(self) -> tuple[Array, Array]:
+        """Squares of its frequencies, rad/s, and its modes, of unit mass, by columns."""
+        if not self.size:
+            return np.zeros(0), np.zeros((0, 0))
+        L = np.linalg.cholesky(self.gram)
+        squares, turned = np.linalg.eigh(np.linalg.solve(L, np.linalg.solve(L, self.stiffness).T))
+        modes = np.linalg.solve(L.T, turned)
+        largest = np.abs(modes).argmax(axis=0)
+        return squares, modes * np.sign(modes[largest, range(len(squares))])
+
+    def lowest(self, count: int) -> ReducedBody:
+        """The same body with as many of its modes, those of the lowest frequencies while its root is held.
+
+        None of them leave a rigid body.
+        """
+        if not 0 <= count <= self.size:
+            raise ModelError(f"modes: got {count}, expected a whole number from 0 to the {self.size} that the body has")
+        return _lowest(self, count)
+
+    def _packed(self, compressed: bool) -> bytes:
+        packed = io.BytesIO()
+        write = np.savez_compressed if compressed else np.savez
+        write(packed, format=FORMAT, digest=self.digest, **self._entries())  # type: ignore[arg-type]
+        return packed.getvalue()
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as `.npz`: its attributes by name, `format` and `digest`."""
-        packed = io.BytesIO()
-        np.savez_compressed(packed, format=FORMAT, digest=self.digest, **self._entries())
         with atomic_write(Path(path)) as beside:
-            beside.write_bytes(packed.getvalue())
+            beside.write_bytes(self._packed(compressed=True))
         return Path(path)
+
+    def text(self) -> str:
+        """The content of its file as text, without packing, which other machines might do otherwise."""
+        return base64.b64encode(self._packed(compressed=False)).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """A body from what `text` gave."""
+        try:
+            raw = base64.b64decode(text.encode("ascii"), validate=True)
+        except (binascii.Error, UnicodeEncodeError):
+            raise ModelError("content: not the text of a body") from None
+        return cls._of(raw, "content")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -164,8 +225,11 @@ class ReducedBody:
 
         A file without `digest` is taken as it is.
         """
-        name = Path(path).name
-        entries = unpacked(read_input(path, MOST_BYTES), name)
+        return cls._of(read_input(path, MOST_BYTES), Path(path).name)
+
+    @classmethod
+    def _of(cls, raw: bytes, name: str) -> Self:
+        entries = unpacked(raw, name)
         known = {own.name for own in fields(cls)}
         version, digest = entries.pop("format", None), entries.pop("digest", None)
         if version is None or version.shape != () or version != FORMAT:
@@ -211,3 +275,20 @@ def unpacked(raw: bytes, name: str, most: int = MOST_BYTES) -> dict[str, Array]:
 def _array(raw: bytes) -> Array:
     found: Array = np.lib.format.read_array(io.BytesIO(raw), allow_pickle=False)
     return found
+
+
+@lru_cache(maxsize=32)
+def _lowest(body: ReducedBody, count: int) -> ReducedBody:
+    squares, modes = body._modes
+    V = modes[:, :count]
+
+    def moved(shapes: Array) -> Array:
+        return np.asarray(shapes @ V) if shapes.size else np.zeros((*shapes.shape[:-1], count))
+
+    return replace(
+        body, eps=moved(body.eps), arms=np.einsum("jab,jm->mab", body.arms, V),
+        products=np.einsum("ijab,im,jn->mnab", body.products, V, V), gram=V.T @ body.gram @ V,
+        stiffness=V.T @ body.stiffness @ V, damping=V.T @ body.damping @ V, spin=moved(body.spin),
+        names=tuple(f"mode.{j + 1}" for j in range(count)), shift=moved(body.shift), turn=moved(body.turn),
+        moves=moved(body.moves), stress=moved(body.stress),
+    )  # fmt: skip
