@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
-from pliant.bodies.element_model import ElementModel
+from pliant.bodies import box_mesh
+from pliant.bodies.element_model import ElementModel, present
 from pliant.bodies.mesh_reading import SolidMesh
 
 LENGTH, WIDTH, HEIGHT = 0.4, 0.012, 0.009
 _SIX = [[0, 1, 3, 7], [0, 1, 7, 5], [0, 5, 7, 4], [1, 2, 3, 7], [1, 2, 7, 6], [1, 6, 7, 5]]
-_CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
 
 
 def bar(
@@ -21,15 +21,8 @@ def bar(
     tetrahedra: bool = False,
 ) -> SolidMesh:
     """A bar along x, centred on its axis, with the group `flange` at its end."""
-    lines = [np.linspace(0, s, k + 1) - (s / 2 if a else 0) for a, (s, k) in enumerate(zip(size, divisions))]
-    points = np.stack(np.meshgrid(*lines, indexing="ij"), -1).reshape(-1, 3)
-    i, j, k = np.meshgrid(*(np.arange(m) for m in divisions), indexing="ij")
-    _, ny, nz = divisions
-
-    def at(a: int, b: int, c: int) -> Any:
-        return ((i + a) * (ny + 1) + (j + b)) * (nz + 1) + k + c
-
-    cells = np.stack([at(*corner) for corner in _CORNERS], -1).reshape(-1, 8)
+    box = box_mesh(size, divisions)
+    points, cells = box.points, box.cells
     groups = {"flange": np.flatnonzero(np.isclose(points[:, 0], size[0]))}
     return SolidMesh(points, cells[:, _SIX].reshape(-1, 4) if tetrahedra else cells, groups, "bar.vtk: made here")
 
@@ -46,7 +39,7 @@ def quadratic(mesh: SolidMesh) -> SolidMesh:
 
 def full_frequencies(model: ElementModel, held: Any, count: int) -> Any:
     """Hz of the full model with degrees of freedom held, rigid motions included."""
-    free = np.setdiff1d(np.flatnonzero(model.present()), held)
+    free = np.setdiff1d(np.flatnonzero(present(model)), held)
     K, M = model.stiffness[free][:, free].tocsc(), model.mass[free][:, free].tocsc()
     shift = -1e-4 * float(K.diagonal().sum() / M.diagonal().sum())
     squares = eigsh(K, count, M, sigma=shift, which="LM", return_eigenvectors=False)

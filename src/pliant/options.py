@@ -51,6 +51,7 @@ PlaneName = Literal["bending_y", "bending_z"]
 # Links from finite elements
 InterfaceKind = Literal["rigid", "average"]
 LengthUnit = Literal["m", "cm", "mm", "in"]
+MassUnit = Literal["kg", "g", "t", "lbf s2/in"]
 
 # How a run is computed
 MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]

@@ -1,4 +1,4 @@
-"""Reduced bodies against the full model they come from, against closed forms, and against sums over quadrature points."""
+"""Reduced bodies against the full model, against closed forms, and against sums over quadrature points."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from scipy.linalg import eigh, null_space
 
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
-from pliant.bodies import ElementModel, Interface, ReducedBody, from_mesh, mesh_model, reduce_model
+from pliant.bodies import ElementModel, Interface, from_mesh, mesh_model, reduce_model
 from pliant.bodies.craig_bampton import body_shapes
+from pliant.bodies.element_model import node_graph, rigid_motions
 from pliant.bodies.held_stiffness import HeldStiffness, column_counts, dissection
 from pliant.bodies.interfaces import place_interface
 from pliant.errors import ModelError
 from pliant.robot.materials import MATERIALS
+from pliant.robot.reduced_body import ReducedBody
 from solid_bars import HEIGHT, LENGTH, WIDTH, bar, full_frequencies, inertia_with_rigid_motions, quadratic
 
 ALUMINIUM = MATERIALS["aluminium"]
@@ -25,7 +27,7 @@ END = f"x = {LENGTH}"
 
 @pytest.fixture(scope="module")
 def model() -> ElementModel:
-    return mesh_model(bar(), "aluminium", unit="m")
+    return mesh_model(bar((10, 1, 1)), "aluminium", unit="m")
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def test_integrals_are_sums_over_quadrature_points(kind: str) -> None:
     by_node = np.einsum("ca,nck->nak", A, shapes.reshape(-1, 3, k))
     phi = np.zeros((k, 3, *dm.shape))
     for i in range(basis.Nbfun):
-        value = np.broadcast_to(np.asarray(basis.basis[i][0].value), dm.shape)
+        value = np.broadcast_to(np.asarray(basis.basis[i][0]), dm.shape)
         phi += by_node[basis.element_dofs[i]].transpose(2, 1, 0)[..., None] * value
     scale = np.sqrt(body.mass) * np.linalg.norm(X, axis=0).max()
     sums = {
@@ -123,8 +125,8 @@ def test_frequencies_against_the_full_model(model: ElementModel, state: str) -> 
     loose = [where for where in ("x = 0", END) if where != held]
     full = tied_frequencies(model, held, loose, 20)
     below = full < cut / 2
-    assert below.sum() >= 8
-    np.testing.assert_allclose(found[: below.sum()], full[below], rtol=1e-3, atol=1.0)
+    assert (full[below] > 1.0).sum() >= 4
+    np.testing.assert_allclose(found[: below.sum()], full[below], rtol=1e-4, atol=0.01)  # 0.1 % were asked for
 
 
 def tied_frequencies(model: ElementModel, held: str | None, tied: list[str], count: int) -> Any:
@@ -139,8 +141,6 @@ def tied_frequencies(model: ElementModel, held: str | None, tied: list[str], cou
         [sparse.identity(model.size, format="csc")[:, free], *(sparse.csc_array(p.motions(model)) for p in places)]
     ).tocsc()
     K, M = T.T @ model.stiffness @ T, T.T @ model.mass @ T
-    made = replace(model, nodes=np.zeros((K.shape[0] // 3, 3)), stiffness=K, mass=M) if False else None
-    assert made is None
     from scipy.sparse.linalg import eigsh
 
     squares = eigsh(K.tocsc(), count, M.tocsc(), sigma=-1e4, which="LM", return_eigenvectors=False)
@@ -155,8 +155,10 @@ def test_average_interfaces_stiffen_nothing(model: ElementModel, kinds: tuple[An
     tied = [where for where, kind in zip(("x = 0", END), kinds) if kind == "rigid"]
     full = tied_frequencies(model, None, tied, 20) if tied else full_frequencies(model, [], 20)
     below = full < cut / 2
-    assert below.sum() >= 8
-    np.testing.assert_allclose(released(body, None)[: below.sum()], full[below], rtol=1e-3, atol=1.0)
+    assert (full[below] > 1.0).sum() >= 4
+    np.testing.assert_allclose(
+        released(body, None)[: below.sum()], full[below], rtol=1e-4, atol=0.01
+    )  # 0.1 % were asked for
 
 
 def test_a_force_at_the_tip_bends_it_as_the_full_model(model: ElementModel, body: ReducedBody) -> None:
@@ -188,14 +190,17 @@ def test_a_slender_bar_is_a_beam(tetrahedra: bool) -> None:
     therefore the root here is an average.
     """
     off = []
-    for divisions in ((8, 1, 1), (24, 2, 2)):
+    for divisions in ((6, 1, 1), (16, 2, 2)):
         mesh = bar(divisions, tetrahedra=tetrahedra)
-        body = from_mesh(mesh, "aluminium", Interface("x = 0", "average"), Interface(END, "average"), unit="m", modes=8)
+        body = from_mesh(mesh, "aluminium", Interface("x = 0", "average"), Interface(END, "average"), unit="m",
+                         frequency=5000.0)  # fmt: skip
         hz = np.sqrt(np.diag(body.stiffness)) / (2 * np.pi)
         z, y = beam_frequencies(HEIGHT, WIDTH), beam_frequencies(WIDTH, HEIGHT)
         along_z = hz[np.abs(body.shift[1, 2]) > 10 * np.abs(body.shift[1, 1])][:3]
         along_y = hz[np.abs(body.shift[1, 1]) > 10 * np.abs(body.shift[1, 2])][:3]
-        J = 0.196 * WIDTH * HEIGHT**3  # of a rectangle 4 : 3, by Saint-Venant's series
+        odd = np.arange(1, 40, 2)
+        series = (np.tanh(odd * np.pi * WIDTH / (2 * HEIGHT)) / odd**5).sum()
+        J = WIDTH * HEIGHT**3 / 3 * (1 - 192 / np.pi**5 * HEIGHT / WIDTH * series)  # Saint-Venant
         polar = WIDTH * HEIGHT * (WIDTH**2 + HEIGHT**2) / 12
         twist = np.sqrt(ALUMINIUM.G * J / (ALUMINIUM.density * polar)) / (4 * LENGTH)
         twisting = hz[np.abs(body.turn[1, 0]) * WIDTH > 0.5 * np.linalg.norm(body.shift[1], axis=0)][0]
@@ -203,7 +208,7 @@ def test_a_slender_bar_is_a_beam(tetrahedra: bool) -> None:
     coarse, fine = np.abs(off)
     assert fine[:6].max() < 0.01
     assert fine[6] < 0.02
-    assert (fine[:6] < coarse[:6]).all()
+    assert coarse[:6].max() > 2 * fine[:6].max()
 
 
 def test_stress_of_a_loaded_bar(model: ElementModel, body: ReducedBody) -> None:
@@ -222,13 +227,17 @@ def test_stress_of_a_loaded_bar(model: ElementModel, body: ReducedBody) -> None:
 
 def test_recovery_is_the_stress_of_the_full_model(model: ElementModel) -> None:
     """Hooke's law on the gradients of a shape, at a corner that one element alone has."""
-    places = [place_interface(model, "root", Interface("x = 0"), 1.0), place_interface(model, "tip", Interface(END), 1.0)]
+    places = [
+        place_interface(model, "root", Interface("x = 0"), 1.0),
+        place_interface(model, "tip", Interface(END), 1.0),
+    ]
     shapes, _ = body_shapes(model, places, 2, None)
     body = reduce_model(model, "x = 0", END, modes=2)
     basis = model.stress.basis  # type: ignore[union-attr]
     corner = int(np.flatnonzero((body.vertices == body.vertices.max(axis=0)).all(axis=1))[0])
-    place = body.vertices[corner] + places[0].origin
-    (element,) = np.flatnonzero((np.linalg.norm(basis.mesh.p[:, basis.mesh.t].T - place, axis=2) < 1e-5).any(axis=1))
+    vertex = np.linalg.norm(basis.mesh.p.T - body.vertices[corner] - places[0].origin, axis=1).argmin()
+    place = basis.mesh.p[:, vertex]
+    (element,) = np.flatnonzero((basis.mesh.t == vertex).any(axis=0))
     local = basis.mapping.invF(place[:, None, None] * np.ones((3, 1, 1)), tind=np.array([element]))
     slope = np.zeros((3, 3, shapes.shape[1]))
     for i in range(basis.Nbfun):
@@ -324,15 +333,15 @@ def test_nodes_that_turn(lumped: bool) -> None:
             block = np.block([[m * np.eye(3), -m * C], [m * C, J - m * C @ C]])
             M[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = block
         model = replace(model, mass=M)
-    body = reduce_model(model, "first", "last", modes=20)
-    motions = model.rigid_motions(np.zeros(3))
+    body = reduce_model(model, "first", "last", frequency=4500.0)
+    motions = rigid_motions(model, np.zeros(3))
     whole = motions.T @ (model.mass @ motions)
     M, K = inertia_with_rigid_motions(body)
     scale = np.sqrt(np.outer(np.diag(whole), np.diag(whole)))
-    np.testing.assert_allclose(M[:6, :6] / scale, whole / scale, atol=1e-9 if lumped else 2e-3)
+    np.testing.assert_allclose(M[:6, :6] / scale, whole / scale, atol=1e-9)
     full = np.sqrt(np.maximum(eigh(model.stiffness.toarray(), model.mass.toarray(), eigvals_only=True), 0.0))
     found = np.sqrt(np.maximum(eigh(K, M, eigvals_only=True), 0.0))
-    np.testing.assert_allclose(found[6:16], full[6:16], rtol=1e-3)
+    np.testing.assert_allclose(found[6:12], full[6:12], rtol=1e-4)
 
 
 # ------------------------------------------------------------------------------------------------ order and memory
@@ -351,7 +360,7 @@ def test_entries_of_the_factor_are_counted_beforehand(rng: np.random.Generator) 
 
 
 def test_dissection_keeps_the_factor_thin(model: ElementModel) -> None:
-    graph = model.node_graph()
+    graph = node_graph(model)
     order = dissection(model.nodes, graph)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(model.nodes)))
 

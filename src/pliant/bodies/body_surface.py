@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.bodies.element_model import ElementModel
+from pliant.bodies.element_model import ElementModel, Indices
 
 MOST_NUMBERS = 300_000
 """Of displacements and stresses at the points of a surface: two to three bytes each in the file."""
@@ -15,7 +15,7 @@ _TETRAHEDRON = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))
 _BRICK = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
 
 
-def skin(cells: Array) -> Array:
+def skin(cells: Indices) -> Indices:
     """Faces (f, 3 or 4) of tetrahedra (e, 4) or bricks (e, 8) that belong to one cell alone, seen from outside."""
     corners = np.array(_TETRAHEDRON if cells.shape[1] == 4 else _BRICK)
     faces = cells[:, corners].reshape(-1, corners.shape[1])
@@ -23,18 +23,18 @@ def skin(cells: Array) -> Array:
     return np.asarray(faces[np.sort(first[count == 1])])
 
 
-def as_triangles(faces: Array) -> Array:
+def as_triangles(faces: Indices) -> Indices:
     """Triangles as they are, quadrangles in two."""
     if faces.shape[1] == 3:
         return faces
     return np.asarray(faces[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3))
 
 
-def drawn_surface(model: ElementModel, k: int) -> tuple[Array, Array]:
+def drawn_surface(model: ElementModel, k: int) -> tuple[Indices, Indices]:
     """Nodes (v,) of the surface of a model and triangles of their places in it, thinned for k coordinates."""
     most = MOST_NUMBERS // (9 * max(k, 1))
     vertices, inverse = np.unique(model.triangles, return_inverse=True)
-    triangles = inverse.reshape(-1, 3)
+    triangles: Indices = inverse.reshape(-1, 3)
     cells = 256
     while len(vertices) > most and cells > 2:
         vertices, triangles = _merged(model.nodes, model.triangles, cells)
@@ -42,7 +42,7 @@ def drawn_surface(model: ElementModel, k: int) -> tuple[Array, Array]:
     return vertices, triangles
 
 
-def _merged(points: Array, triangles: Array, cells: int) -> tuple[Array, Array]:
+def _merged(points: Array, triangles: Indices, cells: int) -> tuple[Indices, Indices]:
     """Points in one cell of a grid made one of them, the one nearest to their mean; flat triangles left out."""
     own, inverse = np.unique(triangles, return_inverse=True)
     places = points[own]

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.bodies.element_model import Indices
 from pliant.errors import ModelError, extra, install
 
 MERGE = 1e-9
 """Points nearer to each other, of the largest extent, are one."""
 
 
-def closed_surface(points: Array, triangles: Array, name: str) -> tuple[Array, Array]:
+def closed_surface(points: Array, triangles: Indices, name: str) -> tuple[Array, Indices]:
     """Points (v, 3) of a surface, each once, and its triangles; every edge must have two of them."""
     extent = float(np.ptp(points, axis=0).max()) or 1.0
     _, first, number = np.unique(
@@ -36,7 +37,7 @@ def closed_surface(points: Array, triangles: Array, name: str) -> tuple[Array, A
     return points[first], faces
 
 
-def filled(points: Array, triangles: Array, name: str, size: float | None) -> tuple[Array, Array]:
+def filled(points: Array, triangles: Indices, name: str, size: float | None) -> tuple[Array, Indices]:
     """Points and tetrahedra (e, 4) inside a closed surface, with edges of about `size`."""
     tetgen: Any = extra(
         "tetgen",

@@ -4,6 +4,10 @@ With the root held, the shapes are the static ones of every other interface, six
 frames stand still, and nothing else is loaded), and the lowest modes with every interface held. Static shapes of the
 root are these and rigid motions, which an arm has anyway. Eigenvectors of the small system make them coordinates of
 unit mass and no coupling in stiffness.
+
+Where a frequency is promised, the modes that are left out are not forgotten: what they do slowly is the deflection
+K^-1 M psi under the inertia of static shapes and of rigid motions psi, twelve shapes more for two interfaces. Without
+these, frequencies at half the cut-off are off by up to 1 %; with them, by less than 1e-4.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import numpy as np
 from pliant.algebra.canonical import canonical
 from pliant.arrays import Array
 from pliant.bodies.body_surface import drawn_surface, rounded
-from pliant.bodies.element_model import ElementModel
+from pliant.bodies.element_model import ElementModel, check_free, rigid_motions
 from pliant.bodies.fixed_modes import EQUAL, MOST_MODES, fixed_interface_modes
 from pliant.bodies.held_stiffness import HeldStiffness
 from pliant.bodies.interfaces import HeldNodes, Interface, check_apart, interfaces_of, place_interface
@@ -31,6 +35,8 @@ MODES = 6
 """Modes with the interfaces held, where nobody says how many."""
 ROUND_OFF = 1e-11
 """An integral of unit shapes that is smaller, of the most that it could be, is zero by symmetry."""
+DEPENDENT = 1e-6
+"""Unit shapes whose combination has less mass are the same shape twice."""
 GENERIC = 0.3183
 """Share of the largest row, and no simple fraction, that makes a row fit to fix a sign."""
 
@@ -61,7 +67,8 @@ def reduce_model(
     modes : int, optional
         Number of modes with all interfaces held; 6 where neither this nor `frequency` is given.
     frequency : float, optional
-        Hz: all modes with the interfaces held up to it. The reduced body is sound up to half of it.
+        Hz: all modes with the interfaces held up to it, and shapes for the inertia of those beyond (12 for two
+        interfaces): frequencies up to half of it are right to 0.1 %, however the body is held.
     damping : float
         Ratio to critical damping of every coordinate.
     unit : 'm', 'cm', 'mm' or 'in'
@@ -70,17 +77,19 @@ def reduce_model(
     Returns
     -------
     ReducedBody
-        Six coordinates for each interface but the root, and one for each mode.
+        Six coordinates for each interface but the root, one for each mode, and with `frequency` six for each
+        interface.
 
     Examples
     --------
-    >>> model = pliant.bodies.mesh_model("bar.vtk", "aluminium", unit="m")
+    >>> bar = pliant.bodies.box_mesh((0.4, 0.02, 0.01), (4, 1, 1))
+    >>> model = pliant.bodies.mesh_model(bar, "aluminium", unit="m")
     >>> pliant.bodies.reduce_model(model, "x = 0", "x = 0.4", modes=2).size
     8
     """
     _check_numbers(modes, frequency, damping)
     chosen = interfaces_of(root, tip, frames or {})
-    model.check_free()
+    check_free(model)
     places = [place_interface(model, name, one, UNITS[unit]) for name, one in chosen.items()]
     check_apart(places)
     shapes, squares = body_shapes(model, places, MODES if modes is None and frequency is None else modes, frequency)
@@ -113,7 +122,9 @@ def body_shapes(
     inner = np.zeros((model.size, found.shape[1]))
     inner[held.free] = found
     say("shapes made orthonormal")
-    return _orthonormal(model, np.concatenate([static, inner], axis=1))
+    moved = np.concatenate([static, rigid_motions(model, places[0].origin)], axis=1)
+    slow = _inertial_shapes(model, held, moved, inner) if frequency is not None else inner[:, :0]
+    return _orthonormal(model, np.concatenate([static, inner, slow], axis=1))
 
 
 def _static_shapes(model: ElementModel, held: HeldStiffness, places: Sequence[HeldNodes]) -> Array:
@@ -129,6 +140,17 @@ def _static_shapes(model: ElementModel, held: HeldStiffness, places: Sequence[He
         moved[held.free] = held.solve(-(model.stiffness @ moved)[held.free], wanted)
         found.append(moved)
     return np.concatenate(found, axis=1)
+
+
+def _inertial_shapes(model: ElementModel, held: HeldStiffness, moved: Array, modes: Array) -> Array:
+    """(d n, at most m): deflections under the inertia of motions (d n, m), without their shares of modes."""
+    out = np.zeros_like(moved)
+    out[held.free] = held.solve((model.mass @ moved)[held.free])
+    out = out - modes @ (modes.T @ (model.mass @ out))
+    out /= np.sqrt(np.einsum("ij,ij->j", out, model.mass @ out))
+    weight, axes = np.linalg.eigh(out.T @ (model.mass @ out))
+    apart = weight > DEPENDENT
+    return np.asarray(out @ axes[:, apart] / np.sqrt(weight[apart]))
 
 
 def _orthonormal(model: ElementModel, shapes: Array) -> tuple[Array, Array]:
@@ -187,6 +209,7 @@ def _body(
         eps=_clean(integrals.eps, size),
         arms=_clean(integrals.arms, reach),
         products=_clean(integrals.products, 1.0),
+        spin=_clean(integrals.spin, reach),
         gram=np.eye(k),
         stiffness=np.diag(squares),
         damping=np.diag(2 * damping * np.sqrt(squares)),

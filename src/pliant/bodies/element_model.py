@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.arrays import Array
 from pliant.errors import ModelError
+from pliant.writing import atomic_write
 
+Indices = NDArray[Any]
+"""Whole numbers, or for each whether."""
 SYMMETRY = 1e-9
 GROUNDED = 1e-6
 """Largest force that a rigid motion may meet, of what the same motion of one degree of freedom alone would meet."""
@@ -41,10 +48,10 @@ class ElementModel:
     nodes: Array
     stiffness: Any
     mass: Any
-    groups: Mapping[str, Array] = field(default_factory=dict)
-    triangles: Array = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
+    groups: Mapping[str, Indices] = field(default_factory=dict)
+    triangles: Indices = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
     shares: Any = None
-    stress: Callable[[Array, Array], Array] | None = None
+    stress: Callable[[Indices, Array], Array] | None = None
     about: str = ""
 
     @property
@@ -79,51 +86,83 @@ class ElementModel:
         if self.stiffness.shape != self.mass.shape:
             raise ModelError(f"mass: got shape {self.mass.shape}, expected {self.stiffness.shape} as of the stiffness")
 
-    def rigid_motions(self, centre: Array) -> Array:
-        """(d n, 6): displacements of all nodes along x, y, z, then turns about axes through a point."""
-        arms = self.nodes - centre
-        out = np.zeros((len(arms), self.freedoms, 6))
-        out[:, :3, :3] = np.eye(3)
-        for axis, one in enumerate(np.eye(3)):
-            out[:, :3, 3 + axis] = np.cross(one, arms)
-        if self.freedoms == 6:
-            out[:, 3:, 3:] = np.eye(3)
-        return out.reshape(self.size, 6)
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write nodes, matrices, sets and surface as plain arrays (`.npz`) that `read_model` reads.
 
-    def check_free(self) -> None:
-        """The matrices are of one body that nothing holds: rigid motions cost no force, all nodes hang together."""
-        from scipy.sparse.csgraph import connected_components
+        Parameters
+        ----------
+        path : str or path
 
-        length = float(np.ptp(self.nodes, axis=0).max()) or 1.0
-        motions = self.rigid_motions(self.nodes.mean(axis=0)) / np.array([1.0] * 3 + [length] * 3)
-        force = np.abs(self.stiffness @ motions).max()
-        if force > GROUNDED * self.stiffness.diagonal().max():
-            raise ModelError(
-                f"stiffness: resists rigid motion ({force:.3g} N/m); take supports out of the model, the root holds it"
-            )
-        count, piece = connected_components(self.node_graph(), directed=False)
-        sizes = np.bincount(piece)[np.unique(piece[self.present_nodes()])]
-        if len(sizes) > 1:
-            raise ModelError(
-                f"the mesh falls into {len(sizes)} pieces, of {', '.join(map(str, sorted(sizes)[::-1][:4]))} nodes; "
-                "join them, or leave out what does not belong to the link"
-            )
+        Returns
+        -------
+        Path
+            The file.
 
-    def present(self) -> Array:
-        """(d n,) whether a degree of freedom has stiffness or mass: rotations of solids may have neither."""
-        return np.asarray((self.stiffness.diagonal() != 0) | (self.mass.diagonal() != 0))
+        Examples
+        --------
+        >>> bar = pliant.bodies.box_mesh((0.4, 0.02, 0.01), (4, 1, 1))
+        >>> pliant.bodies.mesh_model(bar, "steel", unit="m").save("matrices.npz").name
+        'matrices.npz'
+        """
+        arrays = {"nodes": self.nodes, "triangles": self.triangles}
+        for letter, matrix in (("K", self.stiffness), ("M", self.mass)):
+            arrays |= {f"{letter}_{piece}": getattr(matrix, piece) for piece in ("data", "indices", "indptr")}
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays, **{f"set_{name}": nodes for name, nodes in self.groups.items()})
+        with atomic_write(Path(path)) as beside:
+            beside.write_bytes(packed.getvalue())
+        return Path(path)
 
-    def present_nodes(self) -> Array:
-        """(n,) whether a node has any degree of freedom that is present."""
-        return np.asarray(self.present().reshape(len(self.nodes), -1).any(axis=1))
 
-    def node_graph(self) -> Any:
-        """Sparse (n, n): which nodes a stiffness connects."""
-        from scipy import sparse
+def rigid_motions(model: ElementModel, centre: Array) -> Array:
+    """(d n, 6): displacements of all nodes along x, y, z, then turns about axes through a point."""
+    arms = model.nodes - centre
+    out = np.zeros((len(arms), model.freedoms, 6))
+    out[:, :3, :3] = np.eye(3)
+    for axis, one in enumerate(np.eye(3)):
+        out[:, :3, 3 + axis] = np.cross(one, arms)
+    if model.freedoms == 6:
+        out[:, 3:, 3:] = np.eye(3)
+    return out.reshape(model.size, 6)
 
-        entries = self.stiffness.tocoo()
-        d, n = self.freedoms, len(self.nodes)
-        ones = np.ones(len(entries.data), dtype=np.int8)
-        graph = sparse.csr_array((ones, (entries.row // d, entries.col // d)), shape=(n, n), dtype=np.int64)
-        graph.data[:] = 1
-        return graph
+
+def check_free(model: ElementModel) -> None:
+    """The matrices are of one body that nothing holds: rigid motions cost no force, all nodes hang together."""
+    from scipy.sparse.csgraph import connected_components
+
+    length = float(np.ptp(model.nodes, axis=0).max()) or 1.0
+    motions = rigid_motions(model, model.nodes.mean(axis=0)) / np.array([1.0] * 3 + [length] * 3)
+    force = np.abs(model.stiffness @ motions).max()
+    if force > GROUNDED * model.stiffness.diagonal().max():
+        raise ModelError(
+            f"stiffness: resists rigid motion ({force:.3g} N/m); take supports out of the model, the root holds it"
+        )
+    _, piece = connected_components(node_graph(model), directed=False)
+    sizes = np.bincount(piece)[np.unique(piece[present_nodes(model)])]
+    if len(sizes) > 1:
+        raise ModelError(
+            f"the mesh falls into {len(sizes)} pieces, of {', '.join(map(str, sorted(sizes)[::-1][:4]))} nodes; "
+            "join them, or leave out what does not belong to the link"
+        )
+
+
+def present(model: ElementModel) -> Indices:
+    """(d n,) whether a degree of freedom has stiffness or mass: rotations of solids may have neither."""
+    return np.asarray((model.stiffness.diagonal() != 0) | (model.mass.diagonal() != 0))
+
+
+def present_nodes(model: ElementModel) -> Indices:
+    """(n,) whether a node has any degree of freedom that is present."""
+    return np.asarray(present(model).reshape(len(model.nodes), -1).any(axis=1))
+
+
+def node_graph(model: ElementModel) -> Any:
+    """Sparse (n, n): which nodes a stiffness connects."""
+    from scipy import sparse
+
+    entries = model.stiffness.tocoo()
+    d, n = model.freedoms, len(model.nodes)
+    ones = np.ones(len(entries.data), dtype=np.int8)
+    graph = sparse.csr_array((ones, (entries.row // d, entries.col // d)), shape=(n, n), dtype=np.int64)
+    graph.data[:] = 1
+    return graph

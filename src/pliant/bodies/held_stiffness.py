@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.bodies.element_model import ElementModel
+from pliant.bodies.element_model import ElementModel, Indices, node_graph, present, present_nodes, rigid_motions
 from pliant.bodies.interfaces import HeldNodes
 from pliant.errors import ModelError, PliantError
 from pliant.stages import say
@@ -40,19 +40,19 @@ class HeldStiffness:
     """
 
     def __init__(self, model: ElementModel, places: Sequence[HeldNodes]) -> None:
-        present = model.present()
+        there = present(model)
         held = np.zeros((len(model.nodes), model.freedoms), dtype=bool)
         for place in places:
             held[place.nodes] |= place.kind == "rigid"
-        self.free = np.flatnonzero(present & ~held.ravel())
+        self.free = np.flatnonzero(there & ~held.ravel())
         loose = [place for place in places if place.kind == "average"]
         self.averages = np.concatenate([place.averages(model) for place in loose] or [np.zeros((0, model.size))])
         self.averages = self.averages[:, self.free]
         kept = np.zeros(0, dtype=int)
         self.rigid = np.zeros((len(self.free), 0))
         if len(loose) == len(places):
-            motions = model.rigid_motions(model.nodes.mean(axis=0))
-            kept, self.rigid = _supports(model, motions, present), motions[self.free]
+            motions = rigid_motions(model, model.nodes.mean(axis=0))
+            kept, self.rigid = _supports(model, motions, there), motions[self.free]
         order = _dof_order(model, np.setdiff1d(self.free, kept))
         self.entries = estimated_entries(model, order)
         needed = BYTES_PER_ENTRY * self.entries
@@ -85,9 +85,9 @@ class HeldStiffness:
         return np.asarray(u + self._spread @ unknown[: len(D)] + R @ unknown[len(D) :])
 
 
-def _supports(model: ElementModel, motions: Array, present: Array) -> Array:
+def _supports(model: ElementModel, motions: Array, there: Indices) -> Indices:
     """Six degrees of freedom that keep a free body in place: of three nodes far apart."""
-    nodes = np.flatnonzero(model.present_nodes())
+    nodes = np.flatnonzero(present_nodes(model))
     places = model.nodes[nodes]
     first = int(np.linalg.norm(places - places.mean(axis=0), axis=1).argmax())
     second = int(np.linalg.norm(places - places[first], axis=1).argmax())
@@ -95,7 +95,7 @@ def _supports(model: ElementModel, motions: Array, present: Array) -> Array:
     third = int(np.linalg.norm(np.cross(places - places[first], axis), axis=1).argmax())
     d = model.freedoms
     dofs = np.concatenate([np.arange(d * node, d * node + d) for node in nodes[[first, second, third]]])
-    dofs = dofs[present[dofs]]
+    dofs = dofs[there[dofs]]
     from scipy.linalg import qr
 
     length = float(np.linalg.norm(axis)) or 1.0
@@ -109,9 +109,7 @@ def _factor(matrix: Any) -> Any:
     from scipy.sparse.linalg import splu
 
     try:
-        factor = splu(
-            csc_array(matrix), permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
+        factor = splu(csc_array(matrix), permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:  # exactly singular
         raise ModelError(_LOOSE) from None
     except MemoryError:
@@ -130,20 +128,20 @@ _LOOSE = (
 # ------------------------------------------------------------------------------------------------- order and memory
 
 
-def _dof_order(model: ElementModel, dofs: Array) -> Array:
+def _dof_order(model: ElementModel, dofs: Indices) -> Indices:
     """Degrees of freedom by nodes in the order of `dissection`."""
     rank = np.empty(len(model.nodes), dtype=int)
-    rank[dissection(model.nodes, model.node_graph())] = np.arange(len(model.nodes))
+    rank[dissection(model.nodes, node_graph(model))] = np.arange(len(model.nodes))
     return np.asarray(dofs[np.lexsort((dofs % model.freedoms, rank[dofs // model.freedoms]))])
 
 
-def dissection(places: Array, graph: Any) -> Array:
+def dissection(places: Array, graph: Any) -> Indices:
     """An order of nodes in which a factor stays thin: halves first, what separates them last, each half likewise."""
     from scipy import sparse
 
     edges = sparse.csr_array(graph)
 
-    def parts(nodes: Array) -> list[Array]:
+    def parts(nodes: Indices) -> list[Indices]:
         if len(nodes) <= LEAF:
             return [nodes]
         along = places[nodes, np.ptp(places[nodes], axis=0).argmax()]
@@ -157,18 +155,18 @@ def dissection(places: Array, graph: Any) -> Array:
     return np.concatenate(parts(np.arange(len(places))))
 
 
-def estimated_entries(model: ElementModel, order: Array) -> float:
-    """Entries of the factor L of degrees of freedom in an order, which the pattern of the stiffness tells beforehand."""
+def estimated_entries(model: ElementModel, order: Indices) -> float:
+    """Entries of the factor L in an order of degrees of freedom, told by the pattern of the stiffness alone."""
     d = model.freedoms
     nodes = order[np.insert(np.diff(order // d) != 0, 0, True)] // d
     count = np.bincount(order // d, minlength=len(model.nodes))[nodes].astype(float)
-    graph = model.node_graph()[nodes][:, nodes]
+    graph = node_graph(model)[nodes][:, nodes]
     below = column_counts(graph.indptr, graph.indices) - 1  # block rows under the diagonal
     mean = float(count.mean()) if len(count) else 0.0
     return float((count * (count + 1) / 2 + count * below * mean).sum())
 
 
-def column_counts(starts: Array, rows: Array) -> Array:
+def column_counts(starts: Indices, rows: Indices) -> Indices:
     """Entries in each column of the Cholesky factor of a symmetric pattern, by the leaves of its row subtrees.
 
     After Gilbert, Ng and Peyton (1994): a column gains one entry for each row whose subtree it is a leaf of, loses one
@@ -217,7 +215,7 @@ def _elimination_tree(begin: list[int], entries: list[int], n: int) -> list[int]
 
 def _postorder(parent: list[int]) -> list[int]:
     children: list[list[int]] = [[] for _ in parent]
-    roots = []
+    roots: list[int] = []
     for j, above in enumerate(parent):
         (children[above] if above != -1 else roots).append(j)
     order, stack = [], roots

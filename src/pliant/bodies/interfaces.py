@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.bodies.element_model import ElementModel
+from pliant.bodies.element_model import ElementModel, Indices, present_nodes, rigid_motions
 from pliant.errors import ModelError
 from pliant.options import InterfaceKind
 from pliant.robot.angles import rotation_rpy
@@ -68,7 +68,7 @@ class HeldNodes:
 
     name: str
     kind: InterfaceKind
-    nodes: Array
+    nodes: Indices
     weights: Array
     origin: Array
     axes: Array
@@ -76,7 +76,7 @@ class HeldNodes:
     def motions(self, model: ElementModel) -> Array:
         """(d n, 6) of the nodes of the interface with its frame, in the axes of the mesh; zero elsewhere."""
         out = np.zeros((len(model.nodes), model.freedoms, 6))
-        whole = model.rigid_motions(self.origin).reshape(out.shape)
+        whole = rigid_motions(model, self.origin).reshape(out.shape)
         out[self.nodes] = whole[self.nodes]
         return out.reshape(-1, 6)
 
@@ -97,7 +97,7 @@ class HeldNodes:
         normal = scaled.T @ weighted
         if np.linalg.eigvalsh(normal)[0] <= 1e-9 * np.trace(normal):
             raise ModelError(
-                f"interface {self.name}: its {len(self.nodes)} nodes lie on a line or in a point, and give no rotation; "
+                f"interface {self.name}: its {len(self.nodes)} nodes lie on a line, and give no rotation; "
                 "choose a larger one"
             )
         return np.asarray(np.linalg.solve(normal, weighted.T) / scale[:, None])
@@ -113,7 +113,7 @@ def place_interface(model: ElementModel, name: str, interface: Interface, unit: 
     return HeldNodes(name, interface.kind, nodes, weights, origin, np.array(rotation_rpy(interface.rpy)))
 
 
-def _weights(model: ElementModel, nodes: Array) -> Array:
+def _weights(model: ElementModel, nodes: Indices) -> Array:
     """Areas of the faces all of whose nodes are among these; where there is none, nodes count alike."""
     if model.shares is not None:
         outside = np.ones(len(model.nodes))
@@ -127,11 +127,11 @@ def _weights(model: ElementModel, nodes: Array) -> Array:
     return np.ones(len(nodes))
 
 
-def chosen_nodes(model: ElementModel, name: str, where: str, unit: float) -> Array:
+def chosen_nodes(model: ElementModel, name: str, where: str, unit: float) -> Indices:
     """Indices of the nodes that an expression means."""
     whole = where.strip()
     terms = [whole] if whole in model.groups else re.split(r"\s+and\s+|\s*&\s*", whole)
-    inside = model.present_nodes()
+    inside = present_nodes(model)
     for term in terms:
         inside = inside & _region(model.nodes / unit, name, term, model.groups)
     nodes = np.flatnonzero(inside)
@@ -142,7 +142,7 @@ def chosen_nodes(model: ElementModel, name: str, where: str, unit: float) -> Arr
     return nodes
 
 
-def _region(places: Array, name: str, term: str, groups: Mapping[str, Array]) -> Array:
+def _region(places: Array, name: str, term: str, groups: Mapping[str, Indices]) -> Indices:
     if term in groups:
         return np.isin(np.arange(len(places)), groups[term])
     touch = TOUCH * float(np.ptp(places, axis=0).max())
@@ -189,7 +189,4 @@ def check_apart(places: Sequence[HeldNodes]) -> None:
     for place in places:
         for node in place.nodes.tolist():
             if owner.setdefault(node, place.name) != place.name:
-                raise ModelError(
-                    f"interfaces {owner[node]} and {place.name}: share nodes; make one of them smaller"
-                )
-
+                raise ModelError(f"interfaces {owner[node]} and {place.name}: share nodes; make one of them smaller")

@@ -1,20 +1,20 @@
 """Integrals over the mass of a model, from its full mass matrix: off-diagonal terms belong to them.
 
-A field over the body is linear around its nodes: component a of it is u_a + Theta_a . r, where r goes from a node to the
-mass that the node carries, and Theta is the cross-product matrix of the node's rotation. The mass matrix then gives
+A field over the body is linear around its nodes: component a of it is u_a + Theta_a . r, where r goes from a node to
+the mass that the node carries, and Theta is the cross-product matrix of the node's rotation. The mass matrix then gives
 int dm, int r dm and int r r'^T dm for every pair of nodes, and any integral of a product of two components is one
 quadratic form. Nodes of solids carry displacements alone: the form is the scalar mass matrix.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.bodies.element_model import ElementModel
+from pliant.bodies.element_model import ElementModel, rigid_motions
 from pliant.errors import ModelError
 
 ALIKE = 1e-9
@@ -23,7 +23,10 @@ ALIKE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class MassIntegrals:
-    """int dm, int X dm, int X X^T dm, int phi_j dm (3, k), int X phi_j^T dm (k, 3, 3), int phi_i phi_j^T dm."""
+    """int dm, int X dm, int X X^T dm, int phi_j dm (3, k), int X phi_j^T dm (k, 3, 3), int phi_i phi_j^T dm.
+
+    And what is left of the moment of momentum of each shape (3, k), where nodes turn.
+    """
 
     mass: float
     first: Array
@@ -31,6 +34,7 @@ class MassIntegrals:
     eps: Array
     arms: Array
     products: Array
+    spin: Array
 
 
 def mass_integrals(model: ElementModel, shapes: Array, origin: Array, axes: Array) -> MassIntegrals:
@@ -50,16 +54,29 @@ def mass_integrals(model: ElementModel, shapes: Array, origin: Array, axes: Arra
         eps=all_of_them[0, 4:].reshape(k, 3).T,
         arms=blocks[0, 1:],
         products=(blocks[1:, 1:] + blocks[1:, 1:].transpose(1, 0, 3, 2)) / 2,
+        spin=np.zeros((3, k)),
     )
-    _check(found, rigid_inertia(model, origin, axes))
+    motions = rigid_motions(model, origin) @ np.kron(np.eye(2), axes)
+    momentum = motions.T @ (model.mass @ np.concatenate([motions, shapes], axis=1))
+    if model.freedoms == 6:
+        found = _by_matrix(found, momentum)
+    _check(found, momentum[:, :6])
     return found
 
 
-def rigid_inertia(model: ElementModel, origin: Array, axes: Array) -> Array:
-    """(6, 6) inertia of the whole as one rigid piece, displacements before turns, from the mass matrix itself."""
-    turn = np.kron(np.eye(2), axes)
-    motions = model.rigid_motions(origin) @ turn
-    return np.asarray(motions.T @ (model.mass @ motions))
+def _by_matrix(found: MassIntegrals, momentum: Array) -> MassIntegrals:
+    """Beams and shells have other functions along than across: what the matrix says of rigid motion counts."""
+    whole = momentum[:, :6]
+    second = np.trace(whole[3:, 3:]) / 2 * np.eye(3) - whole[3:, 3:]
+    arms = found.arms
+    moment = np.stack([arms[:, 1, 2] - arms[:, 2, 1], arms[:, 2, 0] - arms[:, 0, 2], arms[:, 0, 1] - arms[:, 1, 0]])
+    return replace(
+        found,
+        first=np.array([whole[1, 5], whole[2, 3], whole[0, 4]]),
+        second=(second + second.T) / 2,
+        eps=momentum[:3, 6:],
+        spin=momentum[3:, 6:] - moment,
+    )
 
 
 def _check(found: MassIntegrals, whole: Array) -> None:

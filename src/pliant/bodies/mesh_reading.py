@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.bodies.closed_surfaces import closed_surface, filled
+from pliant.bodies.element_model import Indices
 from pliant.errors import ModelError, extra, install
 from pliant.reading import open_input
 
@@ -40,8 +41,8 @@ class SolidMesh:
     """
 
     points: Array
-    cells: Array
-    groups: dict[str, Array] = field(default_factory=dict)
+    cells: Indices
+    groups: dict[str, Indices] = field(default_factory=dict)
     about: str = ""
 
 
@@ -67,7 +68,7 @@ def _solid(raw: Any, name: str, size: float | None) -> SolidMesh:
     points = np.asarray(raw.points, dtype=float)
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise ModelError(f"{name}: expected points in three dimensions, got shape {points.shape}")
-    blocks: dict[str, list[Array]] = {}
+    blocks: dict[str, list[Indices]] = {}
     for block in raw.cells:
         blocks.setdefault(block.type, []).append(np.asarray(block.data, dtype=np.int64))
     solid = [kind for kind in blocks if kind in KINDS]
@@ -93,7 +94,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _from_surface(points: Array, blocks: dict[str, list[Array]], name: str, size: float | None) -> SolidMesh:
+def _from_surface(points: Array, blocks: dict[str, list[Indices]], name: str, size: float | None) -> SolidMesh:
     if "triangle" not in blocks:
         kinds = ", ".join(blocks) or "nothing"
         raise ModelError(f"{name}: got {kinds}, expected tetrahedra, hexahedra, or a closed surface of triangles")
@@ -102,9 +103,9 @@ def _from_surface(points: Array, blocks: dict[str, list[Array]], name: str, size
     return SolidMesh(nodes, cells, {}, f"{name}: surface filled with {len(cells)} tetrahedra")
 
 
-def _groups(raw: Any, count: int) -> dict[str, Array]:
+def _groups(raw: Any, count: int) -> dict[str, Indices]:
     """Points of named sets of points, of named sets of cells, and of Gmsh's physical groups."""
-    found: dict[str, Array] = {str(key): np.asarray(value, dtype=int) for key, value in raw.point_sets.items()}
+    found: dict[str, Indices] = {str(key): np.asarray(value, dtype=int) for key, value in raw.point_sets.items()}
     for key, parts in raw.cell_sets.items():
         if str(key).startswith("gmsh:"):
             continue

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.bodies.body_surface import as_triangles, skin
-from pliant.bodies.element_model import ElementModel
+from pliant.bodies.element_model import ElementModel, Indices
 from pliant.bodies.mesh_reading import NEEDS, SolidMesh
 from pliant.errors import ModelError, extra
 from pliant.robot.materials import Material
@@ -19,7 +19,7 @@ BATCH = 2000
 """Elements whose matrices are made at once."""
 _VTK_BRICK = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]])
 ORDERS = {"affine": 4, "curved": 6, "brick": 6}
-"""Degree of polynomials that quadrature integrates: products of two quadratic functions, and the Jacobian of bent ones."""
+"""Degree of polynomials that quadrature integrates: products of two quadratic functions, more where edges bend."""
 
 
 def solid_model(mesh: SolidMesh, material: Material, unit: float) -> ElementModel:
@@ -71,12 +71,12 @@ def _basis(skfem: Any, mesh: SolidMesh, unit: float) -> Any:
     points, cells = np.ascontiguousarray(unit * mesh.points[used].T), number[mesh.cells].T.astype(np.int32)
     if len(cells) == 8:
         wanted = skfem.ElementHex1.refdom.p.T
-        order = [int(np.flatnonzero((_VTK_BRICK == corner).all(axis=1))[0]) for corner in wanted]
+        order = [int(np.flatnonzero((corner == _VTK_BRICK).all(axis=1))[0]) for corner in wanted]
         cells = np.ascontiguousarray(cells[order])
         return skfem.CellBasis(skfem.MeshHex(points, cells), skfem.ElementHex2(), intorder=ORDERS["brick"])
     kind = skfem.MeshTet if len(cells) == 4 else skfem.MeshTet2
-    order = ORDERS["affine" if len(cells) == 4 else "curved"]
-    return skfem.CellBasis(kind(points, np.ascontiguousarray(cells)), skfem.ElementTetP2(), intorder=order)
+    degree = ORDERS["affine" if len(cells) == 4 else "curved"]
+    return skfem.CellBasis(kind(points, np.ascontiguousarray(cells)), skfem.ElementTetP2(), intorder=degree)
 
 
 def _check_elements(basis: Any, about: str) -> None:
@@ -89,8 +89,8 @@ def _check_elements(basis: Any, about: str) -> None:
         where = ", ".join(f"{x:.4g}" for x in place)
         name = about.partition(":")[0]
         raise ModelError(
-            f"{name}: {len(wrong)} of {len(volume)} elements are flat or inside out, the first near ({where}) m; mesh it "
-            "again"
+            f"{name}: {len(wrong)} of {len(volume)} elements are flat or inside out, the first near ({where}) m; mesh "
+            "it again"
         )
 
 
@@ -108,7 +108,7 @@ def _matrices(basis: Any, lam: float, mu: float, density: float) -> tuple[Any, A
         some = slice(begin, min(begin + BATCH, count))
         dx = basis.dx[some]
         g = np.stack([np.asarray(basis.basis[i][0].grad)[:, some] for i in range(local)])  # (i, a, element, point)
-        value = np.stack([np.broadcast_to(np.asarray(basis.basis[i][0].value), basis.dx.shape)[some]
+        value = np.stack([np.broadcast_to(np.asarray(basis.basis[i][0]), basis.dx.shape)[some]
                           for i in range(local)])  # fmt: skip
         weighted = (g * dx).transpose(2, 0, 1, 3).reshape(len(dx), 3 * local, -1)
         plain = g.transpose(2, 0, 1, 3).reshape(len(dx), 3 * local, -1)
@@ -123,7 +123,7 @@ def _matrices(basis: Any, lam: float, mu: float, density: float) -> tuple[Any, A
     return (stiffness + stiffness.T) / 2, (mass + mass.T) / 2
 
 
-def _scattered(blocks: Array, dofs: Array, size: int) -> Any:
+def _scattered(blocks: Array, dofs: Indices, size: int) -> Any:
     from scipy import sparse
 
     rows = np.broadcast_to(dofs[:, :, None], blocks.shape).ravel()
@@ -131,7 +131,7 @@ def _scattered(blocks: Array, dofs: Array, size: int) -> Any:
     return sparse.coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)).tocsr()
 
 
-def _group_nodes(basis: Any, vertex: Array, points: Array) -> Array:
+def _group_nodes(basis: Any, vertex: Indices, points: Indices) -> Indices:
     """Nodes of a group of points: its corners, and what lies between corners that are all in it."""
     inside = np.zeros(basis.mesh.nvertices, dtype=bool)
     corners = vertex[points]
@@ -155,14 +155,12 @@ def _shares(skfem: Any, basis: Any) -> Any:
     faces = skfem.FacetBasis(basis.mesh, basis.elem, intorder=4)
     area, there = [], []
     for i in range(faces.Nbfun):
-        value = np.broadcast_to(np.asarray(faces.basis[i][0].value), faces.dx.shape)
+        value = np.broadcast_to(np.asarray(faces.basis[i][0]), faces.dx.shape)
         area.append((value * faces.dx).sum(axis=1))
         there.append(np.abs(value).max(axis=1) > 1e-12)
     own = np.array(there)
     rows = np.broadcast_to(np.arange(faces.dx.shape[0]), own.shape)[own]
-    found = sparse.csr_array(
-        (np.array(area)[own], (rows, faces.element_dofs[own])), shape=(faces.dx.shape[0], basis.N)
-    )
+    found = sparse.csr_array((np.array(area)[own], (rows, faces.element_dofs[own])), shape=(faces.dx.shape[0], basis.N))
     return found
 
 
@@ -175,7 +173,7 @@ class NodalStress:
     lam: float
     mu: float
 
-    def __call__(self, vertices: Array, shapes: Array) -> Array:
+    def __call__(self, vertices: Indices, shapes: Array) -> Array:
         """Stress (v, 6, k) at nodes (v,), corners all, of shapes (n, 3, k)."""
         basis, mesh = self.basis, self.basis.mesh
         corners = mesh.refdom.p
