@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from pliant.bodies import box_mesh
@@ -63,3 +64,38 @@ def inertia_with_rigid_motions(body: Any) -> tuple[Any, Any]:
     K = np.zeros((6 + k, 6 + k))
     K[6:, 6:] = body.stiffness
     return M, K
+
+
+def frame_model(n: int = 12) -> ElementModel:
+    """A beam of nodes with rotations (Euler-Bernoulli, consistent mass with rotary inertia about x), bent by 90 deg."""
+    E, G, rho, b, h = 70e9, 26e9, 2700.0, 0.02, 0.03
+    A, Iy, Iz, J = b * h, b * h**3 / 12, h * b**3 / 12, 2e-8
+    s = np.linspace(0, 0.5, n + 1)
+    nodes = np.array([[x, 0, 0] if x <= 0.3 else [0.3, x - 0.3, 0] for x in s])
+    N = 6 * (n + 1)
+    K, M = np.zeros((N, N)), np.zeros((N, N))
+    for e in range(n):
+        axis = nodes[e + 1] - nodes[e]
+        L = np.linalg.norm(axis)
+        x = axis / L
+        y = np.cross([0, 0, 1.0], x)
+        R = np.array([x, y, [0, 0, 1.0]])
+        k, m = np.zeros((12, 12)), np.zeros((12, 12))
+        for i, stiff, mass in ((0, E * A / L, rho * A * L / 6), (3, G * J / L, rho * (Iy + Iz) * L / 6)):
+            at = np.ix_([i, i + 6], [i, i + 6])
+            k[at], m[at] = stiff * np.array([[1, -1], [-1, 1]]), mass * np.array([[2, 1], [1, 2]])
+        for plane, sign, second in (((1, 5), 1, Iz), ((2, 4), -1, Iy)):
+            rows = [plane[0], plane[1], plane[0] + 6, plane[1] + 6]
+            flip = np.diag([1, sign, 1, sign])
+            bend = np.array([[12, 6 * L, -12, 6 * L], [6 * L, 4 * L**2, -6 * L, 2 * L**2],
+                             [-12, -6 * L, 12, -6 * L], [6 * L, 2 * L**2, -6 * L, 4 * L**2]])  # fmt: skip
+            heavy = np.array([[156, 22 * L, 54, -13 * L], [22 * L, 4 * L**2, 13 * L, -3 * L**2],
+                              [54, 13 * L, 156, -22 * L], [-13 * L, -3 * L**2, -22 * L, 4 * L**2]])  # fmt: skip
+            k[np.ix_(rows, rows)] = E * second / L**3 * flip @ bend @ flip
+            m[np.ix_(rows, rows)] = rho * A * L / 420 * flip @ heavy @ flip
+        T = np.kron(np.eye(4), R)
+        at = np.r_[6 * e : 6 * e + 12]
+        K[np.ix_(at, at)] += T.T @ k @ T
+        M[np.ix_(at, at)] += T.T @ m @ T
+    groups = {"first": np.array([0]), "last": np.array([n])}
+    return ElementModel(nodes, sparse.csr_array(K), sparse.csr_array(M), groups)

@@ -47,7 +47,7 @@ def filled(points: Array, triangles: Indices, name: str, size: float | None) -> 
     volume = None if size is None else size**3 / (6 * np.sqrt(2.0))
     try:
         made = tetgen.TetGen(points, np.asarray(triangles, dtype=np.int32))
-        options: dict[str, Any] = {} if volume is None else {"maxvolume": volume}
+        options: dict[str, Any] = {} if volume is None else {"fixedvolume": True, "maxvolume": volume}
         nodes, cells, *_ = made.tetrahedralize(order=1, mindihedral=10.0, minratio=1.5, **options)
     except RuntimeError as error:
         words = " ".join(str(error).split())[:200]

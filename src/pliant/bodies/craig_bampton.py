@@ -22,7 +22,7 @@ from pliant.bodies.body_surface import drawn_surface, rounded
 from pliant.bodies.element_model import ElementModel, check_free, rigid_motions
 from pliant.bodies.fixed_modes import EQUAL, MOST_MODES, fixed_interface_modes
 from pliant.bodies.held_stiffness import HeldStiffness
-from pliant.bodies.interfaces import HeldNodes, Interface, check_apart, interfaces_of, place_interface
+from pliant.bodies.interfaces import HeldNodes, Interface, check_places, interfaces_of, place_interface
 from pliant.bodies.mass_integrals import mass_integrals
 from pliant.errors import ModelError
 from pliant.options import LengthUnit
@@ -91,7 +91,7 @@ def reduce_model(
     chosen = interfaces_of(root, tip, frames or {})
     check_free(model)
     places = [place_interface(model, name, one, UNITS[unit]) for name, one in chosen.items()]
-    check_apart(places)
+    check_places(model, places)
     shapes, squares = body_shapes(model, places, MODES if modes is None and frequency is None else modes, frequency)
     words = "; ".join(f"{name} {one}" for name, one in chosen.items())
     cut = f"modes up to {frequency:g} Hz" if frequency is not None else f"{modes if modes is not None else MODES} modes"

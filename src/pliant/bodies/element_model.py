@@ -104,11 +104,12 @@ class ElementModel:
         >>> pliant.bodies.mesh_model(bar, "steel", unit="m").save("matrices.npz").name
         'matrices.npz'
         """
-        arrays = {"nodes": self.nodes, "triangles": self.triangles}
+        arrays: dict[str, Any] = {"nodes": self.nodes, "triangles": self.triangles}
         for letter, matrix in (("K", self.stiffness), ("M", self.mass)):
             arrays |= {f"{letter}_{piece}": getattr(matrix, piece) for piece in ("data", "indices", "indptr")}
         packed = io.BytesIO()
-        np.savez_compressed(packed, **arrays, **{f"set_{name}": nodes for name, nodes in self.groups.items()})
+        arrays |= {f"set_{name}": nodes for name, nodes in self.groups.items()}
+        np.savez_compressed(packed, **arrays)
         with atomic_write(Path(path)) as beside:
             beside.write_bytes(packed.getvalue())
         return Path(path)

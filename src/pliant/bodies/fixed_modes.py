@@ -11,8 +11,8 @@ from pliant.bodies.held_stiffness import HeldStiffness
 from pliant.errors import PliantError
 from pliant.stages import say
 
-DENSE = 400
-"""Degrees of freedom up to which matrices are dense."""
+DENSE = 120
+"""Degrees of freedom up to which matrices are dense; also where a third of all modes is wanted."""
 CHUNK = 16
 MOST_MODES = 400
 EQUAL = 1e-6
@@ -31,7 +31,7 @@ def fixed_interface_modes(
     wanted = held.free.size if number is None else min(number, held.free.size)
     if wanted == 0:
         return np.zeros(0), np.zeros((held.free.size, 0))
-    if held.free.size <= DENSE:
+    if held.free.size <= (DENSE if number is None else max(DENSE, 3 * wanted + 6)):
         squares, modes = _dense(held, mass)
         return _cut(squares, modes, wanted, limit)
     squares, modes = np.zeros(0), np.zeros((held.free.size, 0))

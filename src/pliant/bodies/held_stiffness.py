@@ -155,6 +155,11 @@ def dissection(places: Array, graph: Any) -> Indices:
     return np.concatenate(parts(np.arange(len(places))))
 
 
+def factor_memory(model: ElementModel) -> float:
+    """Bytes that the factor of a whole model takes at its peak, about."""
+    return BYTES_PER_ENTRY * estimated_entries(model, _dof_order(model, np.flatnonzero(present(model))))
+
+
 def estimated_entries(model: ElementModel, order: Indices) -> float:
     """Entries of the factor L in an order of degrees of freedom, told by the pattern of the stiffness alone."""
     d = model.freedoms

@@ -183,10 +183,11 @@ def interfaces_of(
     return {name: one if isinstance(one, Interface) else Interface(one) for name, one in given.items()}
 
 
-def check_apart(places: Sequence[HeldNodes]) -> None:
-    """No node belongs to two interfaces."""
+def check_places(model: ElementModel, places: Sequence[HeldNodes]) -> None:
+    """Every interface has a rotation, and no node belongs to two of them."""
     owner: dict[int, str] = {}
     for place in places:
+        place.averages(model)
         for node in place.nodes.tolist():
             if owner.setdefault(node, place.name) != place.name:
                 raise ModelError(f"interfaces {owner[node]} and {place.name}: share nodes; make one of them smaller")

@@ -18,7 +18,7 @@ from pliant.stages import say
 BATCH = 2000
 """Elements whose matrices are made at once."""
 _VTK_BRICK = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]])
-ORDERS = {"affine": 4, "curved": 6, "brick": 6}
+AFFINE, CURVED = 4, 6
 """Degree of polynomials that quadrature integrates: products of two quadratic functions, more where edges bend."""
 
 
@@ -29,7 +29,6 @@ def solid_model(mesh: SolidMesh, material: Material, unit: float) -> ElementMode
     corners = 8 if mesh.cells.shape[1] == 8 else 4
     used = np.unique(mesh.cells[:, :corners])
     basis = _basis(skfem, mesh, unit)
-    _check_elements(basis, mesh.about)
     nodes = np.ascontiguousarray(basis.doflocs.T)
     say(f"stiffness and mass of {len(mesh.cells)} elements, {3 * len(nodes)} degrees of freedom")
     stiffness, scalar_mass = _matrices(basis, lam, mu, material.density)
@@ -69,28 +68,28 @@ def _basis(skfem: Any, mesh: SolidMesh, unit: float) -> Any:
     number = np.full(len(mesh.points), -1)
     number[used] = np.arange(len(used))
     points, cells = np.ascontiguousarray(unit * mesh.points[used].T), number[mesh.cells].T.astype(np.int32)
+    kind, element, degree = skfem.MeshTet, skfem.ElementTetP2(), AFFINE
     if len(cells) == 8:
+        kind, element, degree = skfem.MeshHex, skfem.ElementHex2(), CURVED
         wanted = skfem.ElementHex1.refdom.p.T
-        order = [int(np.flatnonzero((corner == _VTK_BRICK).all(axis=1))[0]) for corner in wanted]
-        cells = np.ascontiguousarray(cells[order])
-        return skfem.CellBasis(skfem.MeshHex(points, cells), skfem.ElementHex2(), intorder=ORDERS["brick"])
-    kind = skfem.MeshTet if len(cells) == 4 else skfem.MeshTet2
-    degree = ORDERS["affine" if len(cells) == 4 else "curved"]
-    return skfem.CellBasis(kind(points, np.ascontiguousarray(cells)), skfem.ElementTetP2(), intorder=degree)
+        cells = cells[[int(np.flatnonzero((corner == _VTK_BRICK).all(axis=1))[0]) for corner in wanted]]
+    elif len(cells) == 10:
+        kind, degree = skfem.MeshTet2, CURVED
+    made = kind(points, np.ascontiguousarray(cells))
+    _check_elements(made, element, mesh.about)
+    return skfem.CellBasis(made, element, intorder=degree)
 
 
-def _check_elements(basis: Any, about: str) -> None:
-    """All elements turn the same way, at their quadrature points and corners."""
-    volume = np.concatenate([basis.mapping.detDF(X) for X in (basis.X, basis.mesh.refdom.p)], axis=1)
-    most = np.sign(np.median(volume[:, 0])) or 1.0
+def _check_elements(made: Any, element: Any, about: str) -> None:
+    """All elements turn the same way, at their corners and at the middles of their edges."""
+    volume = np.linalg.det(np.moveaxis(made.mapping().DF(element.doflocs.T), (0, 1), (-2, -1)))
+    most = np.sign(np.median(volume)) or 1.0
     wrong = np.flatnonzero((most * volume <= 1e-12 * np.abs(volume).max()).any(axis=1))
     if len(wrong):
-        place = basis.mesh.p[:, basis.mesh.t[:, wrong[0]]].mean(axis=1)
-        where = ", ".join(f"{x:.4g}" for x in place)
-        name = about.partition(":")[0]
+        where = ", ".join(f"{x:.4g}" for x in made.p[:, made.t[:, wrong[0]]].mean(axis=1))
         raise ModelError(
-            f"{name}: {len(wrong)} of {len(volume)} elements are flat or inside out, the first near ({where}) m; mesh "
-            "it again"
+            f"{about.partition(':')[0]}: {len(wrong)} of {len(volume)} elements are flat or inside out, the first near "
+            f"({where}) m; mesh it again"
         )
 
 

@@ -113,8 +113,11 @@ def _material(text: str) -> str | Material:
         return text
     from pliant.robot.materials import Material
 
-    pairs = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
-    return Material(name="", **{key.strip(): value for key, value in pairs.items()})
+    try:
+        numbers = {key.strip(): float(value) for key, _, value in (part.partition("=") for part in text.split(","))}
+    except ValueError:
+        raise ModelError(f"--material: got {text!r}, expected a name, or E=..,G=..,density=.. in SI units") from None
+    return Material(name="", **numbers)
 
 
 def _reduced(
@@ -122,9 +125,11 @@ def _reduced(
     modes: int | None, frequency: float | None, damping: float, unit: LengthUnit, target: Path,
 ) -> None:  # fmt: skip
     from pliant.bodies import reduce_model
+    from pliant.bodies.held_stiffness import factor_memory
 
     interfaces = _interfaces(root, tip, frame or [], average or [])
-    say(f"{model.about}: {model.size} degrees of freedom")
+    needed = factor_memory(model) / 1e9
+    say(f"{model.about}: {model.size} degrees of freedom, about {needed:.2g} GB of memory for their factor")
     first, second = interfaces.pop("root"), interfaces.pop("tip")
     body = reduce_model(model, first, second, interfaces, modes=modes, frequency=frequency, damping=damping, unit=unit)
     path = body.save(target)
