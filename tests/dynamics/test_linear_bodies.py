@@ -38,7 +38,10 @@ def as_bodies(robot: Robot) -> Robot:
 def beams() -> Robot:
     """Two planes, torsion, stretch and rotary inertia, beside the axis and behind oblique joints."""
     shapes = Shapes(bending_y=2, bending_z=1, torsion=1, axial=1, boundary="clamped-free")
-    changes = {"links.boom.shapes": shapes, "links.fore.shapes": Shapes(bending_y=1, bending_z=1, boundary="clamped-free")}
+    changes = {
+        "links.boom.shapes": shapes,
+        "links.fore.shapes": Shapes(bending_y=1, bending_z=1, boundary="clamped-free"),
+    }
     return unequal_arm().replace(changes)
 
 
@@ -131,11 +134,13 @@ def placed(R: Any, p: Any) -> np.ndarray:
 
 
 def test_frames_of_a_body_are_where_its_shapes_put_them(rng: np.random.Generator) -> None:
-    """Pose of each frame, by its name and as the place of another link: joint, then place and shift, then turn and axes;
-    and its Jacobian by differences."""
+    """Pose of each frame, by its name and as the place of another link: joint, then place and shift, then turn and
+    axes; and its Jacobian by differences."""
     body = random_body(rng, further=("elbow", "flange"))
     first = Link(name="arm", joint=Joint(axis=(0, 1, 0)), body=body)
-    other = Link(name="hand", rigid=pliant.RigidBody(mass=1.0), joint=Joint(type="fixed"), parent="arm", at={"frame": "flange"})
+    other = Link(
+        name="hand", rigid=pliant.RigidBody(mass=1.0), joint=Joint(type="fixed"), parent="arm", at={"frame": "flange"}
+    )
     camera = pliant.Frame(name="camera", link="arm", at={"frame": "elbow"}, origin={"xyz": [0.1, 0.2, 0.3]})
     model = Robot(name="frames", links=[first, other], frames=[camera]).model()
     q = rng.normal(size=model.n) * 0.2

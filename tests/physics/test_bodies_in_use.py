@@ -105,7 +105,9 @@ def test_rotations_of_frames_are_judged() -> None:
     m = Robot(name="arm", links=[Link(name="fore", body=body())], gravity=(0, 0, 0)).model()
     c = np.array([0.2, -0.1])
     turns = np.linalg.norm(body().turn @ c, axis=-1)
-    with pytest.warns(UserWarning, match=rf"got a turn of {turns.max():.3g} rad of its frame `{body().frames[turns.argmax()]}`"):
+    with pytest.warns(
+        UserWarning, match=rf"got a turn of {turns.max():.3g} rad of its frame `{body().frames[turns.argmax()]}`"
+    ):
         run = pliant.simulate(m, 1e-3, [0.0, *c])
     (judged,) = run.validity
     assert judged.link == "fore"
@@ -120,7 +122,9 @@ def test_stiffening_is_none_of_a_body() -> None:
     levels = [alone.model(stiffening=level).bias(q, qd) for level in (False, "second-order", True)]
     assert np.array_equal(levels[0], levels[1])
     assert np.array_equal(levels[0], levels[2])
-    assert str(alone.model().level) == "off (auto: bodies from files are linear in their coordinates, and no beam bends)"
+    assert (
+        str(alone.model().level) == "off (auto: bodies from files are linear in their coordinates, and no beam bends)"
+    )
     assert not alone.model().level.in_doubt
     mixed = robot().replace({"links.upper.shapes": "auto"}).model()
     assert mixed.level.stiffening == "second-order"
@@ -142,7 +146,9 @@ def test_what_has_no_sections_is_told() -> None:
         lambda: pliant.simulate(m, 1e-3, loads=[pliant.loads.Wrench(force=[0, 0, 1.0], link="fore", x=0.1)]),
         lambda: pliant.simulate(m, 1e-3, loads=[pliant.loads.Distributed(force=[0, 0, 1.0], link="fore")]),
     ):
-        with pytest.raises(UnsupportedModel, match="a body from a file, which has no stations; use 'tip', or one of its"):
+        with pytest.raises(
+            UnsupportedModel, match="a body from a file, which has no stations; use 'tip', or one of its"
+        ):
             ask()
     with pytest.raises(UnsupportedModel, match="link 'fore' is no beam: it has no sections"):
         run.strain("fore", 0.0)

@@ -85,7 +85,9 @@ def test_von_mises_stress_of_known_states() -> None:
 
 def with_surface(body: ReducedBody, points: Any, faces: Any, moves: Any, stress: Any) -> ReducedBody:
     entries: dict[str, Any] = {**body._entries(), "mass": body.mass, "names": body.names, "frames": body.frames}
-    return ReducedBody(**entries | {"vertices": points, "triangles": faces, "moves": moves, "stress": stress, "about": ""})
+    return ReducedBody(
+        **entries | {"vertices": points, "triangles": faces, "moves": moves, "stress": stress, "about": ""}
+    )
 
 
 def test_a_fine_surface_is_made_coarser(bar: ReducedBody) -> None:

@@ -119,8 +119,9 @@ class LinearBody:
         D = numbers.second + swept + A.T
         return Moments(
             m=numbers.mass, s=numbers.first + ca.mtimes(numbers.eps, c), D=ca.densify(ca.triu2symm(ca.triu(D))),
-            eps=ca.densify(numbers.eps), H=_matrices(H), gram=ca.densify(numbers.inertia), spin=ca.densify(numbers.spin),
-            N=_matrices(rates), P=ca.densify(_matrix(ca.mtimes(H, cd))), b_beta=ca.SX(k, 1),
+            eps=ca.densify(numbers.eps), H=_matrices(H), gram=ca.densify(numbers.inertia),
+            spin=ca.densify(numbers.spin), N=_matrices(rates), P=ca.densify(_matrix(ca.mtimes(H, cd))),
+            b_beta=ca.SX(k, 1),
         )  # fmt: skip
 
     def tip(self, c: SX, cd: SX) -> TipMap:
