@@ -18,6 +18,8 @@ from pliant import Beam, Joint, Link, Robot, Shapes, UnsupportedModel
 from pliant.analysis.counts import tape_count
 from pliant.cli import app
 from pliant.dynamics import build_chain
+from pliant.dynamics.stations import fraction
+from pliant.model.coordinate_units import coordinate_units
 from pliant.robot import ReducedBody
 
 BEAM = Beam(length=0.7, mass_per_length=3.0, EI_y=800.0, EI_z=900.0)
@@ -174,3 +176,12 @@ def test_zeros_of_a_symmetric_body_cost_nothing() -> None:
     ]
     assert counts[0].products == counts[1].products
     assert counts[0].sums == counts[1].sums
+
+
+def test_a_sliding_rod_is_no_body_from_a_file() -> None:
+    """Its coordinate is a length, and it has stations."""
+    joint = Joint(type="prismatic", axis=(1, 0, 0), limits={"lower": 0.2, "upper": 0.9})
+    beam = Beam(slides=True, length=0.5, total_length=1.0, mass_per_length=2.0)
+    m = Robot(name="rod", links=[Link(name="rod", joint=joint, beam=beam)]).model()
+    assert coordinate_units(m) == ("m",)
+    assert fraction(m.chain.links[0], "middle") == 0.5

@@ -23,6 +23,8 @@ from pliant.view.scene import make_scene
 from pliant.view.scene_tubes import strain_colours, tube_faces
 from pliant.view.skins import SceneSkin, covered, shows, skins_of
 from pliant.view.stage_meshes import ArmMeshes
+from pliant.view.studio_choices import Choices, structure
+from pliant.view.studio_run import Workshop
 
 from .test_stage import Server, pieces
 
@@ -171,6 +173,13 @@ def test_pictures_of_a_body(bar: ReducedBody, tmp_path: Path) -> None:
     assert "4 coordinates" in run.robot._repr_html_()
     with pytest.raises(pliant.ModelError, match="a body from a file, whose modes are no curves"):
         pliant.view.mode_shapes(run.robot, "fore")
+
+
+def test_the_studio_runs_it(bar: ReducedBody) -> None:
+    """With another number of modes in its beams, which leaves the body."""
+    choices = Choices.of(arm(bar), duration=0.01, modes=2)
+    assert structure(choices) == arm(bar)
+    assert Workshop().run(choices).result.stats.status == "finished"
 
 
 def test_triangles_of_the_bar_look_outwards(bar: ReducedBody) -> None:

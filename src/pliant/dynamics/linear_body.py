@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -142,6 +142,7 @@ class LinearBody:
     mass_point = point
 
 
+@lru_cache(maxsize=64)
 def _rounded(body: ReducedBody) -> dict[str, Array]:
     """Its numbers without round-off, by their natural sizes."""
     norm = np.sqrt(np.diag(body.gram))
