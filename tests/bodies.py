@@ -53,11 +53,11 @@ def body_of(points: Points, rng: np.random.Generator, further: tuple[str, ...] =
     m, X, phi, j, theta = points.m, points.X, points.phi, points.j, points.theta
     k, frames = phi.shape[2], ("root", "tip", *further)
     turned = np.einsum("naj,nab,nbk->jk", theta, j, theta)
-    trace = np.trace(j, axis1=1, axis2=2).sum()
+    J = j.sum(axis=0)
     a, d = rng.normal(size=(2, k, k))
     still = np.zeros((1, 3, k))
     return ReducedBody(
-        mass=float(m.sum()), first=m @ X, second=np.einsum("n,na,nb->ab", m, X, X) + trace / 2 * np.eye(3) - j.sum(axis=0),
+        mass=float(m.sum()), first=m @ X, second=np.einsum("n,na,nb->ab", m, X, X) + np.trace(J) / 2 * np.eye(3) - J,
         eps=np.einsum("n,naj->aj", m, phi), arms=np.einsum("n,na,nbj->jab", m, X, phi),
         products=np.einsum("n,nai,nbj->ijab", m, phi, phi),
         gram=np.einsum("n,nai,naj->ij", m, phi, phi) + turned, spin=np.einsum("nab,nbj->aj", j, theta),

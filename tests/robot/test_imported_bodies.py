@@ -112,7 +112,9 @@ def test_results_carry_the_body(file: Path, tmp_path: Path, kind: str) -> None:
     assert read.energy.total == pytest.approx(run.energy.total, rel=1e-12)
 
 
-def test_a_large_surface_goes_into_a_file_of_results(body: ReducedBody, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_a_large_surface_goes_into_a_file_of_results(
+    body: ReducedBody, tmp_path: Path, rng: np.random.Generator
+) -> None:
     """Megabytes, which an attribute of HDF5 takes only where it is stored apart."""
     drawn = surfaced(body, rng, 4000)
     run = pliant.simulate(Robot(name="arm", links=[Link(name="fore", body=drawn)]).model(), 0.01, output_step=0.005)
@@ -133,8 +135,8 @@ def test_robots_with_bodies_go_through_processes(file: Path, tmp_path: Path) -> 
     robot = pliant.load(file)
     assert pickle.loads(pickle.dumps(robot)) == robot
     study = {
-        "scenario": {"robot": robot, "duration": 0.01, "output_step": 0.005}, "vary": {"links.fore.body.damping": [0.0, 0.02]},
-        "engine": "points",
+        "scenario": {"robot": robot, "duration": 0.01, "output_step": 0.005},
+        "vary": {"links.fore.body.damping": [0.0, 0.02]}, "engine": "points",
     }  # fmt: skip
     os.remove(file.parent / "forearm.npz")
     found = sweep(SweepStudy(**study), tmp_path / "out", workers=2)

@@ -104,8 +104,8 @@ class ChainLink:
 
     It hangs at place `port` of link number `parent`: 0 is the tip, others are `places` of that link; the base has no
     number. It is a `piece` of a link of the robot, most often the whole. `root` is the frame behind the joint, with the
-    axes of the description. `hub` is fixed to the link frame, `load` to the distal frame. `interfaces` are further frames
-    that its body has by name.
+    axes of the description. `hub` is fixed to the link frame, `load` to the distal frame. `interfaces` are
+    further frames that its body has by name.
     """
 
     name: str

@@ -24,8 +24,8 @@ def frame_names(chain: Chain) -> list[str]:
 
 
 def frame_of(chain: Chain, name: str) -> FrameMap:
-    """The frame of a name: `tip` of the last link, `NAME.tip` and `NAME.root` of any, those of a body from a file, or one
-    of the robot's own."""
+    """The frame of a name: `tip` of the last link, `NAME.tip` and `NAME.root` of any, those of a body from a file, or
+    one of the robot's own."""
     if name in chain.frames:
         return chain.frames[name]
     if name == "tip":

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -119,8 +119,9 @@ class LinearBody:
         D = numbers.second + swept + A.T
         return Moments(
             m=numbers.mass, s=numbers.first + ca.mtimes(numbers.eps, c), D=ca.densify(ca.triu2symm(ca.triu(D))),
-            eps=ca.densify(numbers.eps), H=_matrices(H), gram=ca.densify(numbers.inertia), spin=ca.densify(numbers.spin),
-            N=_matrices(rates), P=ca.densify(_matrix(ca.mtimes(H, cd))), b_beta=ca.SX(k, 1),
+            eps=ca.densify(numbers.eps), H=_matrices(H), gram=ca.densify(numbers.inertia),
+            spin=ca.densify(numbers.spin), N=_matrices(rates), P=ca.densify(_matrix(ca.mtimes(H, cd))),
+            b_beta=ca.SX(k, 1),
         )  # fmt: skip
 
     def tip(self, c: SX, cd: SX) -> TipMap:
@@ -141,6 +142,7 @@ class LinearBody:
     mass_point = point
 
 
+@lru_cache(maxsize=64)
 def _rounded(body: ReducedBody) -> dict[str, Array]:
     """Its numbers without round-off, by their natural sizes."""
     norm = np.sqrt(np.diag(body.gram))

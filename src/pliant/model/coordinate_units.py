@@ -19,7 +19,7 @@ def coordinate_units(model: Model) -> tuple[str, ...]:
             if shaft.place is not None:
                 moved = shaft.place if shaft.drive is None else shaft.drive.place
                 units[shaft.place] = units[moved] = "rad" if shaft.turns else "m"
-        for place in link.body_places if shapes is None else ():  # shapes from a file, scaled as they are
+        for place in link.body_places if shapes is None and not link.slides else ():  # shapes scaled as in their file
             units[place] = "1"
         own = link.body_places[-len(shapes.names) :] if shapes is not None else ()
         for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):

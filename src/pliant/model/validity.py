@@ -209,8 +209,8 @@ def _turned(model: Model, states: Array) -> Findings:
         if largest.max() > SLOPE:
             found[f"turn of {name}"] = (
                 f"links.{name}.body: got a turn of {largest.max():.3g} rad of its frame `{frames[largest.argmax()]}`, "
-                f"expected below {SLOPE:g} rad, to which a body that is linear in its coordinates holds; check its units "
-                "and its loads"
+                f"expected below {SLOPE:g} rad, to which a body that is linear in its coordinates holds; check its "
+                "units and its loads"
             )
     return found
 

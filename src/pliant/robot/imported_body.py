@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    ValidationInfo,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from pliant.algebra.canonical import canonical
 from pliant.arrays import Array
@@ -59,7 +51,6 @@ def _modes(value: Any) -> Any:
 Content = Annotated[
     ReducedBody | None,
     BeforeValidator(_content),
-    PlainSerializer(lambda body: body.text(), when_used="json-unless-none"),
     WithJsonSchema({"type": "string"}),
 ]
 FileName = Annotated[str | None, BeforeValidator(_file), WithJsonSchema({"type": "string"})]
@@ -80,14 +71,14 @@ class ImportedBody(Description):
 
     Examples
     --------
-    >>> pliant.robot.ImportedBody(content=body, damping=0.01).reduced.frames
-    ('root', 'tip')
+    >>> pliant.robot.ImportedBody(file="forearm.npz", damping=0.01).reduced.frames
+    ('root', 'tip', 'flange')
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     file: FileName = Field(None, description="`.npz`, seen from the robot file", examples=["forearm.npz"])
-    content: Content = Field(None, description="in place of the file: its content, as text in saved runs")
+    content: Content = Field(None, exclude=True, description="of the file, which saved runs have as text")
     modes: Modes = Field(None, description="keep so many of its lowest modes; 0: rigid", examples=[8])
     damping: NonNegative = Field(
         0.0, description="ratio of each mode of the link, root held, all beyond at its tip", examples=[0.01]

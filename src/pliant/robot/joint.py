@@ -381,8 +381,8 @@ def origin_transform(joint: Any) -> tuple[Matrix, list[Any]]:
 def tip_rotation(link: Any) -> Matrix:
     """Fixed rotation (3x3 nested list) from the end of a link's body to its tip frame.
 
-    `R(tip_rpy)` of a rigid body, or the axes of the tip of a body from a file, then `Rx(alpha)` of a standard DH row; the
-    identity for everything else.
+    `R(tip_rpy)` of a rigid body, or the axes of the tip of a body from a file, then `Rx(alpha)` of a standard DH row;
+    the identity for everything else.
     """
     R = rotation_rpy(link.rigid.tip_rpy) if link.rigid is not None else rotation_rpy((0.0, 0.0, 0.0))
     if link.body is not None:

@@ -95,7 +95,9 @@ class Link(Description):
         None, description="a body that does not", examples=[{"mass": 3.5, "com": [0.1, 0, 0], "tip": [0.24, 0, 0]}]
     )
     body: Imported = Field(
-        None, description="a body from a file, of a mesh or a finite-element program", examples=[{"file": "forearm.npz"}]
+        None,
+        description="a body from a file, of a mesh or a finite-element program",
+        examples=[{"file": "forearm.npz"}],
     )
     shapes: Shapes | None = Field(
         None,

@@ -279,8 +279,7 @@ def _array(raw: bytes) -> Array:
 
 @lru_cache(maxsize=32)
 def _lowest(body: ReducedBody, count: int) -> ReducedBody:
-    squares, modes = body._modes
-    V = modes[:, :count]
+    V = body._modes[1][:, :count]
 
     def moved(shapes: Array) -> Array:
         return np.asarray(shapes @ V) if shapes.size else np.zeros((*shapes.shape[:-1], count))

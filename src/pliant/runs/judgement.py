@@ -64,8 +64,8 @@ class Validity:
     pieces : int
         Pieces that it has.
     slope : float
-        Largest rotation of a section against the root of its piece by bending, rad; of a body from a file that of one of
-        its frames.
+        Largest rotation of a section against the root of its piece by bending, rad; of a body from a file that of one
+        of its frames.
     time : float
         When that was, s.
     error : float or None

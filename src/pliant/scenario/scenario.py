@@ -26,8 +26,7 @@ from pliant.robot.fields import (
     document_schema,
     sequence,
 )
-from pliant.robot.files import read_document, validated
-from pliant.robot.files import with_files
+from pliant.robot.files import read_document, validated, with_files
 from pliant.robot.yaml_text import write_yaml
 from pliant.runs.drives import read_start
 from pliant.runs.results import Result

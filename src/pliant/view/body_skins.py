@@ -1,4 +1,4 @@
-"""Surfaces of bodies from files on a moving arm: every point moves as the shapes of its body say, and has its stress."""
+"""Surfaces of bodies from files on a moving arm: every point moves as the shapes of its body say."""
 
 from __future__ import annotations
 

@@ -39,5 +39,5 @@ def surface_of(body: ReducedBody, c: Array) -> SceneSurface | None:
         return None
     moves = body.moves if len(body.moves) else np.zeros((len(body.vertices), 3, body.size))
     stress = body.stress if len(body.stress) else np.zeros((len(body.vertices), 6, body.size))
-    kept, faces = coarser(body.vertices, body.triangles, MOST_FACES)
+    kept, faces = coarser(body.vertices, body.triangles.astype(np.int64), MOST_FACES)
     return SceneSurface(body.vertices[kept], faces, moves[kept], stress[kept], c)

@@ -19,11 +19,11 @@ from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.stages import work
 from pliant.view import run_panels
+from pliant.view.body_skins import BodySkin
 from pliant.view.figure_data import Curve, Panel, colour_scale
 from pliant.view.scene import Scene, SceneLink, frame_rows, readable_magnification, scene_of
 from pliant.view.scene_camera import outlook
 from pliant.view.scene_tubes import RIGID, STOPS
-from pliant.view.body_skins import BodySkin
 from pliant.view.skins import Skin, covered, skins_of
 from pliant.view.style import line
 from pliant.writing import atomic_write

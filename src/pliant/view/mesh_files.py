@@ -81,9 +81,7 @@ def _obj(raw: bytes) -> Triangles:
     return np.array(points, dtype=float).reshape(-1, 3), np.array(faces, dtype=np.int64).reshape(-1, 3)
 
 
-def _merged(
-    points: Array, faces: NDArray[np.int64], cells: int
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _merged(points: Array, faces: NDArray[np.int64], cells: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Points in one of `cells` cells along the longest edge of the mesh made one, triangles without area left out."""
     low = points.min(axis=0)
     size = float((points.max(axis=0) - low).max()) or 1.0

@@ -26,7 +26,8 @@ def robot_html(robot: Robot) -> str:
     for link in robot.bodies:
         body = "rigid" if link.beam is None else f"beam, {link.beam.length:g} m"
         body = body if link.body is None else f"body, {link.body.length:g} m"
-        bends = ", ".join(link.fields) + (f"{link.amplitudes} coordinates" if link.body is not None else "") + (" (auto)" if link.shapes is not None and link.shapes.is_auto else "")
+        bends = ", ".join(link.fields) if link.body is None else f"{link.amplitudes} coordinates"
+        bends += " (auto)" if link.shapes is not None and link.shapes.is_auto else ""
         rows.append(
             (link.name, f"{link.joint.type}{', elastic drive' if link.joint.flexible else ''}", body, bends or "–")
         )
