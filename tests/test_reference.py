@@ -10,10 +10,12 @@ import runpy
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
 import pliant
+from bodies import random_body
 from pliant.cli.schema import DOCUMENTS, schema_of
 from pliant.robot.fields import Description, Document
 from pliant.robot.keys import Key, documented, keys, parts, prose, written
@@ -40,6 +42,7 @@ UNITLESS = {
     "MeasuredRun.calibration", "MotionColumn.order", "MotionColumn.window", "RecordingFile.calibration",
     "RecordingFile.noise",
     "RecordingFile.rtol", "RecordingFile.atol",
+    "ImportedBody.damping", "ImportedBody.modes", "ImportedBody.rayleigh",
 }  # fmt: skip
 """Counts, ratios, directions, places, pairs of two units, and numbers in the unit of what they vary or fit."""
 
@@ -77,8 +80,11 @@ def test_numbers_have_units() -> None:
 
 
 @pytest.mark.parametrize("part", TOLD, ids=lambda part: part.__name__)
-def test_examples_may_stand_in_a_file(part: type[Description]) -> None:
-    """As their fields read them, and as an editor does."""
+def test_examples_may_stand_in_a_file(part: type[Description], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As their fields read them, and as an editor does; bodies are read from where they stand."""
+    if part is pliant.Link:
+        random_body(np.random.default_rng(0)).save(tmp_path / "forearm.npz")
+        monkeypatch.chdir(tmp_path)
     jsonschema = pytest.importorskip("jsonschema", reason="check-jsonschema brings it (the dev extra)")
     whole = part.model_json_schema()
     fields = {field.alias or name: field for name, field in part.model_fields.items()}

@@ -49,6 +49,11 @@ DriveSide = Literal["motor", "link"]
 PlaneName = Literal["bending_y", "bending_z"]
 BridgeName = Literal["quarter", "half", "full"]
 
+# Links from finite elements
+InterfaceKind = Literal["rigid", "average"]
+LengthUnit = Literal["m", "cm", "mm", "in"]
+MassUnit = Literal["kg", "g", "t", "lbf s2/in"]
+
 # How a run is computed
 MethodName = Literal["auto", "rk4", "dopri5", "dop853", "rodas5p", "midpoint", "adams", "bdf"]
 StepMethodName = Literal["rk4", "dopri5", "dop853", "rodas5p", "midpoint"]

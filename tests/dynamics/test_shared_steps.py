@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 import pliant
 from arms import random_robot, sampled, unequal_arm
+from bodies import random_body
 from flyers import satellite
 from pliant import Beam, Joint, Link, Lump, Model, Origin, RigidBody, Robot, Shapes
 from pliant.algebra.steps import Called, content_of
-from pliant.dynamics import Chain, equations
+from pliant.dynamics import Chain, build_chain, equations
 from pliant.kernels import Kernel, Tape
 from trees import random_tree, tree_state
 
@@ -62,6 +63,15 @@ def both_ways(chain: Chain, seed: int, held: tuple[int, ...] = ()) -> tuple[list
 def agree(one: list[NDArray], two: list[NDArray]) -> None:
     for a, b in zip(one, two, strict=True):
         assert np.abs(a - b).max() <= SAME * np.abs(a).max()
+
+
+def test_bodies_of_other_numbers_share_functions(rng: np.random.Generator) -> None:
+    """As many coordinates and the same turn of the tip make one form; what they differ in is handed over."""
+    bodies = [replace(random_body(rng, 2, further=()), axes=np.stack([np.eye(3)] * 2)) for _ in range(3)]
+    links = [Link(name=f"l{k}", joint=Joint(axis=(0, k % 2, 1 - k % 2)), body=body) for k, body in enumerate(bodies)]
+    chain = build_chain(Robot(name="bodies", links=links))
+    assert len({chain._kinds[id(link)][1].form for link in chain.links}) == 1
+    agree(*both_ways(chain, 3))
 
 
 @pytest.mark.parametrize("seed", sampled(range(40), 0, 1, 2, 3))

@@ -128,7 +128,7 @@ def test_mistakes_in_files(old: str, new: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("links", "words"),
     [([], "1 to 1000 links, not 0"), (None, "a list of links"), ("abc", "a list of links"), ([3], "links[0]: got 3"),
-     ([None], "a mapping"), ({}, "a list of links"), ([{"name": "a"}], "missing key `beam` or `rigid`")],
+     ([None], "a mapping"), ({}, "a list of links"), ([{"name": "a"}], "missing key `beam`, `rigid` or `body`")],
 )  # fmt: skip
 def test_empty_and_wrong_chains(links: object, words: str) -> None:
     with pytest.raises(ModelError, match=re.escape(words)):

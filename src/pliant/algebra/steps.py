@@ -86,7 +86,7 @@ class Called:
     def _drop_rare(self, known: list[StepFunction]) -> None:
         """Drops kinds that are called seldom, or not at all, where a wider one can take their calls; puts one in place
         of several that would take long to compile."""
-        longest = max(one.length for one in known)
+        longest = max((one.length for one in known), default=0)  # none are left of a step that another build took
         large = [one for one in known if one.length > SHORTER * longest]
         if len(large) > 1 and longest > LONG:
             known[:] = [one for one in known if one not in large] + [reduce(self._joined, large)]

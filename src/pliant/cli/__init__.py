@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     app: Typer
 
 COMMANDS = ("info", "frequencies", "simulate", "sweep", "identify", "validate", "count", "export", "reproduce", "bench",
-            "view", "studio", "schema", "doctor", "cache")  # fmt: skip
+            "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
 
 
 @cache
 def _add(name: str) -> None:
-    application.app.command(name)(import_module(f"pliant.cli.{name}").command)
+    module = import_module(f"pliant.cli.{name}")
+    if hasattr(module, "group"):  # commands of its own
+        application.app.add_typer(module.group, name=name)
+    else:
+        application.app.command(name)(module.command)
 
 
 def _application(names: tuple[str, ...]) -> Any:

@@ -12,7 +12,7 @@ from pliant.cli.output import number, print_json, say, table
 from pliant.errors import PliantError
 from pliant.kernels import recalled
 from pliant.model.validity import doubts, tell
-from pliant.robot import Robot, arms, falls, hangs_on, link_mass, load, payload_mass, robot_mass, schema
+from pliant.robot import ImportedBody, Robot, arms, falls, hangs_on, link_mass, load, payload_mass, robot_mass, schema
 
 _SHOWN = 12
 
@@ -82,19 +82,45 @@ def describe(robot: Robot) -> dict[str, Any]:
     facts["warnings"] = [str(warning.message) for warning in caught]
     for link, place in zip(robot.links, hangs_on(robot)):
         own = [name for name in names if name == link.name or name.startswith(f"{link.name}.")]
-        kind = "beam" if link.beam is not None else "rigid"
-        damping = None if link.shapes is None else link.shapes.damping
+        kind = "beam" if link.beam is not None else "rigid" if link.body is None else "body"
+        given = link.shapes if link.body is None else link.body
+        damping = None if given is None else given.damping
         facts["links"].append(
             {
                 "name": link.name, "joint": link.joint.type, "body": kind, "mass_kg": link_mass(link),
                 "coordinates": own, "damping": damping, "hangs_on": place,
             }
+            | ({} if link.body is None else {"body_facts": body_facts(link.body)})
         )  # fmt: skip
     return facts
 
 
+def body_facts(body: ImportedBody) -> dict[str, Any]:
+    """What is known of a body from a file."""
+    reduced = body.reduced
+    frames = zip(reduced.frames, reduced.places.tolist())
+    return {
+        "about": "".join(x for x in " ".join(reduced.about.split()) if x.isprintable()), "mass_kg": reduced.mass,
+        "centre_m": (reduced.first / reduced.mass).tolist(), "frames": dict(frames),
+        "frequencies_hz": reduced.frequencies.tolist(), "stiffening": "none, it is linear in its coordinates",
+        "triangles": len(reduced.triangles),
+    }  # fmt: skip
+
+
+def _show_body(name: str, facts: dict[str, Any]) -> None:
+    typer.echo(f"body of {name}: {facts['about'] or 'from a file'}")
+    places = (f"{frame} [{', '.join(number(x, 4) for x in at)}]" for frame, at in facts["frames"].items())
+    typer.echo(f"  {number(facts['mass_kg'], 4)} kg; frames at {', '.join(places)} m")
+    if facts["frequencies_hz"]:
+        shown = _short([number(value, 4) for value in facts["frequencies_hz"]])
+        typer.echo(f"  frequencies alone, root held: {shown} Hz; stiffening: {facts['stiffening']}")
+
+
 def _show(robot: Robot, facts: dict[str, Any]) -> None:
     typer.echo(str(robot))
+    for link in facts["links"]:
+        if "body_facts" in link:
+            _show_body(link["name"], link["body_facts"])
     names = facts["coordinates"]
     if names is not None:
         typer.echo(f"{len(names)} coordinates: {_short(names)}")

@@ -432,13 +432,7 @@ class LinearBeam:
         return values, slopes
 
     def tip(self, c: SX, cd: SX) -> TipMap:
-        turn, J = self.numbers.turn, self.numbers.shift
-        theta = ca.mtimes(turn, c)
-        R, A = ROTATIONS[self.rotation](theta)
-        W = ca.mtimes(A, turn)
-        w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if self.rotation == "exact" else ca.SX.zeros(3)
-        p = self.numbers.end + ca.mtimes(J, c)
-        return TipMap(compose(R, self.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
+        return linear_tip(self, c, cd)
 
     def stiffness(self) -> SX:
         """(k, k) stiffness matrix of the amplitudes."""
@@ -496,17 +490,15 @@ class LinearBeam:
     mass_point = point
 
 
-def in_numbers(body: Body, whole: bool) -> tuple[Any, tuple[Any, ...], Callable[..., Body]]:
-    """A body as its form, the numbers (or symbols) in its equations, and what makes it of others: bodies of the same
-    form have the same equations. Where that is not known, and of the `whole`, the form is the body itself."""
-    if whole:
-        return body, (), lambda: body
-    if isinstance(body, LinearBeam):
-        form = ("linear beam", body.integrals.axis, body.rotation, body.end_rotation)
-        return form, (body.numbers,), lambda numbers: replace(body, known=numbers)
-    if isinstance(body, RigidMap):
-        return "rigid", (body.inertia, body.tip_position, body.tip_rotation, body.root), RigidMap
-    return body, (), lambda: body
+def linear_tip(body: Any, c: SX, cd: SX) -> TipMap:
+    """Distal frame of a body that is linear in its coordinates: `end`, `turn` and `shift` of its `numbers`."""
+    turn, J = body.numbers.turn, body.numbers.shift
+    theta = ca.mtimes(turn, c)
+    R, A = ROTATIONS[body.rotation](theta)
+    W = ca.mtimes(A, turn)
+    w_beta = exponential_bias(theta, ca.mtimes(turn, cd)) if body.rotation == "exact" else ca.SX.zeros(3)
+    p = body.numbers.end + ca.mtimes(J, c)
+    return TipMap(compose(R, body.end_rotation), p, W, J, w_beta, ca.SX(3, 1))
 
 
 def is_zero(value: SX) -> bool:

@@ -33,6 +33,7 @@ from pliant.dynamics.drive_maps import (
 from pliant.dynamics.frames import frame_of
 from pliant.dynamics.held import held, vibrations
 from pliant.dynamics.joints import JointMap
+from pliant.dynamics.linear_body import LinearBody
 from pliant.dynamics.motion_equations import MOST_DENSE
 from pliant.dynamics.places import Place, place_map
 from pliant.dynamics.sliding import SlidingBeam
@@ -46,6 +47,7 @@ from pliant.errors import ModelError, UnsupportedModel
 from pliant.options import RotationName, StiffeningName
 from pliant.robot import (
     BeamPiece,
+    BodyFrame,
     Freedom,
     Link,
     Robot,
@@ -77,7 +79,7 @@ def build_chain(
     robot = view.description  # from here on that of the pieces
     beyond = _beyond_tips(robot)
     shapes = [functions(link, load) for link, load in zip(robot.links, _tip_loads(robot, beyond))]
-    order = _Coordinates(robot, view.pieces, shapes)
+    order = _Coordinates(robot, view.pieces, [_own_names(link, found) for link, found in zip(robot.links, shapes)])
     hanging = _Hanging(view, stiffening)
     links = [_base(view.base, robot.bodies[0], order)] if robot.base.is_free else []
     payloads, last = view.payloads, robot.links[-1].name
@@ -86,6 +88,8 @@ def build_chain(
         made = _chain_link(link, nominal, view.pieces[i], shapes[i], carried[i], order, rotation, stiffening)
         if shapes[i] is not None:
             made = replace(made, body=_damped(made.body, link.shapes, nominal, view.pieces[i], beyond[i]))
+        elif isinstance(made.body, LinearBody) and made.flexible and not is_zero(link.body.damping):
+            made = replace(made, body=replace(made.body, damped=modal_damping(made.body, beyond[i], made.body.rest)[0]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
     chain = Chain(
@@ -99,11 +103,11 @@ def build_chain(
 class _Coordinates:
     """Order of coordinates and speeds: the base where it is free, joints, motors, then each link's amplitudes."""
 
-    def __init__(self, robot: Robot, pieces: Sequence[BeamPiece], shapes: list[LinkShapes | None]) -> None:
+    def __init__(self, robot: Robot, pieces: Sequence[BeamPiece], names: list[tuple[str, ...]]) -> None:
         coordinates = [name for body in robot.bodies for name in body.joint.coordinates(body.name)]
         speeds = [name for body in robot.bodies for name in body.joint.speeds(body.name)]
         motors = [f"{name}.motor" for name, freedom in robot.freedoms.items() if freedom.elastic]
-        own = [f"{piece.label}.{name}" for piece, found in zip(pieces, shapes) if found for name in found.names]
+        own = [f"{piece.label}.{name}" for piece, found in zip(pieces, names) for name in found]
         self.coordinates, self.speeds = (*coordinates, *motors, *own), (*speeds, *motors, *own)
         self.place, self.index = (
             {name: k for k, name in enumerate(names)} for names in (self.coordinates, self.speeds)
@@ -112,6 +116,13 @@ class _Coordinates:
     def of(self, names: Sequence[str], speeds: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Numbers of some speeds, and places of some coordinates."""
         return tuple(self.index[name] for name in speeds), tuple(self.place[name] for name in names)
+
+
+def _own_names(link: Link, shapes: LinkShapes | None) -> tuple[str, ...]:
+    """Of the coordinates of its body, without its name."""
+    if link.body is not None:
+        return link.body.reduced.names
+    return () if shapes is None else shapes.names
 
 
 class _Hanging:
@@ -138,8 +149,7 @@ class _Hanging:
     def placed(self, i: int, link: ChainLink) -> ChainLink:
         """Link number `i` with its place in the tree."""
         own = self.links[i]
-        places = tuple(Place(station(own, at), _turn(own, -1)) for at in self.places[i])
-        root = Place(None, _turn(own, -1))
+        places, root = tuple(_place(own, at) for at in self.places[i]), _place(own, "root")
         parent, first = self.parents[i], self.first
         carrier = (0 if first else None) if parent is None else first + parent
         return replace(link, parent=carrier, port=self.ports[i], places=places, root=root)
@@ -153,11 +163,9 @@ def _frames(view: Any) -> dict[str, FrameMap]:
         rotation, place = constant(ca.blockcat(rotation_rpy(frame.origin.rpy))), None
         if number is None:
             pass
-        elif frame.at != "tip" and bodies[number].beam is not None:
-            link = view.links[number - len(bodies)]
-            place = Place(station(link, frame.at), _turn(link, -1))
         elif frame.at != "tip":
-            place = Place(None)
+            first = len(bodies) - len(view.links)
+            place = Place(None) if number < first else _place(view.links[number - first], frame.at)
         found[frame.name] = FrameMap(number, place, rotation, ca.SX(ca.vertcat(*frame.origin.xyz)))
     return found
 
@@ -192,6 +200,15 @@ def _contacts(view: Any, chain: Chain) -> tuple[ContactMap, ...]:
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def _place(link: Any, at: Any) -> Place:
+    """A place on a link: its root, a section of its beam, a frame of its body."""
+    name = getattr(at, "frame", None)
+    if name is None:
+        return Place(station(link, at), _turn(link, -1))
+    R, _ = link.body.pose(name)
+    return Place(float(link.body.reduced.frames.index(name)), constant(ca.SX(ca.DM(R))))
 
 
 def station(link: Any, at: Any) -> float | None:
@@ -273,7 +290,7 @@ def _is_auto(link: Any) -> bool:
 def _beyond_tips(robot: Any) -> list[Inertia]:
     """For every link, the inertia at its tip of its tip lump and of everything beyond, at its reference; nothing where
     no link bends, since nobody asks."""
-    if all(link.shapes is None for link in robot.links):
+    if all(link.shapes is None and link.body is None for link in robot.links):
         return [zero()] * len(robot.links)
     found = inertias_beyond(robot)
     for i in range(len(robot.links)):
@@ -308,7 +325,7 @@ def inertias_beyond(robot: Any, q: Any = None, first: int = 0) -> list[Inertia]:
             at_tip[parent] = at_tip[parent] + before
         else:
             carrier = robot.links[parent]
-            place = place_map(_rigid_body(carrier), Place(station(carrier, link.at), _turn(carrier, -1)), *_NONE)
+            place = place_map(_held_body(carrier), _place(carrier, link.at), *_NONE)
             at_frame[parent] = at_frame[parent] + before.rotated(place.R).shifted(place.p)
     return found
 
@@ -326,9 +343,9 @@ def _rigid_inertia_before(link: Any, beyond: Inertia, beside: Inertia, q: Any = 
     """Inertia in the frame that this link hangs on of everything from it outwards, its joint at `q` or at zero;
     `beside` is what hangs on it elsewhere than at its tip, about its frame."""
     slides = link.beam is not None and link.beam.slides
-    body = _rigid_body(link, None if q is None else q[0])
+    body = _held_body(link, None if q is None else q[0])
     tip = body.tip(*_NONE)
-    own = body.inertia.added(_hub(link))
+    own = body.moments(*_NONE).added(_hub(link))
     total = Inertia.rigid(own.m, own.s, own.D) + beyond.rotated(tip.R).shifted(tip.p) + beside
     joint = _joint(link, link)
     moved = joint.rest if q is None or slides or joint.is_ball else ca.SX(ca.DM(q) if isinstance(q, tuple) else q)
@@ -350,7 +367,7 @@ def _chain_link(
         load = load.added(_moments(payload))
     body, hub, carried = _body(link, nominal, shapes, load, rotation, stiffening)
     shafts = tuple(_shaft(nominal.name, freedom, order) for freedom in link.joint.freedoms)
-    own = [] if shapes is None else [f"{piece.label}.{name}" for name in shapes.names]
+    own = [f"{piece.label}.{name}" for name in _own_names(nominal, shapes)]
     moving, stands = order.of(nominal.joint.coordinates(nominal.name), nominal.joint.speeds(nominal.name))
     bending, bent = order.of(own, own)
     if piece.count > 1:
@@ -367,6 +384,7 @@ def _chain_link(
         body_places=bent,
         shafts=shafts,
         piece=piece,
+        interfaces=_interfaces(nominal),
     )
     return sliding_link(made) if isinstance(body, SlidingBeam) else made
 
@@ -409,6 +427,10 @@ def _body(
 ) -> tuple[Body, Moments | None, Moments | None]:
     """The body, and the hub and load that are not part of it: a rigid link takes both in."""
     hub = _hub(link)
+    if nominal.body is not None:
+        given = link.body
+        rayleigh = (given.rayleigh[0], given.rayleigh[1])
+        return LinearBody(given.reduced, rotation, _end(link), given.damping, rayleigh), hub, load
     if nominal.beam is not None and nominal.beam.slides:
         return _sliding_beam(link, nominal, shapes, rotation, stiffening), hub, load
     if shapes is None:
@@ -442,6 +464,20 @@ def _hub(link: Any) -> Moments:
 def _end(link: Any) -> Rotation:
     """From the tip frame of a straight link to its axes."""
     return compose(_turn(link, -1), constant(ca.blockcat(tip_rotation(link))))
+
+
+def _interfaces(link: Link) -> dict[str, Place]:
+    """Frames of its body beyond root and tip."""
+    if link.body is None:
+        return {}
+    return {name: _place(link, BodyFrame(frame=name)) for name in link.body.reduced.frames[2:]}
+
+
+def _held_body(link: Any, length: Any = None) -> Body:
+    """The link with its body held as it is when nothing acts; a beam that slides at a free `length`."""
+    if link.body is not None:
+        return LinearBody(link.body.reduced.lowest(0), "exact", _end(link))
+    return _rigid_body(link, length)
 
 
 def _rigid_body(link: Any, length: Any = None) -> RigidMap:

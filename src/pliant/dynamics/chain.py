@@ -20,10 +20,11 @@ import numpy as np
 
 from pliant.algebra.rotations import SX, Identity, Rotation
 from pliant.algebra.steps import OFTEN, Called, Taken, content_of
-from pliant.dynamics.bodies import Body, Moments, TipMap, in_numbers
+from pliant.dynamics.bodies import Body, Moments, TipMap
 from pliant.dynamics.gear_springs import GearSpring
 from pliant.dynamics.joints import JointMap
 from pliant.dynamics.line_laws import LineDrive, LineLaw
+from pliant.dynamics.linear_body import in_numbers
 from pliant.dynamics.motor_laws import MotorMap
 from pliant.dynamics.places import Place, place_map
 from pliant.dynamics.pressing import Core, Pressing, StopMap
@@ -103,7 +104,8 @@ class ChainLink:
 
     It hangs at place `port` of link number `parent`: 0 is the tip, others are `places` of that link; the base has no
     number. It is a `piece` of a link of the robot, most often the whole. `root` is the frame behind the joint, with the
-    axes of the description. `hub` is fixed to the link frame, `load` to the distal frame.
+    axes of the description. `hub` is fixed to the link frame, `load` to the distal frame. `interfaces` are
+    further frames that its body has by name.
     """
 
     name: str
@@ -121,6 +123,7 @@ class ChainLink:
     places: tuple[Place, ...] = ()
     root: Place = field(default_factory=lambda: Place(None))
     piece: BeamPiece = field(default_factory=lambda: BeamPiece(""))
+    interfaces: Mapping[str, Place] = field(default_factory=dict)
 
     @property
     def flexible(self) -> bool:

@@ -52,8 +52,7 @@ def slowest_rate(body: Body, beyond: Inertia, rest: Array) -> float:
 
 def held_matrices(body: Body, beyond: Inertia, *rests: Array) -> list[tuple[Array, Array]]:
     """Stiffness and mass (k, k) of the amplitudes."""
-    assert body.shapes is not None
-    c, k = ca.SX.sym("c", len(rests[0])), len(body.shapes.names)
+    c, k = ca.SX.sym("c", len(rests[0])), len(body.names if body.shapes is None else body.shapes.names)
     still = ca.SX.zeros(c.shape)
     tip = body.tip(c, still)
     turn = ca.vertcat(tip.W, tip.J)

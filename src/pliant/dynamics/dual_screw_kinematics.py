@@ -26,6 +26,7 @@ from pliant.algebra.rotations import SX, AxisRotation, Identity, Rotation
 from pliant.dynamics.bodies import Body, LinearBeam
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.joints import vector
+from pliant.dynamics.linear_body import LinearBody
 from pliant.errors import UnsupportedModel
 
 
@@ -155,16 +156,15 @@ def port_shapes(link: ChainLink, c: SX) -> list[tuple[Rotation, Shape]]:
 
 def tip_shape(body: Body, c: SX) -> tuple[Rotation, Shape]:
     """Fixed rotation of the distal frame, and what the amplitudes do there."""
-    if not isinstance(body, LinearBeam):
+    if not isinstance(body, LinearBeam | LinearBody):
         if body.names:
             raise UnsupportedModel(
-                f"formulation 'dual-screw' knows beams alone, not a {type(body).__name__}; use another"
+                f"formulation 'dual-screw' knows linear bodies alone, not a {type(body).__name__}; use another"
             )
         tip = body.tip(ca.SX(0, 1), ca.SX(0, 1))
         return tip.R, Shape(ca.SX(3, 1), Dual.of(tip.p), ca.SX(3, 0), ca.SX(3, 0))
-    I, tip = body.integrals, body.integrals.tip.tolist()
-    turn, shift = body.turn_columns(tip, I.tip_slope.tolist()), body.shift_columns(tip)
-    return body.end_rotation, _bend(turn, shift, body.undeformed(1.0), c)
+    numbers = body.numbers
+    return body.end_rotation, _bend(numbers.turn, numbers.shift, numbers.end, c)
 
 
 def station_shape(body: Body, c: SX, eta: float) -> Shape:

@@ -19,11 +19,13 @@ def frame_names(chain: Chain) -> list[str]:
     """All frames that have a name."""
     owners = dict.fromkeys(link.piece.owner for link in chain.links[chain.first :])
     own = [f"{owner}.{place}" for owner in owners for place in ("root", "tip")]
-    return ["tip", "base", *chain.frames, *own]
+    further = [f"{link.name}.{place}" for link in chain.links for place in link.interfaces]
+    return ["tip", "base", *chain.frames, *own, *further]
 
 
 def frame_of(chain: Chain, name: str) -> FrameMap:
-    """The frame of a name: `tip` of the last link, `NAME.tip` and `NAME.root` of any, or one of the robot's own."""
+    """The frame of a name: `tip` of the last link, `NAME.tip` and `NAME.root` of any, those of a body from a file, or
+    one of the robot's own."""
     if name in chain.frames:
         return chain.frames[name]
     if name == "tip":
@@ -36,6 +38,8 @@ def frame_of(chain: Chain, name: str) -> FrameMap:
         return FrameMap(numbers[-1], None)
     if numbers and place == "root":
         return FrameMap(numbers[0], chain.links[numbers[0]].root)
+    if numbers and place in chain.links[numbers[0]].interfaces:
+        return FrameMap(numbers[0], chain.links[numbers[0]].interfaces[place])
     raise ModelError(f"frame: got {name!r}, expected one of {', '.join(frame_names(chain))}")
 
 

@@ -11,6 +11,7 @@ from pliant.algebra.rotations import SX
 from pliant.dynamics.bodies import ROTATIONS
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.kinematics import placements
+from pliant.dynamics.linear_body import LinearBody
 from pliant.dynamics.places import Place, place_map
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import at_fraction
@@ -84,6 +85,8 @@ def fixed_length(link: ChainLink) -> float:
 
 def fraction(link: ChainLink, x: float | str, length: float | None = None) -> float:
     """Station as a part of the length, from metres or a name; `length` where it is a parameter of known value."""
+    if x not in ("tip", 0.0):
+        require_stations(link)
     if isinstance(x, str):
         if x not in NAMED:
             raise ModelError(f"x: got {x!r}, expected a station in metres, 'tip' or 'middle'")
@@ -96,6 +99,14 @@ def fraction(link: ChainLink, x: float | str, length: float | None = None) -> fl
     if not (np.isfinite(x) and 0 <= x <= length * (1 + 1e-12)):
         raise ModelError(f"x: got {x!r}, expected a station between 0 and {length:g} m of link {link.piece.owner!r}")
     return min(float(x) / length, 1.0)
+
+
+def require_stations(link: ChainLink) -> None:
+    """Refuses a body from a file, of which frames alone are known."""
+    if link.flexible and isinstance(link.body, LinearBody):
+        raise UnsupportedModel(
+            f"link {link.name!r} is a body from a file, which has no stations; use 'tip', or one of its frames"
+        )
 
 
 def section_map(link: ChainLink, c: SX, eta: float | None) -> tuple[SX, SX, SX]:
@@ -147,6 +158,7 @@ def shape_curvature(link: ChainLink, c: SX, eta: float) -> SX:
 
 def station_rule(link: ChainLink, low: float, high: float, points: int | None = None) -> Any:
     """Gauss rule between two stations that is exact for the shapes of the link, or of some points."""
+    require_stations(link)
     if low >= high:
         return Rule(np.zeros(0), np.zeros(0))
     if points is not None:

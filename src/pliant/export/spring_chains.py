@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.errors import ModelError, UnsupportedModel
-from pliant.robot import Link, Robot, beam_properties, pieces
+from pliant.robot import BeamStation, Link, Robot, beam_properties, pieces
 from pliant.robot.mass_sum import PLAUSIBLE, MassSum
 from pliant.robot.skeleton import HERE, Bone, Pose, Skeleton, skeleton
 from pliant.robot.stretches import mass_between, section_place, springs, stiffness, stretches
@@ -166,6 +166,11 @@ def cut(robot: Robot, count: int | None, error: float) -> Cut:
     """The robot with `count` springs in each of its beams that bend, or the fewest for which the first frequencies,
     joints held and free, straight and without gravity, are within a relative `error`."""
     for link in robot.links:
+        if link.body is not None and link.amplitudes:
+            raise UnsupportedModel(
+                f"to_mjcf: link `{link.name}` is a body from a file that bends, which no chain of bodies follows; "
+                "write `modes: 0` in its body for a rigid one"
+            )
         if link.beam is not None and link.beam.slides:
             raise UnsupportedModel(
                 f"to_mjcf: the beam of link `{link.name}` slides, and a chain of bodies has a fixed length; "
@@ -247,7 +252,7 @@ class _Cutter:
     def _hung(self, bone: int, at: Any, pose: Pose) -> tuple[int, Pose]:
         """The body of a bone that a place is on, and a pose on the bone as one on that body."""
         parts = self.parts[bone]
-        x = {"tip": np.inf, "root": 0.0}[at] if isinstance(at, str) else at.x
+        x = at.x if isinstance(at, BeamStation) else np.inf if at == "tip" else 0.0
         _, body, origin = next(part for part in reversed(parts) if part[0] <= x)
         return body, (pose[0], pose[1] - origin)
 
@@ -279,7 +284,7 @@ class _Cutter:
         turn, root = section_place(beam, link.joint.offset)
         centre = turn @ np.array([0.0, *b.shear_centre])
         hung = [other.link.at for other in self.frame.bones if self._carrier(other) is link]
-        marks = [at.x / b.length for at in hung if not isinstance(at, str)]
+        marks = [at.x / b.length for at in hung if isinstance(at, BeamStation)]
         found = springs(max(1, round(self.count * (piece.high - piece.low))), marks)
         radius = _radius(link)
         for k, (low, high) in enumerate(stretches(found)):

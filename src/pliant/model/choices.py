@@ -19,7 +19,7 @@ from pliant.arrays import Array
 from pliant.dynamics import Chain, build_chain
 from pliant.model.piece_choice import chosen_pieces
 from pliant.model.straight_arm import StraightArm, Vibration
-from pliant.robot import Link, Robot, Shapes, beam_properties, in_pieces, parents
+from pliant.robot import BeamStation, Link, Robot, Shapes, beam_properties, in_pieces, parents
 from pliant.shapes import LinkShapes, link_shapes
 from pliant.shapes.builder import series_shapes, tapers
 from pliant.shapes.integrals import FIELDS
@@ -326,7 +326,9 @@ def _stations(robot: Robot, link: Link) -> tuple[float, ...]:
     """Parts of the length of a link at which others hang."""
     places = [other.at for other, parent in zip(robot.links, parents(robot.links)) if parent is not None
               and robot.links[parent].name == link.name]  # fmt: skip
-    found = {round(at.x / link.beam.length, 9) for at in places if not isinstance(at, str) and link.beam is not None}
+    found = {
+        round(at.x / link.beam.length, 9) for at in places if isinstance(at, BeamStation) and link.beam is not None
+    }
     return tuple(sorted(part for part in found if 0.02 < part < 0.98))
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def coordinate_units(model: Model) -> tuple[str, ...]:
-    """Unit of each coordinate: rad or m, and 1 of quaternions."""
+    """Unit of each coordinate: rad or m, and 1 of quaternions and of bodies from files."""
     units = ["m"] * model.n_q
     for link in model.chain.links:
         shapes = link.body.shapes
@@ -19,6 +19,8 @@ def coordinate_units(model: Model) -> tuple[str, ...]:
             if shaft.place is not None:
                 moved = shaft.place if shaft.drive is None else shaft.drive.place
                 units[shaft.place] = units[moved] = "rad" if shaft.turns else "m"
+        for place in link.body_places if shapes is None and not link.slides else ():  # shapes scaled as in their file
+            units[place] = "1"
         own = link.body_places[-len(shapes.names) :] if shapes is not None else ()
         for index, field, power in zip(own, shapes.fields if shapes else (), shapes.powers if shapes else ()):
             units[index] = "rad" if field == "torsion" or power == 1 else "m"

@@ -9,6 +9,7 @@ from pliant.options import StiffeningName
 NOTICED = 1e-3
 """Part of a beam's stiffness, or of its deflection, below which second order is left out."""
 RIGID = "no link bends"
+LINEAR = "bodies from files are linear in their coordinates, and no beam bends"
 LACKS = "has none"
 
 
@@ -37,7 +38,7 @@ class Level(NamedTuple):
     @property
     def in_doubt(self) -> bool:
         """Whether second order was left out by us, so that a run looks whether that was right."""
-        return self.auto and not self.stiffening and self.reason != RIGID
+        return self.auto and not self.stiffening and self.reason not in (RIGID, LINEAR)
 
     def doubt(self, found: Effect) -> dict[str, str]:
         """The warning, by what it is about, where an effect that was left out would have been noticed."""

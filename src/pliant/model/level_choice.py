@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.dynamics import FORMULATIONS, Formulation
 from pliant.dynamics.motion_equations import MOST_DENSE
-from pliant.model.level import LACKS, NOTICED, RIGID, Effect, Level
+from pliant.model.level import LACKS, LINEAR, NOTICED, RIGID, Effect, Level
 from pliant.options import FieldName, RotationName, StiffeningChoice
 from pliant.robot import (
     Freedom,
@@ -55,7 +55,7 @@ def choose(
     robot = in_pieces(robot)
     by = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
     if not any(link.bends for link in robot.links):
-        return Level(False, RIGID)
+        return Level(False, LINEAR if any(link.amplitudes for link in robot.links) else RIGID)
     if "stiffening" not in by.supports:
         return Level(False, f"the formulation {by.name} {LACKS}")
     if rotation == "linear":
@@ -171,4 +171,7 @@ def _length(link: Link) -> float:
     """From the joint of a link to its farthest end."""
     if link.beam is not None:
         return float(link.beam.length)
+    if link.body is not None:
+        body = link.body.reduced
+        return float(max(np.linalg.norm(body.places, axis=1).max(), np.linalg.norm(body.first) / body.mass))
     return 0.0 if link.rigid is None else float(max(np.linalg.norm(link.rigid.tip), np.linalg.norm(link.rigid.com)))

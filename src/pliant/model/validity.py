@@ -5,6 +5,7 @@ Nothing is refused: each finding is a warning, told once per model, with the num
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -65,6 +66,8 @@ def odd_numbers(robot: Robot) -> Findings:
     """Moduli and densities that no material has, sizes that no arm has."""
     found: Findings = {}
     for link in robot.links:
+        if link.body is not None:
+            found |= _odd(f"links.{link.name}.body, from root to tip", link.body.length or 1.0, "length")
         if link.beam is None:
             continue
         path, beam = f"links.{link.name}.beam", link.beam
@@ -185,6 +188,29 @@ def steep(model: Model, q: ArrayLike) -> Findings:
                 f"links.{beam.name}: got a slope of {slope:.3g} rad, expected below {SLOPE:g} rad, to which small "
                 "deflections hold; check stiffness (a modulus in Pa, not in GPa), masses and loads"
                 + ("" if beam.slides or many > SENSIBLE_PIECES else f", or write `pieces: {many}` in its beam")
+            )
+    return found | _turned(model, states)
+
+
+def body_turns(model: Model, q: Array) -> Iterator[tuple[str, tuple[str, ...], Array]]:
+    """Of each body from a file that bends: its link, its frames, and by how much these turn against its root, rad, in
+    states (..., n)."""
+    for link in model.robot.links:
+        body = None if link.body is None else link.body.reduced
+        if body is not None and body.size:
+            own = q[..., [model.coordinates.index(f"{link.name}.{name}") for name in body.names]]
+            yield link.name, body.frames, np.linalg.norm(np.tensordot(own, body.turn, (-1, 2)), axis=-1)
+
+
+def _turned(model: Model, states: Array) -> Findings:
+    found = {}
+    for name, frames, turns in body_turns(model, states):
+        largest = np.nan_to_num(turns).reshape(-1, len(frames)).max(axis=0, initial=0.0)
+        if largest.max() > SLOPE:
+            found[f"turn of {name}"] = (
+                f"links.{name}.body: got a turn of {largest.max():.3g} rad of its frame `{frames[largest.argmax()]}`, "
+                f"expected below {SLOPE:g} rad, to which a body that is linear in its coordinates holds; check its "
+                "units and its loads"
             )
     return found
 

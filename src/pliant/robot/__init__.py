@@ -10,6 +10,7 @@ from pliant.robot.discretisation import FIELDS, Shapes, TipLoad
 from pliant.robot.fields import FORMAT
 from pliant.robot.files import arms, load, parse, save
 from pliant.robot.gear import Drive, GearError, Hysteresis
+from pliant.robot.imported_body import ImportedBody
 from pliant.robot.joint import (
     DH,
     Freedom,
@@ -20,12 +21,13 @@ from pliant.robot.joint import (
     origin_transform,
     tip_rotation,
 )
-from pliant.robot.link import BeamStation, Link
+from pliant.robot.link import BeamStation, BodyFrame, Link
 from pliant.robot.lumps import Lump, Payload, RigidBody, inertia_matrix
 from pliant.robot.materials import MATERIALS, Material
 from pliant.robot.motor import Motor
 from pliant.robot.named_frames import Frame
 from pliant.robot.pieces import BeamPiece, at_fraction, in_one_piece, in_pieces, pieces
+from pliant.robot.reduced_body import ReducedBody
 from pliant.robot.robot import Expected, Robot, schema
 from pliant.robot.rubbing import Friction
 from pliant.robot.section_formulas import AreaMoments
@@ -49,6 +51,7 @@ __all__ = [
     "BeamPiece",
     "BeamProperties",
     "BeamStation",
+    "BodyFrame",
     "Cable",
     "Contact",
     "Coupling",
@@ -61,6 +64,7 @@ __all__ = [
     "Friction",
     "GearError",
     "Hysteresis",
+    "ImportedBody",
     "Joint",
     "JointAxis",
     "Limits",
@@ -75,6 +79,7 @@ __all__ = [
     "Origin",
     "Payload",
     "Profile",
+    "ReducedBody",
     "Restitution",
     "RigidBody",
     "Robot",

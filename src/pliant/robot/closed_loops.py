@@ -113,9 +113,14 @@ def require_tree(robot: Robot, what: str) -> None:
             raise UnsupportedModel(f"{what}: not built yet for {kind}, and this arm has {', '.join(names)}")
 
 
+def places(link: Link) -> tuple[str, ...]:
+    """Frames that a link has without asking, as they stand behind its name."""
+    return ("tip", "root") if link.body is None else link.body.reduced.frames
+
+
 def check_ends(kind: str, parts: Iterable[Any], links: Iterable[Link], frames: Iterable[Frame]) -> None:
     """Refuses parts of a kind, loops or couplings, between frames that are not there, and names that stand twice."""
-    ends = [f"{link.name}.{place}" for link in links for place in ("tip", "root")]
+    ends = [f"{link.name}.{place}" for link in links for place in places(link)]
     known, taken = ["tip", "base", WORLD, *(frame.name for frame in frames), *ends], set()
     for part in parts:
         if part.name in taken:

@@ -14,6 +14,7 @@ from pliant.errors import ModelError
 from pliant.reading import read_input
 from pliant.robot.faults import describe, short_key, suggestion
 from pliant.robot.fields import Document
+from pliant.robot.imported_body import beside
 from pliant.robot.robot import Robot
 from pliant.robot.yaml_text import MOST_BYTES, read_yaml, write_yaml
 from pliant.signatures import checked
@@ -156,9 +157,20 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 @checked
 def save(robot: Robot, path: str | os.PathLike[str]) -> None:
-    """Write a robot file that `load` reads back as an equal robot."""
+    """Write a robot file that `load` reads back as an equal robot; bodies from files stand beside it."""
+    data = with_files(robot, Path(path).absolute().parent)
     with atomic_write(Path(path)) as partial:
-        partial.write_text(write_yaml(robot.to_dict()), encoding="utf-8")
+        partial.write_text(write_yaml(data), encoding="utf-8")
+
+
+def with_files(robot: Robot, folder: Path) -> dict[str, Any]:
+    """Plain data of a robot as a file in a folder has it: bodies by the names of their files, which are put there."""
+    data = robot.to_dict()
+    for link, entry in zip(robot.links, data["links"]):
+        if link.body is not None:
+            own = {key: value for key, value in entry["body"].items() if key != "content"}
+            entry["body"] = own | {"file": beside(link.body, folder, link.name)}
+    return data
 
 
 def _find(source: str | os.PathLike[str]) -> Path:

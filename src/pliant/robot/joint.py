@@ -381,8 +381,11 @@ def origin_transform(joint: Any) -> tuple[Matrix, list[Any]]:
 def tip_rotation(link: Any) -> Matrix:
     """Fixed rotation (3x3 nested list) from the end of a link's body to its tip frame.
 
-    `R(tip_rpy)` of a rigid body, then `Rx(alpha)` of a standard DH row; the identity for everything else.
+    `R(tip_rpy)` of a rigid body, or the axes of the tip of a body from a file, then `Rx(alpha)` of a standard DH row;
+    the identity for everything else.
     """
     R = rotation_rpy(link.rigid.tip_rpy) if link.rigid is not None else rotation_rpy((0.0, 0.0, 0.0))
+    if link.body is not None:
+        R = link.body.pose("tip")[0].tolist()
     dh = link.joint.dh
     return matmul(R, rotation_x(dh.alpha)) if dh is not None and dh.convention == "standard" else R

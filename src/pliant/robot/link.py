@@ -1,4 +1,4 @@
-"""A link: a joint, a body that is rigid or a beam, how the beam deforms, and what sits at its tip."""
+"""A link: a joint, a body that is rigid, a beam or from a file, how the beam deforms, and what sits at its tip."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pliant.options import PlaceName
 from pliant.robot.beam import Beam, beam_properties
 from pliant.robot.discretisation import AUTO, Shapes, amplitudes
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Description, LinkName, NonNegative, non_negative
+from pliant.robot.fields import Alternatives, Description, LinkName, NonNegative, non_negative
+from pliant.robot.imported_body import ImportedBody, read_body
 from pliant.robot.joint import Joint, Origin
 from pliant.robot.lumps import Lump, RigidBody
+from pliant.robot.reduced_body import TIP
 from pliant.robot.visuals import Visual
 
 _STIFFNESS_OF = {"bending_y": "EI_z", "bending_z": "EI_y", "torsion": "GJ", "axial": "EA"}
@@ -30,21 +32,39 @@ class BeamStation(Description):
     x: NonNegative = Field(description="m, from the root of the beam", examples=[0.4])
 
 
+class BodyFrame(Description):
+    """An interface frame of a body from a file, at which another link or a frame sits.
+
+    Examples
+    --------
+    >>> pliant.robot.BodyFrame(frame="flange").frame
+    'flange'
+    """
+
+    frame: str = Field(description="its name in the file of the body", examples=["flange"])
+
+
 def _place(value: Any) -> Any:
-    if isinstance(value, BeamStation) or (isinstance(value, str) and value in get_args(PlaceName)):
+    if isinstance(value, BeamStation | BodyFrame) or (isinstance(value, str) and value in get_args(PlaceName)):
         return value
     if isinstance(value, dict) and list(value) == ["x"]:
         return BeamStation(x=non_negative(value["x"]))
-    raise fault("tip, root or {x: 0.4}, a station of the beam in metres")
+    if isinstance(value, dict) and list(value) == ["frame"] and isinstance(value["frame"], str):
+        return value["frame"] if value["frame"] in get_args(PlaceName) else BodyFrame(frame=value["frame"])
+    raise fault("tip, root, {x: 0.4}, a station of the beam in metres, or {frame: flange}, a frame of the body")
 
 
 _PLACE = {
     "anyOf": [
         {"enum": list(get_args(PlaceName))},
         {"type": "object", "properties": {"x": {"type": "number", "minimum": 0}}, "required": ["x"]},
+        {"type": "object", "properties": {"frame": {"type": "string"}}, "required": ["frame"]},
     ]
 }
-At = Annotated[PlaceName | BeamStation, BeforeValidator(_place), WithJsonSchema(_PLACE)]
+At = Annotated[PlaceName | BeamStation | BodyFrame, BeforeValidator(_place), WithJsonSchema(_PLACE)]
+
+
+Imported = Annotated[ImportedBody | None, BeforeValidator(read_body), Alternatives(({"type": "string"},))]
 
 
 def _with_auto(schema: Any) -> None:
@@ -54,8 +74,8 @@ def _with_auto(schema: Any) -> None:
 class Link(Description):
     """One link; it hangs on the tip frame of the link before it, or `at` a place of its `parent`.
 
-    Exactly one of `beam` and `rigid` is given. A beam without `shapes` does not bend. The tip lump is expressed in the
-    tip frame.
+    Exactly one of `beam`, `rigid` and `body` is given. A beam without `shapes` does not bend. The tip lump is expressed
+    in the tip frame.
 
     Examples
     --------
@@ -74,6 +94,11 @@ class Link(Description):
     rigid: RigidBody | None = Field(
         None, description="a body that does not", examples=[{"mass": 3.5, "com": [0.1, 0, 0], "tip": [0.24, 0, 0]}]
     )
+    body: Imported = Field(
+        None,
+        description="a body from a file, of a mesh or a finite-element program",
+        examples=[{"file": "forearm.npz"}],
+    )
     shapes: Shapes | None = Field(
         None,
         description="how the beam deforms; auto: the model chooses",
@@ -86,7 +111,7 @@ class Link(Description):
     )
     at: At = Field(
         "tip",
-        description="where it hangs on its parent: tip, root, or {x: 0.4}, a station of its beam",
+        description="where it hangs on its parent: tip, root, {x: 0.4} of its beam or {frame: NAME} of its body",
         examples=["root"],
     )
     visuals: tuple[Visual, ...] = Field(
@@ -189,14 +214,17 @@ class Link(Description):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.beam is None and self.rigid is None:
-            raise clash("missing key `beam` or `rigid`: a link has one of them")
-        if self.beam is not None and self.rigid is not None:
-            raise clash("`beam` and `rigid` are both given; a link has one of them")
-        if self.rigid is not None and self.shapes is not None:
-            raise clash("`shapes` on a rigid link; remove them, or give a `beam`")
-        if self.rigid is not None and self.joint.offset:
-            raise clash("`joint.offset` is where a beam is clamped; a rigid body has its `com` and `tip` instead")
+        given = [f"`{name}`" for name in ("beam", "rigid", "body") if getattr(self, name) is not None]
+        if not given:
+            raise clash("missing key `beam`, `rigid` or `body`: a link has one of them")
+        if len(given) > 1:
+            raise clash(f"{' and '.join(given[:2])} are both given; a link has one of them")
+        if self.beam is None and self.shapes is not None:
+            own = "a rigid link" if self.body is None else "a body from a file, which has its own"
+            raise clash(f"`shapes` on {own}; remove them, or give a `beam`")
+        if self.beam is None and self.joint.offset:
+            own = "a rigid body has its `com` and `tip`" if self.body is None else "a body has its frames"
+            raise clash(f"`joint.offset` is where a beam is clamped; {own} instead")
         self._check_row()
         if self.beam is not None:
             if self.beam.curved and self.joint.dh is not None and self.joint.dh.convention == "standard":
@@ -217,6 +245,8 @@ class Link(Description):
         reach = self.rigid.tip[0] if self.rigid is not None else 0.0
         if self.beam is not None:
             reach = self.beam.length + self.joint.offset
+        if self.body is not None:
+            reach = float(self.body.pose(TIP)[1][0])
         if abs(reach - dh.a) > 1e-9 * max(abs(reach), abs(dh.a)):
             raise clash(
                 f"the body reaches {reach:g} along x but `joint.dh.a` is {dh.a:g}; leave `a` out, the body supplies it"
@@ -304,6 +334,8 @@ class Link(Description):
     @property
     def amplitudes(self) -> int:
         """How many amplitudes the link has, in all its pieces; 0 where the model will choose."""
+        if self.body is not None:
+            return self.body.reduced.size
         if self.shapes is None or self.beam is None:
             return 0
         return self.pieces * amplitudes(self.shapes, self.beam.shearing)
@@ -315,5 +347,5 @@ class Link(Description):
 
     @property
     def bends(self) -> bool:
-        """Whether the link has amplitudes, or the model will choose them."""
+        """Whether its beam has amplitudes, or the model will choose them."""
         return self.shapes is not None and (self.shapes.is_auto or self.shapes.number > 0)

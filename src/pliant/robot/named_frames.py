@@ -15,7 +15,8 @@ from pliant.robot.link import At, BeamStation
 class Frame(Description):
     """A named frame: a place on a link that bends with it, and a fixed pose from there.
 
-    Every link has two without asking, `NAME.tip` and `NAME.root`; `tip` is that of the last link, `base` the base.
+    Every link has two without asking, `NAME.tip` and `NAME.root`, a body from a file all of its own; `tip` is that of
+    the last link, `base` the base.
 
     Examples
     --------
@@ -25,7 +26,9 @@ class Frame(Description):
 
     name: LinkName = Field(description="letters, digits and _", examples=["camera"])
     link: LinkName = Field(description="that it sits on", examples=["fore"])
-    at: At = Field("tip", description="where: tip, root, or {x: 0.4}, a station of the beam", examples=["tip"])
+    at: At = Field(
+        "tip", description="where: tip, root, {x: 0.4} of the beam or {frame: NAME} of the body", examples=["tip"]
+    )
     x: NonNegative | None = Field(None, description="m, short for at: {x: ...}", examples=[0.4])
     origin: Origin = Field(Origin(), description="its place from there", examples=[{"xyz": [0, 0, 0.05]}])
 

@@ -504,7 +504,8 @@ class Robot(Document):
         True
         """
         content = {"format": FORMAT, **_settled(plain(self, full=True))}
-        return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
+        text = json.dumps(content, sort_keys=True, allow_nan=False, default=lambda body: body.digest)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def __str__(self) -> str:
         from pliant.robot.text_table import table
@@ -527,7 +528,7 @@ YOUNGER: dict[str, Any] = {
     "bristle": 1e-5, "parent": None, "at": "tip", "axes": [], "frames": [], "link": None,
     "accuracy": None, "band": None, "damping_per_amplitude": 0.0,
     "joint.name": None, "joint.offset": 0.0, "motor": None, "actuated": True, "loops": [], "stop": None,
-    "couplings": [], "contacts": [], "visuals": [],
+    "couplings": [], "contacts": [], "visuals": [], "body": None,
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),
@@ -535,6 +536,8 @@ YOUNGER: dict[str, Any] = {
 }  # fmt: skip
 """Entries that are younger than digests, by their name or with the part that they stand in, and their defaults:
 digests of robots that do not use them stay."""
+FILES = ("body.file",)
+"""Names of files whose content stands beside them, and counts in their place."""
 
 
 def _settled(tree: Any, part: str = "") -> Any:
@@ -543,7 +546,7 @@ def _settled(tree: Any, part: str = "") -> Any:
         return {
             name: _settled(entry, name)
             for name, entry in tree.items()
-            if all(YOUNGER.get(key, ...) != entry for key in (name, f"{part}.{name}"))
+            if all(YOUNGER.get(key, ...) != entry for key in (name, f"{part}.{name}")) and f"{part}.{name}" not in FILES
         }
     return [_settled(entry) for entry in tree] if isinstance(tree, list) else tree
 

@@ -14,6 +14,7 @@ from pliant.robot.link import Link
 from pliant.robot.mass_sum import MassSum
 from pliant.robot.named_frames import Frame
 from pliant.robot.pieces import in_pieces
+from pliant.robot.reduced_body import TIP
 from pliant.robot.robot import Robot
 from pliant.robot.stretches import rigid_beam, section_place
 from pliant.robot.tree import parents
@@ -81,12 +82,16 @@ def place(link: Link, at: Any) -> Pose:
     along = np.array([1.0, 0.0, 0.0])
     if at == "tip":
         R = np.array(tip_rotation(link), dtype=float)
+        if link.body is not None:
+            return R, link.body.pose(TIP)[1]
         if link.beam is None:
             assert link.rigid is not None
             return R, np.array(link.rigid.tip, dtype=float)
         return R, section_place(link.beam, link.joint.offset)[1] + (
             0.0 if link.beam.slides else link.beam.length
         ) * along
+    if link.body is not None:
+        return link.body.pose(at.frame)
     assert link.beam is not None
     return np.eye(3), section_place(link.beam, link.joint.offset)[1] + min(at.x, link.beam.length) * along
 
@@ -99,6 +104,9 @@ def joined(outer: Pose, inner: Pose) -> Pose:
 def _own(link: Link) -> MassSum:
     if link.rigid is not None:
         return MassSum.lump(link.rigid)
+    if link.body is not None:
+        body = link.body.reduced
+        return MassSum(body.mass, body.first, np.trace(body.second) * np.eye(3) - body.second)
     assert link.beam is not None
     if not link.beam.slides:
         return rigid_beam(link.beam, link.joint.offset)

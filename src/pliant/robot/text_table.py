@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pliant.robot.beam import Beam, beam_properties
 from pliant.robot.discretisation import FIELDS, Shapes
+from pliant.robot.link import BeamStation, BodyFrame
 from pliant.robot.tree import BASE, parents
 
 if TYPE_CHECKING:
@@ -33,10 +34,16 @@ def beam_mass(beam: Beam) -> float:
     return float(length * sum(pieces))
 
 
+def body_mass(link: Link) -> float:
+    """Mass of a link without its lumps, kg."""
+    if link.beam is not None:
+        return beam_mass(link.beam)
+    return link.rigid.mass if link.rigid is not None else link.body.reduced.mass if link.body is not None else 0.0
+
+
 def link_mass(link: Link) -> float:
     """Mass of a link with its hub and tip lumps, kg."""
-    body = beam_mass(link.beam) if link.beam is not None else link.rigid.mass if link.rigid is not None else 0.0
-    return body + link.joint.hub.mass + link.tip.mass
+    return body_mass(link) + link.joint.hub.mass + link.tip.mass
 
 
 def payload_mass(robot: Robot) -> float:
@@ -82,9 +89,13 @@ def hangs_on(robot: Robot) -> list[str]:
         if parent is None:
             found.append(BASE)
         else:
-            place = link.at if isinstance(link.at, str) else f"at {link.at.x:g} m"
+            place = link.at if isinstance(link.at, str) else _at(link.at)
             found.append(f"{robot.links[parent].name} {place}")
     return found
+
+
+def _at(place: BeamStation | BodyFrame) -> str:
+    return place.frame if isinstance(place, BodyFrame) else f"at {place.x:g} m"
 
 
 def _row(link: Link) -> tuple[str, ...]:
@@ -94,7 +105,7 @@ def _row(link: Link) -> tuple[str, ...]:
         _body(link),
         f"{_length(link):.4g} m",
         f"{link_mass(link):.4g} kg",
-        _shapes(link.shapes) + (f", in {link.pieces} pieces" if link.pieces > 1 and link.bends else ""),
+        _deforms(link) + (f", in {link.pieces} pieces" if link.pieces > 1 and link.bends else ""),
     )
 
 
@@ -106,6 +117,8 @@ def _joint(link: Link) -> str:
 
 
 def _body(link: Link) -> str:
+    if link.body is not None:
+        return "body"
     if link.beam is None:
         return "rigid"
     kind = "sliding beam" if link.beam.slides else "curved beam" if link.beam.curved else "beam"
@@ -115,7 +128,15 @@ def _body(link: Link) -> str:
 def _length(link: Link) -> float:
     if link.beam is not None:
         return link.beam.length
+    if link.body is not None:
+        return link.body.length
     return sum(entry**2 for entry in link.rigid.tip) ** 0.5 if link.rigid is not None else 0.0
+
+
+def _deforms(link: Link) -> str:
+    if link.body is None or not link.body.reduced.size:
+        return _shapes(link.shapes)
+    return f"{link.body.reduced.size} coordinates"
 
 
 def _shapes(shapes: Shapes | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pliant.robot.faults import clash, suggestion
-from pliant.robot.link import BeamStation, Link
+from pliant.robot.link import BeamStation, BodyFrame, Link
 
 BASE = "base"
 """What the base is called as a parent, unless a link has that name."""
@@ -71,3 +71,8 @@ def check_place(link: Link, at: object, who: str) -> None:
         if at.x > link.beam.length * (1 + 1e-12):
             length = f"{link.beam.length:g} m of link `{link.name}`"
             raise clash(f"{who} at x = {at.x:g} m, beyond the {length}; use at most these")
+    if isinstance(at, BodyFrame):
+        known = () if link.body is None else link.body.reduced.frames
+        if at.frame not in known:
+            meant = suggestion(at.frame, known) or "; only a body from a file has frames"
+            raise clash(f"{who} on frame `{at.frame}` of link `{link.name}`, which is not there{meant}")

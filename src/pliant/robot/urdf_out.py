@@ -160,6 +160,8 @@ class _Writer:
         for link in self.robot.links:
             if link.bends:
                 self.notes.append(f"link {link.name}: its beam bends; here it is rigid, straight at rest")
+            if link.body is not None and link.amplitudes:
+                self.notes.append(f"link {link.name}: its body bends; here it is rigid, as it is when nothing acts")
             for freedom in link.joint.freedoms:
                 name = freedom.name(link.name)
                 if freedom.drive is not None:

@@ -20,7 +20,7 @@ from pliant.dynamics.section_forces import InternalForces
 from pliant.dynamics.stations import section_axes
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
-from pliant.model.validity import SENSIBLE_PIECES, BentBeam, bent_beams
+from pliant.model.validity import SENSIBLE_PIECES, BentBeam, bent_beams, body_turns
 from pliant.runs.exact_shape import GAUSS, KnownShape
 from pliant.runs.internal_forces import RunHistory
 
@@ -64,7 +64,8 @@ class Validity:
     pieces : int
         Pieces that it has.
     slope : float
-        Largest rotation of a section against the root of its piece by bending, rad.
+        Largest rotation of a section against the root of its piece by bending, rad; of a body from a file that of one
+        of its frames.
     time : float
         When that was, s.
     error : float or None
@@ -94,7 +95,17 @@ class Validity:
 def judge(result: Result) -> tuple[Validity, ...]:
     """Of each link of a run that bends."""
     rows = np.flatnonzero(np.isfinite(result.q).all(axis=1))
-    return tuple(_judged(result, beam, rows) for beam in bent_beams(result.model)) if len(rows) else ()
+    if not len(rows):
+        return ()
+    bodies = (_of_body(name, result.t[rows], turns) for name, _, turns in body_turns(result.model, result.q[rows]))
+    return (*(_judged(result, beam, rows) for beam in bent_beams(result.model)), *bodies)
+
+
+def _of_body(name: str, t: Array, turns: Array) -> Validity:
+    """Of a body from a file: how far its frames turned; what that cost is not known."""
+    largest = turns.max(axis=1)
+    at = int(np.argmax(largest))
+    return Validity(name, 1, float(largest[at]), float(t[at]), None, "not judged: its body is linear", 1)
 
 
 def _judged(result: Result, beam: BentBeam, rows: Any) -> Validity:

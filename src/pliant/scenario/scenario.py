@@ -27,7 +27,7 @@ from pliant.robot.fields import (
     document_schema,
     sequence,
 )
-from pliant.robot.files import read_document, validated
+from pliant.robot.files import read_document, validated, with_files
 from pliant.robot.yaml_text import write_yaml
 from pliant.runs.drives import read_start
 from pliant.runs.results import Result
@@ -469,8 +469,11 @@ class Scenario(Document):
         >>> pliant.Scenario.load("run.yaml") == scenario
         True
         """
+        data = self.to_dict()
+        if any(link.body is not None for link in self.robot.links):
+            data["robot"] = with_files(self.robot, Path(path).absolute().parent)
         with atomic_write(Path(path)) as partial:
-            partial.write_text(write_yaml(self.to_dict()), encoding="utf-8")
+            partial.write_text(write_yaml(data), encoding="utf-8")
 
 
 def schema() -> dict[str, Any]:

@@ -147,5 +147,13 @@ def strain_text(strain: float) -> str:
     return f"{100 * strain:.3g} %" if strain >= 0.01 else f"{float(f'{1e6 * strain:.3g}'):g} µε"
 
 
+def colour_scale(strain: float, stress: float) -> tuple[str, str]:
+    """What colours show, and the value at their end: strain of beams, stress of bodies from files, or both."""
+    shown = [("bending strain", strain_text(strain))] if strain > 0 or not stress > 0 else []
+    shown += [("von Mises stress", f"{float(f'{stress / 1e6:.3g}'):g} MPa")] if stress > 0 else []
+    names, values = zip(*shown)
+    return ", ".join(names), ", ".join(values)
+
+
 def _largest(values: tuple[Array, ...]) -> float:
     return max(float(np.abs(series).max(initial=0.0)) for series in values)

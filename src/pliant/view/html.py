@@ -19,12 +19,13 @@ from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.stages import work
 from pliant.view import run_panels
-from pliant.view.figure_data import Curve, Panel, strain_text
+from pliant.view.body_skins import BodySkin
+from pliant.view.figure_data import Curve, Panel, colour_scale
 from pliant.view.scene import Scene, SceneLink, frame_rows, readable_magnification, scene_of
 from pliant.view.scene_camera import outlook
 from pliant.view.scene_fittings import Fitting, Pushed, SceneFrame, Spanned
 from pliant.view.scene_tubes import RIGID, STOPS
-from pliant.view.skins import SceneSkin, covered, skins_of
+from pliant.view.skins import Skin, covered, skins_of
 from pliant.view.style import line
 from pliant.writing import atomic_write
 
@@ -104,6 +105,7 @@ def page_data(result: Result, title: str) -> dict[str, Any]:
     scene = scene_of(result, FRAMES)
     magnification, skins = readable_magnification(scene), skins_of(scene)
     hidden = covered(skins)
+    shown, largest = colour_scale(scene.largest_strain, scene.largest_stress)
     placed, o = list(scene.lines(magnification)), result.options
     seen, follows = outlook(scene, placed), vars(outlook(scene, placed, follow=True)) if scene.flies else None
     return {
@@ -119,7 +121,9 @@ def page_data(result: Result, title: str) -> dict[str, Any]:
         "standing": scene.standing,
         "colours": {"strain": STOPS.tolist(), "rigid": RIGID.tolist()},
         "strain": scene.largest_strain,
-        "strain_text": strain_text(scene.largest_strain),
+        "stress": scene.largest_stress,
+        "strain_name": shown,
+        "strain_text": largest,
         "links": [_link(link, k in hidden) for k, link in enumerate(scene.links)],
         "skins": [_skin(skin) for skin in skins],
         "fittings": [_fitting(part) for part in scene.fittings],
@@ -145,11 +149,19 @@ def _plain(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in parts.items()}
 
 
-def _skin(skin: SceneSkin) -> dict[str, Any]:
+def _skin(skin: Skin) -> dict[str, Any]:
+    faces = _faces(skin.faces)
+    if isinstance(skin, BodySkin):
+        surface = skin.surface
+        shapes = {"moves": _scaled(surface.moves[None]), "stress": _scaled(surface.stress[None])}
+        return {
+            "name": skin.name, "links": list(skin.links), "faces": faces, "offset": _floats(surface.points),
+            "colour": skin.colour.tolist(), "bends": skin.bends, "body": {"c": _floats(surface.c), **shapes},
+        }  # fmt: skip
     return {
         "name": skin.name,
         "links": list(skin.links),
-        "faces": _faces(skin.faces),
+        "faces": faces,
         "link": _floats(skin.link.astype(float)),
         "station": _floats(skin.station),
         "offset": _floats(skin.offset),

@@ -41,9 +41,15 @@ def _read(path: Path, *_: int) -> Triangles:
         points, faces = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
     if not len(faces) or faces.min() < 0 or faces.max() >= len(points) or not np.isfinite(points).all():
         raise ModelError(f"{path.name}: got no triangles, expected a mesh in {path.suffix.lower().strip('.').upper()}")
+    kept, merged = coarser(points, faces, MOST_FACES)
+    return points[kept], merged
+
+
+def coarser(points: Array, faces: NDArray[np.int64], most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Which points are kept of a mesh, and its triangles between them, of which there are at most about `most`."""
     cells = 1 << 20
     found = _merged(points, faces, cells)
-    while len(found[1]) > MOST_FACES and cells > 4:
+    while len(found[1]) > most and cells > 4:
         cells = min(cells // 2, 512)
         found = _merged(points, faces, cells)
     return found
@@ -75,7 +81,7 @@ def _obj(raw: bytes) -> Triangles:
     return np.array(points, dtype=float).reshape(-1, 3), np.array(faces, dtype=np.int64).reshape(-1, 3)
 
 
-def _merged(points: Array, faces: NDArray[np.int64], cells: int) -> Triangles:
+def _merged(points: Array, faces: NDArray[np.int64], cells: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Points in one of `cells` cells along the longest edge of the mesh made one, triangles without area left out."""
     low = points.min(axis=0)
     size = float((points.max(axis=0) - low).max()) or 1.0
@@ -83,4 +89,4 @@ def _merged(points: Array, faces: NDArray[np.int64], cells: int) -> Triangles:
     _, first, number = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     kept: Any = number.reshape(-1)[faces]
     sound = (kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])
-    return points[first], kept[sound]
+    return first, kept[sound]

@@ -25,7 +25,9 @@ def robot_html(robot: Robot) -> str:
     rows = []
     for link in robot.bodies:
         body = "rigid" if link.beam is None else f"beam, {link.beam.length:g} m"
-        bends = ", ".join(link.fields) + (" (auto)" if link.shapes is not None and link.shapes.is_auto else "")
+        body = body if link.body is None else f"body, {link.body.length:g} m"
+        bends = ", ".join(link.fields) if link.body is None else f"{link.amplitudes} coordinates"
+        bends += " (auto)" if link.shapes is not None and link.shapes.is_auto else ""
         rows.append(
             (link.name, f"{link.joint.type}{', elastic drive' if link.joint.flexible else ''}", body, bends or "–")
         )

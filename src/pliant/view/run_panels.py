@@ -106,13 +106,17 @@ def attitude(result: Result) -> list[Panel]:
 
 
 def deflections(result: Result) -> list[Panel]:
-    """End and middle of each flexible link in its own root frame; along the axis only if nothing else moves."""
+    """End and middle of each flexible link in its own root frame; along the axis only if nothing else moves. Of a body
+    from a file its end, along all axes."""
     found = []
     for link, shapes in zip(result.robot.links, result.model.link_shapes):
         fields = [] if shapes is None else [name for name in DIRECTIONS if name in shapes.fields]
         drawn = [DIRECTIONS[name] for name in fields if name != "axial" or len(fields) == 1]
+        places = {"end": "tip", "middle": "middle"}
+        if link.body is not None and link.amplitudes:
+            drawn, places = [0, 1, 2], {"end": "tip"}
         if drawn:
-            shifts = {"end": result.deflection(link.name, "tip"), "middle": result.deflection(link.name, "middle")}
+            shifts = {place: result.deflection(link.name, x) for place, x in places.items()}
             values = {f"{'xyz'[k]}, {place}": shift[:, k] for k in drawn for place, shift in shifts.items()}
             unit, scale = length_unit(*values.values())
             curves = tuple(Curve(label, result.t, scale * shift, k) for k, (label, shift) in enumerate(values.items()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -19,6 +20,7 @@ from pliant.algebra.quaternions import to_matrix
 from pliant.arrays import Array
 from pliant.dynamics.chain import ChainLink, FrameMap
 from pliant.dynamics.frames import frame_of
+from pliant.dynamics.linear_body import LinearBody
 from pliant.dynamics.places import Place
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
@@ -29,6 +31,7 @@ from pliant.robot.tree import BASE
 from pliant.runs.coupled_lines import touch_histories
 from pliant.runs.internal_forces import RunHistory, interpolated_states
 from pliant.runs.results import Result
+from pliant.view.body_surfaces import SceneSurface, surface_of
 from pliant.view.scene_fittings import Fitting, SceneFrame, Touched, fittings
 
 STATIONS = 25
@@ -98,6 +101,8 @@ class SceneLink:
         Whether its tip carries a payload.
     owner : str
         The link of the robot that it is, or is a piece of.
+    surface : SceneSurface, optional
+        Of a body from a file, drawn in place of the axis.
     """
 
     name: str
@@ -121,6 +126,7 @@ class SceneLink:
     marked: bool = True
     loaded: bool = False
     owner: str = ""
+    surface: SceneSurface | None = None
 
     @property
     def joint_size(self) -> float:
@@ -140,13 +146,15 @@ class SceneLink:
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), joint frame, and ports (F, 4, 4), tip first."""
+    """A link in the base: axis points (F, S, 3), sections (F, S, 3, 3), joint frame, and ports (F, 4, 4), tip first;
+    how many times its deformations are magnified."""
 
     link: SceneLink
     points: Array
     sections: Array
     joint: Array
     ports: tuple[Array, ...]
+    magnification: float = 1.0
 
     @property
     def tip(self) -> Array:
@@ -223,7 +231,7 @@ class Scene:
             tip[:, :3, :3] = sections[:, -1] @ link.end
             tip[:, :3, 3] = points[:, -1]
             at[number] = (tip, *(root @ _place(place, magnification, len(self)) for place in link.places))
-            yield PlacedLink(link, points, sections, root, at[number])
+            yield PlacedLink(link, points, sections, root, at[number], magnification)
 
     def torn(self, magnification: float) -> float:
         """Metres by which pins of loops are drawn open, or spheres off what they touch, at most, with deformations
@@ -240,6 +248,13 @@ class Scene:
     def largest_strain(self) -> float:
         """Over all links and times."""
         return max((float(link.strain.max()) for link in self.links if link.strain.size), default=0.0)
+
+    @cached_property
+    def largest_stress(self) -> float:
+        """Of all bodies from files, over all times, Pa."""
+        shown = [link.surface for link in self.links if link.surface is not None]
+        found = (surface.von_mises(frame).max() for surface in shown for frame in range(len(surface.c)))
+        return float(max(found, default=0.0))
 
 
 LADDER = (1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0)
@@ -357,8 +372,7 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
         q, moving, fixed, frames = ca.SX.sym("q", model.n_q), [], [], _frame_maps(model)
         for number, link in enumerate(model.chain.links):
             c = model.chain.body(link, q)
-            stations = np.linspace(0.0, 1.0, max(3, STATIONS // link.piece.count) if link.flexible else 2)
-            bent = [link.body.point(c, float(eta)) for eta in stations]
+            bent = [link.body.point(c, eta) for eta in _stations(link)]
             axis, turn = ca.vertcat(*(b[0] for b in bent)), ca.vertcat(*(ca.SX(b[1]) for b in bent))
             rest = link.straight(c)
             straight = ca.substitute(axis, c, rest) if link.flexible else axis
@@ -376,6 +390,17 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
         return Kernel(function, "vm"), ca.Function("fixed", [q, p], [ca.densify(ca.SX(x)) for x in fixed])
 
     return model.derived("scene", (), make)
+
+
+def _stations(link: ChainLink) -> list[float]:
+    """Parts of the length at which a link is drawn; of a body from a file its frames, in their order from root to
+    tip."""
+    if isinstance(link.body, LinearBody) and link.flexible:
+        places = link.body.reduced.places
+        further = sorted(range(2, len(places)), key=lambda k: float(places[k] @ places[1]))
+        return [0.0, *(map(float, further) if further else (0.5,)), 1.0]
+    count = max(3, STATIONS // link.piece.count) if link.flexible else 2
+    return [float(eta) for eta in np.linspace(0.0, 1.0, count)]
 
 
 def _deformation(model: Model, q: Array, p: Array) -> tuple[list[_Deformed], dict[str, SceneFrame]]:
@@ -431,7 +456,10 @@ def _link(
     true, is_round = _true_half(link, eta)
     half = drawn_half(true, reach)
     size = true if true.max() > 0 else half
-    if history is not None and chain_link.body.data is not None and not chain_link.slides:
+    surface = None if link.body is None else surface_of(link.body.reduced, q[:, list(chain_link.body_places)])
+    if link.body is not None:
+        strain = np.zeros((1, straight.shape[1]))
+    elif history is not None and chain_link.body.data is not None and not chain_link.slides:
         strain = history.largest_strains(place, eta.tolist(), size, is_round, points=3)
     else:
         strain = _drawn_strain(straight, turn, size, is_round)
@@ -446,7 +474,7 @@ def _link(
         part.end, joint, motor, straight, shift, turn, strain, half, is_round, part.places,
         _box(link, reach, BASE_EDGES if flies else BODY_EDGES), kind not in ("fixed", "free") or chain_link.slides,
         bool(carried) and (payload > 0 if len(model.robot.payloads) == 1 else any(one.mass for one in carried)),
-        BASE if flies else chain_link.piece.owner or link.name,
+        BASE if flies else chain_link.piece.owner or link.name, surface,
     )  # fmt: skip
 
 

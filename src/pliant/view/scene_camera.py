@@ -75,4 +75,14 @@ def touched(scene: Scene, placed: Sequence[PlacedLink], follow: bool) -> Array:
     shown = [part.points if part.link.box is None else corners(part) for part in placed]
     lines = [fitting.place.frames for fitting in scene.fittings if isinstance(fitting.place, Spanned)]
     shown += [frame.at(placed)[:, None, :3, 3] for frames in lines for frame in frames]
+    shown += [_edges(part) for part in placed if part.link.surface is not None]
     return np.concatenate([(points - away).reshape(-1, 3) for points in shown])
+
+
+def _edges(part: PlacedLink) -> Array:
+    """(F, 8, 3) corners of a box around the surface of a body, in the base."""
+    assert part.link.surface is not None
+    points = part.link.surface.points
+    ends = np.stack([points.min(axis=0), points.max(axis=0)])
+    local = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    return np.asarray(np.einsum("fij,kj->fki", part.joint[:, :3, :3], local) + part.joint[:, None, :3, 3])

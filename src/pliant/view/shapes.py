@@ -54,6 +54,10 @@ def mode_shapes(robot: Robot, link: str | int, count: int = 4, path: Paths = Non
     robot, place = resolved(robot)[0], robot.index(link)
     chosen = robot.links[place]
     shapes = robot_shapes(robot)[place]
+    if chosen.body is not None:
+        raise ModelError(
+            f"links.{chosen.name}: a body from a file, whose modes are no curves; `pliant info` lists them"
+        )
     if shapes is None or chosen.beam is None:
         raise ModelError(f"links.{chosen.name}: it has no shapes to draw; give it `shapes` with at least one mode")
     beam = beam_properties(chosen.beam)

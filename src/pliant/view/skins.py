@@ -19,6 +19,7 @@ from pliant.errors import ModelError, warn_user
 from pliant.robot import Visual
 from pliant.robot.angles import rotation_rpy
 from pliant.robot.tree import BASE
+from pliant.view.body_skins import BodySkin
 from pliant.view.mesh_files import MOST_FACES, Triangles, read_mesh
 from pliant.view.scene import PlacedLink, Scene
 from pliant.view.scene_tubes import RIGID, ball, tube_faces
@@ -78,6 +79,21 @@ class SceneSkin:
             out[own] = at + np.einsum("pij,pj->pi", turned, self.offset[own])
         return out
 
+    @property
+    def along(self) -> Array:
+        """(P,) from the root of its link to its tip: what is near has one colour where each triangle cannot have its
+        own."""
+        return np.asarray(self.link + self.station / max(float(self.station.max(initial=0.0)), 1e-9))
+
+    @property
+    def form(self) -> bytes:
+        """What two runs must share to share meshes."""
+        return self.offset.tobytes() + self.station.tobytes()
+
+    def parts(self, placed: Sequence[PlacedLink], frame: int, largest: float) -> Array:
+        """(P,) strain of the sections that the points ride on, over the largest one."""
+        return self.strains(placed, frame) / (largest or 1.0)
+
     def strains(self, placed: Sequence[PlacedLink], frame: int) -> Array:
         """(P,) of the sections that the points ride on."""
         out = np.zeros(len(self.offset))
@@ -94,13 +110,18 @@ def _between(station: Array, count: int) -> tuple[Any, Array]:
     return low, station - low
 
 
-def skins_of(scene: Scene) -> tuple[SceneSkin, ...]:
-    """Of all links that have visuals; those that cannot be read are told, and their links drawn from their numbers.
+Skin = SceneSkin | BodySkin
+"""What is drawn in place of a link."""
+
+
+def skins_of(scene: Scene) -> tuple[Skin, ...]:
+    """Of all links that have visuals, or else a body with a surface; visuals that cannot be read are told, and their
+    links drawn from their numbers.
 
     A beam that slides through its joint has none: what it is drawn with moves into its sleeve.
     """
     placed = list(scene.lines(0.0))
-    found: list[SceneSkin] = []
+    found: list[Skin] = []
     for name, visuals in scene.visuals.items():
         links = tuple(k for k, part in enumerate(placed) if part.link.owner == name)
         if any(np.ptp(placed[k].link.straight, axis=0).any() for k in links):
@@ -110,10 +131,19 @@ def skins_of(scene: Scene) -> tuple[SceneSkin, ...]:
         except ModelError as error:
             warn_user(f"{name}: {error}; it is drawn from its numbers")
             found = [skin for skin in found if skin.name != name]
+    hidden = covered(found)
+    for k, link in enumerate(scene.links):
+        if link.surface is not None and k not in hidden:
+            found.append(BodySkin(link.owner, k, link.surface, scene.largest_stress))
     return tuple(found)
 
 
-def covered(skins: Sequence[SceneSkin]) -> set[int]:
+def shows(skin: Skin, largest: float) -> bool:
+    """Whether it has colours of its own: strain, of which the scene has a `largest` one, or stress."""
+    return skin.bends and (isinstance(skin, BodySkin) or largest > 0)
+
+
+def covered(skins: Sequence[Skin]) -> set[int]:
     """Numbers of the links that skins are drawn in place of."""
     return {number for skin in skins for number in skin.links}
 

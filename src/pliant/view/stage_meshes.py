@@ -12,7 +12,7 @@ from pliant.arrays import Array
 from pliant.view.scene import PlacedLink
 from pliant.view.scene_fittings import Fitting
 from pliant.view.scene_tubes import RIGID, ball, rings, strain_colours, tube_faces
-from pliant.view.skins import SceneSkin, covered
+from pliant.view.skins import Skin, covered, shows
 
 CHUNKS = 12
 """Pieces of one colour of a link that bends."""
@@ -52,10 +52,10 @@ class _LinkMeshes:
 class _SkinMeshes:
     """The meshes of one visual: triangles of one colour together."""
 
-    def __init__(self, server: Any, name: str, skin: SceneSkin, colour: Any, opacity: float | None) -> None:
+    def __init__(self, server: Any, name: str, skin: Skin, colour: Any, opacity: float | None) -> None:
         self.skin, self.strained = skin, skin.bends and colour is None
         count = CHUNKS if self.strained else 1
-        along = (skin.link + skin.station / max(float(skin.station.max(initial=0.0)), 1e-9))[skin.faces].mean(1)
+        along = skin.along[skin.faces].mean(1)
         place = np.minimum(along / max(float(along.max()), 1e-9) * count, count - 1).astype(int)
         self.corners, self.meshes = [], []
         for k in np.unique(place):
@@ -71,11 +71,11 @@ class _SkinMeshes:
         self.shown = [(-1, -1, -1)] * len(self.meshes)
 
     def update(self, placed: Sequence[PlacedLink], frame: int, largest: float, away: Array) -> None:
-        points, strain = self.skin.points(placed, frame) - away, self.skin.strains(placed, frame)
+        points, part = self.skin.points(placed, frame) - away, self.skin.parts(placed, frame, largest)
         for k, (corners, mesh) in enumerate(zip(self.corners, self.meshes)):
             mesh.vertices = points[corners].astype(np.float32)
-            if self.strained and largest > 0:
-                wanted = _bytes(strain_colours(np.asarray(strain[corners].mean() / largest)))
+            if self.strained and shows(self.skin, largest):
+                wanted = _bytes(strain_colours(np.asarray(part[corners].mean())))
                 if wanted != self.shown[k]:
                     self.shown[k] = mesh.color = wanted
 
@@ -111,7 +111,7 @@ class ArmMeshes:
         placed: list[PlacedLink],
         colour: Any,
         opacity: float | None,
-        skins: Sequence[SceneSkin] = (),
+        skins: Sequence[Skin] = (),
     ) -> None:
         self.layout, hidden = layout(placed, skins), covered(skins)
         self.placed, self.largest = placed, 0.0
@@ -176,9 +176,9 @@ class FittingMeshes:
             mesh.remove()
 
 
-def layout(placed: Sequence[PlacedLink], skins: Sequence[SceneSkin] = ()) -> Any:
+def layout(placed: Sequence[PlacedLink], skins: Sequence[Skin] = ()) -> Any:
     """What two runs must share to share meshes."""
-    dressed = [(skin.name, skin.faces.tobytes(), skin.offset.tobytes(), skin.station.tobytes()) for skin in skins]
+    dressed = [(skin.name, skin.faces.tobytes(), skin.form) for skin in skins]
     boxes = ["" if p.link.box is None else repr(p.link.box) for p in placed]
     links = ((p.link.name, p.link.flexible, p.link.round, p.link.half.tobytes(), b) for p, b in zip(placed, boxes))
     return (*links, *dressed)

@@ -13,6 +13,7 @@ from pliant.options import StiffeningChoice
 from pliant.robot import Coupling, Link, Robot, link_mass, payload_mass
 from pliant.robot.closed_loops import looped
 from pliant.robot.joint import Freedom
+from pliant.robot.paths import plain
 
 if TYPE_CHECKING:
     from pliant.runs.results import Result
@@ -155,11 +156,7 @@ def structure(choices: Choices) -> Robot:
             wanted = {name: choices.modes for name in ("bending_y", "bending_z") if getattr(shapes, name)}
             link = link.model_copy(update={"shapes": shapes.model_copy(update=wanted)})
         links.append(link)
-    return Robot.model_validate({**robot.to_dict(), "links": [_plain(link) for link in links]})
-
-
-def _plain(link: Any) -> Any:
-    return link.model_dump(mode="json", exclude_none=True, exclude_defaults=True) | {"name": link.name}
+    return Robot.model_validate({**robot.to_dict(), "links": [plain(link) for link in links]})
 
 
 def numbers(choices: Choices) -> dict[str, float]:

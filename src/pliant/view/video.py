@@ -16,7 +16,7 @@ from pliant.quoting import quoted
 from pliant.runs.results import Result
 from pliant.signatures import checked
 from pliant.stages import say, work
-from pliant.view.figure_data import strain_text
+from pliant.view.figure_data import colour_scale
 from pliant.view.panel_drawing import draw_panel
 from pliant.view.run_panels import deflections, tip_deflection
 from pliant.view.scene import readable_magnification, scene_of
@@ -102,8 +102,8 @@ def pictures(result: Result, fps: int, speed: float, magnification: float | None
         cursor = _side_plot(figure.add_axes((0.64, 0.14, 0.33, 0.72)), result)
         note = f", deflections × {magnification:g}" if magnification != 1 else ""
         figure.text(0.02, 0.945, f"{quoted(result.robot.name, 'figure')}{note}", fontsize=10, weight="bold")
-        if drawing.largest > 0:
-            _strain_scale(figure, drawing.largest)
+        if drawing.largest > 0 or drawing.scene.largest_stress > 0:
+            _strain_scale(figure, *colour_scale(drawing.largest, drawing.scene.largest_stress))
         clock = figure.text(0.54, 0.945, "", fontsize=10, ha="right")
         moving = (*drawing.moving, cursor, clock)
         for artist in moving:
@@ -130,11 +130,11 @@ def _side_plot(axes: Any, result: Result) -> Any:
     return axes.axvline(result.t[0], color="#D55E00", linewidth=1.2)
 
 
-def _strain_scale(figure: Any, largest: float) -> None:
+def _strain_scale(figure: Any, shown: str, largest: str) -> None:
     bar = figure.add_axes((0.02, 0.04, 0.14, 0.02))
     bar.imshow(strain_colours(np.linspace(0.0, 1.0, 64))[None], aspect="auto")
     bar.set_axis_off()
-    figure.text(0.17, 0.037, f"bending strain, 0 to {strain_text(largest)}", fontsize=8)
+    figure.text(0.17, 0.037, f"{shown}, 0 to {largest}", fontsize=8)
 
 
 def _write_gif(target: Path, fps: int, frames: Iterator[Any]) -> None:

@@ -13,7 +13,7 @@ from pliant.view.scene import PlacedLink, Scene
 from pliant.view.scene_camera import Outlook, outlook, touched
 from pliant.view.scene_fittings import Fitting
 from pliant.view.scene_tubes import RIGID, rings, strain_colours, tube_faces
-from pliant.view.skins import SceneSkin, covered, skins_of
+from pliant.view.skins import Skin, covered, shows, skins_of
 
 LIGHT = np.array([0.35, -0.45, 0.82])
 
@@ -49,7 +49,7 @@ def faces(
     camera: Camera,
     away: Array | float = 0.0,
     ghost: bool = False,
-    skins: Sequence[SceneSkin] = (),
+    skins: Sequence[Skin] = (),
     fittings: Sequence[tuple[Fitting, Array]] = (),
 ) -> tuple[Array, Array]:
     """Triangles (K, 3, 2) of an arm at a frame that face the camera, and their colours (K, 4), from back to front;
@@ -57,8 +57,8 @@ def faces(
     corners, colours, hidden = [], [], covered(skins)
     for skin in skins:
         corners.append((skin.points(placed, frame) - away)[skin.faces])
-        strain = skin.strains(placed, frame)[skin.faces].mean(1)
-        shown = strain_colours(strain / largest) if skin.bends and largest > 0 else skin.colour
+        coloured = shows(skin, largest) and not ghost
+        shown = strain_colours(skin.parts(placed, frame, largest)[skin.faces].mean(1)) if coloured else skin.colour
         colours.append(np.broadcast_to(shown, (len(skin.faces), 3)))
     for part in (each for k, each in enumerate(placed) if k not in hidden):
         surface = rings(part, frame) - away

@@ -116,7 +116,7 @@
         return { R: product(product(R, exponential(theta)), place.end), p: add(p, apply(R, at)) };
       })];
       ports.push(own);
-      return { link, root, points, sections, strain, tip, ports: own };
+      return { link, root, points, sections, strain, tip, ports: own, frame, f, magnification };
     });
   }
 
@@ -130,7 +130,8 @@
   const css = (c) => `rgb(${c.map((v) => Math.round(255 * v)).join(",")})`;
   $("bar").style.background = `linear-gradient(90deg, ${STOPS.map(css).join(",")})`;
   $("barmax").textContent = data.strain_text;
-  $("legend").hidden = !(data.strain > 0);
+  $("barname").textContent = data.strain_name;
+  $("legend").hidden = !(data.strain > 0 || data.stress > 0);
 
   // --------------------------------------------------------------------------------------------------------- tubes
 
@@ -228,6 +229,40 @@
     }
   }
 
+  /** The surface of a body from a file: points that its shapes move, coloured by their stress. */
+  class BodySkin extends Skin {
+    constructor(skin, material) {
+      super({ ...skin, link: "", station: "" }, material);
+      this.bends = skin.bends && data.stress > 0;
+      this.c = floats(skin.body.c);
+      this.moves = scaled(skin.body.moves);
+      this.stress = scaled(skin.body.stress);
+      this.size = this.c.length / frames;
+    }
+
+    update(placed) {
+      const { position, color } = this.geometry.attributes, x = this.offset, n = this.size;
+      const { root: { R, p }, frame, f, magnification } = placed[this.links[0]], c = [];
+      for (let j = 0; j < n; j++) c.push(mixed(this.c, n, frame, f, j));
+      const sum = (values, row) => { // of one number per coordinate
+        let total = 0;
+        for (let j = 0; j < n; j++) total += values[row * n + j] * c[j];
+        return total;
+      };
+      for (let k = 0; k < x.length / 3; k++) {
+        const at = [0, 1, 2].map((d) => x[3 * k + d] + magnification * sum(this.moves, 3 * k + d));
+        position.setXYZ(k, ...add(p, apply(R, at)));
+        if (this.bends) {
+          const [a, b, d, yz, xz, xy] = [0, 1, 2, 3, 4, 5].map((i) => sum(this.stress, 6 * k + i));
+          const square = ((a - b) ** 2 + (b - d) ** 2 + (d - a) ** 2) / 2 + 3 * (yz * yz + xz * xz + xy * xy);
+          color.setXYZ(k, ...colour(Math.sqrt(square) / data.stress).map((v) => v ** 2.2));
+        }
+      }
+      position.needsUpdate = true;
+      color.needsUpdate = this.bends;
+    }
+  }
+
   // ------------------------------------------------------------------------------------------------------ fittings
 
   const fittings = data.fittings.map(({ place, ...fitting }) => ({
@@ -312,7 +347,7 @@
     faceted.flatShading = pale.flatShading = true;
     faceted.side = VENDOR.DoubleSide;
     const dressed = (material, group) => data.skins.map((skin) => {
-      const made = new Skin(skin, material);
+      const made = skin.body ? new BodySkin(skin, material) : new Skin(skin, material);
       group.add(made.mesh);
       return made;
     });

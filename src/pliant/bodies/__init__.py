@@ -1,0 +1,45 @@
+"""Links from finite elements: meshes and matrices of other programs, reduced to what an arm takes.
+
+`from_mesh` makes a `ReducedBody` out of a mesh and a material; `read_model` reads stiffness, mass and nodes that
+another program wrote, and `reduce_model` reduces them. `body: {file: forearm.npz}` of a link takes what `save` wrote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pliant.later import later
+
+if TYPE_CHECKING:
+    from pliant.bodies.box_meshes import box_mesh
+    from pliant.bodies.craig_bampton import reduce_model
+    from pliant.bodies.element_model import ElementModel
+    from pliant.bodies.interfaces import Interface
+    from pliant.bodies.matrix_files import read_model
+    from pliant.bodies.mesh_reading import SolidMesh
+    from pliant.bodies.meshed import from_mesh, mesh_model
+
+__all__ = [
+    "ElementModel",
+    "Interface",
+    "SolidMesh",
+    "box_mesh",
+    "from_mesh",
+    "mesh_model",
+    "read_model",
+    "reduce_model",
+]
+
+__getattr__ = later(
+    "pliant.bodies",
+    {
+        "ElementModel": "element_model",
+        "Interface": "interfaces",
+        "SolidMesh": "mesh_reading",
+        "box_mesh": "box_meshes",
+        "from_mesh": "meshed",
+        "mesh_model": "meshed",
+        "read_model": "matrix_files",
+        "reduce_model": "craig_bampton",
+    },
+)

@@ -1,0 +1,55 @@
+"""Closed surfaces of triangles, and the tetrahedra that fill them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.bodies.element_model import Indices
+from pliant.errors import ModelError, extra, install
+
+MERGE = 1e-9
+"""Points nearer to each other, of the largest extent, are one."""
+
+
+def closed_surface(points: Array, triangles: Indices, name: str) -> tuple[Array, Indices]:
+    """Points (v, 3) of a surface, each once, and its triangles; every edge must have two of them."""
+    extent = float(np.ptp(points, axis=0).max()) or 1.0
+    _, first, number = np.unique(
+        np.round(points / (MERGE * extent)).astype(np.int64), axis=0, return_index=True, return_inverse=True
+    )
+    faces = number.reshape(-1)[triangles]
+    faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
+    if not len(faces):
+        raise ModelError(f"{name}: has no triangles with an area")
+    edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    _, at, count = np.unique(edges, axis=0, return_index=True, return_counts=True)
+    if (count != 2).any():
+        wrong = at[count != 2][0]
+        place = ", ".join(f"{x:.4g}" for x in points[first[edges[wrong]]].mean(axis=0))
+        kind = "open" if (count == 1).any() else "not a simple one"
+        raise ModelError(
+            f"{name}: the surface is {kind}: {int((count != 2).sum())} edges do not have two triangles, one near "
+            f"({place}); close it where it was drawn"
+        )
+    return points[first], faces
+
+
+def filled(points: Array, triangles: Indices, name: str, size: float | None) -> tuple[Array, Indices]:
+    """Points and tetrahedra (e, 4) inside a closed surface, with edges of about `size`."""
+    tetgen: Any = extra(
+        "tetgen",
+        f"{name}: a surface; filling it needs TetGen (its licence is the AGPL); {install('tetgen')}, or give a mesh of "
+        "tetrahedra",
+    )
+    volume = None if size is None else size**3 / (6 * np.sqrt(2.0))
+    try:
+        made = tetgen.TetGen(points, np.asarray(triangles, dtype=np.int32))
+        options: dict[str, Any] = {} if volume is None else {"fixedvolume": True, "maxvolume": volume}
+        nodes, cells, *_ = made.tetrahedralize(order=1, mindihedral=10.0, minratio=1.5, **options)
+    except RuntimeError as error:
+        words = " ".join(str(error).split())[:200]
+        raise ModelError(f"{name}: TetGen cannot fill the surface: {words}; does it cross itself?") from None
+    return np.asarray(nodes, dtype=float), np.asarray(cells, dtype=np.int64)

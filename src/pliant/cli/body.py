@@ -1,0 +1,180 @@
+"""`pliant body`: links from finite elements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pliant.cli.options import Json
+from pliant.cli.output import megabytes, number, print_json, say, table
+from pliant.errors import ModelError
+from pliant.options import LengthUnit, MassUnit
+
+if TYPE_CHECKING:
+    from pliant.bodies import ElementModel, Interface
+    from pliant.robot.materials import Material
+    from pliant.robot.reduced_body import ReducedBody
+
+group = typer.Typer(no_args_is_help=True, help="Links from finite elements: make body files and look at them.")
+
+Root = Annotated[str, typer.Option(help='Where it is held: a group of the file, or "z < 0.001".', metavar="WHERE")]
+Tip = Annotated[str, typer.Option(help="Where the next link hangs.", metavar="WHERE")]
+Frame = Annotated[list[str] | None, typer.Option(help="A further interface; may be given again.", metavar="NAME=WHERE")]
+Average = Annotated[
+    list[str] | None,
+    typer.Option(help="This interface moves as its nodes do on average, not rigid; again for others.", metavar="NAME"),
+]
+Modes = Annotated[int | None, typer.Option(help="Number of modes with all interfaces held.", metavar="N")]
+Frequency = Annotated[float | None, typer.Option(help="All such modes up to this frequency instead.", metavar="HZ")]
+Damping = Annotated[float, typer.Option(help="Ratio to critical damping.", metavar="RATIO")]
+Unit = Annotated[LengthUnit, typer.Option(help="Unit of lengths in the file and in WHERE.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Body file; FILE.body.npz by default.", metavar="FILE")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+
+
+@group.command("mesh")
+def mesh(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Mesh (Gmsh, VTK, Abaqus, ...), or a closed STL.")],
+    material: Annotated[
+        str, typer.Option(help='Name, or "E=70e9,G=26e9,density=2700" in SI units.', metavar="MATERIAL")
+    ],
+    root: Root,
+    tip: Tip,
+    unit: Unit,
+    frame: Frame = None,
+    average: Average = None,
+    modes: Modes = None,
+    frequency: Frequency = None,
+    damping: Damping = 0.0,
+    size: Annotated[
+        float | None, typer.Option(help="Edge length of tetrahedra that fill an STL.", metavar="LENGTH")
+    ] = None,
+    out: Out = None,
+    force: Force = False,
+) -> None:
+    """Reduce a mesh of a solid to a body file."""
+    from pliant.bodies import mesh_model
+
+    target = _target(file, out, force)
+    model = mesh_model(file, _material(material), unit=unit, size=size)
+    _reduced(model, root, tip, frame, average, modes, frequency, damping, unit, target)
+
+
+@group.command("reduce")
+def reduce(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Matrices (.npz), CalculiX input or Nastran bulk.")],
+    root: Root,
+    tip: Tip,
+    unit: Unit,
+    mass_unit: Annotated[MassUnit, typer.Option(help="Unit of masses; forces follow from it.")],
+    matrices: Annotated[Path | None, typer.Option(help="Matrices of Nastran (.op4, .op2).", metavar="FILE")] = None,
+    frame: Frame = None,
+    average: Average = None,
+    modes: Modes = None,
+    frequency: Frequency = None,
+    damping: Damping = 0.0,
+    out: Out = None,
+    force: Force = False,
+) -> None:
+    """Reduce full matrices of another program to a body file."""
+    from pliant.bodies import read_model
+
+    target = _target(file, out, force)
+    model = read_model(file, matrices, unit=unit, mass_unit=mass_unit)
+    _reduced(model, root, tip, frame, average, modes, frequency, damping, unit, target)
+
+
+@group.command("info")
+def info(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Body file.")],
+    json: Json = False,
+) -> None:
+    """Mass, interfaces and frequencies of a body file."""
+    from pliant.robot.reduced_body import ReducedBody
+
+    body = ReducedBody.read(file)
+    if json:
+        print_json(_facts(body))
+    else:
+        _tell(body)
+
+
+def _target(file: Path, out: Path | None, force: bool) -> Path:
+    target = out if out is not None else file.with_suffix(".body.npz")
+    if target.exists() and not force:
+        raise ModelError(f"{target}: is there; --force replaces it, --out names another")
+    return target
+
+
+def _material(text: str) -> str | Material:
+    if "=" not in text:
+        return text
+    from pliant.robot.materials import Material
+
+    try:
+        numbers = {key.strip(): float(value) for key, _, value in (part.partition("=") for part in text.split(","))}
+    except ValueError:
+        raise ModelError(f"--material: got {text!r}, expected a name, or E=..,G=..,density=.. in SI units") from None
+    return Material(name="", **numbers)
+
+
+def _reduced(
+    model: ElementModel, root: str, tip: str, frame: list[str] | None, average: list[str] | None,
+    modes: int | None, frequency: float | None, damping: float, unit: LengthUnit, target: Path,
+) -> None:  # fmt: skip
+    from pliant.bodies import reduce_model
+    from pliant.bodies.held_stiffness import factor_memory
+
+    interfaces = _interfaces(root, tip, frame or [], average or [])
+    needed = factor_memory(model) / 1e9
+    say(f"{model.about}: {model.size} degrees of freedom, about {needed:.2g} GB of memory for their factor")
+    first, second = interfaces.pop("root"), interfaces.pop("tip")
+    body = reduce_model(model, first, second, interfaces, modes=modes, frequency=frequency, damping=damping, unit=unit)
+    path = body.save(target)
+    _tell(body)
+    typer.echo(f"wrote {path} ({megabytes(path.stat().st_size)})")
+
+
+def _interfaces(root: str, tip: str, frames: list[str], average: list[str]) -> dict[str, Interface]:
+    from pliant.bodies import Interface
+
+    places = {"root": root, "tip": tip}
+    for text in frames:
+        name, equals, where = text.partition("=")
+        if not equals or not name.strip() or name.strip() in places:
+            raise ModelError(f"--frame: got {text!r}, expected NAME=WHERE with a name of its own")
+        places[name.strip()] = where.strip()
+    if stray := set(average) - set(places):
+        raise ModelError(f"--average: there is no interface {sorted(stray)[0]!r}; there are {', '.join(places)}")
+    return {name: Interface(where, "average" if name in average else "rigid") for name, where in places.items()}
+
+
+def _facts(body: ReducedBody) -> dict[str, Any]:
+    inertia = body.second.trace() * _unit() - body.second
+    return {
+        "mass": body.mass,
+        "centre": (body.first / body.mass).tolist(),
+        "inertia": inertia.tolist(),
+        "frames": {name: place.tolist() for name, place in zip(body.frames, body.places)},
+        "hz": body.frequencies.tolist(),
+        "vertices": len(body.vertices),
+        "triangles": len(body.triangles),
+        "about": body.about,
+    }
+
+
+def _unit() -> Any:
+    import numpy as np
+
+    return np.eye(3)
+
+
+def _tell(body: ReducedBody) -> None:
+    facts = _facts(body)
+    typer.echo(body.about)
+    typer.echo(f"mass {number(body.mass)} kg, centre ({', '.join(map(number, facts['centre']))}) m from the root")
+    table(("frame", "x m", "y m", "z m"), [(name, *map(number, place)) for name, place in facts["frames"].items()])
+    rows = [(name, number(hz)) for name, hz in zip(body.names, facts["hz"])]
+    table(("coordinate", "Hz"), rows, title="frequencies with the root held, all other frames free")

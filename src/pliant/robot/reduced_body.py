@@ -1,0 +1,293 @@
+"""A flexible body as numbers: mass integrals of its shapes, stiffness, frames and surface, and the file of them.
+
+A point X of the undeformed body, seen from the root frame, is at X + sum phi_j(X) c_j: the displacement is linear in
+the k coordinates c, and every shape phi_j leaves the root where it is. So all that the equations of motion take of a
+body are integrals over its mass; where they come from (a mesh, a finite-element program, a beam) is not asked.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import io
+import os
+import re
+import zipfile
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.errors import ModelError
+from pliant.reading import read_input
+from pliant.writing import atomic_write
+
+FORMAT = 1
+MOST_BYTES = 256 << 20
+"""Of a file, and of what is packed in it."""
+ROOT, TIP = "root", "tip"
+_SYMMETRY = 1e-9
+_NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedBody:
+    """What is known of a flexible body of k coordinates, in SI units, in the axes of its root frame.
+
+    Attributes
+    ----------
+    mass : float
+        kg.
+    first : (3,) array
+        int X dm, kg m.
+    second : (3, 3) array
+        int X X^T dm, kg m^2.
+    eps : (3, k) array
+        int phi_j dm.
+    arms : (k, 3, 3) array
+        int X phi_j^T dm.
+    products : (k, k, 3, 3) array
+        int phi_i phi_j^T dm.
+    gram : (k, k) array
+        Mass matrix of the coordinates: the traces of `products`, and what turning nodes add.
+    stiffness : (k, k) array
+        Of the coordinates.
+    damping : (k, k) array
+        Of the coordinates.
+    names : tuple of str
+        Of the coordinates, of letters, digits, _ and dots: "mode.1", say.
+    frames : tuple of str
+        Names of the interface frames, of letters, digits and _; "root" is the first and "tip" the second.
+    places : (f, 3) array
+        Origins of the frames, m.
+    axes : (f, 3, 3) array
+        Rotations of the frames: columns are their axes.
+    shift, turn : (f, 3, k) arrays
+        Displacement and small rotation of each frame per coordinate.
+    spin : (3, k) array
+        int j theta_j of nodes with rotary inertia; zero for solids.
+    vertices : (v, 3) array
+        Points of the surface, m.
+    triangles : (t, 3) array
+        Of the surface, as indices of vertices.
+    moves : (v, 3, k) array
+        Shapes at the vertices.
+    stress : (v, 6, k) array
+        Pa per coordinate at the vertices: xx, yy, zz, yz, xz, xy.
+    about : str
+        Where it comes from: file, material, elements, interfaces, cut-off.
+    """
+
+    mass: float
+    first: Array
+    second: Array
+    eps: Array
+    arms: Array
+    products: Array
+    gram: Array
+    stiffness: Array
+    damping: Array
+    names: tuple[str, ...]
+    frames: tuple[str, ...]
+    places: Array
+    axes: Array
+    shift: Array
+    turn: Array
+    spin: Array = field(default_factory=lambda: np.zeros((3, 0)))
+    vertices: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    triangles: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    moves: Array = field(default_factory=lambda: np.zeros((0, 3, 0)))
+    stress: Array = field(default_factory=lambda: np.zeros((0, 6, 0)))
+    about: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.names)
+
+    def __post_init__(self) -> None:
+        k = self.size
+        if self.spin.shape == (3, 0) and k:
+            object.__setattr__(self, "spin", np.zeros((3, k)))
+        for name, shape in _shapes(k, len(self.frames), len(self.vertices), len(self.triangles)).items():
+            value = np.asarray(getattr(self, name), dtype=int if name == "triangles" else float)
+            if value.size == 0 and name in ("moves", "stress"):
+                value = np.zeros((0, *shape[1:]))
+            elif value.shape != shape:
+                raise ModelError(f"body: `{name}` has shape {value.shape}, expected {shape}")
+            if not np.isfinite(value).all():
+                raise ModelError(f"body: `{name}` has numbers that are not finite")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        if not (np.isfinite(self.mass) and self.mass > 0):
+            raise ModelError(f"body: mass must be above 0, got {self.mass:g}")
+        if self.frames[:2] != (ROOT, TIP):
+            raise ModelError(f"body: frames must begin with root and tip, got {', '.join(self.frames)}")
+        for kind, pattern in (("names", _NAME), ("frames", _FRAME)):
+            given = getattr(self, kind)
+            odd = [name for name in given if pattern.fullmatch(name) is None or given.count(name) > 1]
+            if odd:
+                raise ModelError(f"body: `{kind}` has {odd[0]!r}, expected different names of letters, digits and _")
+        if self.places[0].any() or self.shift[0].any() or self.turn[0].any() or (self.axes[0] != np.eye(3)).any():
+            raise ModelError("body: the root frame must be the origin, and no shape may move it")
+        for name in ("second", "gram", "stiffness", "damping"):
+            value = getattr(self, name)
+            if value.size and np.abs(value - value.T).max() > _SYMMETRY * np.abs(value).max():
+                raise ModelError(f"body: `{name}` is not symmetric")
+        if self.size and np.linalg.eigvalsh(self.gram)[0] <= 0:
+            raise ModelError("body: the mass matrix of its coordinates is not positive: shapes depend on each other")
+        if self.size and np.linalg.eigvalsh(self.stiffness)[0] <= 0:
+            raise ModelError("body: its stiffness is singular: a shape that costs no energy, is the root held?")
+        if self.triangles.size and not 0 <= self.triangles.min() <= self.triangles.max() < len(self.vertices):
+            raise ModelError("body: a triangle names a vertex that is not there")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReducedBody) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"<body of {self.mass:.4g} kg, {self.size} coordinates, frames {', '.join(self.frames)}>"
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of its numbers: equal bodies have equal digests, on every machine."""
+        made = hashlib.sha256()
+        for name, value in self._entries().items():
+            kind = "<i8" if value.dtype.kind == "i" else value.dtype.str if value.dtype.kind == "U" else "<f8"
+            made.update(f"{name} {value.shape} ".encode() + np.ascontiguousarray(value, dtype=kind).tobytes())
+        return made.hexdigest()
+
+    def _entries(self) -> dict[str, Array]:
+        return {own.name: np.asarray(getattr(self, own.name)) for own in fields(self)}
+
+    @property
+    def frequencies(self) -> Array:
+        """(k,) Hz, rising, while its root is held and all other frames are free."""
+        return np.asarray(np.sqrt(self._modes[0]) / (2 * np.pi))
+
+    @cached_property
+    def _modes(self) -> tuple[Array, Array]:
+        """Squares of its frequencies, rad/s, and its modes, of unit mass, by columns."""
+        if not self.size:
+            return np.zeros(0), np.zeros((0, 0))
+        L = np.linalg.cholesky(self.gram)
+        squares, turned = np.linalg.eigh(np.linalg.solve(L, np.linalg.solve(L, self.stiffness).T))
+        modes = np.linalg.solve(L.T, turned)
+        largest = np.abs(modes).argmax(axis=0)
+        return squares, modes * np.sign(modes[largest, range(len(squares))])
+
+    def lowest(self, count: int) -> ReducedBody:
+        """The same body with as many of its modes, those of the lowest frequencies while its root is held.
+
+        None of them leave a rigid body.
+        """
+        if not 0 <= count <= self.size:
+            raise ModelError(f"modes: got {count}, expected a whole number from 0 to the {self.size} that the body has")
+        return _lowest(self, count)
+
+    def _packed(self, compressed: bool) -> bytes:
+        packed = io.BytesIO()
+        write = np.savez_compressed if compressed else np.savez
+        write(packed, format=FORMAT, digest=self.digest, **self._entries())  # type: ignore[arg-type]
+        return packed.getvalue()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as `.npz`: its attributes by name, `format` and `digest`."""
+        with atomic_write(Path(path)) as beside:
+            beside.write_bytes(self._packed(compressed=True))
+        return Path(path)
+
+    def text(self) -> str:
+        """The content of its file as text, without packing, which other machines might do otherwise."""
+        return base64.b64encode(self._packed(compressed=False)).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """A body from what `text` gave."""
+        try:
+            raw = base64.b64decode(text.encode("ascii"), validate=True)
+        except (binascii.Error, UnicodeEncodeError):
+            raise ModelError("content: not the text of a body") from None
+        return cls._of(raw, "content")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """A body from the file that `save` wrote, or that another program wrote with the same entries.
+
+        A file without `digest` is taken as it is.
+        """
+        return cls._of(read_input(path, MOST_BYTES), Path(path).name)
+
+    @classmethod
+    def _of(cls, raw: bytes, name: str) -> Self:
+        entries = unpacked(raw, name)
+        known = {own.name for own in fields(cls)}
+        version, digest = entries.pop("format", None), entries.pop("digest", None)
+        if version is None or version.shape != () or version != FORMAT:
+            raise ModelError(f"{name}: `format` is {version}, expected {FORMAT}: a body that `pliant body` wrote?")
+        if stray := sorted(set(entries) - known):
+            raise ModelError(f"{name}: unknown entry `{stray[0]}`")
+        needed = {own.name for own in fields(cls)} - {"spin", "vertices", "triangles", "moves", "stress", "about"}
+        if lacking := sorted(needed - set(entries)):
+            raise ModelError(f"{name}: no entry `{lacking[0]}`")
+        words = {key: tuple(map(str, entries.pop(key).ravel())) for key in ("names", "frames")}
+        about = str(entries.pop("about", ""))
+        try:
+            body = cls(float(entries.pop("mass")), **entries, **words, about=about)  # type: ignore[arg-type]
+        except (ModelError, ValueError, TypeError) as error:
+            raise ModelError(f"{name}: {error}") from None
+        if digest is not None and str(digest) != body.digest:
+            raise ModelError(f"{name}: damaged: its numbers are not those that were written")
+        return body
+
+
+def _shapes(k: int, frames: int, vertices: int, triangles: int) -> dict[str, tuple[int, ...]]:
+    return {
+        "first": (3,), "second": (3, 3), "eps": (3, k), "arms": (k, 3, 3), "products": (k, k, 3, 3), "gram": (k, k),
+        "stiffness": (k, k), "damping": (k, k), "places": (frames, 3), "axes": (frames, 3, 3),
+        "shift": (frames, 3, k), "turn": (frames, 3, k), "spin": (3, k), "vertices": (vertices, 3),
+        "triangles": (triangles, 3), "moves": (vertices, 3, k), "stress": (vertices, 6, k),
+    }  # fmt: skip
+
+
+def unpacked(raw: bytes, name: str, most: int = MOST_BYTES) -> dict[str, Array]:
+    """Arrays of an `.npz`, none of which may hold Python objects."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > most:
+                raise ModelError(f"{name}: larger than {most >> 20} MiB unpacked; is it the right file?")
+            return {key.removesuffix(".npy"): _array(archive.read(key)) for key in archive.namelist()}
+    except ModelError:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy each have their own
+        raise ModelError(f"{name}: not a file of arrays (.npz): {error}") from None
+
+
+def _array(raw: bytes) -> Array:
+    found: Array = np.lib.format.read_array(io.BytesIO(raw), allow_pickle=False)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _lowest(body: ReducedBody, count: int) -> ReducedBody:
+    V = body._modes[1][:, :count]
+
+    def moved(shapes: Array) -> Array:
+        return np.asarray(shapes @ V) if shapes.size else np.zeros((*shapes.shape[:-1], count))
+
+    return replace(
+        body, eps=moved(body.eps), arms=np.einsum("jab,jm->mab", body.arms, V),
+        products=np.einsum("ijab,im,jn->mnab", body.products, V, V), gram=V.T @ body.gram @ V,
+        stiffness=V.T @ body.stiffness @ V, damping=V.T @ body.damping @ V, spin=moved(body.spin),
+        names=tuple(f"mode.{j + 1}" for j in range(count)), shift=moved(body.shift), turn=moved(body.turn),
+        moves=moved(body.moves), stress=moved(body.stress),
+    )  # fmt: skip
