@@ -58,7 +58,7 @@ def reading_times(sensor: Sensor, rows: Array, t_end: float) -> Array:
     if sensor.sample_time is None:
         return rows
     count = int(np.floor(t_end / sensor.sample_time * (1 + 1e-12)))
-    return np.minimum(sensor.sample_time * np.arange(count + 1), t_end)
+    return np.asarray(np.minimum(sensor.sample_time * np.arange(count + 1), t_end))
 
 
 def capture_times(sensor: Sensor, readings: Array) -> Array:
