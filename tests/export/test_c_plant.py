@@ -17,7 +17,18 @@ import pliant
 from arms import unequal_arm, unequal_two_link
 from driven_arms import everything
 from exported import ROUND_OFF, STRICT, build, needs_compiler
-from pliant.control import LQR, PD, PID, Encoder, Observer, OutputFeedback, Sampled, StrainGauge, TipPosition
+from pliant.control import (
+    LQR,
+    PD,
+    PID,
+    Encoder,
+    Observer,
+    OutputFeedback,
+    Sampled,
+    StrainGauge,
+    Tachometer,
+    TipPosition,
+)
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.export import export
 from pliant.export.contents import export_name
@@ -94,12 +105,19 @@ def rough() -> Robot:
     return Robot(name="rough arm", gravity=robot.gravity, links=[held, fore])
 
 
+def seen(gain: float = 1.0, **clock: Any) -> list[Any]:
+    """Encoders with digits, and tachometers."""
+    joints = ("upper", "fore")
+    return [*(Encoder(j, quantum=1e-3, gain=gain) for j in joints), *(Tachometer(j, **clock) for j in joints)]
+
+
 LAWS = {
     "PD": lambda m: PD(50.0, 5.0, [0.3, -0.2]),
     "PID": lambda m: PID(50.0, 20.0, 5.0, [0.3, -0.2]),
     "sampled, late": lambda m: Sampled(PID(50.0, 20.0, 5.0, [0.3, -0.2]), sample_time=2e-3, delay=3e-3),
     "sampled": lambda m: Sampled(PD(50.0, 5.0, [0.3, -0.2]), sample_time=3e-3),
     "observer": observed,
+    "sampled, by sensors": lambda m: Sampled(PD(50.0, 5.0, [0.3, -0.2]), sample_time=3e-3, sensors=seen(1.02)),
 }
 
 
@@ -157,6 +175,14 @@ def test_a_load_that_jumps_between_steps(tmp_path: Path) -> None:
         ({"step": 1e-3, "controller": lambda t, q, qd: q[:2]}, UnsupportedModel, "a Python function"),
         ({"step": 1e-3, "controller": Sampled(PD(1.0, 1.0, [0.0, 0.0]), 2.5e-3)}, ModelError, "expected a part of"),
         ({"step": -1.0}, ModelError, "step: got -1.0"),
+        (
+            {
+                "step": 1e-3,
+                "controller": Sampled(PD(1.0, 1.0, [0, 0]), 2e-3, sensors=seen(delay=1e-3)),
+            },
+            UnsupportedModel,
+            "controller: the Tachometer 'upper.rate' has a sample_time",
+        ),
     ],
 )
 def test_what_cannot_be_stepped_is_refused(given: dict[str, Any], error: type, message: str, tmp_path: Path) -> None:

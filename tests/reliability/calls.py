@@ -218,7 +218,8 @@ def _runs(folder: Path) -> dict[str, Call]:
     return {
         "simulate": Call(pliant.simulate, {
             **base, "motion": {}, "method": "auto", "rtol": 1e-6, "atol": 1e-8, "loads": (push,), "base": loads.Base(),
-            "sample_time": None, "events": (), "limits": True, "p": None, "progress": False}),
+            "sample_time": None, "events": (), "limits": True, "p": None, "progress": False,
+            "sensors": [control.Encoder("upper", sample_time=0.1)]}),
         "simulate_batch": Call(batch.simulate_batch, {
             **base, "q0": np.zeros((3, 4)), "motion": {}, "p": None, "method": "rk4", "rtol": 1e-6, "atol": 1e-8,
             "device": "cpu", "precision": "double", "limits": True, "progress": False, "loads": (push,)}),

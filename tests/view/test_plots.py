@@ -23,14 +23,17 @@ from pliant.view.spectrum import amplitudes
 @pytest.fixture(scope="module")
 def result() -> Result:
     model = pliant.load("two-link").model()
-    return pliant.simulate(model, 0.5, [-np.pi / 2, 0.1, 0, 0], method="dop853", output_step=0.001)
+    sensors = [pliant.control.Encoder("upper", sample_time=0.02), pliant.control.Tachometer("fore")]
+    start = [-np.pi / 2, 0.1, 0, 0]
+    return pliant.simulate(model, 0.5, start, method="dop853", output_step=0.001, sensors=sensors)
 
 
 @pytest.fixture(scope="module")
 def driven() -> Result:
     """Five joints or fewer, elastic drives, bending in two planes."""
     model = pliant.load("lab-arm").model(stiffening=False)
-    return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5), method="dop853")
+    sensors = [pliant.control.TipPosition(sample_time=0.01)]
+    return pliant.simulate(model, 0.1, torque=np.full(model.n_joints, 0.5), method="dop853", sensors=sensors)
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "attitude"])  # that one: test_free_flight

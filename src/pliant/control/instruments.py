@@ -9,7 +9,6 @@ seeds both draw the same noise.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from zlib import crc32
 
@@ -59,7 +58,7 @@ def reading_times(sensor: Sensor, rows: Array, t_end: float) -> Array:
     if sensor.sample_time is None:
         return rows
     count = int(np.floor(t_end / sensor.sample_time * (1 + 1e-12)))
-    return np.asarray(sensor.sample_time * np.arange(count + 1), dtype=float)
+    return np.asarray(np.minimum(sensor.sample_time * np.arange(count + 1), t_end))
 
 
 def capture_times(sensor: Sensor, readings: Array) -> Array:
@@ -81,32 +80,20 @@ class SampleClock(NamedTuple):
         return range(last, last + 1) if last % self.every == 0 else range(0)
 
 
-@dataclass
 class Readout:
-    """Sensors of a sampled loop, asked at every tick: `held` is what they have said last."""
+    """Sensors of a sampled loop, asked at every tick: `held` is what each has said last, `waiting` what is to come."""
 
-    instruments: list[Instrument]
-    clocks: list[SampleClock]
-    tick: float
-    count: int = 0
-    held: list[Array] = field(default_factory=list)
-    waiting: list[list[tuple[int, Array]]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.held = self.held or [np.zeros(0) for _ in self.instruments]
-        self.waiting = self.waiting or [[] for _ in self.instruments]
-
-    @property
-    def asks(self) -> bool:
-        """Whether something is captured at this tick."""
-        return any(len(clock.due(self.count)) for clock in self.clocks)
+    def __init__(self, instruments: list[Instrument], clocks: Sequence[SampleClock], tick: float) -> None:
+        self.instruments, self.clocks, self.tick, self.count = instruments, clocks, tick, 0
+        self.held = [np.zeros(0) for _ in instruments]
+        self.waiting: list[list[tuple[int, Array]]] = [[] for _ in instruments]
 
     def advance(self, ideal: Callable[[], Sequence[Array]]) -> None:
         """One tick: captures what is due of the ideal values of all sensors, and hands on what has arrived."""
-        values = ideal() if self.asks else ()
-        for k, (instrument, clock, waiting) in enumerate(zip(self.instruments, self.clocks, self.waiting)):
-            now = np.array([self.count * self.tick])
-            waiting += [(due, instrument.read(now, values[k][None])[0]) for due in clock.due(self.count)]
+        due, now = [clock.due(self.count) for clock in self.clocks], np.array([self.count * self.tick])
+        values = ideal() if any(map(len, due)) else ()
+        for k, (instrument, waiting) in enumerate(zip(self.instruments, self.waiting)):
+            waiting += [(tick, instrument.read(now, values[k][None])[0]) for tick in due[k]]
             while waiting and waiting[0][0] <= self.count:
                 self.held[k] = waiting.pop(0)[1]
         self.count += 1
@@ -128,7 +115,7 @@ class Ticks(NamedTuple):
         """Fresh instruments; those of the same name have noise of their own."""
         names = [sensor.label(model) for sensor in sensors]
         fresh = [Instrument(s, model, seed, names[:k].count(names[k])) for k, s in enumerate(sensors)]
-        return Readout(fresh, list(self.sensors), tick)
+        return Readout(fresh, self.sensors, tick)
 
 
 def common_ticks(period: float, delay: float, sensors: Sequence[Sensor] = ()) -> Ticks:

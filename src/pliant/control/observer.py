@@ -239,6 +239,7 @@ class _SampledFeedback(Law):
     def __init__(self, model: Model, design: Design, filtered: Filter, given: OutputFeedback) -> None:
         super().__init__(model)
         self.design, self.filter, self.seed = design, filtered, given.seed
+        self.measurement = filtered.measurement
         require_torques(model)
         self.senses = True
         self.clock = common_ticks(positive("sample_time", given.sample_time), given.delay, given.observer.sensors)

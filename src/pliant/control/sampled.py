@@ -122,7 +122,7 @@ class SampledLaw(Law):
     def __init__(self, inner: Law, sample_time: float, delay: float, seen: Seen | None = None) -> None:
         super().__init__(inner.model)
         self.inner, self.period, self.delay, self.seen = inner, positive("sample_time", sample_time), delay, seen
-        self.breaks = inner.breaks
+        self.breaks, self.measurement = inner.breaks, seen.measurement if seen else None
         self.clock = common_ticks(self.period, delay, seen.sensors if seen else ())
         self.sample_time = self.period / self.clock.period
 

@@ -232,8 +232,8 @@ class CPlant:
     @property
     def noisy(self) -> bool:
         """Whether a controller reads with noise, which C has not."""
-        law = self.composition.controller
-        return self.held is not None and law.senses and bool(law.filter.measurement.noise.any())
+        measured = getattr(self.composition.controller, "measurement", None)
+        return self.held is not None and measured is not None and bool(measured.noise.any())
 
     def readme(self) -> str:
         """A paragraph about the plant."""

@@ -63,7 +63,7 @@ class Watching:
 
     def read(self, solution: Solution, inputs: Inputs, impulses: Impulses) -> dict[str, MeasuredSeries]:
         """Channels by name, as far as the run went."""
-        good = np.isfinite(solution.x).all(axis=1)
+        good = np.isfinite(solution.x).all(axis=1)  # of a run that broke down, up to there
         t, x = solution.t[good], solution.x[good]
         ideal = self._ideal(t, x, inputs, impulses)
         found: list[MeasuredSeries] = []
