@@ -301,3 +301,36 @@ def test_a_cylinder_prints_what_it_is() -> None:
     """In the table of an arm, with volumes that were left out."""
     assert "coupling lift: cylinder between foot and eye" in str(boom())
     assert Cylinder(**LIFT, valve={"flow": 1e-3}).volumes == pytest.approx((0.05 * 8e-3 * 0.9, 0.05 * 5e-3 * 0.9))
+
+
+def test_a_boom_sways_on_its_oil() -> None:
+    """Behind a closed valve a cylinder is a spring, beta (A_a^2 / V_a + A_b^2 / V_b); its force turns with the boom."""
+    robot, angle, h = boom(), 0.4, 1e-5
+    model = robot.model()
+    cylinder, body = robot.couplings[0].cylinder, robot.links[0].rigid
+    L, slope = lift_length(angle)
+    bent = (lift_length(angle + h)[1] - lift_length(angle - h)[1]) / (2 * h)
+    inside = L - cylinder.dead_length
+    volumes = [dead + area * x for dead, area, x in
+               zip(cylinder.volumes, cylinder.areas, (inside, cylinder.stroke - inside))]  # fmt: skip
+    oil = cylinder.bulk_modulus * sum(area**2 / volume for area, volume in zip(cylinder.areas, volumes))
+    moment = body.mass * 9.81 * (np.cos(angle) * body.com[0] - np.sin(angle) * body.com[2])
+    turning = body.mass * 9.81 * (-np.sin(angle) * body.com[0] - np.cos(angle) * body.com[2])
+    K = oil * slope**2 - moment / slope * bent + turning
+    inertia = body.inertia[1] + body.mass * (body.com[0] ** 2 + body.com[2] ** 2)
+    expected = np.sqrt(K / inertia) / (2 * np.pi)
+    assert model.frequencies({"boom": angle}) == pytest.approx([expected], rel=1e-9)
+
+
+def test_a_crane_rings_as_it_sways() -> None:
+    """Its first frequency in the plane of the booms is that of a run that is struck a little."""
+    model = pliant.load("hydraulic-crane").model(stiffening=False)
+    run = pliant.simulate(
+        model, 3.0, {"boom": 0.4, "jib": -1.0}, {"jib": 0.01}, equilibrium=True, motion={"column": lambda t: 0.0 * t},
+        progress=False, output_step=2e-3,
+    )  # fmt: skip
+    found = run["boom"] - run["boom"].mean()
+    crossings = run.t[1:][(found[1:] > 0) & (found[:-1] <= 0)]
+    measured = 1 / np.diff(crossings).mean()
+    lowest = [f for f in model.frequencies(run.q[0]) if f > 0.1]
+    assert min(abs(f / measured - 1) for f in lowest[:3]) < 0.03
