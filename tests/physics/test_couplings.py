@@ -13,9 +13,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from coupled_arms import CRANE_START, LIFT, boom, crane, lift_length, strung
+from coupled_arms import CRANE_START, EYE, LIFT, PIVOT, boom, crane, lift_length, strung
 from pliant import Coupling, Cylinder, Robot
 from pliant.dynamics.line_laws import TautCable
+from pliant.robot import Loop, LoopJoint
 
 G = 9.81
 
@@ -301,3 +302,95 @@ def test_a_cylinder_prints_what_it_is() -> None:
     """In the table of an arm, with volumes that were left out."""
     assert "coupling lift: cylinder between foot and eye" in str(boom())
     assert Cylinder(**LIFT, valve={"flow": 1e-3}).volumes == pytest.approx((0.05 * 8e-3 * 0.9, 0.05 * 5e-3 * 0.9))
+
+
+def test_a_boom_sways_on_its_oil() -> None:
+    """Behind a closed valve a cylinder is a spring, beta (A_a^2 / V_a + A_b^2 / V_b); its force turns with the boom."""
+    robot, angle, h = boom(), 0.4, 1e-5
+    model = robot.model()
+    cylinder, body = robot.couplings[0].cylinder, robot.links[0].rigid
+    L, slope = lift_length(angle)
+    bent = (lift_length(angle + h)[1] - lift_length(angle - h)[1]) / (2 * h)
+    inside = L - cylinder.dead_length
+    volumes = [dead + area * x for dead, area, x in
+               zip(cylinder.volumes, cylinder.areas, (inside, cylinder.stroke - inside))]  # fmt: skip
+    oil = cylinder.bulk_modulus * sum(area**2 / volume for area, volume in zip(cylinder.areas, volumes))
+    moment = body.mass * 9.81 * (np.cos(angle) * body.com[0] - np.sin(angle) * body.com[2])
+    turning = body.mass * 9.81 * (-np.sin(angle) * body.com[0] - np.cos(angle) * body.com[2])
+    K = oil * slope**2 - moment / slope * bent + turning
+    inertia = body.inertia[1] + body.mass * (body.com[0] ** 2 + body.com[2] ** 2)
+    expected = np.sqrt(K / inertia) / (2 * np.pi)
+    assert model.frequencies({"boom": angle}) == pytest.approx([expected], rel=1e-9)
+
+
+def test_a_crane_rings_as_it_sways() -> None:
+    """Its first frequency in the plane of the booms is that of a run that is struck a little."""
+    model = pliant.load("hydraulic-crane").model(stiffening=False)
+    run = pliant.simulate(
+        model, 3.0, {"boom": 0.4, "jib": -1.0}, {"jib": 0.01}, equilibrium=True, motion={"column": lambda t: 0.0 * t},
+        progress=False, output_step=2e-3,
+    )  # fmt: skip
+    found = run["boom"] - run["boom"].mean()
+    crossings = run.t[1:][(found[1:] > 0) & (found[:-1] <= 0)]
+    measured = 1 / np.diff(crossings).mean()
+    lowest = [f for f in model.frequencies(run.q[0]) if f > 0.1]
+    assert min(abs(f / measured - 1) for f in lowest[:3]) < 0.03
+
+
+# ----------------------------------------------------------------------------------------------- cylinders with mass
+
+HALVES = {"barrel": (14.0, 0.33, 0.6), "rod": (9.0, -0.4, 0.4)}
+"""Mass, centre of mass along the line from foot or eye, and moment about it."""
+
+
+def heavy_boom(scale: float = 1.0) -> tuple[pliant.Robot, dict[str, float]]:
+    """A boom on a cylinder of two rigid halves on a sliding pair, closed as a loop; and a closed start."""
+    plain = boom()
+
+    def half(name: str, joint: pliant.Joint, **more: Any) -> pliant.Link:
+        mass, com, inertia = HALVES[name]
+        moments = (0.1 * scale * inertia, scale * inertia, scale * inertia)
+        body = pliant.RigidBody(mass=scale * mass, com=(com, 0, 0), inertia=moments)
+        return pliant.Link(name=name, joint=joint, rigid=body, **more)
+
+    foot = pliant.Joint(axis=(0, -1, 0), actuated=False, origin={"xyz": (PIVOT[0], 0, PIVOT[1])})
+    slide = pliant.Joint(type="prismatic", axis=(1, 0, 0), actuated=False)
+    links = (*plain.links, half("barrel", foot, parent="base"), half("rod", slide))
+    loop = Loop(name="pin", between=("rod.tip", "eye"), joint=LoopJoint(type="spherical"))
+    line = np.exp(0.4j) * complex(*EYE) - complex(*PIVOT)
+    start = {"boom": 0.4, "barrel": float(np.angle(line)), "rod": abs(line)}
+    return plain.model_copy(update={"links": links, "loops": (loop,)}), start
+
+
+def test_a_cylinder_with_mass_carries_its_halves() -> None:
+    """At rest by virtual work, 1e-10; its valve closed, nothing moves."""
+    robot, start = heavy_boom()
+    run = pliant.simulate(robot.model(), 0.05, start, method="rodas5p", progress=False)
+    body = robot.links[0].rigid
+
+    def height(angle: float) -> float:
+        line = np.exp(1j * angle) * complex(*EYE) - complex(*PIVOT)
+        u = line / abs(line)
+        found = body.mass * (np.exp(1j * angle) * complex(body.com[0], body.com[2])).imag
+        found += HALVES["barrel"][0] * HALVES["barrel"][1] * u.imag
+        return 9.81 * float(found + HALVES["rod"][0] * (line + HALVES["rod"][1] * u).imag)
+
+    h = 1e-3  # sixth order
+    weights = {1: 45, 2: -9, 3: 1}
+    slope = sum(w * (height(0.4 + k * h) - height(0.4 - k * h)) for k, w in weights.items()) / (60 * h)
+    assert run["lift.force"][0] == pytest.approx(slope / lift_length(0.4)[1], rel=1e-10)
+    assert np.abs(run["boom"] - 0.4).max() < 1e-9
+
+
+def test_a_cylinder_with_hardly_any_mass_is_one_with_none() -> None:
+    """Through a step of the valve; and with mass it lifts otherwise."""
+    opening = ([0.0, 0.05, 0.2], [[0.0], [0.6], [0.0]], "hold")
+    options: dict[str, Any] = {"torque": opening, "method": "rodas5p", "output_step": 0.01, "progress": False}
+    light, heavy = (pliant.simulate(robot.model(), 0.3, start, **options)
+                    for robot, start in (heavy_boom(1e-7), heavy_boom()))  # fmt: skip
+    none = pliant.simulate(boom().model(), 0.3, {"boom": 0.4}, **options)
+    assert none["boom"][-1] > 0.45
+    np.testing.assert_allclose(light["boom"], none["boom"], atol=1e-7)
+    assert np.abs(heavy["boom"] - none["boom"]).max() > 1e-5
+    assert np.abs(heavy.energy_balance).max() < 1e-5 * heavy.energy.kinetic.max()
+    assert np.abs(heavy.model.gaps(heavy.q)).max() < 1e-10

@@ -248,7 +248,11 @@ class _Linkage:
 
 # ----------------------------------------------------------------------------------------------------------- the part
 
-OUR_SETTINGS = [(count, tolerance) for count in (2, 3, 4) for tolerance in (1e-3, 1e-4, 1e-5)]
+OUR_SETTINGS = [
+    *((count, None, tolerance) for count in (2, 3, 4) for tolerance in (1e-3, 1e-4, 1e-5)),
+    *((4, 4, tolerance) for tolerance in (1e-4, 3e-5, 1e-5)),
+]
+"""Elements, modes that they are reduced to, and tolerance."""
 CUTS = [
     Cut(n, h, 1e-5)
     for n, h in ((2, 2e-3), (4, 2e-3), (4, 1e-3), (4, 5e-4), (8, 1e-3), (8, 5e-4), (8, 2.5e-4), (16, 2.5e-4))
@@ -276,9 +280,12 @@ def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool)
         lambda angle, away: away / (ALLOWED * peak),
     )  # fmt: skip
     ours = [
-        Setting(OURS, f"{n} elements, rodas5p at {tol:g}", partial(run, _cubics(n), rtol=tol, atol=tol / 100))
-        for n, tol in OUR_SETTINGS
-    ]
+        Setting(
+            OURS, f"{n} elements{f' by {modes} modes' if modes else ''}, rodas5p at {tol:g}",
+            partial(run, _cubics(n, modes), rtol=tol, atol=tol / 100),
+        )
+        for n, modes, tol in OUR_SETTINGS
+    ]  # fmt: skip
     theirs = [
         Setting(
             EXUDYN,
@@ -295,5 +302,5 @@ def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool)
         motion.compare(report, points, EXUDYN, 1 if effort.quick else PAIRS, None if effort.quick else ASKED)
 
 
-def _cubics(count: int) -> Shapes:
-    return Shapes(method="elements", count=count, bending_y=True)
+def _cubics(count: int, modes: int | None = None) -> Shapes:
+    return Shapes(method="elements", count=count, reduce=modes, bending_y=True)

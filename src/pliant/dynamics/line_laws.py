@@ -151,6 +151,9 @@ class LineDrive(Protocol):
     def start(self, push: SX) -> list[SX]:
         """States at which it has a force."""
 
+    def stiffness(self, L: SX) -> SX:
+        """By which its force changes with its length, behind a closed valve."""
+
 
 @dataclass(frozen=True)
 class CommandedPush:
@@ -172,6 +175,10 @@ class CommandedPush:
     def start(self, push: SX) -> list[SX]:
         """None."""
         return []
+
+    def stiffness(self, L: SX) -> SX:
+        """None."""
+        return ca.SX(0)
 
 
 @dataclass(frozen=True)
@@ -220,10 +227,20 @@ class CylinderMap:
             self._fed(-opening, y[1]) + self.areas[1] * rate + leak,
         )
         out = []
-        for p, flow, area, dead, inside in zip(y, gained, self.areas, self.dead_volumes, (x, self.stroke - x)):
-            rise = self.bulk_modulus / MEGA / ca.fmax(dead + area * inside, LEAST_VOLUME * dead) * flow
+        for p, flow, volume in zip(y, gained, self._volumes(x)):
+            rise = self.bulk_modulus / MEGA / volume * flow
             out.append(ca.fmax(rise, 0) + ca.fmin(rise, 0) * ca.fmin(ca.fmax(p / CAVITATES, 0), 1))
         return out if bandwidth is None else [*out, 2 * math.pi * bandwidth * (wanted - opening)]
+
+    def _volumes(self, x: SX) -> list[SX]:
+        """Of the chambers."""
+        sides = zip(self.areas, self.dead_volumes, (x, self.stroke - x))
+        return [ca.fmax(dead + area * inside, LEAST_VOLUME * dead) for area, dead, inside in sides]
+
+    def stiffness(self, L: SX) -> SX:
+        """Of the oil, behind a closed valve."""
+        volumes = self._volumes(L - self.dead_length)
+        return self.bulk_modulus * sum((area**2 / volume for area, volume in zip(self.areas, volumes)), ca.SX(0))
 
     def _fed(self, opening: SX, p: SX) -> SX:
         """Flow into a chamber: from the pump where its edge is open to it, else to the tank."""

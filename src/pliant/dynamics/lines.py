@@ -107,6 +107,19 @@ def _driven(chain: Chain, states: dict[tuple[str, str], SX]) -> Iterator[tuple[i
             yield number, line.drive, line.own(states)
 
 
+def closed_valves(chain: Chain, q: SX, force: SX) -> tuple[SX, SX]:
+    """Slopes J (m, n) of the lengths of those that are commanded, and the stiffness (n, n) that they give a state in
+    which they push by forces (m,): of the oil behind closed valves, and of forces whose lines turn."""
+    Q = ca.SX.sym("q", chain.n_q)
+    found = lines(chain, Q, ca.SX.zeros(chain.n))
+    driven = [(k, line.drive) for k, line in enumerate(chain.lines) if line.drive is not None]
+    J = found.J[[k for k, _ in driven], :]
+    oil = ca.diag(ca.vertcat(*(drive.stiffness(found.L[k]) for k, drive in driven)))
+    K = ca.mtimes([J.T, oil, J]) - chain.jacobian(ca.mtimes(J.T, force), Q)
+    both: Any = ca.substitute([ca.densify(J), ca.densify(K)], [Q], [q])
+    return both[0], both[1]
+
+
 def line_bias(chain: Chain, q: SX, qd: SX) -> tuple[SX, SX]:
     """Slopes J (m, n) of the lengths of those that are commanded, and gamma (m,) of L'' = J qdd + gamma."""
     Q, V = ca.SX.sym("q", chain.n_q), ca.SX.sym("qd", chain.n)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array
 from pliant.derived import SYMBOLS
 from pliant.dynamics.closures import closing_rows
+from pliant.dynamics.lines import closed_valves
 from pliant.errors import ModelError, PliantError, UnsupportedModel
 from pliant.model import assembly, statics
 from pliant.model.states import moved, read_state
@@ -66,6 +67,30 @@ def row_slopes(model: Model, q: Array, p: ArrayLike | None, multipliers: Array, 
         made = model.derived("slopes of rows", (), function)
     found = made(q, np.zeros(n) if qd is None else qd, multipliers, model.values(p))
     return RowSlopes(*(np.array(a, dtype=float) for a in found))
+
+
+class OilSlopes(NamedTuple):
+    """Slopes J (m, n) of the lengths of couplings that are commanded, and the stiffness (n, n) that they add, valves
+    closed."""
+
+    J: Array
+    K: Array
+
+
+def oil_slopes(model: Model, q: Array, p: ArrayLike | None, forces: Array | None = None) -> OilSlopes:
+    """Of the couplings of a model, under forces (m,) that drive apart."""
+    n, m = model.n, len(model.layout.commanded)
+    if not m:
+        return OilSlopes(np.zeros((0, n)), np.zeros((n, n)))
+
+    def function() -> Any:
+        x, push = ca.SX.sym("q", model.n_q), ca.SX.sym("forces", m)
+        return ca.Function("oil", [x, push, model.parameter_symbols], ca.cse(list(closed_valves(model.chain, x, push))))
+
+    with SYMBOLS:
+        made = model.derived("slopes of couplings", (), function)
+    found = made(q, np.zeros(m) if forces is None else forces, model.values(p))
+    return OilSlopes(*(np.array(a, dtype=float) for a in found))
 
 
 def closed_state(model: Model, given: Any, p: ArrayLike | None) -> Array:
@@ -144,19 +169,21 @@ def small_motion(
     model: Model, q: Array, free: list[int], loads: Sequence[Any], p: ArrayLike | None
 ) -> tuple[Array, Array, Array]:
     """Z (n, k) of what loops leave of the speeds `free` about a closed state under its holding torque, the stiffness
-    (k, k) along them, and what rounding may have left in it."""
+    (k, k) along them, and what rounding may have left in it. Cylinders hold by their oil, valves closed."""
     require_closed(model, q, p, "q")
     force = model.bias(q, np.zeros(model.n), p) - statics.applied(model, loads, p)(q)[0]
     J = row_slopes(model, q, p, np.zeros(len(model.constraints))).J
     base = flying(model, J)
     driven = {shaft.actuated for shaft in model.layout.shafts}
-    pull = directions(model, q, [k for k in range(model.n) if k not in driven], J, force, p).multipliers
+    held = np.vstack([J, oil_slopes(model, q, p).J])
+    pull = directions(model, q, [k for k in range(model.n) if k not in driven], held, force, p).multipliers
     Z = directions(model, q, [k for k in free if k not in base], J, force, p).Z
     if base:
         Z = np.hstack([np.eye(model.n)[:, base], Z])
     K = model.stiffness(q, loads, p)
     noise = Z.T @ statics.rounding(model, K, q, loads, p) @ Z
-    return Z, Z.T @ (K - row_slopes(model, q, p, pull).of_forces) @ Z, np.abs(noise)
+    K = K + oil_slopes(model, q, p, pull[len(J) :]).K
+    return Z, Z.T @ (K - row_slopes(model, q, p, pull[: len(J)]).of_forces) @ Z, np.abs(noise)
 
 
 def independent_motion(
