@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import runpy
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -337,3 +342,35 @@ def test_memory_is_known_beforehand(model: ElementModel) -> None:
     assert 0.5 < held.entries / (held.factor.nnz / 2) <= 1.01
     with pytest.raises(ModelError, match="got both"):
         reduce_model(model, "x = 0", END, modes=3, frequency=100.0)
+
+
+@pytest.mark.full
+def test_the_box_of_the_example_is_what_its_script_makes() -> None:
+    """To round-off, on every machine; and it stays small."""
+    folder = Path(__file__).parents[2] / "examples" / "box_arm"
+    shipped = ReducedBody.read(folder / "perforated-box.npz")
+    made = runpy.run_path(str(folder / "perforated_box.py"))["made"]()
+    assert (folder / "perforated-box.npz").stat().st_size < 1e6
+    assert made.about == shipped.about
+    for name in ("mass", "first", "second", "eps", "arms", "products", "stiffness", "shift", "turn", "moves", "stress"):
+        one, other = np.asarray(getattr(made, name)), np.asarray(getattr(shipped, name))
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6 * np.abs(other).max(), err_msg=name)
+
+
+@pytest.mark.long
+def test_sixty_thousand_degrees_of_freedom() -> None:
+    """In three minutes of processor time and 4 GB, by SciPy alone."""
+    code = (
+        "import resource, time; from solid_bars import bar; from pliant.bodies import from_mesh, mesh_model, reduce_model;"
+        "model = mesh_model(bar((41, 8, 6), (0.4, 0.06, 0.04), tetrahedra=True), 'aluminium', unit='m');"
+        "body = reduce_model(model, 'x = 0', 'x = 0.4', modes=12);"
+        "print(model.size, body.size, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    size, coordinates, seconds, gigabytes = map(float, done.stdout.split())
+    assert (size, coordinates) == (60195, 18)
+    assert seconds < 2 * 180  # of two cores
+    assert gigabytes < 4.0
