@@ -15,7 +15,7 @@ MODES = 6
 
 
 def mesh():
-    """Bricks of one pitch, one across a wall; every second has a window in the middle of each wall, the ends have none."""
+    """Bricks of one pitch, one across a wall; every second, but for the last, has a window in each wall."""
     across = [-OUTER, WALL - OUTER, -WINDOW, WINDOW, OUTER - WALL, OUTER]
 
     def without(centre):

@@ -361,7 +361,7 @@ def test_the_box_of_the_example_is_what_its_script_makes() -> None:
 def test_sixty_thousand_degrees_of_freedom() -> None:
     """In three minutes of processor time and 4 GB, by SciPy alone."""
     code = (
-        "import resource, time; from solid_bars import bar; from pliant.bodies import from_mesh, mesh_model, reduce_model;"
+        "import resource, time; from solid_bars import bar; from pliant.bodies import mesh_model, reduce_model;"
         "model = mesh_model(bar((41, 8, 6), (0.4, 0.06, 0.04), tetrahedra=True), 'aluminium', unit='m');"
         "body = reduce_model(model, 'x = 0', 'x = 0.4', modes=12);"
         "print(model.size, body.size, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)"
