@@ -21,6 +21,7 @@ from pliant.bodies.craig_bampton import body_shapes
 from pliant.bodies.element_model import node_graph, rigid_motions
 from pliant.bodies.held_stiffness import HeldStiffness, column_counts, dissection
 from pliant.bodies.interfaces import place_interface
+from pliant.bodies.mass_integrals import mass_integrals
 from pliant.errors import ModelError
 from pliant.robot.materials import MATERIALS
 from pliant.robot.reduced_body import ReducedBody
@@ -160,6 +161,17 @@ def test_average_interfaces_stiffen_nothing(model: ElementModel, kinds: tuple[An
     np.testing.assert_allclose(
         released(body, None)[: below.sum()], full[below], rtol=1e-4, atol=0.01
     )  # 0.1 % were asked for
+
+
+@pytest.mark.parametrize("kinds", [("rigid", "average"), ("average", "rigid"), ("average", "average")])
+def test_no_shape_moves_the_root(model: ElementModel, kinds: tuple[Any, Any]) -> None:
+    """Neither rigid nor on average; and fixed-interface modes move the tip as little."""
+    ends = (Interface("x = 0", kinds[0]), Interface(END, kinds[1]))
+    root, tip = (place_interface(model, name, one, 1.0) for name, one in zip(("root", "tip"), ends))
+    shapes, _ = body_shapes(model, [root, tip], 3, None)
+    moved = (tip.averages(model) @ shapes).std(axis=1)
+    assert moved.min() > 1e-3
+    assert np.abs(root.averages(model) @ shapes).max() < 1e-8 * np.abs(tip.averages(model) @ shapes).max()
 
 
 def test_a_force_at_the_tip_bends_it_as_the_full_model(model: ElementModel, body: ReducedBody) -> None:
@@ -306,6 +318,32 @@ def test_nodes_that_turn(lumped: bool) -> None:
     full = np.sqrt(np.maximum(eigh(model.stiffness.toarray(), model.mass.toarray(), eigvals_only=True), 0.0))
     found = np.sqrt(np.maximum(eigh(K, M, eigvals_only=True), 0.0))
     np.testing.assert_allclose(found[6:12], full[6:12], rtol=1e-4)
+
+
+def test_nodes_with_offset_masses_are_clouds_of_points(rng: np.random.Generator) -> None:
+    """Six points for each node have its mass, centre and inertia; their sums are the integrals."""
+    model, k = frame_model(4), 3
+    n = len(model.nodes)
+    shapes = rng.standard_normal((n, 6, k))
+    M, points, moves, masses = np.zeros((6 * n, 6 * n)), [], [], []
+    for node, place in enumerate(model.nodes):
+        m, c, size = rng.uniform(1, 2), rng.uniform(-0.1, 0.1, 3), rng.uniform(0.05, 0.2, 3)
+        axes = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        cloud = c + np.concatenate([axes * size, -axes * size])
+        for r in cloud:
+            T = np.hstack([np.eye(3), [[0, r[2], -r[1]], [-r[2], 0, r[0]], [r[1], -r[0], 0]]])  # u + theta x r
+            at = slice(6 * node, 6 * node + 6)
+            M[at, at] += m / 6 * T.T @ T
+            points.append(place + r)
+            moves.append(T @ shapes[node])
+            masses.append(m / 6)
+    found = mass_integrals(replace(model, mass=M), shapes.reshape(6 * n, k), np.zeros(3), np.eye(3))
+    X, phi, w = np.array(points), np.array(moves), np.array(masses)
+    np.testing.assert_allclose(found.second, np.einsum("pa,pb,p->ab", X, X, w), atol=1e-12)
+    np.testing.assert_allclose(found.eps, np.einsum("pak,p->ak", phi, w), atol=1e-12)
+    np.testing.assert_allclose(found.arms, np.einsum("pa,pbk,p->kab", X, phi, w), atol=1e-12)
+    np.testing.assert_allclose(found.products, np.einsum("pai,pbj,p->ijab", phi, phi, w), atol=1e-12)
+    np.testing.assert_allclose(found.spin, 0.0, atol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------ order and memory
