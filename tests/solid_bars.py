@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from pliant.bodies import box_mesh
+from pliant.bodies import brick_mesh
 from pliant.bodies.element_model import ElementModel, present
 from pliant.bodies.mesh_reading import SolidMesh
 
 LENGTH, WIDTH, HEIGHT = 0.4, 0.012, 0.009
-_SIX = [[0, 1, 3, 7], [0, 1, 7, 5], [0, 5, 7, 4], [1, 2, 3, 7], [1, 2, 7, 6], [1, 6, 7, 5]]
+_SIX = [[0, 1, 2, 6], [0, 2, 3, 6], [0, 3, 7, 6], [0, 7, 4, 6], [0, 4, 5, 6], [0, 5, 1, 6]]
 
 
 def bar(
@@ -22,7 +22,9 @@ def bar(
     tetrahedra: bool = False,
 ) -> SolidMesh:
     """A bar along x, centred on its axis, with the group `flange` at its end."""
-    box = box_mesh(size, divisions)
+    L, b, h = size
+    nx, ny, nz = divisions
+    box = brick_mesh(np.linspace(0, L, nx + 1), np.linspace(-b / 2, b / 2, ny + 1), np.linspace(-h / 2, h / 2, nz + 1))
     points, cells = box.points, box.cells
     groups = {"flange": np.flatnonzero(np.isclose(points[:, 0], size[0]))}
     return SolidMesh(points, cells[:, _SIX].reshape(-1, 4) if tetrahedra else cells, groups, "bar.vtk: made here")

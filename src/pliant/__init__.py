@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pliant import (
         analysis,
         batch,
+        bodies,
         control,
         export,
         gradients,
@@ -99,8 +100,8 @@ _LATER = {
     **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
     **{"Stepper": "stepping", "sweep": "sweeps", "validate": "validation"},
 }
-_ROOMS = ("analysis", "batch", "control", "environments", "export", "gradients", "identification", "loads", "rigs",
-          "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
+_ROOMS = ("analysis", "batch", "bodies", "control", "environments", "export", "gradients", "identification", "loads",
+          "rigs", "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
 _INNER = (
     "dynamics",
     "errors",
@@ -189,6 +190,7 @@ __all__ = [
     "analysis",
     "arms",
     "batch",
+    "bodies",
     "control",
     "export",
     "gradient",

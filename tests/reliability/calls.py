@@ -16,22 +16,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import pliant
-from pliant import analysis, control, loads, validation
+from pliant import analysis, bodies, control, loads, validation
 
 from . import sound
 from .damage import NUMBERS, WORDS
 
 ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.view", "pliant.environments",
          "pliant.sweeps", "pliant.export", "pliant.identification", "pliant.scenario", "pliant.batch",
-         "pliant.validation", "pliant.rigs")  # fmt: skip
+         "pliant.validation", "pliant.rigs", "pliant.bodies")  # fmt: skip
 
 RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
     "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
-    "Decay", "ErrorShares", "RingDown", "Validation",
+    "Decay", "ErrorShares", "RingDown", "Validation", "ElementModel", "SolidMesh",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -255,6 +256,7 @@ def _runs(folder: Path) -> dict[str, Call]:
         "measured_run": Call(pliant.rigs.measured_run, {"name": "a05_f08"}),
         "load_rig": Call(pliant.rigs.load_rig, {"name": "ist-bar"}),
         "recording_path": Call(pliant.rigs.recording_path, {"name": "bar-from-voltage"}),
+        **_bodies(folder),
         "read_csv": Call(read_csv, {"path": folder / "data.csv", "columns": ["time"], "gaps": True}),
         "Event": Call(lambda **a: pliant.simulate(m, 1e-2, q, events=[pliant.Event(**a)]), {
             "name": "half", "condition": lambda t, q, qd: t - 5e-3, "direction": 0, "stop": True}, ("condition",)),
@@ -300,6 +302,23 @@ def _runs(folder: Path) -> dict[str, Call]:
 
 
 @functools.cache
+def _bodies(folder: Path) -> dict[str, Call]:
+    pytest.importorskip("skfem", reason="the mesh extra is not installed")
+    bar = bodies.brick_mesh([0.0, 0.1, 0.2], [0.0, 0.01], [0.0, 0.01])
+    whole = bodies.mesh_model(bar, "steel", unit="m")
+    held = {"root": "x = 0", "tip": bodies.Interface("x = 0.2"), "frames": {}, "damping": 0.0, "unit": "m"}
+    made = {"mesh": bar, "material": "steel", "unit": "m", "size": None}
+    return {
+        "brick_mesh": Call(bodies.brick_mesh, {"x": [0.0, 0.1], "y": [0.0, 1.0], "z": [0.0, 1.0], "without": None}),
+        "Interface": Call(bodies.Interface, {"where": "x = 0", "kind": "rigid", "origin": None, "rpy": (0, 0, 0.1)}),
+        "mesh_model": Call(bodies.mesh_model, made),
+        "from_mesh": Call(bodies.from_mesh, {**made, **held, "modes": 0, "frequency": None}),
+        "reduce_model": Call(bodies.reduce_model, {"model": whole, **held, "modes": 1, "frequency": None}),
+        "read_model": Call(bodies.read_model, {"file": whole.save(folder / "bar.npz"), "matrices": None, "unit": "m",
+                                               "mass_unit": "kg"}),
+    }  # fmt: skip
+
+
 def _study() -> Any:
     from pliant.sweeps import SweepStudy
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pliant.later import later
 
 if TYPE_CHECKING:
-    from pliant.bodies.box_meshes import box_mesh
+    from pliant.bodies.brick_meshes import brick_mesh
     from pliant.bodies.craig_bampton import reduce_model
     from pliant.bodies.element_model import ElementModel
     from pliant.bodies.interfaces import Interface
@@ -23,7 +23,7 @@ __all__ = [
     "ElementModel",
     "Interface",
     "SolidMesh",
-    "box_mesh",
+    "brick_mesh",
     "from_mesh",
     "mesh_model",
     "read_model",
@@ -36,7 +36,7 @@ __getattr__ = later(
         "ElementModel": "element_model",
         "Interface": "interfaces",
         "SolidMesh": "mesh_reading",
-        "box_mesh": "box_meshes",
+        "brick_mesh": "brick_meshes",
         "from_mesh": "meshed",
         "mesh_model": "meshed",
         "read_model": "matrix_files",

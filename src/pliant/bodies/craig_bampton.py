@@ -82,7 +82,7 @@ def reduce_model(
 
     Examples
     --------
-    >>> bar = pliant.bodies.box_mesh((0.4, 0.02, 0.01), (4, 1, 1))
+    >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
     >>> model = pliant.bodies.mesh_model(bar, "aluminium", unit="m")
     >>> pliant.bodies.reduce_model(model, "x = 0", "x = 0.4", modes=2).size
     8

@@ -100,7 +100,7 @@ class ElementModel:
 
         Examples
         --------
-        >>> bar = pliant.bodies.box_mesh((0.4, 0.02, 0.01), (4, 1, 1))
+        >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
         >>> pliant.bodies.mesh_model(bar, "steel", unit="m").save("matrices.npz").name
         'matrices.npz'
         """

@@ -58,7 +58,7 @@ def read_model(
 
     Examples
     --------
-    >>> bar = pliant.bodies.box_mesh((0.4, 0.02, 0.01), (4, 1, 1))
+    >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
     >>> model = pliant.bodies.mesh_model(bar, "steel", unit="m")
     >>> path = model.save("bar-matrices.npz")
     >>> pliant.bodies.read_model(path, unit="m", mass_unit="kg").size == model.size

@@ -49,7 +49,7 @@ def mesh_model(
 
     Examples
     --------
-    >>> bar = pliant.bodies.box_mesh((0.4, 0.02, 0.01), (4, 1, 1))
+    >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
     >>> pliant.bodies.mesh_model(bar, "steel", unit="m").freedoms
     3
     """
@@ -106,7 +106,7 @@ def from_mesh(
 
     Examples
     --------
-    >>> bar = pliant.bodies.box_mesh((0.4, 0.02, 0.01), (4, 1, 1))
+    >>> bar = pliant.bodies.brick_mesh(np.linspace(0, 0.4, 5), [-0.01, 0.01], [-0.005, 0.005])
     >>> body = pliant.bodies.from_mesh(bar, "aluminium", "x = 0", "x = 0.4", unit="m", modes=2)
     >>> body.frames
     ('root', 'tip')

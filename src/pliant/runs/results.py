@@ -262,6 +262,7 @@ class Result:
         """Names of the columns of tau."""
         return self.model.joints
 
+    @checked
     def __getitem__(self, name: str) -> Array:
         """History (N,) of one coordinate by name, of a speed that is no rate of a coordinate, of a state of a drive,
         of `NAME.length` (m) and `NAME.force` (N, apart) of a coupling, or of `NAME.gap` (m), `NAME.force` and

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import runpy
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,7 @@ from pliant.bodies.craig_bampton import body_shapes
 from pliant.bodies.element_model import node_graph, rigid_motions
 from pliant.bodies.held_stiffness import HeldStiffness, column_counts, dissection
 from pliant.bodies.interfaces import place_interface
+from pliant.bodies.mass_integrals import mass_integrals
 from pliant.errors import ModelError
 from pliant.robot.materials import MATERIALS
 from pliant.robot.reduced_body import ReducedBody
@@ -155,6 +161,17 @@ def test_average_interfaces_stiffen_nothing(model: ElementModel, kinds: tuple[An
     np.testing.assert_allclose(
         released(body, None)[: below.sum()], full[below], rtol=1e-4, atol=0.01
     )  # 0.1 % were asked for
+
+
+@pytest.mark.parametrize("kinds", [("rigid", "average"), ("average", "rigid"), ("average", "average")])
+def test_no_shape_moves_the_root(model: ElementModel, kinds: tuple[Any, Any]) -> None:
+    """Neither rigid nor on average; and fixed-interface modes move the tip as little."""
+    ends = (Interface("x = 0", kinds[0]), Interface(END, kinds[1]))
+    root, tip = (place_interface(model, name, one, 1.0) for name, one in zip(("root", "tip"), ends))
+    shapes, _ = body_shapes(model, [root, tip], 3, None)
+    moved = (tip.averages(model) @ shapes).std(axis=1)
+    assert moved.min() > 1e-3
+    assert np.abs(root.averages(model) @ shapes).max() < 1e-8 * np.abs(tip.averages(model) @ shapes).max()
 
 
 def test_a_force_at_the_tip_bends_it_as_the_full_model(model: ElementModel, body: ReducedBody) -> None:
@@ -303,6 +320,32 @@ def test_nodes_that_turn(lumped: bool) -> None:
     np.testing.assert_allclose(found[6:12], full[6:12], rtol=1e-4)
 
 
+def test_nodes_with_offset_masses_are_clouds_of_points(rng: np.random.Generator) -> None:
+    """Six points for each node have its mass, centre and inertia; their sums are the integrals."""
+    model, k = frame_model(4), 3
+    n = len(model.nodes)
+    shapes = rng.standard_normal((n, 6, k))
+    M, points, moves, masses = np.zeros((6 * n, 6 * n)), [], [], []
+    for node, place in enumerate(model.nodes):
+        m, c, size = rng.uniform(1, 2), rng.uniform(-0.1, 0.1, 3), rng.uniform(0.05, 0.2, 3)
+        axes = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        cloud = c + np.concatenate([axes * size, -axes * size])
+        for r in cloud:
+            T = np.hstack([np.eye(3), [[0, r[2], -r[1]], [-r[2], 0, r[0]], [r[1], -r[0], 0]]])  # u + theta x r
+            at = slice(6 * node, 6 * node + 6)
+            M[at, at] += m / 6 * T.T @ T
+            points.append(place + r)
+            moves.append(T @ shapes[node])
+            masses.append(m / 6)
+    found = mass_integrals(replace(model, mass=M), shapes.reshape(6 * n, k), np.zeros(3), np.eye(3))
+    X, phi, w = np.array(points), np.array(moves), np.array(masses)
+    np.testing.assert_allclose(found.second, np.einsum("pa,pb,p->ab", X, X, w), atol=1e-12)
+    np.testing.assert_allclose(found.eps, np.einsum("pak,p->ak", phi, w), atol=1e-12)
+    np.testing.assert_allclose(found.arms, np.einsum("pa,pbk,p->kab", X, phi, w), atol=1e-12)
+    np.testing.assert_allclose(found.products, np.einsum("pai,pbj,p->ijab", phi, phi, w), atol=1e-12)
+    np.testing.assert_allclose(found.spin, 0.0, atol=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------ order and memory
 
 
@@ -337,3 +380,35 @@ def test_memory_is_known_beforehand(model: ElementModel) -> None:
     assert 0.5 < held.entries / (held.factor.nnz / 2) <= 1.01
     with pytest.raises(ModelError, match="got both"):
         reduce_model(model, "x = 0", END, modes=3, frequency=100.0)
+
+
+@pytest.mark.full
+def test_the_box_of_the_example_is_what_its_script_makes() -> None:
+    """To round-off, on every machine; and it stays small."""
+    folder = Path(__file__).parents[2] / "examples" / "box_arm"
+    shipped = ReducedBody.read(folder / "perforated-box.npz")
+    made = runpy.run_path(str(folder / "perforated_box.py"))["made"]()
+    assert (folder / "perforated-box.npz").stat().st_size < 1e6
+    assert made.about == shipped.about
+    for name in ("mass", "first", "second", "eps", "arms", "products", "stiffness", "shift", "turn", "moves", "stress"):
+        one, other = np.asarray(getattr(made, name)), np.asarray(getattr(shipped, name))
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6 * np.abs(other).max(), err_msg=name)
+
+
+@pytest.mark.long
+def test_sixty_thousand_degrees_of_freedom() -> None:
+    """In three minutes of processor time and 4 GB, by SciPy alone."""
+    code = (
+        "import resource, time; from solid_bars import bar; from pliant.bodies import mesh_model, reduce_model;"
+        "model = mesh_model(bar((41, 8, 6), (0.4, 0.06, 0.04), tetrahedra=True), 'aluminium', unit='m');"
+        "body = reduce_model(model, 'x = 0', 'x = 0.4', modes=12);"
+        "print(model.size, body.size, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    size, coordinates, seconds, gigabytes = map(float, done.stdout.split())
+    assert (size, coordinates) == (60195, 18)
+    assert seconds < 2 * 180  # of two cores
+    assert gigabytes < 4.0

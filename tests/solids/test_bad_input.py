@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 meshio: Any = pytest.importorskip("meshio", reason="the mesh extra is not installed")
 
-from pliant.bodies import Interface, SolidMesh, box_mesh, from_mesh, mesh_model, reduce_model  # noqa: E402
+from pliant.bodies import Interface, SolidMesh, brick_mesh, from_mesh, mesh_model, reduce_model  # noqa: E402
 from pliant.errors import ModelError  # noqa: E402
 from pliant.robot.materials import Material  # noqa: E402
 from solid_bars import LENGTH, bar  # noqa: E402
@@ -105,6 +105,20 @@ def test_elements_that_are_all_numbered_the_other_way_are_the_same_body() -> Non
     assert volume(one) == pytest.approx(one.mass / 7850.0, rel=1e-3)  # seen from outside; places are rounded
 
 
+def test_the_surface_is_closed_and_seen_from_outside() -> None:
+    """Of hexahedra and tetrahedra: each edge once in either direction, and the volume inside is that of the bar."""
+    from pliant.bodies.body_surface import as_triangles, skin
+
+    for tetrahedra in (False, True):
+        mesh = bar((3, 2, 2), tetrahedra=tetrahedra)
+        triangles = as_triangles(skin(mesh.cells))
+        edges = [tuple(edge) for edge in triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)]
+        assert len(set(edges)) == len(edges)
+        assert {(b, a) for a, b in edges} == set(edges)
+        a, b, c = (mesh.points[triangles[:, k]] for k in range(3))
+        assert np.einsum("ij,ij->", a, np.cross(b, c)) / 6 == pytest.approx(LENGTH * 0.012 * 0.009)
+
+
 def test_units_are_asked_for_and_suspected() -> None:
     with pytest.raises(TypeError, match="unit"):
         from_mesh(bar((4, 1, 1)), "steel", "x = 0", END)  # type: ignore[call-arg]
@@ -124,10 +138,10 @@ def test_materials() -> None:
 
 def test_stiffness_that_is_singular(small: Any) -> None:
     """Two pieces; bricks that touch in an edge alone; supports in the matrix; half of it."""
-    apart = box_mesh((0.4, 0.02, 0.02), (8, 1, 1), lambda c: (c[:, 0] > 0.2) & (c[:, 0] < 0.25))
+    apart = brick_mesh(np.linspace(0, 0.4, 9), [0, 0.02], [0, 0.02], lambda c: (c[:, 0] > 0.2) & (c[:, 0] < 0.25))
     with said("the mesh falls into 2 pieces"):
         from_mesh(apart, "steel", "x = 0", END, unit="m")
-    hinge = box_mesh((0.4, 0.02, 0.02), (2, 2, 1), lambda c: (c[:, 0] > 0.2) == (c[:, 1] > 0))
+    hinge = brick_mesh([0, 0.2, 0.4], [-0.01, 0, 0.01], [0, 0.02], lambda c: (c[:, 0] > 0.2) == (c[:, 1] > 0))
     with said("stiffness: singular with the interfaces held"):
         from_mesh(hinge, "steel", "x = 0", "x = 0.1", unit="m")
     held = small.stiffness.copy()

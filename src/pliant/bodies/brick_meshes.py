@@ -1,10 +1,11 @@
-"""Boxes cut into bricks, from which bricks may be left out: meshes without a mesher."""
+"""Grids of bricks, from which bricks may be left out: meshes without a mesher."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
 from pliant.bodies.element_model import Indices
@@ -17,17 +18,15 @@ MOST = 10_000_000
 
 
 @checked
-def box_mesh(
-    size: Sequence[float], divisions: Sequence[int], without: Callable[[Array], Indices] | None = None
+def brick_mesh(
+    x: ArrayLike, y: ArrayLike, z: ArrayLike, without: Callable[[Array], Indices] | None = None
 ) -> SolidMesh:
-    """A box along x, from x = 0 and centred in y and z, cut into bricks.
+    """Bricks between planes across the three axes.
 
     Parameters
     ----------
-    size : three numbers
-        Lengths along x, y and z, in the unit that the mesh will be said to have.
-    divisions : three whole numbers
-        Bricks along x, y and z.
+    x, y, z : array
+        Rising places of the planes, two or more along each axis, in the unit that the mesh will be said to have.
     without : callable, optional
         Of the centres (e, 3) of all bricks, which (e,) are left out: hollows and holes.
 
@@ -37,15 +36,19 @@ def box_mesh(
 
     Examples
     --------
-    >>> tube = pliant.bodies.box_mesh((0.4, 0.06, 0.06), (20, 6, 6), lambda c: abs(c[:, 1:]).max(axis=1) < 0.02)
+    >>> across = [-0.03, -0.026, 0.0, 0.026, 0.03]
+    >>> tube = pliant.bodies.brick_mesh(
+    ...     np.linspace(0, 0.4, 11), across, across, lambda centre: abs(centre[:, 1:]).max(axis=1) < 0.026)
     >>> len(tube.cells)
-    400
+    120
     """
-    if np.shape(size) != (3,) or np.shape(divisions) != (3,) or not all(0 < s < np.inf for s in size):
-        raise ModelError(f"size, divisions: got {size!r} and {divisions!r}, expected three of each, above 0")
-    if min(divisions) < 1 or np.prod(np.asarray(divisions, dtype=float)) > MOST:
-        raise ModelError(f"divisions: got {divisions!r}, expected whole numbers from 1, and {MOST} bricks at most")
-    lines = [np.linspace(0, s, n + 1) - (s / 2 if axis else 0) for axis, (s, n) in enumerate(zip(size, divisions))]
+    lines = [np.asarray(line, dtype=float) for line in (x, y, z)]
+    for name, line in zip("xyz", lines):
+        if line.ndim != 1 or len(line) < 2 or not np.isfinite(line).all() or not (np.diff(line) > 0).all():
+            raise ModelError(f"{name}: expected two or more rising places, got an array of shape {line.shape}")
+    divisions = [len(line) - 1 for line in lines]
+    if np.prod(np.array(divisions, dtype=float)) > MOST:
+        raise ModelError(f"x, y, z: got more than {MOST} bricks")
     points = np.stack(np.meshgrid(*lines, indexing="ij"), -1).reshape(-1, 3)
     i, j, k = np.meshgrid(*(np.arange(n) for n in divisions), indexing="ij")
     _, ny, nz = divisions
@@ -56,4 +59,4 @@ def box_mesh(
         if out.shape != (len(cells),) or out.dtype != bool or out.all():
             raise ModelError(f"without: expected True or False for each of {len(cells)} bricks, and bricks that stay")
         cells = cells[~out]
-    return SolidMesh(points, cells, {}, f"a box of {len(cells)} hexahedra")
+    return SolidMesh(points, cells, {}, f"a grid of {len(cells)} hexahedra")
