@@ -285,6 +285,7 @@ def test_what_the_loop_reads_is_what_the_result_says() -> None:
     np.testing.assert_allclose(held, -KP * run.measured["arm"].values[:-1], atol=1e-9)
 
 
+@pytest.mark.full
 def test_an_observer_with_slow_encoders(two_link: pliant.Model) -> None:
     """Clocks of the loop's own rate change nothing; a slower one does."""
     regulator = LQR([0.0, 0.5], {"joints": 1e4, "flexible": 1e4, "rates": 1e2}, 1e-1)

@@ -94,6 +94,7 @@ def test_what_a_recording_cannot_have_is_told(model: pliant.Model) -> None:
             pliant.Scenario(**given, **more)
 
 
+@pytest.mark.full
 def test_a_run_from_a_file_is_given_its_sensors_again(model: pliant.Model, tmp_path: Path) -> None:
     sensors = [TipPosition((0, 1), sample_time=0.01, noise=1e-4, name="marker")]
     run = pliant.simulate(model, 0.2, torque=[5.0, 0.0], sensors=sensors)

@@ -11,8 +11,8 @@ with y behind a low-pass of first order, taken every `sample_time` and held in b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
 
 import casadi as ca
 import numpy as np
@@ -115,6 +115,12 @@ class Sensor:
             (k, 1).
         """
         raise NotImplementedError
+
+    @property
+    def bare(self) -> Self:
+        """The same sensor without errors, clock and name: what it should read."""
+        neutral: dict[str, Any] = {each.name: each.default for each in fields(Sensor)}
+        return replace(self, **neutral)
 
     @property
     def clocked(self) -> bool:

@@ -155,7 +155,7 @@ class Recording:
         if not run.measured:
             raise ModelError("run: no sensor has read it; give `sensors` to simulate")
         found = [one.sensor for one in run.measured.values()] if sensors is None else sensors
-        known = {sensor.label(run.model): sensor for sensor in found if sensor is not None}
+        known = {sensor.label(run.model): sensor.bare for sensor in found if sensor is not None}
         series = {name: (one.t, one.values) for name, one in run.measured.items()}
         noise = {name: one.noise for name, one in run.measured.items() if one.noise}
         driven = any(given.get(name) is not None for name in ("torque", "controller", "motion"))

@@ -3,11 +3,13 @@ what its columns are and what drove the run. `pliant validate` and `pliant ident
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.control.sensors import Sensor
 from pliant.robot.fields import FORMAT
 from pliant.robot.yaml_text import write_yaml
 from pliant.runs.digest import csv_comment
@@ -17,7 +19,7 @@ from pliant.writing import atomic_write
 if TYPE_CHECKING:
     from pliant.scenario.scenario import Scenario
 
-INSTRUMENT = ("noise", "quantum", "resolution", "gain", "offset", "delay", "sample_time", "cutoff", "seed", "name")
+INSTRUMENT = (*(each.name for each in fields(Sensor)), "resolution")
 """Keys of a sensor that say how it errs: of a real one nobody knows them."""
 DRIVES = ("torque", "motion", "controller", "model")
 """Of a scenario, which a recording file has as well."""
