@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import pliant
+from pliant import bodies
 from pliant.batch import BatchResult
 from pliant.errors import ModelError, PliantError
 from pliant.identification import read_csv
@@ -35,6 +36,8 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "result": ("run.nc", pliant.Result.load),
     "batch": ("run.nc", BatchResult.load),
     "chunk of a batch": ("run.zarr", lambda path: _chunk(path)),
+    "mesh of a body": ("bar.vtk", lambda path: _mesh(path)),
+    "matrices of a body": ("bar.npz", lambda path: bodies.read_model(path, unit="m", mass_unit="kg")),
     "journal": (NAME, lambda path: Journal(path.parent, "x", ["energy"], 3)),
 }
 
@@ -49,6 +52,11 @@ def _scenario(robot: Path) -> None:
     path = robot.parent / "case.yaml"
     path.write_text(f"robot: {robot}\nduration: 1.0\n", encoding="utf-8")
     pliant.Scenario.load(path)
+
+
+def _mesh(path: Path) -> None:
+    pytest.importorskip("meshio", reason="the mesh extra is not installed")
+    bodies.mesh_model(path, "steel", unit="m")
 
 
 def _chunk(path: Path) -> None:
