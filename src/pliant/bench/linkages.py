@@ -8,7 +8,7 @@ cubic cable elements (`ObjectANCFCable2D`: no shear, exact curvature and stretch
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -38,8 +38,10 @@ MU, EI, EA = 0.27, 3.0, 1.5e6  # kg/m, N m^2, N: of the coupler; pliant does not
 START = 1.0  # rad
 SPEED, RISE = 20.0, 0.15  # rad/s, s: brought to speed smoothly
 TORQUE = {"slider-crank": 0.12, "four-bar": 0.12}  # N m, constant
-ENDS = {("slider-crank", "speed"): 0.71, ("four-bar", "speed"): 0.71, ("slider-crank", "torque"): 1.75,
-        ("four-bar", "torque"): 1.55}  # fmt: skip
+ENDS: dict[tuple[Kind, Drive], float] = {
+    ("slider-crank", "speed"): 0.71, ("four-bar", "speed"): 0.71, ("slider-crank", "torque"): 1.75,
+    ("four-bar", "torque"): 1.55,
+}  # fmt: skip
 """s, of two turns."""
 OUTPUT_STEP, QUICK_END = 0.002, 0.02
 ALLOWED = 0.01
@@ -119,7 +121,7 @@ def pliant_run(
 
 
 @dataclass(frozen=True)
-class Cut:
+class CablesCut:
     """How Exudyn cuts the coupler and time: an even number of elements, steps in s."""
 
     elements: int = 8
@@ -128,11 +130,11 @@ class Cut:
     axial: float = EA
 
 
-def exudyn_run(kind: Kind, drive: Drive, cut: Cut | None = None, t_end: float | None = None) -> PeerRun:
+def exudyn_run(kind: Kind, drive: Drive, cut: CablesCut | None = None, t_end: float | None = None) -> PeerRun:
     """Exudyn, by the generalised-alpha method; histories are kept by sensors."""
     import exudyn
 
-    cut, begin = cut or Cut(), time.perf_counter()
+    cut, begin = cut or CablesCut(), time.perf_counter()
     built = _Linkage(kind, drive, cut)
     end = ENDS[kind, drive] if t_end is None else t_end
     s = exudyn.SimulationSettings()
@@ -158,7 +160,7 @@ def exudyn_run(kind: Kind, drive: Drive, cut: Cut | None = None, t_end: float | 
 class _Linkage:
     """Nodes, bodies and joints of Exudyn."""
 
-    def __init__(self, kind: Kind, drive: Drive, cut: Cut) -> None:
+    def __init__(self, kind: Kind, drive: Drive, cut: CablesCut) -> None:
         import exudyn
         import exudyn.itemInterface as items
 
@@ -197,7 +199,7 @@ class _Linkage:
         mass, inertia = RIGID[name]
         return node, self._add("ObjectRigidBody2D", mass=mass, inertia=inertia, nodeNumber=node)
 
-    def _coupler(self, begin: complex, tilt: float, cut: Cut) -> list[Any]:
+    def _coupler(self, begin: complex, tilt: float, cut: CablesCut) -> list[Any]:
         along = np.exp(1j * tilt)
         places = [begin + x * along for x in np.linspace(0.0, COUPLER, cut.elements + 1)]
         nodes = [
@@ -254,7 +256,7 @@ OUR_SETTINGS = [
 ]
 """Elements, modes that they are reduced to, and tolerance."""
 CUTS = [
-    Cut(n, h, 1e-5)
+    CablesCut(n, h, 1e-5)
     for n, h in ((2, 2e-3), (4, 2e-3), (4, 1e-3), (4, 5e-4), (8, 1e-3), (8, 5e-4), (8, 2.5e-4), (16, 2.5e-4))
 ]
 FINE = 8
@@ -263,7 +265,7 @@ FINE = 8
 def measure(report: Report, effort: Effort) -> None:
     """Fill in the comparisons at equal accuracy."""
     there = not report.lacks(EXUDYN, "exudyn")
-    cases: Sequence[tuple[Kind, Drive]] = [(kind, drive) for kind, drive in ENDS]
+    cases = list(ENDS)
     for kind, drive in cases[:1] if effort.quick else cases:
         report.tell(f"{PART}: {kind} by {drive}, reference ...")
         _case(report, effort, kind, drive, there)
