@@ -23,6 +23,7 @@ from pliant.bench.exudyn_beams import ROUND_OFF
 from pliant.bench.findings import Report
 from pliant.bench.peers import PeerRun
 from pliant.robot import Beam, Joint, Link, Loop, Origin, RigidBody, Robot, Shapes
+from pliant.robot.files import load
 from pliant.timing import Effort
 
 PART = "linkages"
@@ -43,7 +44,7 @@ ENDS: dict[tuple[Kind, Drive], float] = {
     ("four-bar", "torque"): 1.55,
 }  # fmt: skip
 """s, of two turns."""
-OUTPUT_STEP, QUICK_END = 0.002, 0.02
+OUTPUT_STEP, QUICK_END, CRANE_END = 0.002, 0.02, 5.0
 ALLOWED = 0.01
 """Of the largest distance."""
 
@@ -269,6 +270,7 @@ def measure(report: Report, effort: Effort) -> None:
     for kind, drive in cases[:1] if effort.quick else cases:
         report.tell(f"{PART}: {kind} by {drive}, reference ...")
         _case(report, effort, kind, drive, there)
+    _crane(report, effort)
 
 
 def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool) -> None:
@@ -302,6 +304,23 @@ def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool)
     points = motion.curve(report, settings, 1 if effort.quick else ROUNDS)
     if any(setting.engine == EXUDYN for setting in points):
         motion.compare(report, points, EXUDYN, 1 if effort.quick else PAIRS, None if effort.quick else ASKED)
+
+
+def _crane(report: Report, effort: Effort) -> None:
+    """The bundled hydraulic crane, lifted and unfolded by its valves: faster than it moves?"""
+    from pliant.runs.simulation import simulate
+
+    report.tell(f"{PART}: hydraulic crane ...")
+    model, t_end = load("hydraulic-crane").model(), QUICK_END if effort.quick else CRANE_END
+    valves = ([0.0, 0.3, 2.0, 2.3], {"lift": [0.0, 0.5, 0.5, 0.0], "fold": [0.0, -0.35, -0.35, 0.0]})
+    given: dict[str, Any] = {"torque": valves, "equilibrium": True, "output_step": 0.01}
+    walls = [
+        simulate(model, t_end, {"boom": 0.44, "jib": -1.05}, **given).stats.wall
+        for _ in range(1 if effort.quick else PAIRS)
+    ]
+    ratio = t_end / float(np.median(walls))
+    if not effort.quick:
+        report.verdicts.append((f"hydraulic crane: {ratio:.2g} simulated seconds per second, above 1", ratio > 1))
 
 
 def _cubics(count: int, modes: int | None = None) -> Shapes:
