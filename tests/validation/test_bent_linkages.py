@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pliant.bench.linkages import ALLOWED, COUPLER, ENDS, START, Cut, exudyn_run, from_the_line, pliant_run
+from pliant.bench.linkages import ALLOWED, COUPLER, ENDS, START, CablesCut, exudyn_run, from_the_line, pliant_run
 from pliant.bench.peers import PeerRun
 
 CASES = [
@@ -26,7 +26,7 @@ def test_the_distance_from_a_line() -> None:
 @pytest.mark.parametrize(("kind", "drive"), CASES)
 def test_the_middle_of_the_coupler(kind: Any, drive: Any) -> None:
     pytest.importorskip("exudyn", reason="exudyn is not installed: pip install '.[bench]'")
-    mine, theirs = pliant_run(kind, drive, rtol=1e-7, atol=1e-9), exudyn_run(kind, drive, Cut(4, 2e-4))
+    mine, theirs = pliant_run(kind, drive, rtol=1e-7, atol=1e-9), exudyn_run(kind, drive, CablesCut(4, 2e-4))
     peak = float(np.abs(theirs.deflections).max())
     assert 0.002 < peak / COUPLER < 0.02  # a bend that can be seen, and holds for small deflections
     angle, away = mine.against(theirs)

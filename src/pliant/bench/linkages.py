@@ -8,7 +8,7 @@ cubic cable elements (`ObjectANCFCable2D`: no shear, exact curvature and stretch
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -23,6 +23,7 @@ from pliant.bench.exudyn_beams import ROUND_OFF
 from pliant.bench.findings import Report
 from pliant.bench.peers import PeerRun
 from pliant.robot import Beam, Joint, Link, Loop, Origin, RigidBody, Robot, Shapes
+from pliant.robot.files import load
 from pliant.timing import Effort
 
 PART = "linkages"
@@ -38,10 +39,12 @@ MU, EI, EA = 0.27, 3.0, 1.5e6  # kg/m, N m^2, N: of the coupler; pliant does not
 START = 1.0  # rad
 SPEED, RISE = 20.0, 0.15  # rad/s, s: brought to speed smoothly
 TORQUE = {"slider-crank": 0.12, "four-bar": 0.12}  # N m, constant
-ENDS = {("slider-crank", "speed"): 0.71, ("four-bar", "speed"): 0.71, ("slider-crank", "torque"): 1.75,
-        ("four-bar", "torque"): 1.55}  # fmt: skip
+ENDS: dict[tuple[Kind, Drive], float] = {
+    ("slider-crank", "speed"): 0.71, ("four-bar", "speed"): 0.71, ("slider-crank", "torque"): 1.75,
+    ("four-bar", "torque"): 1.55,
+}  # fmt: skip
 """s, of two turns."""
-OUTPUT_STEP, QUICK_END = 0.002, 0.02
+OUTPUT_STEP, QUICK_END, CRANE_END = 0.002, 0.02, 5.0
 ALLOWED = 0.01
 """Of the largest distance."""
 
@@ -119,7 +122,7 @@ def pliant_run(
 
 
 @dataclass(frozen=True)
-class Cut:
+class CablesCut:
     """How Exudyn cuts the coupler and time: an even number of elements, steps in s."""
 
     elements: int = 8
@@ -128,11 +131,11 @@ class Cut:
     axial: float = EA
 
 
-def exudyn_run(kind: Kind, drive: Drive, cut: Cut | None = None, t_end: float | None = None) -> PeerRun:
+def exudyn_run(kind: Kind, drive: Drive, cut: CablesCut | None = None, t_end: float | None = None) -> PeerRun:
     """Exudyn, by the generalised-alpha method; histories are kept by sensors."""
     import exudyn
 
-    cut, begin = cut or Cut(), time.perf_counter()
+    cut, begin = cut or CablesCut(), time.perf_counter()
     built = _Linkage(kind, drive, cut)
     end = ENDS[kind, drive] if t_end is None else t_end
     s = exudyn.SimulationSettings()
@@ -158,7 +161,7 @@ def exudyn_run(kind: Kind, drive: Drive, cut: Cut | None = None, t_end: float | 
 class _Linkage:
     """Nodes, bodies and joints of Exudyn."""
 
-    def __init__(self, kind: Kind, drive: Drive, cut: Cut) -> None:
+    def __init__(self, kind: Kind, drive: Drive, cut: CablesCut) -> None:
         import exudyn
         import exudyn.itemInterface as items
 
@@ -197,7 +200,7 @@ class _Linkage:
         mass, inertia = RIGID[name]
         return node, self._add("ObjectRigidBody2D", mass=mass, inertia=inertia, nodeNumber=node)
 
-    def _coupler(self, begin: complex, tilt: float, cut: Cut) -> list[Any]:
+    def _coupler(self, begin: complex, tilt: float, cut: CablesCut) -> list[Any]:
         along = np.exp(1j * tilt)
         places = [begin + x * along for x in np.linspace(0.0, COUPLER, cut.elements + 1)]
         nodes = [
@@ -254,7 +257,7 @@ OUR_SETTINGS = [
 ]
 """Elements, modes that they are reduced to, and tolerance."""
 CUTS = [
-    Cut(n, h, 1e-5)
+    CablesCut(n, h, 1e-5)
     for n, h in ((2, 2e-3), (4, 2e-3), (4, 1e-3), (4, 5e-4), (8, 1e-3), (8, 5e-4), (8, 2.5e-4), (16, 2.5e-4))
 ]
 FINE = 8
@@ -263,10 +266,11 @@ FINE = 8
 def measure(report: Report, effort: Effort) -> None:
     """Fill in the comparisons at equal accuracy."""
     there = not report.lacks(EXUDYN, "exudyn")
-    cases: Sequence[tuple[Kind, Drive]] = [(kind, drive) for kind, drive in ENDS]
+    cases = list(ENDS)
     for kind, drive in cases[:1] if effort.quick else cases:
         report.tell(f"{PART}: {kind} by {drive}, reference ...")
         _case(report, effort, kind, drive, there)
+    _crane(report, effort)
 
 
 def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool) -> None:
@@ -300,6 +304,23 @@ def _case(report: Report, effort: Effort, kind: Kind, drive: Drive, there: bool)
     points = motion.curve(report, settings, 1 if effort.quick else ROUNDS)
     if any(setting.engine == EXUDYN for setting in points):
         motion.compare(report, points, EXUDYN, 1 if effort.quick else PAIRS, None if effort.quick else ASKED)
+
+
+def _crane(report: Report, effort: Effort) -> None:
+    """The bundled hydraulic crane, lifted and unfolded by its valves: faster than it moves?"""
+    from pliant.runs.simulation import simulate
+
+    report.tell(f"{PART}: hydraulic crane ...")
+    model, t_end = load("hydraulic-crane").model(), QUICK_END if effort.quick else CRANE_END
+    valves = ([0.0, 0.3, 2.0, 2.3], {"lift": [0.0, 0.5, 0.5, 0.0], "fold": [0.0, -0.35, -0.35, 0.0]})
+    given: dict[str, Any] = {"torque": valves, "equilibrium": True, "output_step": 0.01}
+    walls = [
+        simulate(model, t_end, {"boom": 0.44, "jib": -1.05}, **given).stats.wall
+        for _ in range(1 if effort.quick else PAIRS)
+    ]
+    ratio = t_end / float(np.median(walls))
+    if not effort.quick:
+        report.verdicts.append((f"hydraulic crane: {ratio:.2g} simulated seconds per second, above 1", ratio > 1))
 
 
 def _cubics(count: int, modes: int | None = None) -> Shapes:
