@@ -39,6 +39,7 @@ def value(text: str, known: dict[str, float]) -> float:
     text = text.replace(r"\left(", "(").replace(r"\right)", ")").replace(r"\,", " * ").replace(r"\cdot", "*")
     text = re.sub(r"\\(sin|cos|tanh)", r"np.\1", text)
     text = re.sub(r"\^\{([^}]*)\}", r"**(\1)", text)
+    text = re.sub(r"\\sqrt\{([^}]*)\}", r"np.sqrt(\1)", text)
     return float(eval(text, {"np": np, **{names[k]: v for k, v in known.items()}}))
 
 

@@ -32,7 +32,8 @@ RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
     "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
-    "Decay", "ErrorShares", "RingDown", "Validation", "ElementModel", "SolidMesh",
+    "Decay", "ErrorShares", "RingDown", "Validation", "ElementModel", "SolidMesh", "Belief",
+    "Campbell", "PoseMap", "StateHistory",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}

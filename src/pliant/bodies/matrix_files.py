@@ -225,7 +225,7 @@ def _nastran(path: Path, matrices: Any) -> Pieces:
         raise ModelError(f"{path.name}: files of Nastran need pyNastran ({error}); {install('nastran')}") from None
     try:
         deck = BDF(debug=None)
-        deck.read_bdf(str(path), punch="BEGIN BULK" not in path.read_text(errors="replace").upper())
+        deck.read_bdf(str(path), punch="BEGIN BULK" not in path.read_text(encoding="utf-8", errors="replace").upper())
         labels = sorted(deck.nodes)
         nodes = np.array([deck.nodes[label].get_position() for label in labels])
         number = {label: k for k, label in enumerate(labels)}

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from pliant.arrays import Array, StateLike
 from pliant.control.observer import require_torques
 from pliant.control.sensors import Measurement, Sensor
-from pliant.control.trajectories import positive
+from pliant.control.trajectories import numbers, positive
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model, read_state
@@ -199,8 +199,7 @@ class KalmanFilter:
             if name not in model.parameters:
                 raise ModelError(f"unknown: {name!r} is no parameter of the model; robot.model(parameters=[{name!r}])")
             positive(f"unknown[{name!r}]", deviation)
-        process = np.broadcast_to(np.asarray(self.process, dtype=float), (model.n,))
-        if not (np.isfinite(process).all() and (process >= 0).all()):
+        if not (self._forces >= 0).all():
             raise ModelError("process: expected finite numbers of 0 or more, one or one for each coordinate")
         if not (self._noise > 0).all():
             raise ModelError("sensors: each needs `noise` or a `quantum`, by which readings are weighed")
@@ -216,6 +215,12 @@ class KalmanFilter:
         """(m,) standard deviations of the readings; a quantum counts as one of even distribution."""
         found = self._measurement
         return np.asarray(np.hypot(found.noise, found.quantum / np.sqrt(12)))
+
+    @property
+    def _forces(self) -> Array:
+        """(n,) roots of the densities of white forces."""
+        given = numbers("process", self.process)
+        return given * np.ones(self.model.n) if len(given) == 1 else numbers("process", given, self.model.n)
 
     @property
     def _chosen(self) -> list[int]:
@@ -471,7 +476,7 @@ class KalmanFilter:
         A[n : 2 * n, :n], A[n : 2 * n, n : 2 * n], A[n : 2 * n, -1] = by_q, by_qd, a
         A[n : 2 * n, extra] = by_p[:, self._chosen]
         W = np.zeros((size + 1, size + 1))
-        pushed = inverse * np.broadcast_to(np.asarray(self.process, dtype=float), (n,))
+        pushed = inverse * self._forces
         W[n : 2 * n, n : 2 * n] = pushed @ pushed.T
         for k, deviation in enumerate(self.unknown.values()):
             W[2 * n + k, 2 * n + k] = (self.wander * deviation) ** 2

@@ -220,6 +220,8 @@ class _Writer:
             return _Text(rf"2\,{x.factor()}", PRODUCT)
         if name == "inv":
             return _Text(rf"\frac{{1}}{{{x.text}}}", PRODUCT)
+        if name == "sqrt":
+            return _Text(rf"\sqrt{{{x.text}}}", PRODUCT + 1)
         if name in _FUNCTIONS:
             return _Text(rf"{_FUNCTIONS[name]}\left({x.text}\right)", PRODUCT + 1)
         if y is None or name not in ("add", "sub", "mul", "div", "constpow", "pow"):
@@ -241,7 +243,7 @@ _SHORT = frozenset({"sin", "cos", "neg", "sq", "twice"})
 _CODE = {name: code for code, name in NAMES.items()}
 _FUNCTIONS = {
     **{name: f"\\{name}" for name in ("sin", "cos", "tan", "exp", "log", "tanh", "sinh", "cosh")},
-    **{"sqrt": r"\mathrm{sqrt}", "fabs": r"\mathrm{abs}", "sign": r"\mathrm{sign}"},
+    **{"fabs": r"\mathrm{abs}", "sign": r"\mathrm{sign}"},
 }
 
 

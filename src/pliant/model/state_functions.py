@@ -15,7 +15,7 @@ from pliant.later import LaterModule
 from pliant.model.differentiable import Differentiable
 from pliant.model.states import read_state
 from pliant.model.terms import DenocMatrices, DrivenTorques, Energy, Matrices, PartitionedMatrices, ScrewMatrices
-from pliant.signatures import checked
+from pliant.signatures import checked, shown
 
 if TYPE_CHECKING:
     from pliant.dynamics import dual_screw, frames, matrices
@@ -135,7 +135,7 @@ class StateFunctions(Differentiable):
         (0,)
         """
         if not self.constraints:
-            return np.zeros((*np.shape(q)[:-1], 0))
+            return np.zeros((*_leading(q), 0))
         return self._call("multipliers", p, q, qd, tau)  # type: ignore[no-any-return]
 
     def gaps(self, q: ArrayLike, p: ArrayLike | None = None) -> Array:
@@ -159,7 +159,7 @@ class StateFunctions(Differentiable):
         (0,)
         """
         if not self.constraints:
-            return np.zeros((*np.shape(q)[:-1], 0))
+            return np.zeros((*_leading(q), 0))
         return self._call("gaps", p, q)  # type: ignore[no-any-return]
 
     @checked
@@ -489,3 +489,11 @@ class StateFunctions(Differentiable):
         for column, shaft in enumerate(self.layout.shafts):
             S[shaft.actuated, column] = 1.0
         return S
+
+
+def _leading(q: ArrayLike) -> tuple[int, ...]:
+    """Shape of a batch of states."""
+    try:
+        return np.asarray(q, dtype=float).shape[:-1]
+    except (TypeError, ValueError):
+        raise ModelError(f"q: got {shown(q)}, expected (..., n) finite numbers") from None

@@ -8,19 +8,19 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from pliant.robot.closed_loops import Ends
 from pliant.robot.faults import clash, fault
-from pliant.robot.fields import Description, LinkName, NonNegative, Number, Positive, positive, sequence
+from pliant.robot.fields import Description, LinkName, NonNegative, Number, Positive, sequence
 from pliant.robot.stops import Stop
 
 
-def _two(value: Any) -> list[float]:
+def _two(value: Any) -> list[Any]:
     entries = sequence(value, "two numbers above 0")
     if len(entries) != 2:
         raise fault(f"two numbers above 0, not {len(entries)}", "of the piston's side and of the rod's side")
-    return [positive(entry) for entry in entries]
+    return entries
 
 
 _TWO = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 2, "maxItems": 2}
-Sides = Annotated[tuple[float, float], BeforeValidator(_two), WithJsonSchema(_TWO)]
+Sides = Annotated[tuple[Positive, Positive], BeforeValidator(_two), WithJsonSchema(_TWO)]
 """Of a cylinder: the piston's side, which pushes, and the rod's side."""
 
 
