@@ -310,8 +310,7 @@ class KalmanFilter:
         True
         """
         if self.kind == "extended":
-            step, F, Q = self.transition(belief.mean, tau)
-            return Belief(belief.mean + step, _even(F @ belief.covariance @ F.T + Q))
+            return self._ahead(belief, tau, belief.mean)
         points, weights = _points(belief)
         moved = [self.transition(x, tau) for x in points]
         after = points + np.array([step for step, _, _ in moved])
@@ -345,31 +344,38 @@ class KalmanFilter:
         >>> bool(known.covariance[0, 0] < 1e-4 * rest.covariance[0, 0])
         True
         """
+        if self.kind == "extended":
+            return self._read(belief, y, tau, belief.mean)
+        seen = np.isfinite(given := np.asarray(y, dtype=float))
+        if not seen.any():
+            return replace(belief, surprise=float("nan"))
+        points, weights = _points(belief)
+        each = np.array([self.reading(x, tau)[0][seen] for x in points])
+        miss, away = given[seen] - weights @ each, each - weights @ each
+        S = away.T @ (weights[:, None] * away) + np.diag(self._noise[seen] ** 2)
+        gain = np.linalg.solve(S, away.T @ (weights[:, None] * (points - belief.mean))).T
+        P = belief.covariance - gain @ S @ gain.T
+        return Belief(belief.mean + gain @ miss, _even(P), float(miss @ np.linalg.solve(S, miss)))
+
+    def _read(self, belief: Belief, y: ArrayLike, tau: ArrayLike, at: Array) -> Belief:
+        """Corrected with the readings as they are linear about another state."""
         given = np.asarray(y, dtype=float)
+        expected, C = self.reading(at, tau)
         seen = np.isfinite(given)
         if not seen.any():
             return replace(belief, surprise=float("nan"))
-        R = np.diag(self._noise[seen] ** 2)
-        if self.kind == "extended":
-            expected, C = self.reading(belief.mean, tau)
-            expected, C = expected[seen], C[seen]
-            PC = belief.covariance @ C.T
-            S = C @ PC + R
-        else:
-            points, weights = _points(belief)
-            each = np.array([self.reading(x, tau)[0][seen] for x in points])
-            expected = weights @ each
-            away = each - expected
-            PC = (points - belief.mean).T @ (weights[:, None] * away)
-            S = away.T @ (weights[:, None] * away) + R
-        miss = given[seen] - expected
-        gain = np.linalg.solve(S, PC.T).T
-        if self.kind == "extended":  # in the form that stays positive
-            rest = np.eye(len(belief.mean)) - gain @ C
-            P = rest @ belief.covariance @ rest.T + gain @ R @ gain.T
-        else:
-            P = belief.covariance - gain @ S @ gain.T
+        C, R = C[seen], np.diag(self._noise[seen] ** 2)
+        miss = given[seen] - expected[seen] - C @ (belief.mean - at)
+        S = C @ belief.covariance @ C.T + R
+        gain = np.linalg.solve(S, C @ belief.covariance).T
+        rest = np.eye(len(at)) - gain @ C  # in the form that stays positive
+        P = rest @ belief.covariance @ rest.T + gain @ R @ gain.T
         return Belief(belief.mean + gain @ miss, _even(P), float(miss @ np.linalg.solve(S, miss)))
+
+    def _ahead(self, belief: Belief, tau: ArrayLike, at: Array) -> Belief:
+        """One sample later, linear about another state."""
+        step, F, Q = self.transition(at, tau)
+        return Belief(at + step + F @ (belief.mean - at), _even(F @ belief.covariance @ F.T + Q))
 
     def over(self, y: ArrayLike, tau: ArrayLike, start: Belief) -> StateHistory:
         """Of readings (N, m) and torques (N, n_joints) at sample times: what is believed with each reading used.
@@ -535,25 +541,6 @@ class MovingHorizon(KalmanFilter):
                 path, last = self._fitted(before, path, Y[first : k + 1], U[first : k + 1])
             found.append(last)
         return found
-
-    def _read(self, belief: Belief, y: Array, tau: Array, at: Array) -> Belief:
-        """Corrected with the readings as they are linear about another state."""
-        expected, C = self.reading(at, tau)
-        seen = np.isfinite(y)
-        if not seen.any():
-            return replace(belief, surprise=float("nan"))
-        C, R = C[seen], np.diag(self._noise[seen] ** 2)
-        miss = y[seen] - expected[seen] - C @ (belief.mean - at)
-        S = C @ belief.covariance @ C.T + R
-        gain = np.linalg.solve(S, C @ belief.covariance).T
-        rest = np.eye(len(at)) - gain @ C
-        P = rest @ belief.covariance @ rest.T + gain @ R @ gain.T
-        return Belief(belief.mean + gain @ miss, _even(P), float(miss @ np.linalg.solve(S, miss)))
-
-    def _ahead(self, belief: Belief, tau: Array, at: Array) -> Belief:
-        """One sample later, linear about another state."""
-        step, F, Q = self.transition(at, tau)
-        return Belief(at + step + F @ (belief.mean - at), _even(F @ belief.covariance @ F.T + Q))
 
     def _fitted(self, before: Belief, path: Array, Y: Array, U: Array) -> tuple[Array, Belief]:
         """A Gauss-Newton step on all states of the window: a filter about the path, and a smoother back."""
