@@ -72,7 +72,7 @@ class TestFeedbackLinearization:
             FeedbackLinearization(9.0, [0.0, 0.0]).bind(elastic_arm(damping=2.0).model())(0.0, np.zeros(4), np.zeros(4))
         with pytest.raises(UnsupportedModel, match="no elastic drive"):
             FeedbackLinearization(9.0, [0.0, 0.0]).bind(two_links(Shapes(bending_y=1)).model())
-        with pytest.raises(ModelError, match="above 0"):
+        with pytest.raises(ModelError, match="positive"):
             FeedbackLinearization(0.0, [0.0, 0.0]).bind(elastic_arm().model())
 
 
@@ -184,7 +184,7 @@ class TestDisturbances:
 
     def test_refusals(self) -> None:
         model = two_links(Shapes(bending_y=1)).model()
-        with pytest.raises(ModelError, match="above 0"):
+        with pytest.raises(ModelError, match="positive"):
             DisturbanceObserver(PD(1.0, 1.0, [0.0, 0.0]), gain=-1.0).bind(model)
         inner = pliant.control.Sampled(PD(1.0, 1.0, [0.0, 0.0]), 0.01)
         with pytest.raises(ModelError, match="sampled"):

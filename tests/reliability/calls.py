@@ -198,7 +198,7 @@ def _analysis() -> dict[str, Call]:
 def _runs(folder: Path) -> dict[str, Call]:
     m, run, q = model(), sound.result(), np.array([0.1, 0.2, 0.0, 0.0])
     pd = control.PD(kp=10.0, kd=1.0, reference=[0.1, 0.2])
-    t = np.linspace(0.0, 0.05, 6)
+    t, more = np.linspace(0.0, 0.05, 6), np.linspace(0.0, 0.2, 41)
     recording = pliant.Recording(t, {"upper": 0.1 + 0 * t}, q0=q)
     rising = pliant.Recording(t, {"upper": 0.1 + t}, q0=q)
     base = {"model": m, "t_end": 0.02, "q0": q, "qd0": q, "torque": [1.0, 0.5], "controller": pd, "step": 1e-2,
@@ -253,7 +253,7 @@ def _runs(folder: Path) -> dict[str, Call]:
         "nrmse": Call(validation.nrmse, {"predicted": t, "measured": 2 * t}),
         "pooled_nrmse": Call(validation.pooled_nrmse, {"predicted": [t, t], "measured": [2 * t, t]}),
         "fit_percent": Call(validation.fit_percent, {"predicted": t, "measured": 2 * t}),
-        "free_decay": Call(validation.free_decay, {"t": t, "readings": np.sin(40 * t), "near": [6.0]}),
+        "free_decay": Call(validation.free_decay, {"t": more, "readings": np.sin(40 * more), "near": [6.0]}),
         "measured_run": Call(pliant.rigs.measured_run, {"name": "a05_f08"}),
         "load_rig": Call(pliant.rigs.load_rig, {"name": "ist-bar"}),
         "recording_path": Call(pliant.rigs.recording_path, {"name": "bar-from-voltage"}),

@@ -72,12 +72,18 @@ def in_tree(rng: random.Random, tree: Any) -> tuple[str, str]:
     changed = copy.deepcopy(tree)
     holder = functools.reduce(lambda t, key: t[key], place[:-1], changed)
     wrong = misspelt(rng, place[-1])
-    if wrong in holder:
+    if wrong in holder or wrong in _keys():  # bending_z for bending_y is another arm, and no slip that can be seen
         return "nothing", written(tree)
     entries = [(wrong if key == place[-1] else key, entry) for key, entry in holder.items()]
     holder.clear()
     holder.update(entries)
     return f"{place} misspelt `{wrong}`", written(changed)
+
+
+@functools.cache
+def _keys() -> frozenset[str]:
+    """All keys of the sound robots."""
+    return frozenset(str(key) for tree in sound.robots().values() for place, _ in places(tree) for key in place)
 
 
 @functools.cache
@@ -154,7 +160,8 @@ def urdf(rng: random.Random, folder: Path) -> tuple[str, Callable[[], Any], Any]
         done, changed = f"{value.group()} stands twice", text[: value.end()] + " " + value.group() + text[value.end() :]
     elif kind == 2:  # a link or a joint by the name of another
         names = list(re.finditer(r'<(link|joint) name="([^"]+)"', text))
-        one, two = rng.sample(names, 2)
+        tag = rng.choice(["link", "joint"])  # a joint may have the name of a link
+        one, two = rng.sample([name for name in names if name[1] == tag], 2)
         done, changed = f"{one.group()} named as {two[2]}", text[: one.start(2)] + two[2] + text[one.end(2) :]
     else:
         name = rng.choice(list(_NAME.finditer(text, text.index("<robot"))))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from pliant.analysis.poles import damping, followed, natural, vibrations
 from pliant.arrays import Array, Complex, StateLike
+from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.loads import Load
 from pliant.model import Model, read_state
@@ -153,8 +154,8 @@ def campbell(
     >>> pliant.analysis.campbell(model, model.joints[0], [0.0, 2.0, 4.0]).frequencies.shape[0]
     3
     """
-    rates = np.asarray(speeds, dtype=float)
-    if rates.ndim != 1 or len(rates) < 2 or not np.isfinite(rates).all() or not (np.diff(rates) > 0).all():
+    rates = numbers("speeds", speeds)
+    if len(rates) < 2 or not (np.diff(rates) > 0).all():
         raise ModelError("speeds: expected two or more finite numbers (N,) that rise")
     if joint not in model.joints:
         raise ModelError(f"joint: got {joint!r}, expected one of {', '.join(model.joints)}")

@@ -14,6 +14,7 @@ from pliant.analysis.closed_loop import ClosedLoop
 from pliant.analysis.poles import damping, natural, vibrations
 from pliant.arrays import Array, Complex, StateLike
 from pliant.control import Controller
+from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.loads import Load
 from pliant.model import Model, read_state
@@ -205,9 +206,9 @@ def _map(
     for name, given in positions.items():
         if name not in model.joints:
             raise ModelError(f"positions: got {name!r}, expected one of {', '.join(model.joints)}")
-        grid = np.asarray(given, dtype=float)
+        grid = numbers(f"positions[{name!r}]", given)
         steps = np.diff(grid)
-        if grid.ndim != 1 or len(grid) < 2 or not ((steps > 0).all() or (steps < 0).all()):
+        if len(grid) < 2 or not ((steps > 0).all() or (steps < 0).all()):
             raise ModelError(f"positions[{name!r}]: expected two or more numbers (K,) that rise or fall")
         grids.append(grid)
     pose = read_state(model, at)[model.layout.shaft_places()]

@@ -48,7 +48,7 @@ class Given:
                 raise UnsupportedModel("equilibrium: not with arrays of a CUDA device; give q0 and qd0 as NumPy arrays")
             states = {name: _on_device(model, x, name, device) for name, x in (("q0", q0), ("qd0", qd0))}
         else:
-            own = None if p is None else np.asarray(p, dtype=float)[..., : len(model.parameters)]
+            own = None if p is None else np.atleast_1d(np.asarray(p, dtype=float))[..., : len(model.parameters)]
             c = f.composition
             q0, qd0, work = read_start(model, q0, qd0, equilibrium, loads, own, True, c.on_paths, c.before_start)
             states = {"q0": q0, "qd0": qd0}

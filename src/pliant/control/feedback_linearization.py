@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arrays import AnglesLike, Array, Expression
+from pliant.arrays import AnglesLike, Expression
 from pliant.control.decoupling import checked_estimate
-from pliant.control.law import NO_STATES, Controller, Law, reference_for
-from pliant.control.trajectories import Trajectory, constant, numbers
+from pliant.control.law import NO_STATES, Controller, Law, checked_limit, reference_for
+from pliant.control.trajectories import Trajectory, constant
 from pliant.dynamics.forces import commands_for
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.model import Model
@@ -75,9 +74,7 @@ class _LinearizingLaw(Law):
     def __init__(self, model: Model, given: FeedbackLinearization) -> None:
         super().__init__(model)
         _require_elastic(model)
-        self.bandwidth: Array = np.broadcast_to(numbers("bandwidth", given.bandwidth), (model.n_joints,)).copy()
-        if (self.bandwidth <= 0).any():
-            raise ModelError(f"bandwidth: got {self.bandwidth.min():g}, expected numbers above 0")
+        self.bandwidth = checked_limit("bandwidth", given.bandwidth, model.n_joints)
         self.reference = reference_for(model, given.reference)
         if self.reference.coordinates not in (None, tuple(model.joints)):
             raise ModelError("reference: it moves motors; expected a path of the joints")

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, Expression
 from pliant.control.decoupling import checked_estimate
-from pliant.control.law import NO_STATES, Controller, Felt, Law, actuated, actuated_names
+from pliant.control.law import NO_STATES, Controller, Felt, Law, actuated, actuated_names, checked_limit
 from pliant.control.observer import require_torques
-from pliant.control.trajectories import constant, numbers, positive
+from pliant.control.trajectories import constant
 from pliant.errors import ModelError
 from pliant.kernels import Kernel, Recorded
 from pliant.model import Model
@@ -81,7 +81,7 @@ class _ObservingLaw(Law):
         self.given, self.inner = given, given.inner.bind(model) if inner is None else inner
         if self.inner.sample_time is not None:
             raise ModelError("DisturbanceObserver: the inner controller is sampled; sample the whole: Sampled(...)")
-        self.gain = _gain(given.gain, model.n_joints)
+        self.gain = checked_limit("gain", given.gain, model.n_joints)
         self.estimate = checked_estimate(model, given.estimate)
         self.breaks, self.senses = self.inner.breaks, self.inner.senses
         self.n_states = self.inner.n_states + model.n_joints
@@ -104,13 +104,6 @@ class _ObservingLaw(Law):
         residual = constant(self.gain) * (p - z[own:])
         applied = tau - residual
         return applied, ca.vertcat(rate, applied + beta + residual)
-
-
-def _gain(given: Any, m: int) -> Array:
-    gain = np.broadcast_to(numbers("gain", given), (m,)).copy()
-    if (gain <= 0).any():
-        raise ModelError(f"gain: got {gain.min():g}, expected numbers above 0")
-    return gain
 
 
 @checked
@@ -190,7 +183,7 @@ class CollisionMonitor:
         model = self.model
         times, torque = np.asarray(t, dtype=float), np.asarray(tau, dtype=float)
         p, beta = model.derived("momentum", actuated_names(model), self._kernel)(q, qd)
-        L = _gain(self.gain, model.n_joints)
+        L = checked_limit("gain", self.gain, model.n_joints)
         known = torque + beta
         r = np.zeros_like(torque)
         for k, h in enumerate(np.diff(times)):
@@ -211,9 +204,7 @@ class CollisionMonitor:
         float or None
             s; None where it never is.
         """
-        limit = np.broadcast_to(numbers("threshold", self.threshold), (self.model.n_joints,))
-        for least in limit:
-            positive("threshold", least)
+        limit = checked_limit("threshold", self.threshold, self.model.n_joints)
         beyond = (np.abs(self.residual(result)) > limit).any(axis=1)
         return float(result.t[int(np.argmax(beyond))]) if beyond.any() else None
 

@@ -92,7 +92,8 @@ def export_cuda(
         raise ModelError(f"shared_memory: got {shared_memory!r}, expected whole KiB from 1 to 1024, such as 99 or 227")
     require_no_drive_states(model, "cuda")
     target, name = Path(folder), export_name(model)
-    wanted = chosen(model, functions) if functions else tuple(name for name in usual(model) if name != SELDOM)
+    usually = tuple(name for name in usual(model) if name != SELDOM)
+    wanted = chosen(model, functions) if functions is not None and len(functions) else usually
     model.layout.require_open("an export to CUDA")
     needed = ("forward_dynamics",) if model.layout.plain else ("forward_dynamics", "rates")
     which = tuple(dict.fromkeys((*needed, *wanted)))

@@ -167,7 +167,7 @@ def _array(model: Model, given: Any, name: str, many: bool, size: int) -> Array:
     expected = f"{'one state or one per arm, ' if many else ''}{sizes}: {', '.join(names)}"
     try:
         state = np.array(in_radians(given), dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, MemoryError) as error:
         raise ModelError(f"{name}: got {type(given).__name__}, expected numbers {expected}") from error
     if state.ndim not in ((1, 2) if many else (1,)) or state.shape[-1] not in (size, joints) or not len(state):
         raise ModelError(f"{name}: got shape {state.shape}, expected {expected}")

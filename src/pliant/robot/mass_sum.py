@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.errors import ModelError
 from pliant.robot.lumps import inertia_matrix
 
 PLAUSIBLE = 1e-9
@@ -60,6 +61,8 @@ class MassSum:
         A moment above the sum of the two others is that of no body: hubs and wheels have it by their description.
         """
         m, com, inertia = self.about_com()
+        if not np.isfinite(inertia).all():
+            raise ModelError("inertial: masses and places this large cannot be computed with; are the units right?")
         moments, axes = np.linalg.eigh(inertia)
         excess = moments[2] - moments[0] - moments[1]
         if excess <= PLAUSIBLE * moments[2]:
