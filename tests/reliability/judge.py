@@ -16,8 +16,8 @@ from pliant.errors import PliantError
 with contextlib.suppress(ImportError):
     import dask.array  # noqa: F401  (xarray imports it at its first use, which may take longer than the watchdog waits)
 
-PATIENCE = 30.0
-"""Seconds that any wrong input may take: sound parts of it are compiled, for ten of them on a busy machine."""
+PATIENCE = 10.0
+"""Seconds that any wrong input may take."""
 LONGEST_MESSAGE = 4000
 
 

@@ -18,9 +18,11 @@ from pliant.kernels import cache
 
 from . import sound
 from .damage import damaged_yaml, torn
-from .judge import PATIENCE, snapshot, watchdog
+from .judge import snapshot, watchdog
 
 COMMANDS = ("info", "frequencies", "count", "simulate", "sweep", "identify", "validate", "view", "export")
+COMPILES = 30.0
+"""Seconds that a command may take: a sound arm among the rubbish is compiled, which takes a mechanism seven."""
 
 
 def rubbish(command: str, seed: int, folder: Path) -> list[str]:
@@ -79,7 +81,7 @@ def _outside(house: Path) -> dict[str, tuple[int, int, int]]:
 def _try(command: str, seed: int, house: Path) -> None:
     arguments = rubbish(command, seed, house / "work")
     before = _outside(house)
-    with warnings.catch_warnings(), watchdog(PATIENCE):
+    with warnings.catch_warnings(), watchdog(COMPILES):
         warnings.simplefilter("ignore")
         done = CliRunner().invoke(app, arguments)
     said = f"{command} {seed}: exit {done.exit_code}: {done.stderr[-500:]} {done.exception!r}"
