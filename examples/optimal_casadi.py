@@ -1,4 +1,5 @@
-"""Optimal control with IPOPT: the least torque for a move that ends at rest, with compiled derivatives and without.
+"""Optimal control with IPOPT: the smoothest torque for a move that ends at rest, with compiled derivatives
+and without.
 
 The arm is a function inside CasADi's graph. Compiled, all nodes of the horizon go through the batch kernel at once, and
 so do exact first and second derivatives; traced, CasADi differentiates the expression and runs its own virtual machine.
@@ -26,10 +27,10 @@ for kind in ("compiled", "traced"):
     f = model.casadi("forward_dynamics", kind, count=nodes)
     qdd, h = f(q, qd, tau), seconds / (nodes - 1)
     gaps = [x[:, 1:] - x[:, :-1] - h / 2 * (rate[:, 1:] + rate[:, :-1]) for x, rate in ((q, qd), (qd, qdd))]
-    ends = [q[:, 0] - start, q[:, -1] - goal, qd[:, 0], qd[:, -1]]
+    ends = [q[:, 0] - start, q[:, -1] - goal, qd[:, 0], qd[:, -1], tau[:, 0] - weight[0], tau[:, -1] - weight[-1]]
     problem = {
         "x": ca.veccat(q, qd, tau),
-        "f": ca.sumsqr(tau) * h / 1e3,
+        "f": ca.sumsqr((tau[:, 1:] - tau[:, :-1]) / h) * h / 1e3,
         "g": ca.veccat(*gaps, *ends),
     }
     solver = ca.nlpsol("solver", "ipopt", problem, {"print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes"})
@@ -48,5 +49,5 @@ np.testing.assert_allclose(found["compiled"], found["traced"], atol=1e-5 * np.ab
 
 def picture(ax):
     ax.plot(np.linspace(0, seconds, nodes), torque, label=["upper", "fore"])
-    ax.set(xlabel="t, s", ylabel="torque, N m", title="From rest to rest with the least torque")
+    ax.set(xlabel="t, s", ylabel="torque, N m", title="From rest to rest with the smoothest torque")
     ax.legend()
