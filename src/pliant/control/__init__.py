@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pliant.control.beliefs import Belief, StateHistory
 from pliant.control.composite import Composite
 from pliant.control.decoupling import ComputedTorque
 from pliant.control.feedback_linearization import FeedbackLinearization
 from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
-from pliant.control.kalman import Belief, KalmanFilter, MovingHorizon, StateHistory
+from pliant.control.kalman import KalmanFilter
 from pliant.control.law import Controller, Law, Limited
 from pliant.control.lqr import LQR, Design
 from pliant.control.measured_motion import MeasuredMotion
 from pliant.control.momentum import CollisionMonitor, DisturbanceObserver
+from pliant.control.moving_horizon import MovingHorizon
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
 from pliant.control.rig_sensors import Tachometer, TipCamera, TorqueSensor

@@ -1,4 +1,4 @@
-"""States of an arm from its readings, along the nonlinear model: extended and unscented Kalman filters, moving horizon.
+"""States of an arm from its readings, along the nonlinear model: extended and unscented Kalman filters.
 
 Between two samples the arm follows xd = f(x, tau, p) + w with white generalised forces w. About an estimate this is
 xd = f + A (x - x0), which is solved exactly over the sample time: stiff links cost nothing, and the error is that of
@@ -6,145 +6,34 @@ A's change within one sample. The transition, the step of the mean and the covar
 over a short piece of it and doubling, which knows no growing exponentials. Numbers of the arm that are not known, such
 as its payload, are states that stay.
 
-The moving horizon is the same problem over the last samples at once: Gauss-Newton steps on all their states, each of
-which is a filter forward and a smoother backward [Bel94].
+A reading that comes late, such as a camera's, is entered at the moment that it is of, and the filter goes on from there
+again: what is believed is what all readings that have arrived say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arrays import Array, StateLike
+from pliant.control.beliefs import Belief, StateHistory
 from pliant.control.observer import require_torques
 from pliant.control.sensors import Measurement, Sensor
 from pliant.control.trajectories import numbers, positive
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnsupportedModel
 from pliant.kernels import Kernel
 from pliant.model import Model, read_state
 from pliant.options import KalmanName
 from pliant.signatures import checked
 
+WHOLE = 1e-6
+"""Of a time: so near to a multiple of the sample time it is one."""
 TERMS = 10
 """Of the series; with half a radius of convergence their rest is below 1e-10."""
-
-
-@dataclass(frozen=True)
-class Belief:
-    """What is believed of an arm at a moment.
-
-    Attributes
-    ----------
-    mean : (2n + k,) array
-        Coordinates, rates, and numbers that are not known.
-    covariance : (2n + k, 2n + k) array
-        Of its error.
-    surprise : float
-        Normalised square of the innovation that led here (NIS); NaN where nothing was read.
-    """
-
-    mean: Array
-    covariance: Array
-    surprise: float = float("nan")
-
-
-@dataclass(frozen=True)
-class StateHistory:
-    """Beliefs over time.
-
-    Attributes
-    ----------
-    t : (N,) array
-        Times, s.
-    q, qd : (N, n) arrays
-        Coordinates and rates.
-    numbers : (N, k) array
-        Numbers of the arm that were not known, in the order of their names.
-    covariance : (N, 2n + k, 2n + k) array
-        Of the errors of all of them.
-    nis : (N,) array
-        Normalised squares of the innovations; of mean `readings` where model and noises are right.
-    readings : int
-        How many numbers are read at a sample.
-    """
-
-    t: Array
-    q: Array
-    qd: Array
-    numbers: Array
-    covariance: Array
-    nis: Array
-    readings: int
-
-    def spread(self) -> Array:
-        """Standard deviations.
-
-        Returns
-        -------
-        (N, 2n + k) array
-
-        Examples
-        --------
-        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
-        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, 1)
-        >>> found.spread().tolist()
-        [[2.0, 2.0]]
-        """
-        return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
-
-    def _error(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        return np.hstack([np.asarray(q, dtype=float) - self.q, np.asarray(qd, dtype=float) - self.qd])
-
-    def nees(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """(N,) normalised squares of the errors against the true states (N, n), of mean 2n where all is right.
-
-        Parameters
-        ----------
-        q, qd : (N, n) array
-            True coordinates and rates.
-
-        Returns
-        -------
-        (N,) array
-
-        Examples
-        --------
-        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
-        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, 1)
-        >>> found.nees([[2.0]], [[4.0]]).tolist()
-        [5.0]
-        """
-        error = self._error(q, qd)
-        k = error.shape[1]
-        return np.array([e @ np.linalg.solve(P[:k, :k], e) for e, P in zip(error, self.covariance)])
-
-    def inside(self, q: ArrayLike, qd: ArrayLike, sigmas: float = 3.0) -> float:
-        """Part of all numbers whose error is within so many standard deviations.
-
-        Parameters
-        ----------
-        q, qd : (N, n) array
-            True coordinates and rates.
-        sigmas : float
-            Standard deviations.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
-        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, 1)
-        >>> found.inside([[2.0]], [[7.0]])
-        0.5
-        """
-        error = self._error(q, qd)
-        return float(np.mean(np.abs(error) <= sigmas * self.spread()[:, : error.shape[1]]))
 
 
 @checked
@@ -157,9 +46,10 @@ class KalmanFilter:
     model : Model
         What the filter believes the arm to be.
     sensors : sequence of Sensor
-        In the order of their readings; each with `noise`, or a `quantum` that stands in for it.
+        In the order of their readings; each with `noise`, or a `quantum` that stands in for it. One with a
+        `sample_time` of its own is read at these times only; one with a `delay` says what was.
     sample_time : float
-        Seconds between readings; torques are held in between.
+        Seconds between readings; torques are held in between. Times of the sensors are multiples of it.
     process : number or (n,)
         Root of the spectral density of white forces on the coordinates, N m sqrt(s) or N sqrt(s): what the model leaves
         out.
@@ -203,6 +93,13 @@ class KalmanFilter:
             raise ModelError("process: expected finite numbers of 0 or more, one or one for each coordinate")
         if not (self._noise > 0).all():
             raise ModelError("sensors: each needs `noise` or a `quantum`, by which readings are weighed")
+        for sensor in self.sensors:
+            if sensor.cutoff is not None:
+                raise UnsupportedModel(
+                    f"sensors: {sensor.label(model)!r} has a low-pass, which the filter does not know; leave `cutoff` "
+                    "out, or correct the readings for it"
+                )
+        self.every, self.late  # noqa: B018  their times are checked
 
     # ------------------------------------------------------------------------------------------------- of the model
 
@@ -215,6 +112,34 @@ class KalmanFilter:
         """(m,) standard deviations of the readings; a quantum counts as one of even distribution."""
         found = self._measurement
         return np.asarray(np.hypot(found.noise, found.quantum / np.sqrt(12)))
+
+    def _samples(self, name: str, neutral: float) -> Array:
+        """(m,) a time of the sensor of each reading, in samples."""
+        found = self._measurement
+        given = [getattr(sensor, name) or neutral for sensor in found.sensors]
+        counts = np.round(np.array(given) / self.sample_time)
+        for sensor, time, count in zip(found.sensors, given, counts):
+            if abs(count * self.sample_time - time) > WHOLE * time:
+                raise ModelError(
+                    f"sensors: {name} of {sensor.label(self.model)!r} is {time:g} s, expected a multiple of the "
+                    f"filter's sample_time of {self.sample_time:g} s"
+                )
+        return np.repeat(counts.astype(int), found.sizes)
+
+    @property
+    def every(self) -> Array:
+        """(m,) every how many samples a reading is taken."""
+        return self._samples("sample_time", self.sample_time)
+
+    @property
+    def late(self) -> Array:
+        """(m,) how many samples late it arrives."""
+        return self._samples("delay", 0.0)
+
+    @property
+    def kept(self) -> int:
+        """How many of the last moments a running filter keeps."""
+        return int(self.late.max()) + 1
 
     @property
     def _forces(self) -> Array:
@@ -256,7 +181,8 @@ class KalmanFilter:
             model, n = self.model, self.model.n
             q, qd, tau = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("tau", model.n_joints)
             p = model.parameter_symbols
-            y = ca.SX(self._measurement.expression(q, qd, tau))
+            sensed = self._measurement
+            y = ca.DM(sensed.gain) * ca.SX(sensed.expression(q, qd, tau)) + ca.DM(sensed.offset)
             found = [y, ca.jacobian(y, q), ca.jacobian(y, qd), ca.jacobian(y, p)]
             return Kernel(ca.Function("reading", [q, qd, tau, p], ca.cse([ca.densify(x) for x in found])), "vm")
 
@@ -316,7 +242,7 @@ class KalmanFilter:
         after = points + np.array([step for step, _, _ in moved])
         mean = weights @ after
         away = after - mean
-        return Belief(mean, _even(away.T @ (weights[:, None] * away) + moved[0][2]))
+        return Belief(mean, even(away.T @ (weights[:, None] * away) + moved[0][2]))
 
     def correct(self, belief: Belief, y: ArrayLike, tau: ArrayLike) -> Belief:
         """With readings (m,) of this moment; those that are not finite are left out.
@@ -348,14 +274,14 @@ class KalmanFilter:
             return self._read(belief, y, tau, belief.mean)
         seen = np.isfinite(given := np.asarray(y, dtype=float))
         if not seen.any():
-            return replace(belief, surprise=float("nan"))
+            return Belief(belief.mean, belief.covariance)
         points, weights = _points(belief)
         each = np.array([self.reading(x, tau)[0][seen] for x in points])
         miss, away = given[seen] - weights @ each, each - weights @ each
         S = away.T @ (weights[:, None] * away) + np.diag(self._noise[seen] ** 2)
         gain = np.linalg.solve(S, away.T @ (weights[:, None] * (points - belief.mean))).T
         P = belief.covariance - gain @ S @ gain.T
-        return Belief(belief.mean + gain @ miss, _even(P), float(miss @ np.linalg.solve(S, miss)))
+        return Belief(belief.mean + gain @ miss, even(P), float(miss @ np.linalg.solve(S, miss)), len(miss))
 
     def _read(self, belief: Belief, y: ArrayLike, tau: ArrayLike, at: Array) -> Belief:
         """Corrected with the readings as they are linear about another state."""
@@ -363,19 +289,19 @@ class KalmanFilter:
         expected, C = self.reading(at, tau)
         seen = np.isfinite(given)
         if not seen.any():
-            return replace(belief, surprise=float("nan"))
+            return Belief(belief.mean, belief.covariance)
         C, R = C[seen], np.diag(self._noise[seen] ** 2)
         miss = given[seen] - expected[seen] - C @ (belief.mean - at)
         S = C @ belief.covariance @ C.T + R
         gain = np.linalg.solve(S, C @ belief.covariance).T
         rest = np.eye(len(at)) - gain @ C  # in the form that stays positive
         P = rest @ belief.covariance @ rest.T + gain @ R @ gain.T
-        return Belief(belief.mean + gain @ miss, _even(P), float(miss @ np.linalg.solve(S, miss)))
+        return Belief(belief.mean + gain @ miss, even(P), float(miss @ np.linalg.solve(S, miss)), len(miss))
 
     def _ahead(self, belief: Belief, tau: ArrayLike, at: Array) -> Belief:
         """One sample later, linear about another state."""
         step, F, Q = self.transition(at, tau)
-        return Belief(at + step + F @ (belief.mean - at), _even(F @ belief.covariance @ F.T + Q))
+        return Belief(at + step + F @ (belief.mean - at), even(F @ belief.covariance @ F.T + Q))
 
     def over(self, y: ArrayLike, tau: ArrayLike, start: Belief) -> StateHistory:
         """Of readings (N, m) and torques (N, n_joints) at sample times: what is believed with each reading used.
@@ -399,14 +325,51 @@ class KalmanFilter:
                 f"y, tau: got shapes {Y.shape} and {U.shape}, expected (N, {len(self._noise)}) and "
                 f"(N, {self.model.n_joints})"
             )
-        return self._history(self._beliefs(Y, U, start))
+        running = self.running(start)
+        return self._history([running.update(y, u) for y, u in zip(Y, U)])
 
-    def _beliefs(self, Y: Array, U: Array, start: Belief) -> list[Belief]:
-        found, belief = [], start
-        for k, (y, u) in enumerate(zip(Y, U)):
-            belief = self.correct(belief if k == 0 else self.predict(belief, U[k - 1]), y, u)
-            found.append(belief)
-        return found
+    def running(self, start: Belief) -> Running:
+        """The filter from now on, sample by sample.
+
+        Parameters
+        ----------
+        start : Belief
+            Before the first reading.
+
+        Returns
+        -------
+        Running
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
+        >>> kalman = pliant.control.KalmanFilter(model, sensors, sample_time=1e-3)
+        >>> rest = model.equilibrium([0.1, 0.2])
+        >>> running = kalman.running(kalman.start(rest))
+        >>> belief = running.update([0.1, 0.2], model.holding_torque(rest))
+        >>> bool(np.abs(belief.mean[:4] - rest).max() < 1e-6)
+        True
+        """
+        return Running(self, start)
+
+    def passed(self, running: Running) -> Belief:
+        """What is believed before the second of the kept moments: the first is over."""
+        return self.predict(running.path[0], running.tau[0])
+
+    def fitted(self, running: Running, first: int) -> Belief:
+        """What is believed now, after readings have arrived of the kept moment `first` and later ones."""
+        known = running.path[first:]
+        del running.path[first:]
+        for k in range(first, len(running.y)):
+            before = self.predict(running.path[-1], running.tau[k - 1]) if k else running.before
+            running.path.append(self.correct(before, running.y[k], running.tau[k]))
+        new, now = running.path[first:], running.path[-1]
+        surprise, readings = (
+            sum(getattr(belief, name) for belief in new) - sum(getattr(belief, name) for belief in known)
+            for name in ("surprise", "readings")
+        )
+        return Belief(now.mean, now.covariance, surprise, readings)
 
     def _history(self, beliefs: list[Belief]) -> StateHistory:
         means = np.array([belief.mean for belief in beliefs])
@@ -414,7 +377,7 @@ class KalmanFilter:
         return StateHistory(
             times, means[:, :n], means[:, n : 2 * n], means[:, 2 * n :],
             np.array([belief.covariance for belief in beliefs]), np.array([belief.surprise for belief in beliefs]),
-            len(self._noise),
+            np.array([belief.readings for belief in beliefs]),
         )  # fmt: skip
 
     def reading(self, x: Array, tau: ArrayLike) -> tuple[Array, Array]:
@@ -490,75 +453,59 @@ class KalmanFilter:
         return F[:-1, -1], F[:-1, :-1], Q[:-1, :-1]
 
 
-@checked
-@dataclass(frozen=True)
-class MovingHorizon(KalmanFilter):
-    """Likewise from the last `window` samples at once: the states that fit all their readings best.
+class Running:
+    """A filter as it goes: readings are entered at the moments that they are of, as they arrive.
 
-    Parameters
-    ----------
-    model, sensors, sample_time, process, kind, unknown, wander
-        As in `KalmanFilter`; `kind` is "extended".
-    window : int
-        Samples that are fitted together; what is older counts by its belief.
-    iterations : int
-        Gauss-Newton steps at each sample.
-
-    Examples
-    --------
-    >>> model = pliant.load("two-link").model()
-    >>> sensors = [pliant.control.Encoder(joint, noise=1e-4) for joint in model.joints]
-    >>> horizon = pliant.control.MovingHorizon(model, sensors, sample_time=2e-3, process=0.5, window=5)
-    >>> rest = model.equilibrium([0.1, 0.2])
-    >>> tau = np.tile(model.holding_torque(rest), (8, 1))
-    >>> found = horizon.over(np.tile([0.1, 0.2], (8, 1)), tau, horizon.start(rest, spread=1e-3))
-    >>> bool(np.abs(found.q[-1] - rest).max() < 1e-3)
-    True
+    `y`, `tau` and `path` are readings, torques and beliefs of the last moments; `before` is what was believed before
+    their readings.
     """
 
-    window: int = 10
-    iterations: int = 2
+    def __init__(self, kalman: KalmanFilter, start: Belief) -> None:
+        self.kalman, self.before, self.count = kalman, start, 0
+        self.y: list[Array] = []
+        self.tau: list[Array] = []
+        self.path: list[Belief] = []
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind != "extended":
-            raise ModelError(f"kind: got {self.kind!r}, expected 'extended' of a moving horizon")
-        if self.window < 2 or self.iterations < 1:
-            raise ModelError("window, iterations: expected at least 2 and 1")
+    def update(self, y: ArrayLike, tau: ArrayLike) -> Belief:
+        """What is believed at this sample, with the readings that arrive now.
 
-    def _beliefs(self, Y: Array, U: Array, start: Belief) -> list[Belief]:
-        found: list[Belief] = []
-        before, path = start, np.zeros((0, len(start.mean)))
-        for k in range(len(Y)):
-            first = max(0, k + 1 - self.window)
-            if first > 0:  # the oldest sample leaves the window, and counts by its belief
-                at = path[0] if len(path) == self.window else before.mean
-                before = self._ahead(self._read(before, Y[first - 1], U[first - 1], at), U[first - 1], at)
-                path = path[1:]
-            guess = path[-1] + self.transition(path[-1], U[k - 1])[0] if len(path) else before.mean
-            path = np.vstack([path, guess])
-            for _ in range(self.iterations):
-                path, last = self._fitted(before, path, Y[first : k + 1], U[first : k + 1])
-            found.append(last)
-        return found
+        Parameters
+        ----------
+        y : (m,) array
+            Readings; those that are not finite, or not due by the clock of their sensor, are left out.
+        tau : (n_joints,) array
+            Torques from this sample on.
 
-    def _fitted(self, before: Belief, path: Array, Y: Array, U: Array) -> tuple[Array, Belief]:
-        """A Gauss-Newton step on all states of the window: a filter about the path, and a smoother back."""
-        read, ahead, slopes = [], [before], []
-        for k, (x, y, u) in enumerate(zip(path, Y, U)):
-            read.append(self._read(ahead[-1], y, u, x))
-            if k + 1 < len(path):
-                step, F, Q = self.transition(x, u)
-                ahead.append(Belief(x + step + F @ (read[-1].mean - x), _even(F @ read[-1].covariance @ F.T + Q)))
-                slopes.append(F)
-        means = [read[-1].mean]
-        for k in range(len(path) - 2, -1, -1):
-            gain = np.linalg.solve(ahead[k + 1].covariance, slopes[k] @ read[k].covariance).T
-            means.append(read[k].mean + gain @ (means[-1] - ahead[k + 1].mean))
-        return np.array(means[::-1]), read[-1]
+        Returns
+        -------
+        Belief
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> camera = pliant.control.TipPosition((0, 1), noise=1e-3, sample_time=0.04, delay=0.02)
+        >>> kalman = pliant.control.KalmanFilter(model, [camera], sample_time=0.02)
+        >>> running = kalman.running(kalman.start(model.equilibrium([0.1, 0.2])))
+        >>> [running.update([1.9, 0.5], [0.0, 0.0]).readings for _ in range(4)]
+        [0, 0, 2, 0]
+        """
+        kalman, given = self.kalman, np.asarray(y, dtype=float)
+        if len(self.y) == kalman.kept:
+            self.before = kalman.passed(self)
+            for kept in (self.y, self.tau, self.path):
+                del kept[0]
+        self.y.append(np.full(given.shape, np.nan))
+        self.tau.append(np.asarray(tau, dtype=float))
+        now = len(self.y) - 1
+        places = now - kalman.late
+        due = np.isfinite(given) & (self.count % kalman.every == 0) & (places >= 0)
+        for k in np.flatnonzero(due):
+            self.y[places[k]][k] = given[k]
+        self.count += 1
+        return kalman.fitted(self, min([now, *places[due]]))
 
 
-def _even(P: Array) -> Array:
+def even(P: Array) -> Array:
     return np.asarray((P + P.T) / 2)
 
 

@@ -1,0 +1,127 @@
+"""What is believed of an arm: at a moment, and over time, with the statistics that tell whether a filter is honest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import Array
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed of an arm at a moment.
+
+    Attributes
+    ----------
+    mean : (2n + k,) array
+        Coordinates, rates, and numbers that are not known.
+    covariance : (2n + k, 2n + k) array
+        Of its error.
+    surprise : float
+        Normalised square of the innovation that led here (NIS).
+    readings : int
+        How many numbers were read for it.
+    """
+
+    mean: Array
+    covariance: Array
+    surprise: float = 0.0
+    readings: int = 0
+
+
+@dataclass(frozen=True)
+class StateHistory:
+    """Beliefs over time.
+
+    Attributes
+    ----------
+    t : (N,) array
+        Times, s.
+    q, qd : (N, n) arrays
+        Coordinates and rates.
+    numbers : (N, k) array
+        Numbers of the arm that were not known, in the order of their names.
+    covariance : (N, 2n + k, 2n + k) array
+        Of the errors of all of them.
+    nis : (N,) array
+        Normalised squares of the innovations; of mean `readings` where model and noises are right.
+    readings : (N,) array
+        How many numbers arrived at each sample.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    numbers: Array
+    covariance: Array
+    nis: Array
+    readings: Array
+
+    def spread(self) -> Array:
+        """Standard deviations.
+
+        Returns
+        -------
+        (N, 2n + k) array
+
+        Examples
+        --------
+        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
+        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, zero)
+        >>> found.spread().tolist()
+        [[2.0, 2.0]]
+        """
+        return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+
+    def _error(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        return np.hstack([np.asarray(q, dtype=float) - self.q, np.asarray(qd, dtype=float) - self.qd])
+
+    def nees(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """(N,) normalised squares of the errors against the true states (N, n), of mean 2n where all is right.
+
+        Parameters
+        ----------
+        q, qd : (N, n) array
+            True coordinates and rates.
+
+        Returns
+        -------
+        (N,) array
+
+        Examples
+        --------
+        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
+        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, zero)
+        >>> found.nees([[2.0]], [[4.0]]).tolist()
+        [5.0]
+        """
+        error = self._error(q, qd)
+        k = error.shape[1]
+        return np.array([e @ np.linalg.solve(P[:k, :k], e) for e, P in zip(error, self.covariance)])
+
+    def inside(self, q: ArrayLike, qd: ArrayLike, sigmas: float = 3.0) -> float:
+        """Part of all numbers whose error is within so many standard deviations.
+
+        Parameters
+        ----------
+        q, qd : (N, n) array
+            True coordinates and rates.
+        sigmas : float
+            Standard deviations.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> still, zero = np.zeros((1, 1)), np.zeros(1)
+        >>> found = pliant.control.StateHistory(zero, still, still, np.zeros((1, 0)), 4 * np.eye(2)[None], zero, zero)
+        >>> found.inside([[2.0]], [[7.0]])
+        0.5
+        """
+        error = self._error(q, qd)
+        return float(np.mean(np.abs(error) <= sigmas * self.spread()[:, : error.shape[1]]))
