@@ -90,6 +90,7 @@ def _controllers() -> dict[str, Call]:
         return lambda **arguments: control.Measurement(m, [kind(**arguments)])
 
     quintic = control.Quintic(**move)
+    kalman = control.KalmanFilter(m, [encoder], sample_time=0.01)
     return {
         "PD": Call(bound(control.PD), {"kp": 10.0, "kd": [1.0, 2.0], "reference": two, "gravity": "reference",
                                        "limit": 5.0}),
@@ -98,6 +99,8 @@ def _controllers() -> dict[str, Call]:
         "Composite": Call(bound(control.Composite), {"kp": 10.0, "kv": 1.0, "reference": two}),
         "ComputedTorque": Call(bound(control.ComputedTorque), {"kp": 10.0, "kv": 1.0, "reference": two}),
         "DisturbanceObserver": Call(bound(control.DisturbanceObserver), {"inner": pd, "gain": [10.0, 20.0]}),
+        "Estimated": Call(bound(control.Estimated), {"controller": pd, "estimator": kalman, "start": kalman.start(),
+                                                     "delay": 0.02, "seed": 1}),
         "FeedbackLinearization": Call(lambda **a: control.FeedbackLinearization(**a).bind(elastic),
                                       {"bandwidth": [10.0], "reference": [0.1]}),
         "KalmanFilter": Call(control.KalmanFilter, {

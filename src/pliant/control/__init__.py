@@ -8,6 +8,7 @@ from typing import Any
 from pliant.control.beliefs import Belief, StateHistory
 from pliant.control.composite import Composite
 from pliant.control.decoupling import ComputedTorque
+from pliant.control.estimated import Estimated
 from pliant.control.feedback_linearization import FeedbackLinearization
 from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
 from pliant.control.kalman import KalmanFilter
@@ -90,6 +91,7 @@ __all__ = [
     "Design",
     "DisturbanceObserver",
     "Encoder",
+    "Estimated",
     "FeedbackLinearization",
     "Filter",
     "KalmanFilter",

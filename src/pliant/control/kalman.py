@@ -363,7 +363,7 @@ class KalmanFilter:
         del running.path[first:]
         for k in range(first, len(running.y)):
             before = self.predict(running.path[-1], running.tau[k - 1]) if k else running.before
-            running.path.append(self.correct(before, running.y[k], running.tau[k]))
+            running.path.append(self.correct(before, running.y[k], running.felt[k]))
         new, now = running.path[first:], running.path[-1]
         surprise, readings = (
             sum(getattr(belief, name) for belief in new) - sum(getattr(belief, name) for belief in known)
@@ -456,13 +456,14 @@ class KalmanFilter:
 class Running:
     """A filter as it goes: readings are entered at the moments that they are of, as they arrive.
 
-    `y`, `tau` and `path` are readings, torques and beliefs of the last moments; `before` is what was believed before
-    their readings.
+    Of the last moments, `y` are the readings, `felt` the torques that acted at them, `tau` those from then on, `path`
+    the beliefs; `before` is what was believed before their readings.
     """
 
     def __init__(self, kalman: KalmanFilter, start: Belief) -> None:
         self.kalman, self.before, self.count = kalman, start, 0
         self.y: list[Array] = []
+        self.felt: list[Array] = []
         self.tau: list[Array] = []
         self.path: list[Belief] = []
 
@@ -474,7 +475,7 @@ class Running:
         y : (m,) array
             Readings; those that are not finite, or not due by the clock of their sensor, are left out.
         tau : (n_joints,) array
-            Torques from this sample on.
+            Torques that act at this sample and, unless `act` says others, until the next.
 
         Returns
         -------
@@ -492,10 +493,11 @@ class Running:
         kalman, given = self.kalman, np.asarray(y, dtype=float)
         if len(self.y) == kalman.kept:
             self.before = kalman.passed(self)
-            for kept in (self.y, self.tau, self.path):
+            for kept in (self.y, self.felt, self.tau, self.path):
                 del kept[0]
         self.y.append(np.full(given.shape, np.nan))
-        self.tau.append(np.asarray(tau, dtype=float))
+        for torques in (self.felt, self.tau):
+            torques.append(np.asarray(tau, dtype=float))
         now = len(self.y) - 1
         places = now - kalman.late
         due = np.isfinite(given) & (self.count % kalman.every == 0) & (places >= 0)
@@ -503,6 +505,24 @@ class Running:
             self.y[places[k]][k] = given[k]
         self.count += 1
         return kalman.fitted(self, min([now, *places[due]]))
+
+    def act(self, tau: ArrayLike) -> None:
+        """Other torques from the last sample on: those that were decided by its belief.
+
+        Parameters
+        ----------
+        tau : (n_joints,) array
+            Torques, held until the next sample.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> kalman = pliant.control.KalmanFilter(model, [pliant.control.Encoder("upper", noise=1e-4)], sample_time=0.02)
+        >>> running = kalman.running(kalman.start())
+        >>> belief = running.update([0.0], [0.0, 0.0])
+        >>> running.act([5.0, 1.0])
+        """
+        self.tau[-1:] = [np.asarray(tau, dtype=float)] * len(self.tau[-1:])
 
 
 def even(P: Array) -> Array:

@@ -61,8 +61,8 @@ class MovingHorizon(KalmanFilter):
 
     def passed(self, running: Running) -> Belief:
         """The oldest moment leaves the window, and counts by its belief, linear about its last state."""
-        at, y, tau = running.path[0].mean, running.y[0], running.tau[0]
-        return self._ahead(self._read(running.before, y, tau, at), tau, at)
+        at = running.path[0].mean
+        return self._ahead(self._read(running.before, running.y[0], running.felt[0], at), running.tau[0], at)
 
     def fitted(self, running: Running, first: int) -> Belief:
         """The states of the window that fit all its readings best, and what is believed of the last."""
@@ -80,10 +80,10 @@ class MovingHorizon(KalmanFilter):
     def _nearer(self, running: Running, path: Array) -> tuple[Array, Belief]:
         """A Gauss-Newton step on all states of the window: a filter about the path, and a smoother back."""
         read, ahead, slopes = [], [running.before], []
-        for k, (x, y, u) in enumerate(zip(path, running.y, running.tau)):
-            read.append(self._read(ahead[-1], y, u, x))
+        for k, x in enumerate(path):
+            read.append(self._read(ahead[-1], running.y[k], running.felt[k], x))
             if k + 1 < len(path):
-                step, F, Q = self.transition(x, u)
+                step, F, Q = self.transition(x, running.tau[k])
                 ahead.append(Belief(x + step + F @ (read[-1].mean - x), even(F @ read[-1].covariance @ F.T + Q)))
                 slopes.append(F)
         means = [read[-1].mean]
