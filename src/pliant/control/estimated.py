@@ -117,5 +117,5 @@ class _EstimatedLaw(Law):
             return np.asarray(tau)
 
         own: dict[str, Any] = {"running": given.estimator.running(given.start), "z": self.inner.initial_state}
-        own["readout"] = self.clock.readout(model, sensed.sensors, self.sample_time, given.seed)
+        own["readout"] = self.clock.readout(model, sensed.sensors, float(self.sample_time or 0.0), given.seed)
         return HeldLaw(compute, model.n_joints, self.clock.period, self.clock.late, own, watch)

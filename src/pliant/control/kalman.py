@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -327,6 +328,39 @@ class KalmanFilter:
             )
         running = self.running(start)
         return self._history([running.update(y, u) for y, u in zip(Y, U)])
+
+    def readings(self, measured: Mapping[str, Any]) -> Array:
+        """(N, m) what the sensors said in a run, `result.measured`, in the rows of the samples at which they said it.
+
+        Parameters
+        ----------
+        measured : mapping
+            Channels with `t` and `values`, by their names.
+
+        Returns
+        -------
+        (N, m) array
+            NaN where there was none.
+
+        Examples
+        --------
+        >>> model = pliant.load("two-link").model()
+        >>> slow = pliant.control.Encoder("upper", noise=1e-4, sample_time=0.02, name="slow")
+        >>> kalman = pliant.control.KalmanFilter(model, [slow], sample_time=0.01)
+        >>> kalman.readings(pliant.simulate(model, 0.04, sensors=[slow]).measured).round(2).ravel().tolist()
+        [0.0, nan, -0.01, nan, -0.02]
+        """
+        names = self._measurement.channels
+        for name in names:
+            if name not in measured:
+                raise ModelError(f"measured: has no channel {name!r}, expected one of each sensor: {', '.join(names)}")
+        times = [np.asarray(measured[name].t, dtype=float) / self.sample_time for name in names]
+        out = np.full((1 + max(int(t[-1] + WHOLE) for t in times), len(names)), np.nan)
+        for k, (name, t) in enumerate(zip(names, times)):
+            rows = np.round(t).astype(int)
+            due = np.abs(t - rows) < WHOLE * np.maximum(rows, 1)
+            out[rows[due], k] = np.asarray(measured[name].values, dtype=float)[due]
+        return out
 
     def running(self, start: Belief) -> Running:
         """The filter from now on, sample by sample.
