@@ -341,6 +341,27 @@ def edit_numbers(v: Visitor, seconds: float) -> None:
     v.after(lambda: v.press("undo"), seconds)
 
 
+def draw_maps(v: Visitor, seconds: float) -> None:
+    """A picture of the frequencies over a joint, and of the damping of a loop; a spin is drawn or refused in words."""
+    v.tab_of("maps")
+    panel, joints = v.studio.maps, v.studio.maps.first.options
+    v.choose("of joint", joints[0])
+    if len(joints) > 1:
+        v.choose("of joint", joints[-1])
+    v.choose("and joint", "none")
+    v.type("vibration", "1")
+    v.type("up to (rev/min)", "20")
+    for kind in ("frequency", "damping under pd", "spin"):
+        v.choose("map", kind)
+        v.until(lambda kind=kind: panel.kind.value == kind, "kind of map")
+        before = panel.image.image
+        v.studio.status.content = ""
+        v.press("draw the map")
+        v.until(lambda: re.search("map of|not possible", v.studio.status.content), "a map", seconds)
+        assert "failed" not in v.studio.status.content
+        assert (panel.image.image is not before) == ("map of" in v.studio.status.content)
+
+
 def save_and_open(v: Visitor, folder: Path, seconds: float, video: bool) -> None:
     """Every file arrives in the folder and by the browser, and is what it says; an arm and a run open again."""
     names = {"scenario": "mine.yaml", "robot": "copy.yaml", "run": "mine.nc", "page": "mine.html", "video": "mine.gif"}
@@ -401,5 +422,6 @@ def whole_visit(visitor: Visitor, folder: Path, limit: float, video: bool) -> No
     run_and_cancel(visitor, limit)
     compare_runs(visitor)
     edit_numbers(visitor, limit)
+    draw_maps(visitor, limit)
     save_and_open(visitor, folder, limit, video=video)
     everything_was_used(visitor)

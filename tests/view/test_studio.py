@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.interpolate import make_interp_spline
 from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
 from pliant.runs import composed_equations
-from pliant.view import studio_numbers, studio_run, studio_uploads
+from pliant.view import studio_maps, studio_numbers, studio_run, studio_uploads
 from pliant.view.stage import KEPT
 from pliant.view.studio import Visit
 from pliant.view.studio_charts import PLOTS
@@ -441,6 +442,35 @@ def test_plots_follow_the_clock(studio) -> None:
     own = np.concatenate([result.model.frequencies(result.q[-1], j, p=result.parameters) for j in ("free", "locked")])
     np.testing.assert_allclose(marked, np.sort(own[(own > 0) & (own <= marked[-1] * 1.001)]), rtol=1e-9)
     studio.boxes["spectrum"].value = False
+
+
+def test_maps_are_of_the_arm_on_the_stage(studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its frequencies over a joint, with what the sliders say of it; the damping of its loop; a spin that is not steady
+    is refused in words."""
+    settled(studio, stiffness=4.0, payload=0.0)
+    panel, shown = studio.maps, []
+    monkeypatch.setattr(studio_maps, "pose_figure", lambda found, *given, **how: shown.append(found) or Figure())
+    panel.first.value, panel.second.value, panel.mode.value = "fore", "none", 1
+    studio._draw_map()
+    assert studio.wait()
+    assert "map of fore" in studio.status.content
+    assert panel.image.visible
+    poses = shown.pop()
+    k = len(poses.positions[0]) // 3
+    robot = pliant.load("two-link")
+    model = robot.replace({path: 4 * value for path, value in robot.paths().items() if ".beam.EI_" in path}).model()
+    joints = [studio.choices.goal[0], poses.positions[0][k]]
+    assert poses.frequencies[k, 0] == pytest.approx(model.frequencies(model.equilibrium(joints))[0], rel=1e-6)
+    panel.kind.value = "damping under pd"
+    studio._draw_map()
+    assert studio.wait()
+    assert (shown.pop().least_damping > -1e-3).all()
+    panel.kind.value = "spin"
+    studio._draw_map()
+    assert studio.wait()
+    assert "not possible" in studio.status.content
+    panel.kind.value = "frequency"
+    settled(studio, stiffness=1.0, payload=0.0)
 
 
 def test_numbers_are_edited_and_undone(studio, monkeypatch: pytest.MonkeyPatch) -> None:

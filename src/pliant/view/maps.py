@@ -94,8 +94,9 @@ def campbell_figure(found: analysis.Campbell, orders: tuple[int, ...], count: in
     return panels_figure(panels, path)
 
 
-def pose_figure(found: analysis.PoseMap, show: str, mode: int, path: Paths) -> Figure:
-    """Of two joints, colours over their positions and over the places of the tip; of one, curves."""
+def pose_figure(found: analysis.PoseMap, show: str, mode: int, path: Paths, stacked: bool = False) -> Figure:
+    """Of two joints, colours over their positions and over the places of the tip, beside each other or `stacked`; of
+    one, curves."""
     robot = found.robot
     units = [position_unit(robot, name) for name in found.joints]
     scaled = [scale * grid for (_, scale), grid in zip(units, found.positions)]
@@ -107,13 +108,14 @@ def pose_figure(found: analysis.PoseMap, show: str, mode: int, path: Paths) -> F
     if len(axes) == 1:
         panel = Panel("", quantity, (Curve(quantity.label, scaled[0], values),), axes[0])
         return panels_figure([panel], path)
-    return figure(lambda page: _two_maps(page, scaled, axes, found.tip, quantity, values), WIDTH, 3.0, path)
+    width, height, rows = (WIDTH / 2, 5.6, 2) if stacked else (WIDTH, 3.0, 1)
+    return figure(lambda page: _two_maps(page, rows, scaled, axes, found.tip, quantity, values), width, height, path)
 
 
 def _two_maps(
-    page: Any, scaled: list[Array], axes: list[Quantity], tip: Array, quantity: Quantity, values: Array
+    page: Any, rows: int, scaled: list[Array], axes: list[Quantity], tip: Array, quantity: Quantity, values: Array
 ) -> None:
-    joints, places = page.subplots(1, 2)
+    joints, places = page.subplots(rows, 2 // rows)
     limits = {"vmin": float(values.min()), "vmax": float(values.max()), "cmap": "viridis", "shading": "gouraud"}
     joints.pcolormesh(*np.meshgrid(*scaled, indexing="ij"), values, rasterized=True, **limits)
     if np.ptp(values) > 0:
@@ -126,4 +128,4 @@ def _two_maps(
     places.set_xlabel(f"tip {'xyz'[a]} (m)")
     places.set_ylabel(f"tip {'xyz'[b]} (m)")
     places.set_aspect("equal", adjustable="datalim")
-    page.colorbar(image, ax=places, label=str(quantity))
+    page.colorbar(image, ax=places if rows == 1 else [joints, places], label=str(quantity))

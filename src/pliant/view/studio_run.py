@@ -101,7 +101,7 @@ class Workshop:
         )  # fmt: skip
         about = result.q[0]
         if choices.manoeuvre.startswith("move"):
-            about = read_start(ready.model, _goal(choices), equilibrium=True, p=p)[0]
+            about = read_start(ready.model, goal_of(choices), equilibrium=True, p=p)[0]
         found = ready.model.frequencies(about, p=p)
         return StudioRun(choices, result, found, time.perf_counter() - began, compiled)
 
@@ -201,7 +201,7 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
         path = {"type": "quintic", "from": start, "to": goal, "duration": choices.move_time}
     shaper = None
     if choices.manoeuvre == "move, shaped":
-        lowest = model.frequencies(read_start(model, _goal(choices), equilibrium=True)[0])
+        lowest = model.frequencies(read_start(model, goal_of(choices), equilibrium=True)[0])
         shaper = {"type": "zv", "frequency": float(lowest[lowest > 0][0])}
     if choices.controller == "pd":
         kp, kd = natural_gains(model, start, choices.bandwidth)
@@ -225,7 +225,7 @@ def drive(choices: Choices, model: Model) -> tuple[dict[str, Any] | None, dict[s
     return None, motion
 
 
-def _goal(choices: Choices) -> dict[str, float]:
+def goal_of(choices: Choices) -> dict[str, float]:
     """Where the joints shall go, by name; passive ones stay."""
     ends = zip(positioned(choices.robot), choices.start, choices.goal)
     return _at(choices, tuple(goal if freedom.actuated else start for (_, freedom), start, goal in ends))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.derived import SYMBOLS
 from pliant.errors import PliantError
 from pliant.quoting import quoted
 from pliant.robot import Robot
@@ -23,6 +24,7 @@ from pliant.view.studio_choices import Choices, fitting
 from pliant.view.studio_file_panel import FilePanel
 from pliant.view.studio_files import Shelf
 from pliant.view.studio_manoeuvre import ManoeuvrePanel
+from pliant.view.studio_maps import MapsPanel, map_figure, picture
 from pliant.view.studio_numbers import NumbersPanel
 from pliant.view.studio_plots import PlotColumn
 from pliant.view.studio_run import Patience, StudioRun, Workshop, saved_run
@@ -95,6 +97,8 @@ class Visit:
             self.readout = gui.add_markdown(readout(None))
             with gui.add_folder("Plots"):
                 self.boxes = self.plots.choices()
+        with tabs.add_tab("maps"):
+            self.maps = MapsPanel(gui, self._draw_map)
         with tabs.add_tab("file"):
             self.file = FilePanel(gui, self._receive, self._save, self._send)
         bound_uploads(gui, lambda text: self._say("not possible", text))
@@ -115,7 +119,7 @@ class Visit:
     def _fill(self) -> None:
         """Show what the choices say."""
         with self._quietly():
-            for panel in (self.arm, self.manoeuvre, self.numbers):
+            for panel in (self.arm, self.manoeuvre, self.numbers, self.maps):
                 panel.fill(self.choices)
 
     # ------------------------------------------------------------------------------------------------- actions
@@ -270,6 +274,25 @@ class Visit:
         self.kept.clear()
         if self.run is not None:
             self._show()
+
+    def _draw_map(self) -> None:
+        """Of the button."""
+
+        def ask() -> None:
+            run, wanted = self._shown(), self.maps.wanted()
+
+            def job(still: Callable[[], None]) -> None:
+                self._say("running", "the arm is looked at in many poses")
+                with SYMBOLS:
+                    drawn = picture(map_figure(run, *wanted))
+                still()
+                with self.lock:
+                    self.maps.show(drawn)
+                self._say("done", f"map of {', '.join(wanted[1])}")
+
+            self._do(job)
+
+        self.safely(ask)
 
     def _save(self, kind: str, name: str) -> None:
         """Into the folder of the studio."""
