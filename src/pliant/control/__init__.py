@@ -8,6 +8,7 @@ from typing import Any
 from pliant.control.composite import Composite
 from pliant.control.decoupling import ComputedTorque
 from pliant.control.feedback_linearization import FeedbackLinearization
+from pliant.control.jerk_limited import JerkLimited
 from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
 from pliant.control.kalman import Belief, KalmanFilter, MovingHorizon, StateHistory
 from pliant.control.law import Controller, Law, Limited
@@ -29,6 +30,7 @@ from pliant.control.trajectories import Constant, Cycloidal, MohanSaha, Quintic,
 TRAJECTORIES: dict[str, Callable[..., Any]] = {
     "constant": Constant,
     "cycloidal": Cycloidal,
+    "jerk-limited": JerkLimited,
     "measured": MeasuredMotion,
     "mohan-saha": MohanSaha,
     "phases": Phases,
@@ -90,6 +92,7 @@ __all__ = [
     "Encoder",
     "FeedbackLinearization",
     "Filter",
+    "JerkLimited",
     "KalmanFilter",
     "Law",
     "Limited",

@@ -1,8 +1,9 @@
-"""What a commanded motion may do: bounds of positions, rates, accelerations and jerks, as rows over the accelerations at
-the nodes of a grid.
+"""What a commanded motion may do: bounds of positions, rates, accelerations and jerks, as rows over the accelerations
+at the nodes of a grid.
 
-An acceleration that is linear between nodes makes the rate a parabola and the position a cubic. Both lie within the hull
-of their Bezier points, which are linear in the accelerations: where these keep a bound, the motion does at every moment.
+An acceleration that is linear between nodes makes the rate a parabola and the position a cubic. Both lie within the
+hull of their Bezier points, which are linear in the accelerations: where these keep a bound, the motion does at every
+moment.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class BoundRows:
 
 
 def _bezier_points(intervals: int) -> tuple[Array, Array]:
-    """Rates and positions, from zero, at all Bezier points behind the start: rows over the accelerations at the nodes."""
+    """Rates and positions, from zero, at all Bezier points behind the start: rows over accelerations at the nodes."""
     N, H = intervals, 1 / intervals
     a, v, q = np.eye(N + 1), np.zeros(N + 1), np.zeros(N + 1)
     rates, positions = [], []

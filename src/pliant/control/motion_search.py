@@ -109,8 +109,8 @@ class MotionSearch:
     """
 
     def __init__(
-        self, driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, aim: SearchAim, jumps: bool = False,
-        bounds: MotionBounds | None = None, others: Sequence[Bystander] = (),
+        self, driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, aim: SearchAim,
+        jumps: bool = False, bounds: MotionBounds | None = None, others: Sequence[Bystander] = (),
     ) -> None:  # fmt: skip
         self.driven, self.limit, self.aim, self.jumps, grid = driven, limit, aim, jumps, driven.grid
         self.curvature = Curvature(driven)

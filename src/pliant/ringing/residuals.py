@@ -85,7 +85,7 @@ def residual_vibration(model: Model, trajectory: Trajectory, duration: float, pe
     found = model.frequencies(goal)[6 * model.layout.first :]
     slowest = next((float(f) for f in found if f > 0), 0.0)
     more = watched / slowest if slowest else 0.1 * end
-    step = max(1 / (SAMPLES * slowest) if slowest else end / 100, (end + more) / MOST_ROWS)
+    step = max(min(1 / (SAMPLES * slowest) if slowest else end, end / 200), (end + more) / MOST_ROWS)
     run = simulate(
         model, end + more, q0=begin, motion=trajectory.motion(model, commanded(model)), output_step=step, limits=False,
         progress=False,

@@ -6,20 +6,13 @@ from pliant.errors import ModelError
 from pliant.model import Model
 from pliant.robot import Robot
 
-SOFT = ("EI_y", "EI_z", "GJ", "EA")
+STIFF = (*(f".beam.{name}" for name in ("EI_y", "EI_z", "GJ", "EA", "material.E", "material.G")), ".drive.stiffness")
+"""How the paths of these numbers end."""
 
 
 def stiffness_paths(robot: Robot) -> dict[str, float]:
     """Numbers that make the arm stiff, by their paths: of beams (or their materials) and of elastic drives."""
-    paths = robot.paths()
-    found = {}
-    for path, value in paths.items():
-        last = path.rpartition(".")[2]
-        if (last in SOFT and ".beam." in path) or path.endswith((".beam.material.E", ".beam.material.G")):
-            found[path] = value
-        elif path.endswith("drive.stiffness"):
-            found[path] = value
-    return found
+    return {path: value for path, value in robot.paths().items() if path.endswith(STIFF)}
 
 
 def heavier(model: Model, payload: float, stiffness: float) -> Model:

@@ -90,8 +90,8 @@ class DH(Description):
 class Limits(Description):
     """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
     nothing stops the joint there. With a `stop` runs go on, and the joint rests on it or comes back. `speed` tells
-    `stiffening="auto"` how fast the arm may spin. Runs do not hold `speed`, `acceleration`, `jerk` and `effort`; motions
-    that `pliant shape` plans do, behind an elastic drive those of the motor.
+    `stiffening="auto"` how fast the arm may spin. Runs do not hold `speed`, `acceleration`, `jerk` and `effort`;
+    motions that `pliant shape` plans do, behind an elastic drive those of the motor.
 
     Examples
     --------

@@ -135,9 +135,9 @@ def from_urdf(
         The URDF file; bytes are read in the encoding that they declare.
     side : dict
         `links: {link name: {beam, shapes, tip, hub, drive, friction, limits, along}}`, and `name`, `gravity`,
-        `payload`, `frames`. A beam lies from the link's frame to the next joint, the farthest of several (or along `along`); its
-        length defaults to that distance. Without `mass_per_length` or a section it has the mass of the link; with one
-        it replaces it. Joints beside its end hang on the section that is nearest to them.
+        `payload`, `frames`. A beam lies from the link's frame to the next joint, the farthest of several (or along
+        `along`); its length defaults to that distance. Without `mass_per_length` or a section it has the mass of the
+        link; with one it replaces it. Joints beside its end hang on the section that is nearest to them.
     tip : str
         Last link of a chain: whatever is not on the way to it is held still and lumped onto the chain. The whole tree
         by default.
