@@ -72,9 +72,9 @@ class JerkLimited(Piecewise):
         way = numbers("goal", goal, len(a)) - a
         given = {"speed": speed, "acceleration": acceleration, "jerk": jerk}
         limits = {name: checked_limit(name, value, len(a)) for name, value in given.items()}
-        if not np.isfinite(limits["jerk"]).all():
-            raise ModelError(f"jerk: got {jerk!r}, expected finite numbers")
         moving = way != 0.0
+        if not np.isfinite(limits["jerk"][moving]).all():
+            raise ModelError(f"jerk: got {jerk!r}, expected finite numbers")
         if not moving.any():
             super().__init__([Piece(begin, a[None])], begin)
             return

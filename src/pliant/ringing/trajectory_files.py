@@ -215,10 +215,8 @@ def _rising(file: str, motion: JointMotion) -> JointMotion:
 
 
 def _from_ros(text: str, file: str) -> JointMotion:
-    body = text.strip()
-    body = body.removeprefix("---").removesuffix("---")  # between messages of `ros2 topic echo`
     try:
-        data, lines = read_yaml(body)
+        data, lines = read_yaml(text.rstrip().removesuffix("---"))  # which `ros2 topic echo` ends messages with
     except ModelError as error:
         raise ModelError(f"{file}: {error}") from None
     place: tuple[str | int, ...] = ()
