@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.arrays import Array
+from pliant.control.splines import timed_rows
+from pliant.control.trajectories import numbers
 from pliant.errors import ModelError
 from pliant.identification.csv_files import read_csv
 from pliant.reading import read_input
@@ -26,11 +29,12 @@ POINT_KEYS = ("positions", "velocities", "accelerations", "effort", "time_from_s
 MESSAGE_KEYS = ("header", "joint_names", "points")
 
 
+@checked
 @dataclass(frozen=True)
 class JointMotion:
     """Joints at times, as a file has them.
 
-    Attributes
+    Parameters
     ----------
     joints : tuple of str
         Names, in the order of the columns.
@@ -42,6 +46,12 @@ class JointMotion:
         Rates and accelerations, where they are given.
     tau : (K, m) array, optional
         Torques.
+
+    Examples
+    --------
+    >>> move = pliant.ringing.JointMotion(("a",), [0.0, 1.0], [[0.0], [2.0]])
+    >>> print(move.at([0.5]))
+    [[1.]]
     """
 
     joints: tuple[str, ...]
@@ -50,6 +60,18 @@ class JointMotion:
     qd: Array | None = None
     qdd: Array | None = None
     tau: Array | None = None
+
+    def __post_init__(self) -> None:
+        if not self.joints or not all(isinstance(name, str) for name in self.joints):
+            raise ModelError(f"joints: got {self.joints!r}, expected names")
+        for name in ("q", "qd", "qdd", "tau"):
+            if (given := getattr(self, name)) is None:
+                continue
+            t, rows = timed_rows(name, self.t, given)
+            if rows.shape[1] != len(self.joints):
+                raise ModelError(f"{name}: got {rows.shape[1]} columns, expected {len(self.joints)}, one per joint")
+            object.__setattr__(self, name, rows)
+            object.__setattr__(self, "t", t)
 
     def in_order(self, joints: Sequence[str]) -> JointMotion:
         """The same with these joints as columns; refuses others.
@@ -78,7 +100,7 @@ class JointMotion:
         moved = (None if x is None else x[:, order] for x in (self.q, self.qd, self.qdd, self.tau))
         return JointMotion(tuple(joints), self.t, *moved)  # type: ignore[arg-type]
 
-    def at(self, t: Array) -> Array:
+    def at(self, t: ArrayLike) -> Array:
         """(N, m) positions at times: through rates and accelerations where they are given, else a cubic spline at rest
         at its ends.
 
@@ -101,9 +123,9 @@ class JointMotion:
 
         if self.qd is not None:
             given = [x for x in (self.q, self.qd, self.qdd) if x is not None]
-            return np.asarray(BPoly.from_derivatives(self.t, np.stack(given, axis=1))(t))
+            return np.asarray(BPoly.from_derivatives(self.t, np.stack(given, axis=1))(numbers("t", t)))
         still = [(1, np.zeros(self.q.shape[1]))]
-        return np.asarray(make_interp_spline(self.t, self.q, k=3, bc_type=(still, still))(t))
+        return np.asarray(make_interp_spline(self.t, self.q, k=3, bc_type=(still, still))(numbers("t", t)))
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write a table: `time`, a column for each joint, and `NAME.rate`, `NAME.acceleration`, `NAME.torque`.
@@ -199,19 +221,20 @@ def read_trajectory(path: str | os.PathLike[str]) -> JointMotion:
         joints = [name for name in table if name != "time" and "." not in name]
         if not joints:
             raise ModelError(f"{source.name}: no column of a joint beside `time`")
-        return _rising(source.name, JointMotion(tuple(joints), table["time"], np.stack([table[j] for j in joints], 1)))
+        return _from_start(source.name, joints, table["time"], np.stack([table[name] for name in joints], axis=1))
     raw = read_input(source, MOST_BYTES, "cut it")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(f"{source.name}: not a text file in UTF-8 ({error})") from None
-    return _rising(source.name, _from_ros(text, source.name))
+    return _from_ros(text, source.name)
 
 
-def _rising(file: str, motion: JointMotion) -> JointMotion:
-    if len(motion.t) < 2 or not (np.diff(motion.t) > 0).all():
+def _from_start(file: str, joints: Sequence[str], t: Array, *rows: Array | None) -> JointMotion:
+    """With times that count from the first point."""
+    if len(t) < 2 or not (np.diff(t) > 0).all():
         raise ModelError(f"{file}: times must rise from point to point, and there must be two points at least")
-    return JointMotion(motion.joints, motion.t - motion.t[0], motion.q, motion.qd, motion.qdd, motion.tau)
+    return JointMotion(tuple(joints), t - t[0], *rows)  # type: ignore[arg-type]
 
 
 def _from_ros(text: str, file: str) -> JointMotion:
@@ -238,7 +261,7 @@ def _from_ros(text: str, file: str) -> JointMotion:
         rows.append(_Point.read(point, len(names), f"{file}: line {line}: points[{k}]"))
     q = np.array([row.of["positions"] for row in rows])
     rest = [_columns(file, name, rows) for name in POINT_KEYS[1:4]]
-    return JointMotion(tuple(map(str, names)), np.array([row.time for row in rows]), q, *rest)
+    return _from_start(file, list(map(str, names)), np.array([row.time for row in rows]), q, *rest)
 
 
 def _columns(file: str, name: str, rows: Sequence[_Point]) -> Array | None:
