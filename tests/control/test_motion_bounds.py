@@ -9,6 +9,11 @@ from pliant import ModelError
 from pliant.control import JerkLimited, rest_to_rest
 from pliant.control.jerk_limited import phases, shortest_time
 from pliant.control.motion_bounds import BoundRows, MotionBounds
+from pliant.control.motion_bystander import Bystander
+from pliant.control.motion_forces import ArmForces
+from pliant.control.motion_grid import MotionGrid
+from pliant.control.motion_response import Driven
+from pliant.ringing import residual_vibration
 
 CASES = [
     (1.0, 1.0, 2.0, 8.0),
@@ -112,3 +117,23 @@ def test_limits_of_an_optimal_motion(beam) -> None:
     assert fast.duration > shortest_time(0.5, 1.2, 8.0, 120.0)
     with pytest.raises(Exception, match="which rate_limit, acceleration_limit and"):
         rest_to_rest(beam, [0.0], [0.5], duration=0.3, **limits)
+
+
+def test_a_bystander_rings_as_it_is_simulated(beam) -> None:
+    """An arm with a load follows the command of the one without: rows in metres at the tip, and a run of it."""
+    off, N, T = beam.robot.replace({"payload.mass": 0.12}).model(), 24, 0.5
+    move = rest_to_rest(beam, [0.0], [0.4], duration=T, intervals=N)
+    grid = MotionGrid(beam.n, (0,), N, 4)
+    command = move.trajectory(np.linspace(0, T, N + 1))[2] * T**2
+    guess = Driven(ArmForces(beam), grid, np.zeros(beam.n)).response(command, T, np.zeros((N, grid.width)))
+    following = Bystander(off, grid, np.zeros(1), np.array([0.4]), 1e-3).following(guess, np.ones(N + 2))
+    found = residual_vibration(off, move.trajectory, T)
+    assert found.peak > 1e-3
+    assert 1e-3 * np.hypot(*following.values()) == pytest.approx(found.peak, rel=0.02)
+    x = np.append(command.ravel(), T)
+    step = 1e-5 * np.eye(len(x))[9]
+    ends = []
+    for sign in (1, -1):
+        following.follow((x + sign * step)[:-1, None], T)
+        ends.append(following.values())
+    np.testing.assert_allclose(following.slopes()[:, 9], (ends[0] - ends[1]) / 2e-5, rtol=1e-4, atol=1e-6)
