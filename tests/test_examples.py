@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
-SLOW = ("urdf_arm",)  # a quarter of a minute to compile
+SLOW = ("urdf_arm", "still_payloads")  # a quarter of a minute and more to compile
 CASES = [pytest.param(path, marks=pytest.mark.full if path.stem in SLOW else (), id=path.stem) for path in EXAMPLES]
 
 

@@ -18,7 +18,7 @@ ORDER = (
     "content", "tuning", "signatures", "progress", "reading", "writing", "quoting", "algebra", "kernels", "integrate",
     "robot", "bodies", "shapes", "dynamics", "model", "control", "loads", "protocols", "timing", "runs", "batch",
     "stepping", "gradients", "analysis", "export", "view", "scenario", "identification", "validation", "rigs",
-    "sweeps", "environments", "products",
+    "ringing", "sweeps", "environments", "products",
     "jax", "torch", "studies", "bench", "cli",
 )  # fmt: skip
 TWICE = {"RestToRest"}  # a motion of `control`, and the task of an environment that asks for one; both public

@@ -20,13 +20,13 @@ def test_there_are_three_and_a_course_without_outputs() -> None:
         assert all(not cell.get("outputs") for cell in cells), f"{path.name}: clear its outputs before committing"
 
 
-def test_the_course_has_six_that_draw_check_and_ask() -> None:
+def test_the_course_has_seven_that_draw_check_and_ask() -> None:
     """In the order of their numbers, each listed on the page of the course."""
     listed = re.findall(
         r"^\| `(\S+\.ipynb)` \|", (ROOT / "docs" / "learn" / "index.md").read_text("utf-8"), re.MULTILINE
     )
     assert [path.name for path in COURSE] == listed
-    assert [name[0] for name in listed] == list("123456")
+    assert [name[0] for name in listed] == list("1234567")
     for path in COURSE:
         cells = nbformat.read(path, as_version=4).cells
         code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")

@@ -15,7 +15,7 @@ POWERS = {
 }  # fmt: skip
 """Power of the length in the unit of a number, by its name; in a revolute joint."""
 ALONG = {"stiffness": 0, "rotor_inertia": 0, "damping": 0, "viscous": 0, "coulomb": 0, "effort": 0, "coulomb_speed": 1,
-         "bristle": 1, "lower": 1, "upper": 1, "speed": 1}  # fmt: skip
+         "bristle": 1, "lower": 1, "upper": 1, "speed": 1, "acceleration": 1, "jerk": 1}  # fmt: skip
 """The same in a prismatic joint."""
 PLAIN = {"shapes": {"damping": 0}}  # the damping ratio of a beam
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         identification,
         loads,
         rigs,
+        ringing,
         robot,
         scenario,
         studies,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pliant.gradients import gradient, gradient_batch
     from pliant.identification import Identification, Recording, identify
     from pliant.model import Model
+    from pliant.ringing import shape
     from pliant.robot import (
         DH,
         MATERIALS,
@@ -98,10 +100,10 @@ _LATER = {
     **dict.fromkeys(("Identification", "Recording", "identify"), "identification"),
     **dict.fromkeys(("gradient", "gradient_batch"), "gradients"),
     **{"FORMULATIONS": "dynamics", "Model": "model", "Scenario": "scenario", "simulate_batch": "batch"},
-    **{"Stepper": "stepping", "sweep": "sweeps", "validate": "validation"},
+    **{"Stepper": "stepping", "shape": "ringing", "sweep": "sweeps", "validate": "validation"},
 }
 _ROOMS = ("analysis", "batch", "bodies", "control", "environments", "export", "gradients", "identification", "loads",
-          "rigs", "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
+          "rigs", "ringing", "robot", "scenario", "studies", "sweeps", "validation", "view")  # fmt: skip
 _INNER = (
     "dynamics",
     "errors",
@@ -201,8 +203,10 @@ __all__ = [
     "load",
     "loads",
     "rigs",
+    "ringing",
     "robot",
     "scenario",
+    "shape",
     "simulate",
     "simulate_batch",
     "studies",

@@ -19,21 +19,21 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import analysis, bodies, control, loads, validation
+from pliant import analysis, bodies, control, loads, ringing, validation
 
 from . import sound
 from .damage import NUMBERS, WORDS
 
 ROOMS = ("pliant", "pliant.analysis", "pliant.control", "pliant.loads", "pliant.view", "pliant.environments",
          "pliant.sweeps", "pliant.export", "pliant.identification", "pliant.scenario", "pliant.batch",
-         "pliant.validation", "pliant.rigs", "pliant.bodies")  # fmt: skip
+         "pliant.validation", "pliant.rigs", "pliant.bodies", "pliant.ringing")  # fmt: skip
 
 RECORDS = {
     "Convergence", "EigenvalueHistory", "Modes", "Overestimation", "Sensitivity", "Design", "Filter", "RestToRest",
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
     "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
     "Decay", "ErrorShares", "RingDown", "Validation", "ElementModel", "SolidMesh", "Belief",
-    "Campbell", "PoseMap", "StateHistory",
+    "Campbell", "PoseMap", "StateHistory", "Compared", "Residual", "ShapedMotion",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -130,6 +130,8 @@ def _controllers() -> dict[str, Call]:
         "Cycloidal": Call(moved(control.Cycloidal), move),
         "Quintic": Call(moved(control.Quintic), move),
         "Trapezoidal": Call(moved(control.Trapezoidal), {**move, "ramp": 0.25}),
+        "JerkLimited": Call(moved(control.JerkLimited), {"start": [0.0], "goal": [1.0], "speed": 1.0,
+                                                         "acceleration": 4.0, "jerk": [20.0], "begin": 0.0}),
         "Step": Call(moved(control.Step), {"start": [0.0], "goal": [1.0], "time": 0.5}),
         "Waypoints": Call(moved(control.Waypoints), {"times": [0.0, 0.5, 1.0], "points": [[0.0], [1.0], [0.5]],
                                                      "order": 3}),
@@ -155,7 +157,8 @@ def _controllers() -> dict[str, Call]:
         "shaper_for": Call(control.shaper_for, {"model": m, "joints": [0.1, 0.2], "kind": "zv", "modes": 1}),
         "rest_to_rest": Call(control.rest_to_rest, {"model": m, "start": [0.0, 0.0], "goal": [0.05, 0.0],
                                                     "duration": 1.0, "torque_limit": None, "objective": "effort",
-                                                    "intervals": 8, "degree": 3}),
+                                                    "intervals": 8, "degree": 3, "rate_limit": 3.0,
+                                                    "acceleration_limit": None, "jerk_limit": None}),
     }  # fmt: skip
 
 
@@ -261,6 +264,7 @@ def _runs(folder: Path) -> dict[str, Call]:
         "load_rig": Call(pliant.rigs.load_rig, {"name": "ist-bar"}),
         "recording_path": Call(pliant.rigs.recording_path, {"name": "bar-from-voltage"}),
         **_bodies(folder),
+        **_ringing(folder),
         "read_csv": Call(read_csv, {"path": folder / "data.csv", "columns": ["time"], "gaps": True}),
         "Event": Call(lambda **a: pliant.simulate(m, 1e-2, q, events=[pliant.Event(**a)]), {
             "name": "half", "condition": lambda t, q, qd: t - 5e-3, "direction": 0, "stop": True}, ("condition",)),
@@ -302,6 +306,23 @@ def _runs(folder: Path) -> dict[str, Call]:
         "load": Call(pliant.load, {"source": "two-link", "flexible": None, "tip": None}),
         "arms": Call(pliant.arms, {}),
         "schema": Call(import_module("pliant.scenario").schema, {}),
+    }  # fmt: skip
+
+
+def _ringing(folder: Path) -> dict[str, Call]:
+    """A move so short that every call is quick."""
+    arm, move = pliant.load("spin-up").model(), control.Quintic([0.0], [0.1], 1.0)
+    told = ringing.JointMotion(("arm",), [0.0, 1.0], [[0.0], [0.1]])
+    return {
+        "JointMotion": Call(ringing.JointMotion, {"joints": ("a",), "t": [0.0, 1.0], "q": [[0.0], [1.0]], "qd": None,
+                                                  "qdd": None, "tau": None}),
+        "read_trajectory": Call(ringing.read_trajectory, {"path": told.to_csv(folder / "told.csv")}),
+        "residual_vibration": Call(ringing.residual_vibration, {"model": arm, "trajectory": move, "duration": 1.0,
+                                                                "periods": 1.0}),
+        "shape": Call(pliant.shape, {
+            "model": arm, "start": [0.0], "goal": [0.1], "trajectory": None, "payload": None, "payload_error": 0.0,
+            "stiffness_error": 0.0, "speed": None, "acceleration": None, "jerk": [0.5], "effort": None, "intervals": 8},
+            ("progress", "time_limit")),
     }  # fmt: skip
 
 

@@ -79,4 +79,7 @@ def test_digest_is_the_same_on_every_machine() -> None:
 def test_digests_of_older_robots_stay() -> None:
     """Of arms that use nothing younger than version 0.1.0: journals of sweeps and exports name them."""
     expected = {"two-link": "170ec339207c4c65", "lab-arm": "b1283f2da65bcbbe"}
-    assert {name: load(name).digest()[:16] for name in expected} == expected
+    for name, digest in expected.items():
+        robot = load(name)
+        without = {f"links.{link.name}.joint.limits": None for link in robot.links}  # which the arms got later
+        assert robot.replace(without).digest()[:16] == digest

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     app: Typer
 
-COMMANDS = ("info", "frequencies", "simulate", "sweep", "identify", "validate", "count", "export", "reproduce", "bench",
-            "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
+COMMANDS = ("info", "frequencies", "simulate", "shape", "sweep", "identify", "validate", "count", "export", "reproduce",
+            "bench", "view", "studio", "schema", "doctor", "cache", "body")  # fmt: skip
 
 
 @cache

@@ -53,28 +53,40 @@ def level_of(name: LevelName) -> bool | StiffeningChoice:
 def state_at(model: Model, text: str | None) -> Any:
     """(n,) coordinates from the text of `--at`; motors not named follow their joints, loops are closed, and all else is
     as described."""
-    given = _named(model, text) if text is not None and text.strip() else {}
+    given = named_positions(model, text) if text is not None and text.strip() else {}
     return model.assemble(given, held=[name for name in given if name in model.speeds])
 
 
-def _named(model: Model, text: str) -> dict[str, float]:
+def positions_of(model: Model, text: str, option: str) -> list[float]:
+    """Positions of all joints from the text of an option; those that are not named stand at zero."""
+    given = named_positions(model, text, option)
+    for name in given:
+        if name not in model.joints:
+            raise ModelError(f"{option}: got `{name}`, expected joints ({', '.join(model.joints)})")
+    return [given.get(name, 0.0) for name in model.joints]
+
+
+def named_positions(model: Model, text: str, option: str = "--at") -> dict[str, float]:
+    """Coordinates by name from the text of an option, in order or by name."""
     entries = [entry.strip() for entry in text.split(",")]
     if all("=" in entry for entry in entries):
         pairs = [(name.strip(), value) for name, value in (entry.split("=", 1) for entry in entries)]
     elif any("=" in entry for entry in entries):
-        raise ModelError(f"--at {text!r}: give either all positions by name or all in order")
+        raise ModelError(f"{option} {text!r}: give either all positions by name or all in order")
     elif len(entries) != model.n_joints:
         raise ModelError(
-            f"--at {text!r}: got {len(entries)} positions, expected {model.n_joints} ({', '.join(model.joints)})"
+            f"{option} {text!r}: got {len(entries)} positions, expected {model.n_joints} ({', '.join(model.joints)})"
         )
     else:
         pairs = list(zip(model.joints, entries))
     found = {}
     for name, value in pairs:
         if name not in model.coordinates:
-            raise ModelError(f"--at: the arm has no coordinate `{name}`{suggestion(name, model.coordinates)}")
+            raise ModelError(f"{option}: the arm has no coordinate `{name}`{suggestion(name, model.coordinates)}")
         try:
             found[name] = angle(value)
         except PydanticCustomError:
-            raise ModelError(f"--at: {name}: got {value!r}, expected a position such as 1.2, pi/2 or 90 deg") from None
+            raise ModelError(
+                f"{option}: {name}: got {value!r}, expected a position such as 1.2, pi/2 or 90 deg"
+            ) from None
     return found

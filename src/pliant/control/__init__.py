@@ -10,6 +10,7 @@ from pliant.control.composite import Composite
 from pliant.control.decoupling import ComputedTorque
 from pliant.control.estimated import Estimated
 from pliant.control.feedback_linearization import FeedbackLinearization
+from pliant.control.jerk_limited import JerkLimited
 from pliant.control.joint_controllers import PD, PID, gravity_torque, natural_gains
 from pliant.control.kalman import KalmanFilter
 from pliant.control.law import Controller, Law, Limited
@@ -32,6 +33,7 @@ from pliant.control.trajectories import Constant, Cycloidal, MohanSaha, Quintic,
 TRAJECTORIES: dict[str, Callable[..., Any]] = {
     "constant": Constant,
     "cycloidal": Cycloidal,
+    "jerk-limited": JerkLimited,
     "measured": MeasuredMotion,
     "mohan-saha": MohanSaha,
     "phases": Phases,
@@ -94,6 +96,7 @@ __all__ = [
     "Estimated",
     "FeedbackLinearization",
     "Filter",
+    "JerkLimited",
     "KalmanFilter",
     "Law",
     "Limited",

@@ -2,7 +2,7 @@
 
     least    integral of |tau|^2 dt   (effort),  or  T   (time)
     over     accelerations of the actuated coordinates at the nodes, and T
-    so that  the arm ends at rest, torques within limits
+    so that  the arm ends at rest, torques and the commanded motion within limits, and other arms ring little
 
 States are no unknowns: they follow from the accelerations (`motion_response.py`). Fast modes follow smooth commands by
 themselves and cannot be steered by them; the directions of the end state that the command hardly changes, measured by
@@ -12,14 +12,17 @@ energy, are no conditions, so that none contradicts another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from pliant.arrays import Array
+from pliant.control.motion_bounds import BoundRows, MotionBounds
+from pliant.control.motion_bystander import Bystander
 from pliant.control.motion_curvature import Curvature
 from pliant.control.motion_response import Driven, DrivenMotion, DrivenSlopes
 from pliant.errors import Interrupted, PliantError
@@ -99,11 +102,16 @@ class MotionSearch:
         What is made least.
     jumps : bool
         Whether accelerations may jump from and to rest.
+    bounds : MotionBounds, optional
+        Of the commanded motion.
+    others : sequence of Bystander
+        Arms that the same motion is to leave nearly still.
     """
 
     def __init__(
-        self, driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, aim: SearchAim, jumps: bool = False
-    ) -> None:
+        self, driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, aim: SearchAim,
+        jumps: bool = False, bounds: MotionBounds | None = None, others: Sequence[Bystander] = (),
+    ) -> None:  # fmt: skip
         self.driven, self.limit, self.aim, self.jumps, grid = driven, limit, aim, jumps, driven.grid
         self.curvature = Curvature(driven)
         n, m, N, act = grid.n, len(grid.actuated), grid.intervals, list(grid.actuated)
@@ -120,7 +128,10 @@ class MotionSearch:
         self._response, self._x = guess, self.start.copy()
         self._slopes: DrivenSlopes | None = None
         self.ends = self._end_conditions(driven.slopes(guess), n)
-        self.count = len(self.ends) + (0 if limit is None else m * (N * grid.degree + N + 1))
+        self.torques = 0 if limit is None else m * (N * grid.degree + N + 1)
+        self.rows = BoundRows.over(bounds or MotionBounds.none(m), driven.start[act], N)
+        self.others = tuple(other.following(guess, self.scale) for other in others)
+        self.count = len(self.ends) + self.torques + len(self.rows.L) + sum(other.count for other in self.others)
 
     def _end_conditions(self, slopes: DrivenSlopes, n: int) -> Array:
         """(K, 2 n) rows: what the end state must not have of, each of size one for a change of the command by one."""
@@ -147,10 +158,12 @@ class MotionSearch:
             y, grid = x * self.scale, self.driven.grid
             try:
                 a = y[:-1].reshape(grid.intervals + 1, -1)
-                self._response = self.driven.response(a, float(y[-1]), self._response)
+                found = self.driven.response(a, float(y[-1]), self._response)
+                for other in self.others:
+                    other.follow(a, float(y[-1]))
             except ArithmeticError:
                 return None
-            self._x, self._slopes = x.copy(), None
+            self._response, self._x, self._slopes = found, x.copy(), None
         return self._response
 
     def slopes(self, x: Array) -> DrivenSlopes:
@@ -167,8 +180,9 @@ class MotionSearch:
         return float(found.T * (self.weights @ found.tau.ravel() ** 2))
 
     def violation(self, found: DrivenMotion) -> float:
-        """Of a condition of the end or a torque limit, the largest."""
+        """Of a condition of the end, a bound of the motion or a torque limit, the largest."""
         miss = float(np.abs(self.ends @ (found.nodes[-1, :2].ravel() - self.goal)).max())
+        miss = max(miss, self.rows.violation(found.nodes[:, 2, list(self.driven.grid.actuated)].ravel(), found.T))
         if self.limit is None:
             return miss
         torques = np.concatenate([found.tau.reshape(-1, len(self.limit)), found.tau_nodes])
@@ -196,23 +210,24 @@ class MotionSearch:
         return by, self.aim.effort / self.torque_scale**2
 
     def constraints(self, x: Array) -> Array:
-        """Conditions of the end, then torques as shares of their limits."""
+        """Conditions of the end, torques as shares of their limits, bounds of the motion, ends of other arms."""
         found = self.response(x)
         if found is None:
             return np.full(self.count, np.nan)
-        ends = self.ends @ (found.nodes[-1, :2].ravel() - self.goal)
-        if self.limit is None:
-            return np.asarray(ends)
-        return np.concatenate([ends, (found.tau / self.limit).ravel(), (found.tau_nodes / self.limit).ravel()])
+        parts = [self.ends @ (found.nodes[-1, :2].ravel() - self.goal)]
+        if self.limit is not None:
+            parts += [(found.tau / self.limit).ravel(), (found.tau_nodes / self.limit).ravel()]
+        y = x * self.scale
+        return np.concatenate([*parts, self.rows.values(y[:-1], y[-1]), *(other.values() for other in self.others)])
 
     def jacobian(self, x: Array) -> Array:
         """(count, N_x) of the constraints."""
-        by = self.slopes(x)
-        ends = self.ends @ by.end
-        if self.limit is None:
-            return np.asarray(ends * self.scale)
-        torques = [(each / self.limit[:, None]).reshape(-1, len(x)) for each in (by.tau, by.tau_nodes)]
-        return np.asarray(np.concatenate([ends, *torques]) * self.scale)
+        by, y = self.slopes(x), x * self.scale
+        parts = [self.ends @ by.end]
+        if self.limit is not None:
+            parts += [(each / self.limit[:, None]).reshape(-1, len(x)) for each in (by.tau, by.tau_nodes)]
+        parts += [self.rows.slopes(y[:-1], y[-1]), *(other.slopes() for other in self.others)]
+        return np.asarray(np.concatenate(parts) * self.scale)
 
     def hessian(self, x: Array, cost: float, multipliers: Array) -> Array:
         """(N_x, N_x) of `cost` times the cost plus `multipliers` times constraints."""
@@ -223,14 +238,35 @@ class MotionSearch:
         nodes = np.zeros_like(at.tau_nodes)
         if self.limit is not None:
             tau = tau + (multipliers[K : K + tau.size].reshape(at.tau.shape) / self.limit).ravel()
-            nodes = multipliers[K + tau.size :].reshape(-1, len(self.limit)) / self.limit
+            nodes = multipliers[K + tau.size : K + self.torques].reshape(-1, len(self.limit)) / self.limit
         ends = multipliers[:K] @ self.ends
         out = self.curvature.of(at, self.slopes(x), ends, tau.reshape(at.tau.shape), nodes)
+        out = out + self._further_curvature(x * self.scale, multipliers[K + self.torques :])
         out = out * self.scale * self.scale[:, None] + 2 * weight * T * by.T @ (self.weights[:, None] * by)
         cross = 2 * weight * (self.weights * at.tau.ravel()) @ by * self.scale[-1]
         out[-1] += cross
         out[:, -1] += cross
         return np.asarray(out + 2 * cost * self._wiggle)
+
+    @cached_property
+    def row_bounds(self) -> Array:
+        """(2, count) least and greatest values of the constraints."""
+        bounds, own = np.zeros((2, self.count)), len(self.ends) + self.torques
+        bounds[:, len(self.ends) :] = [[-1], [1]]
+        bounds[:, own : own + len(self.rows.L)] = self.rows.low, self.rows.high
+        return bounds
+
+    def _further_curvature(self, y: Array, multipliers: Array) -> Array:
+        """(N_x, N_x) of bounds of the motion and of the ends of other arms."""
+        out, (own, *rest) = np.zeros((len(y), len(y))), np.split(multipliers, self._places())
+        cross, twice = self.rows.curvature(y[:-1], y[-1], own)
+        out[-1, :-1] = out[:-1, -1] = cross
+        out[-1, -1] = twice
+        return np.asarray(sum((other.curvature(part) for other, part in zip(self.others, rest)), out))
+
+    def _places(self) -> Array:
+        """Where the rows of each other arm begin, behind those of the torques."""
+        return np.cumsum([len(self.rows.L), *(other.count for other in self.others)])[:-1]
 
     # the solver
 
@@ -241,8 +277,7 @@ class MotionSearch:
         if not self.jumps:
             low[:m] = high[:m] = low[-1 - m : -1] = high[-1 - m : -1] = 0
         low[-1], high[-1] = (1e-2, np.inf) if self.aim.timed else (1, 1)
-        bounds = np.zeros((2, self.count))
-        bounds[:, len(self.ends) :] = [[-1], [1]]
+        bounds = self.row_bounds
         with held_back() as interrupt:
             guard = _Guard(self, watch, lambda: interrupt.came)
             solver, kept = self._solver(guard)
@@ -311,10 +346,9 @@ class _Guard:
         self.least = np.inf
 
     def __call__(self, given: list[Array]) -> list[Array]:
-        search, K = self.search, len(self.search.ends)
-        beyond = np.abs(given[2][K:]).max(initial=1.0) - 1
-        miss = max(float(np.abs(given[2][:K]).max(initial=0.0)), float(beyond))
-        self.told = f"conditions of the end and of the torques missed by {miss:.1e} of their size"
+        search, (low, high) = self.search, self.search.row_bounds
+        miss = float(np.maximum(given[2] - high, low - given[2]).max(initial=0.0))
+        self.told = f"conditions of the end, torques and bounds missed by {miss:.1e} of their size"
         if miss < HELD and float(given[1][0]) < self.least:
             self.best, self.least = given[0].copy(), float(given[1][0])
         if self.watch.report is not None:

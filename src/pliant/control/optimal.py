@@ -1,4 +1,5 @@
-"""Rest-to-rest motion without residual vibration, by optimal control: least time or least effort under torque limits.
+"""Rest-to-rest motion without residual vibration, by optimal control: least time or least effort within limits of
+torque, rate, acceleration and jerk.
 
 The unknowns are the accelerations of the actuated coordinates, continuous and linear over each interval, so that the
 commanded motion is exactly a cubic spline; all other coordinates follow from their own equations, driven by that motion
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +19,8 @@ from numpy.typing import ArrayLike
 from pliant.arrays import AnglesLike, Array
 from pliant.control.decoupling import checked_estimate
 from pliant.control.law import actuated_names, checked_limit
+from pliant.control.motion_bounds import MotionBounds
+from pliant.control.motion_bystander import Bystander
 from pliant.control.motion_forces import smoothed
 from pliant.control.motion_grid import MotionGrid
 from pliant.control.motion_guess import SAFE, first_guess, stiff_shortest_time
@@ -131,6 +135,9 @@ def rest_to_rest(
     intervals: int = 40,
     degree: int = 4,
     *,
+    rate_limit: ArrayLike | None = None,
+    acceleration_limit: ArrayLike | None = None,
+    jerk_limit: ArrayLike | None = None,
     time_limit: float | None = None,
     progress: bool | Callable[[float], None] | None = None,
 ) -> RestToRest:
@@ -145,11 +152,14 @@ def rest_to_rest(
     duration : float
         Seconds; for objective "time" a first guess, and optional.
     torque_limit : number or (m,), optional
-        Needed for objective "time". Held at nodes and collocation points.
+        Needed for objective "time", unless `acceleration_limit` or `jerk_limit` is given. Held at nodes and
+        collocation points.
     objective : "effort" or "time"
         Least integral of tau^2, or least duration.
     intervals, degree : int
         Grid: pieces of the motion, and collocation points in each.
+    rate_limit, acceleration_limit, jerk_limit : number or (m,), optional
+        Of the commanded motion, of motors where drives are elastic; held at every moment.
     time_limit : float, optional
         Seconds that the search may last; then it ends with an error that says how far it came.
     progress : bool or callable, optional
@@ -186,22 +196,22 @@ def rest_to_rest(
     checked_estimate(model, None)  # torques must act on single coordinates
     limit = None if torque_limit is None else checked_limit("torque_limit", torque_limit, model.n_joints)
     longest = None if time_limit is None else positive("time_limit", time_limit)
-    ends = _Ends.at(model, start, goal, limit)
-    if objective == "time" and limit is None:
-        raise ModelError("torque_limit: least time needs torque limits")
+    ends = RestEnds.at(model, start, goal, limit)
+    given = {"rate_limit": rate_limit, "acceleration_limit": acceleration_limit, "jerk_limit": jerk_limit}
+    none = MotionBounds.none(model.n_joints)
+    bounds = MotionBounds(
+        none.lower,
+        none.upper,
+        *(none.upper if x is None else checked_limit(name, x, model.n_joints) for name, x in given.items()),
+    )
+    if objective == "time" and limit is None and acceleration_limit is None and jerk_limit is None:
+        raise ModelError("torque_limit: least time needs torque limits, or limits of acceleration or jerk")
     if objective == "effort" and duration is None:
         raise ModelError("duration: least effort needs a duration")
     asked = None if duration is None else positive("duration", duration)
     with interruptible("rest_to_rest"), reporter(progress, 1.0, "searching a motion", "") as report:
-        shortest = None if limit is None else stiff_shortest_time(model, ends.start, ends.goal, limit)
-        if objective == "effort" and asked is not None and shortest is not None and asked < SAFE * shortest:
-            raise PliantError(
-                f"duration: got {asked:g} s, expected at least {SAFE * shortest:.3g} s: no motion found that is "
-                f"faster within torque_limit even with links and drives stiff ({shortest:.3g} s, less a tenth); "
-                'objective="time" finds the shortest one of the flexible arm'
-            )
-        T = asked if asked is not None else GUESS * (shortest or ends.duration(model, limit))
-        return _searched(model, ends, limit, objective, T, (intervals, degree), Watch(longest, report), shortest)
+        task = MotionTask(model, ends, limit, objective == "time", bounds, (intervals, degree))
+        return task.solved(asked, Watch(longest, report))
 
 
 GUESS = 1.3
@@ -214,73 +224,129 @@ CLOSE = 1.01
 """Ratio of a duration for which a motion is found to one for which none is, at which the shortest is found."""
 
 
-def _searched(
-    model: Model, ends: _Ends, limit: Array | None, objective: str, T: float, size: tuple[int, int], watch: Watch,
-    shortest: float | None,
-) -> RestToRest:  # fmt: skip
-    travel = np.abs(ends.goal - ends.start)[[shaft.index for shaft in model.layout.shafts]]
-    arm = smoothed(model, np.maximum(travel, 0.1 * travel.max()) / T)
-    grid = MotionGrid(model.n, tuple(shaft.actuated for shaft in model.layout.shafts), *size)
-    timed = objective == "time"
-    durations = [T * longer for longer in (LONGER if timed else (1.0,))]
-    try:
-        for tries, T in enumerate(durations, 1):
-            driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
-            try:
-                search, found, iterations, least = _staged(driven, guess, ends.goal, limit, timed, watch)
-                break
-            except Unsolved as error:
-                if tries == len(durations) or "time_limit" in str(error):
-                    raise
-    except Unsolved as error:
-        known = "" if shortest is None else f"; stiff, the arm would take {shortest:.3g} s within torque_limit"
-        raise PliantError(
-            f"rest_to_rest: {error}{known}; allow more duration or torque, or more intervals"
-            + ("" if limit is None else '; objective="time" finds the shortest duration')
-        ) from None
-    cost = found.T if objective == "time" else search.effort(found)
-    return _read(model, driven, found, ends.start, cost, search.violation(found), iterations, least)
+@dataclass(frozen=True)
+class MotionTask:
+    """What is asked of a motion.
+
+    Attributes
+    ----------
+    model : Model
+    ends : RestEnds
+        Where it begins and ends.
+    limit : (m,) array or None
+        Of the torques.
+    timed : bool
+        Whether the duration is to be least, rather than the effort.
+    bounds : MotionBounds
+        Of the commanded motion.
+    size : (int, int)
+        Intervals of the grid, and collocation points in each.
+    others : tuple of (Model, float)
+        Arms that the same command is to leave nearly still, and what each mode may swing by at their tips, m.
+    """
+
+    model: Model
+    ends: RestEnds
+    limit: Array | None
+    timed: bool
+    bounds: MotionBounds
+    size: tuple[int, int]
+    others: tuple[tuple[Model, float], ...] = ()
+
+    def solved(self, asked: float | None, watch: Watch) -> RestToRest:
+        """The motion, of a duration that is `asked` for."""
+        ends, limit = self.ends, self.limit
+        shortest = None if limit is None else stiff_shortest_time(self.model, ends.start, ends.goal, limit)
+        if not self.timed and asked is not None and shortest is not None and asked < SAFE * shortest:
+            raise PliantError(
+                f"duration: got {asked:g} s, expected at least {SAFE * shortest:.3g} s: no motion found that is "
+                f"faster within torque_limit even with links and drives stiff ({shortest:.3g} s, less a tenth); "
+                'objective="time" finds the shortest one of the flexible arm'
+            )
+        least = self.bounds.shortest((ends.goal - ends.start)[self._actuated])
+        if not self.timed and asked is not None and asked < least:
+            raise PliantError(
+                f"duration: got {asked:g} s, expected at least {least:.3g} s, which rate_limit, acceleration_limit and "
+                "jerk_limit ask for"
+            )
+        T = asked if asked is not None else GUESS * max(shortest or 0.0, least)
+        return self._searched(T or GUESS * ends.duration(self.model, limit), watch, shortest)
+
+    @property
+    def _actuated(self) -> list[int]:
+        return [shaft.actuated for shaft in self.model.layout.shafts]
+
+    def _searched(self, T: float, watch: Watch, shortest: float | None) -> RestToRest:
+        ends, shafts = self.ends, self.model.layout.shafts
+        travel = np.abs(ends.goal - ends.start)[[shaft.index for shaft in shafts]]
+        speeds = np.maximum(travel, 0.1 * travel.max()) / T
+        arm = smoothed(self.model, speeds)
+        grid = MotionGrid(self.model.n, tuple(self._actuated), *self.size)
+        at = ends.start[self._actuated], ends.goal[self._actuated]
+        others = [Bystander(smoothed(model, speeds), grid, *at, left) for model, left in self.others]
+        search = partial(MotionSearch, goal=ends.goal, limit=self.limit, bounds=self.bounds, others=others)
+        durations = [T * longer for longer in (LONGER if self.timed else (1.0,))]
+        try:
+            for tries, T in enumerate(durations, 1):
+                driven, guess = first_guess(arm, grid, ends.start, ends.goal, T)
+                try:
+                    last, found, iterations, least = _staged(search, driven, guess, self.timed, watch)
+                    break
+                except Unsolved as error:
+                    if tries == len(durations) or "time_limit" in str(error):
+                        raise
+        except Unsolved as error:
+            known = "" if shortest is None else f"; stiff, the arm would take {shortest:.3g} s within torque_limit"
+            raise PliantError(
+                f"rest_to_rest: {error}{known}; allow more duration or torque, or more intervals"
+                + ("" if self.limit is None else '; objective="time" finds the shortest duration')
+            ) from None
+        cost = found.T if self.timed else last.effort(found)
+        return _read(self.model, driven, found, ends.start, cost, last.violation(found), iterations, least)
+
+
+Searching = Callable[..., MotionSearch]
+"""A `MotionSearch` that knows all but the arm on its grid, the guess and the aim."""
 
 
 def _staged(
-    driven: Driven, guess: DrivenMotion, goal: Array, limit: Array | None, timed: bool, watch: Watch
+    search: Searching, driven: Driven, guess: DrivenMotion, timed: bool, watch: Watch
 ) -> tuple[MotionSearch, DrivenMotion, int, bool]:
     """Least effort at once; least time from there, at first with smooth torques."""
-    search = MotionSearch(driven, guess, goal, limit, SMOOTH_EFFORT if timed else LEAST_EFFORT)
-    found, count, least = search.solve(watch)
+    first = search(driven, guess, aim=SMOOTH_EFFORT if timed else LEAST_EFFORT)
+    found, count, least = first.solve(watch)
     if not timed:
-        return search, found, count, least
-    smooth = MotionSearch(driven, found, goal, limit, SMOOTH_TIME)
-    found, more, _ = smooth.solve(watch)
-    sharp = MotionSearch(driven, found, goal, limit, SHARP_TIME)
+        return first, found, count, least
+    found, more, _ = search(driven, found, aim=SMOOTH_TIME).solve(watch)
+    sharp = search(driven, found, aim=SHARP_TIME)
     try:
         faster, last, least = sharp.solve(watch)
     except Unsolved:
         faster, last, least = found, 0, False
     if least:
         return sharp, faster, count + more + last, least
-    return _narrowed(driven, faster, goal, limit, count + more + last, watch)
+    return _narrowed(search, driven, faster, count + more + last, watch)
 
 
 def _narrowed(
-    driven: Driven, found: DrivenMotion, goal: Array, limit: Array | None, count: int, watch: Watch
+    search: Searching, driven: Driven, found: DrivenMotion, count: int, watch: Watch
 ) -> tuple[MotionSearch, DrivenMotion, int, bool]:
     """The shortest duration for which a search of least effort comes to an end, to a hundredth: it converges where that
     for the time itself does not."""
-    search, share = MotionSearch(driven, found, goal, limit, NEARBY), SHORTER
+    last, share = search(driven, found, aim=NEARBY), SHORTER
     while share < 1 / CLOSE:
         command = found.nodes[:, 2, list(driven.grid.actuated)]
         try:
-            trial = MotionSearch(driven, driven.response(command, share * found.T, found), goal, limit, NEARBY)
+            trial = search(driven, driven.response(command, share * found.T, found), aim=NEARBY)
             found, more, _ = trial.solve(watch)
-            search, count = trial, count + more
+            last, count = trial, count + more
         except (Unsolved, ArithmeticError):
             share = float(np.sqrt(share))
-    return search, found, count, False  # a search that ends without a motion is no proof that there is none
+    return last, found, count, False  # a search that ends without a motion is no proof that there is none
 
 
 @dataclass(frozen=True)
-class _Ends:
+class RestEnds:
     """States of rest at start and goal, and the torques that hold them."""
 
     start: Array
@@ -289,7 +355,8 @@ class _Ends:
     hold_goal: Array
 
     @classmethod
-    def at(cls, model: Model, start: AnglesLike, goal: AnglesLike, limit: Array | None) -> _Ends:
+    def at(cls, model: Model, start: AnglesLike, goal: AnglesLike, limit: Array | None) -> RestEnds:
+        """Of joint positions; refuses those that torques within `limit` do not hold."""
         model.layout.require_plain("optimal motion")
         model.layout.require_open("optimal motion")
         a, b = (model.equilibrium(numbers(k, v, model.n_joints)) for k, v in (("start", start), ("goal", goal)))

@@ -90,7 +90,8 @@ class DH(Description):
 class Limits(Description):
     """What the joint may do. A run ends where a joint leaves `lower` or `upper`, unless it is told `limits=False`;
     nothing stops the joint there. With a `stop` runs go on, and the joint rests on it or comes back. `speed` tells
-    `stiffening="auto"` how fast the arm may spin; `effort` is a description only.
+    `stiffening="auto"` how fast the arm may spin. Runs do not hold `speed`, `acceleration`, `jerk` and `effort`;
+    motions that `pliant shape` plans do, behind an elastic drive those of the motor.
 
     Examples
     --------
@@ -101,6 +102,12 @@ class Limits(Description):
     lower: Angle | None = Field(None, description="rad (m), least position", examples=["-90 deg"])
     upper: Angle | None = Field(None, description="rad (m), greatest position", examples=["90 deg"])
     speed: Positive | None = Field(None, description="rad/s (m/s), greatest rate", examples=[2.0])
+    acceleration: Positive | None = Field(
+        None, description="rad/s^2 (m/s^2), greatest acceleration of a planned motion", examples=[8.0]
+    )
+    jerk: Positive | None = Field(
+        None, description="rad/s^3 (m/s^3), greatest rate of acceleration of a planned motion", examples=[80.0]
+    )
     effort: NonNegative | None = Field(
         None, description="N m (N), greatest torque; 0 for a joint that nothing drives or holds", examples=[50.0]
     )
@@ -133,7 +140,7 @@ class JointAxis(Description):
     motor: Motor | None = Field(None, description="motor and amplifier", examples=[{"bandwidth": 300.0}])
     friction: Friction = Field(Friction(), description="on the link side", examples=[{"viscous": 0.1}])
     limits: Limits | None = Field(
-        None, description="of position, speed and effort", examples=[{"lower": -1.0, "upper": 1.0}]
+        None, description="of position, speed, acceleration, jerk and effort", examples=[{"lower": -1.0, "upper": 1.0}]
     )
 
 
@@ -222,7 +229,9 @@ class Joint(Description):
     )
     friction: Friction = Field(Friction(), description="on the link side", examples=[{"viscous": 0.1}])
     limits: Limits | None = Field(
-        None, description="of position, speed and effort", examples=[{"lower": "-90 deg", "upper": "90 deg"}]
+        None,
+        description="of position, speed, acceleration, jerk and effort",
+        examples=[{"lower": "-90 deg", "upper": "90 deg"}],
     )
     actuated: bool = Field(True, description="false: nothing drives it, it has no torque", examples=[False])
 

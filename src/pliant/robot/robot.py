@@ -531,6 +531,7 @@ YOUNGER: dict[str, Any] = {
     "couplings": [], "contacts": [], "visuals": [], "body": None, "damping_per_amplitude": 0.0,
     "stiction": None, "stribeck_speed": None, "stribeck_exponent": 2.0, "law": "bristle", "friction.stiffness": None,
     "micro_damping": 0.0, "hardening": 0.0, "table": [], "play": 0.0, "play_smoothing": 0.0, "hysteresis": None,
+    "limits.acceleration": None, "limits.jerk": None,
     "errors": [], "drive.efficiency": 1.0, "drive.friction": Friction().model_dump(),
     "base": {"type": "fixed", "mass": 0.0, "com": [0.0, 0.0, 0.0], "inertia": [0.0, 0.0, 0.0], "visuals": []},
 }  # fmt: skip

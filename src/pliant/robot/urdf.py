@@ -25,7 +25,7 @@ from pliant.robot.urdf_text import GRAVITY, Element, read_urdf
 from pliant.robot.urdf_visuals import urdf_visuals
 
 SIDE_KEYS = ("format", "name", "gravity", "payload", "frames", "links")
-LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "along")
+LINK_KEYS = ("beam", "shapes", "tip", "hub", "drive", "friction", "limits", "along")
 _TYPES = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "planar": "planar",
     "floating": "free",
@@ -134,10 +134,10 @@ def from_urdf(
     raw : bytes or str
         The URDF file; bytes are read in the encoding that they declare.
     side : dict
-        `links: {link name: {beam, shapes, tip, hub, drive, friction, along}}`, and `name`, `gravity`, `payload`,
-        `frames`. A beam lies from the link's frame to the next joint, the farthest of several (or along `along`); its
-        length defaults to that distance. Without `mass_per_length` or a section it has the mass of the link; with one
-        it replaces it. Joints beside its end hang on the section that is nearest to them.
+        `links: {link name: {beam, shapes, tip, hub, drive, friction, limits, along}}`, and `name`, `gravity`,
+        `payload`, `frames`. A beam lies from the link's frame to the next joint, the farthest of several (or along
+        `along`); its length defaults to that distance. Without `mass_per_length` or a section it has the mass of the
+        link; with one it replaces it. Joints beside its end hang on the section that is nearest to them.
     tip : str
         Last link of a chain: whatever is not on the way to it is held still and lumped onto the chain. The whole tree
         by default.
@@ -407,6 +407,9 @@ def _make_flexible(
     if "hub" in link["joint"] and ("beam" in extra or "hub" in extra):
         del link["joint"]["hub"]  # what replaces it has a mass of its own, or that of the link
     link["joint"] |= {key: extra[key] for key in ("hub", "drive", "friction") if key in extra}
+    if "limits" in extra:  # URDF has no place for some of them: they stand beside its own
+        own, more = link["joint"].get("limits", {}), extra["limits"]
+        link["joint"]["limits"] = {**own, **more} if isinstance(more, dict) else more
     link |= {key: extra[key] for key in ("shapes", "tip") if key in extra}
     if "beam" not in extra:
         return

@@ -1,0 +1,118 @@
+"""`pliant shape`: a motion of an arm that does not ring."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pliant.cli.folders import fresh_folder
+from pliant.cli.options import Flexible, Json, RobotFile, Tip, positions_of, robot_of
+from pliant.cli.output import number, print_json, table
+from pliant.errors import ModelError
+from pliant.writing import atomic_write
+
+if TYPE_CHECKING:
+    from pliant.ringing import ShapedMotion
+
+Limit = Annotated[
+    str | None, typer.Option(metavar="NUMBERS", help="Instead of the robot file's: one number, or one per joint.")
+]
+
+
+def command(
+    file: RobotFile,
+    start: Annotated[
+        str | None, typer.Option(metavar="POSITIONS", help='Joint positions in order or by name, "0.1,90 deg".')
+    ] = None,
+    goal: Annotated[str | None, typer.Option(metavar="POSITIONS", help="Where it ends.")] = None,
+    trajectory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Instead of start and goal: a table (CSV) or the text of a ROS JointTrajectory."
+        ),
+    ] = None,
+    payload: Annotated[float | None, typer.Option(help="Mass in the hand, kg, instead of the described one.")] = None,
+    payload_error: Annotated[float, typer.Option(help="Share by which the payload may be off, such as 0.2.")] = 0.0,
+    stiffness_error: Annotated[float, typer.Option(help="Share by which stiffnesses may be off.")] = 0.0,
+    speed: Limit = None,
+    acceleration: Limit = None,
+    jerk: Limit = None,
+    effort: Limit = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the outputs; out/NAME of the arm by default.", metavar="DIR")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that has something in it.")] = False,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds that the search may last.")] = None,
+    json: Json = False,
+    flexible: Flexible = None,
+    tip: Tip = None,
+) -> None:
+    """Find a motion that ends without ringing, within limits of speed, acceleration, jerk and torque.
+
+    Leaves the motion with feedforward torques (motion.csv, and motion.yaml as a ROS JointTrajectory), a figure
+    (motion.png) and the numbers (motion.json). Commands are positions of motors, as drives see them.
+    """
+    from pliant.ringing import read_trajectory, shape
+
+    robot = robot_of(file, flexible, tip)
+    model = robot.model()
+    given = None if trajectory is None else read_trajectory(trajectory)
+    ends = [
+        None if text is None else positions_of(model, text, name)
+        for name, text in (("--start", start), ("--goal", goal))
+    ]
+    limits = {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort}
+    chosen: dict[str, Any] = {key: _numbers(key, text) for key, text in limits.items()}
+    folder = fresh_folder(out if out is not None else Path("out") / f"{Path(file).stem}-shaped", force)
+    try:
+        found = shape(
+            model, *ends, given, payload=payload, payload_error=payload_error, stiffness_error=stiffness_error,
+            time_limit=time_limit, **chosen,
+        )  # fmt: skip
+    except BaseException:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+    _write(found, folder)
+    if json:
+        print_json({"robot": robot.name, **found.to_dict()})
+        return
+    _tell(found, folder)
+
+
+def _numbers(name: str, text: str | None) -> list[float] | float | None:
+    if text is None:
+        return None
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ModelError(f"--{name} {text!r}: expected a number, or one per joint with commas between") from None
+    return found[0] if len(found) == 1 else found
+
+
+FILES = ("motion.csv", "motion.yaml", "motion.png", "motion.json")
+
+
+def _write(found: ShapedMotion, folder: Path) -> None:
+    found.motion.to_csv(folder / "motion.csv")
+    found.motion.to_ros(folder / "motion.yaml")
+    found.plot(folder / "motion.png")
+    with atomic_write(folder / "motion.json") as partial:
+        partial.write_text(json_text.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _tell(found: ShapedMotion, folder: Path) -> None:
+    head = ("arm", "plain mm", "shaped mm", "ratio")
+    rows = [
+        (name, number(1e3 * both.plain.peak, 3), number(1e3 * both.shaped.peak, 3), f"{both.ratio:.4f}")
+        for name, both in found.compared.items()
+    ]
+    table(head, rows, title="largest swing of the tip after the end")
+    taken = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.shares.items())
+    typer.echo(f"plain {found.plain.end:.4g} s, shaped {found.duration:.4g} s by {found.method}")
+    typer.echo(f"of the limits: {taken}")
+    for name in FILES:
+        typer.echo(f"wrote {folder / name}")

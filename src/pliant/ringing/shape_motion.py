@@ -1,0 +1,329 @@
+"""`shape`: a motion that does not ring, beside the one that does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.arrays import AnglesLike, Array
+from pliant.control.motion_bounds import MotionBounds
+from pliant.control.motion_search import Watch
+from pliant.control.optimal import MotionTask, RestEnds
+from pliant.control.splines import Piecewise
+from pliant.control.trajectories import numbers, positive
+from pliant.errors import ModelError, PliantError
+from pliant.interrupts import interruptible
+from pliant.model import Model
+from pliant.progress import reporter
+from pliant.ringing.joint_paths import DENSE, JointPath, Progress, shares
+from pliant.ringing.path_shaping import PathTask, within
+from pliant.ringing.plain_motion import plain_motion
+from pliant.ringing.residuals import Residual, commanded, residual_vibration
+from pliant.ringing.stated_limits import require_limits, stated_limits
+from pliant.ringing.trajectory_files import JointMotion, read_trajectory
+from pliant.ringing.uncertainty import off_by
+from pliant.signatures import checked
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pliant.view.style import Paths
+
+DESCRIBED = "as described"
+"""The arm as the file has it, among those that are off."""
+SPARED = 0.99
+"""Share of the torque limits that a search may use: it sees torques at points of a grid."""
+LEFT = (0.07, 0.03)
+"""What each mode of an arm that is off may swing by, as a share of the plain motion's swing; the second where several
+modes together swing by more than `ALLOWED`."""
+ALLOWED = 0.18
+ROWS = 201
+"""Of the motion that is written, at least."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One arm under both commands.
+
+    Attributes
+    ----------
+    plain, shaped : Residual
+        Its runs.
+    """
+
+    plain: Residual
+    shaped: Residual
+
+    @property
+    def ratio(self) -> float:
+        """What the shaped motion rings by, over what the plain one does."""
+        return self.shaped.peak / self.plain.peak if self.plain.peak else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class ShapedMotion:
+    """A motion that does not ring, and what is known of it.
+
+    Attributes
+    ----------
+    trajectory : Piecewise
+        Of the motors of elastic drives and of joints elsewhere: a reference of controllers, or
+        `simulate(..., motion=shaped.trajectory.motion(model))`.
+    plain : Piecewise
+        The motion that it stands in for.
+    motion : JointMotion
+        Positions, rates, accelerations and feedforward torques at even times, by the names of the joints.
+    method : str
+        "optimal control" or "shapers".
+    compared : dict of Compared
+        What both motions ring by: "as described", and for arms that are off by what was stated.
+    shares : dict of float
+        Largest share of each limit that the motion takes.
+    """
+
+    trajectory: Piecewise
+    plain: Piecewise
+    motion: JointMotion
+    method: str
+    compared: dict[str, Compared]
+    shares: dict[str, float]
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return self.trajectory.end
+
+    @property
+    def frequency(self) -> float:
+        """The lowest one of the arm at the end, Hz."""
+        return self.compared[DESCRIBED].shaped.frequency
+
+    def __repr__(self) -> str:
+        here = self.compared[DESCRIBED]
+        return (
+            f"ShapedMotion({self.duration:.4g} s by {self.method}, rings by {1e3 * here.shaped.peak:.3g} mm; plain "
+            f"{self.plain.end:.4g} s, {1e3 * here.plain.peak:.3g} mm)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Times, swings and shares of limits as plain data.
+
+        Returns
+        -------
+        dict
+            Seconds, metres, shares.
+        """
+        return {
+            "method": self.method,
+            "duration": self.duration,
+            "plain_duration": self.plain.end,
+            "frequency": self.frequency,
+            "residual": {
+                name: {"plain": both.plain.peak, "shaped": both.shaped.peak, "ratio": both.ratio}
+                for name, both in self.compared.items()
+            },
+            "shares": self.shares,
+        }
+
+    def plot(self, path: Paths = None) -> Figure:
+        """Distance of the tip from its place at rest under both commands, and the commands.
+
+        Parameters
+        ----------
+        path : str, path or list of them, optional
+            Where to write it.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from pliant.ringing.shaped_figure import shaped_figure
+
+        return shaped_figure(self, path)
+
+
+@checked
+def shape(
+    model: Model,
+    start: AnglesLike | None = None,
+    goal: AnglesLike | None = None,
+    trajectory: JointMotion | str | os.PathLike[str] | None = None,
+    *,
+    payload: float | None = None,
+    payload_error: float = 0.0,
+    stiffness_error: float = 0.0,
+    speed: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
+    intervals: int = 30,
+    time_limit: float | None = None,
+    progress: bool | Callable[[float], None] | None = None,
+) -> ShapedMotion:
+    """A motion of the joints that does not ring, within limits of speed, acceleration, jerk and torque.
+
+    From `start` to `goal` the path is free: the fastest motion that ends at rest is found by optimal control. The path
+    of a `trajectory` is kept, and its timing changed by shapers whose frequencies follow the pose; so is the straight
+    path of arms with loops or a free base, which no search serves.
+
+    Parameters
+    ----------
+    model : Model
+        The arm.
+    start, goal : (m,), optional
+        Joint positions, rad or m.
+    trajectory : JointMotion or path, optional
+        Instead of start and goal: joints over time, or a file that `read_trajectory` reads.
+    payload : float, optional
+        Mass in the hand instead of the described one, kg.
+    payload_error, stiffness_error : float
+        By what share payload and stiffness may be off, either way: the motion is to ring little there too.
+    speed, acceleration, jerk, effort : number or (m,), optional
+        Limits instead of those of the robot file; joints that move need all but the last.
+    intervals : int
+        Pieces of the motion that optimal control finds.
+    time_limit : float, optional
+        Seconds that the search may last; then shapers take its place.
+    progress : bool or callable, optional
+        A bar in a terminal by default; False is silence; a function gets the fraction done.
+
+    Returns
+    -------
+    ShapedMotion
+
+    Raises
+    ------
+    ModelError
+        Limits are missing, or start or goal lie outside them.
+
+    Examples
+    --------
+    >>> model = pliant.load("two-link").model()
+    >>> still = pliant.shape(model, [-0.4, 0.3], [0.1, -0.2], intervals=12)
+    >>> still.compared["as described"].ratio < 0.05, still.method
+    (True, 'optimal control')
+    """
+    arm = model if payload is None else _loaded(model, payload)
+    limits, torques = stated_limits(arm, {"speed": speed, "acceleration": acceleration, "jerk": jerk, "effort": effort})
+    longest = None if time_limit is None else positive("time_limit", time_limit)
+    off = off_by(arm, payload_error, stiffness_error)
+    with interruptible("shape"), reporter(progress, 1.0, "shaping a motion", "") as report:
+        if trajectory is not None:
+            if start is not None or goal is not None:
+                raise ModelError("trajectory: it has its own start and goal; give either these or a trajectory")
+            given = trajectory if isinstance(trajectory, JointMotion) else read_trajectory(trajectory)
+            return _Shaping(arm, limits, torques, off).along(given.in_order(arm.joints))
+        if start is None or goal is None:
+            raise ModelError("start, goal: expected both, or a trajectory")
+        ends = [numbers(name, x, arm.n_joints) for name, x in (("start", start), ("goal", goal))]
+        return _Shaping(arm, limits, torques, off).between(*ends, intervals, Watch(longest, report))
+
+
+def _loaded(model: Model, payload: float) -> Model:
+    """The arm with this mass in its hand."""
+    if not isinstance(payload, int | float) or not 0 <= payload < np.inf:
+        raise ModelError(f"payload: got {payload!r}, expected a mass in kg")
+    if isinstance(model.robot.payload, tuple):
+        raise ModelError("payload: the arm has several; change them in the robot")
+    return model.replace({"payload.mass": float(payload)})
+
+
+@dataclass(frozen=True)
+class _Shaping:
+    model: Model
+    bounds: MotionBounds
+    effort: Array
+    off: Mapping[str, Model]
+
+    def between(self, start: Array, goal: Array, intervals: int, watch: Watch) -> ShapedMotion:
+        """From rest to rest on any path."""
+        model, effort = self.model, self.effort
+        self._check_ends(start, goal)
+        if not model.layout.is_open or not model.layout.plain:
+            return self._straight(start, goal)
+        limit = SPARED * effort
+        ends = RestEnds.at(model, start, goal, limit)
+        act = [shaft.actuated for shaft in model.layout.shafts]
+        plain = plain_motion(model, ends.start[act], ends.goal[act], self.bounds, effort)
+        known = self._known(plain)
+        task = partial(MotionTask, model, ends, limit, True, self.bounds, (intervals, 4))
+        try:
+            for left in LEFT if self.off else LEFT[:1]:
+                others = tuple((arm, left * known[name].peak) for name, arm in self.off.items())
+                found = task(others).solved(None, watch)
+                runs = self._known(found.trajectory)
+                if all(runs[name].peak <= ALLOWED * known[name].peak for name in self.off):
+                    break
+        except PliantError as error:
+            if isinstance(error, ModelError):
+                raise
+            return self._kept(*self._path_of(plain), plain, known)
+        return self._told(found.trajectory, plain, "optimal control", known, runs)
+
+    def _check_ends(self, start: Array, goal: Array) -> None:
+        require_limits(self.model, self.bounds, start != goal)
+        if (start == goal).all():
+            raise ModelError("goal: it is the start; expected another position of some joint")
+        for name, at in (("start", start), ("goal", goal)):
+            for joint, low, x, high in zip(self.model.joints, self.bounds.lower, at, self.bounds.upper):
+                if not low <= x <= high:
+                    raise ModelError(f"{name}: joint {joint} is at {x:g}, its limits are {low:g} and {high:g}")
+
+    def _straight(self, start: Array, goal: Array) -> ShapedMotion:
+        """On the straight path of the motors."""
+        plain = plain_motion(self.model, start, goal, self.bounds, self.effort)
+        return self._kept(*self._path_of(plain), plain, self._known(plain))
+
+    def _path_of(self, plain: Piecewise) -> tuple[JointPath, Progress]:
+        t = np.linspace(0.0, plain.end, DENSE)
+        return JointPath.of(t, plain(t)[0], commanded(self.model))
+
+    def along(self, given: JointMotion) -> ShapedMotion:
+        """With the path of a motion of the joints."""
+        t = np.linspace(0.0, float(given.t[-1]), DENSE)
+        q = given.at(t)
+        require_limits(self.model, self.bounds, np.ptp(q, axis=0) > 0)
+        path, progress = JointPath.of(t, q, commanded(self.model))
+        path = JointPath(path.u, path.q + self._wind_up(path), path.names)
+        plain = within(progress.stretched, path, self.bounds).on(path)
+        return self._kept(path, Progress(t * plain.end / progress.duration, progress.u), plain, self._known(plain))
+
+    def _wind_up(self, path: JointPath) -> Array:
+        """By what motors lead their joints at rest along a path."""
+        model = self.model
+        if not model.layout.driven or not model.layout.is_open:
+            return np.zeros(1)
+        places, act = model.layout.shaft_places(), [shaft.actuated for shaft in model.layout.shafts]
+        u = np.linspace(0.0, 1.0, 9)
+        rest = [model.equilibrium(q) for q in path.at(u)]
+        lead = np.array([q[act] - q[places] for q in rest])
+        return np.stack([np.interp(path.u, u, column) for column in lead.T], axis=1)
+
+    def _kept(self, path: JointPath, progress: Progress, plain: Piecewise, known: dict[str, Residual]) -> ShapedMotion:
+        names = (DESCRIBED, *self.off)
+        arms, before = (self.model, *self.off.values()), [known[name] for name in names]
+        found, runs = PathTask(arms, path, self.bounds, self.effort, before).shaped(progress)
+        return self._told(found, plain, "shapers", known, dict(zip(names, runs)))
+
+    def _known(self, motion: Piecewise) -> dict[str, Residual]:
+        """What all arms ring by under a command."""
+        arms = {DESCRIBED: self.model, **self.off}
+        return {name: residual_vibration(arm, motion, motion.end) for name, arm in arms.items()}
+
+    def _told(
+        self, found: Piecewise, plain: Piecewise, method: str, known: dict[str, Residual], runs: dict[str, Residual]
+    ) -> ShapedMotion:
+        run = runs[DESCRIBED].run
+        t = np.linspace(0.0, found.end, ROWS)
+        tau = np.stack([np.interp(t, run.t, column) for column in run.tau.T], axis=1)[:, : found.n]
+        taken = shares(found, self.bounds)
+        taken["effort"] = float(np.abs(run.tau[run.t <= found.end, : found.n] / self.effort).max())
+        motion = JointMotion(tuple(self.model.joints), t, *found(t), tau)
+        pairs = {name: Compared(known[name], runs[name]) for name in (DESCRIBED, *self.off)}
+        return ShapedMotion(found, plain, motion, method, pairs, taken)
