@@ -16,6 +16,7 @@ from pliant.control.measured_motion import MeasuredMotion
 from pliant.control.momentum import CollisionMonitor, DisturbanceObserver
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
+from pliant.control.predictive import MPC, Predicted, StrainBound
 from pliant.control.rig_sensors import Tachometer, TipCamera, TorqueSensor
 from pliant.control.sampled import Sampled
 from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
@@ -72,6 +73,7 @@ SENSORS: dict[str, Callable[..., Any]] = {
 __all__ = [
     "CONTROLLERS",
     "LQR",
+    "MPC",
     "PD",
     "PID",
     "SENSORS",
@@ -101,6 +103,7 @@ __all__ = [
     "OutputFeedback",
     "Phases",
     "Piecewise",
+    "Predicted",
     "Pulse",
     "Quintic",
     "RestToRest",
@@ -112,6 +115,7 @@ __all__ = [
     "Sine",
     "StateHistory",
     "Step",
+    "StrainBound",
     "StrainGauge",
     "Switch",
     "Tachometer",
