@@ -170,7 +170,7 @@ class MPC(Controller):
     sample_time : float, optional
         Seconds between steps; an interval by default.
     stages, steps : int
-        Stages of the Gauss method, and steps of it in an interval.
+        Stages of the Radau method, and steps of it in an interval.
     iterations, first_iterations : int
         Rounds of linearising and solving at each step, and for a first plan.
     program_iterations : int

@@ -1,5 +1,5 @@
-"""A step of the arm over an interval by Gauss collocation, with its exact slopes; implicit, so that stiff links are no
-reason for short steps.
+"""A step of the arm over an interval by Radau collocation, with its exact slopes. The method is stiffly accurate: modes too
+fast for its steps settle, as damped ones do, and are no reason for short steps.
 
 With stages a_i, the accelerations at times c_i h of a step,
 
@@ -18,8 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.horizon.dense import add_product, add_row, copy, fill, solve
+from pliant.horizon.dense import add_product, add_row, copy, dot, fill, largest, solve
 from pliant.kernels.primitives import Doubles, call, shift
+
+
+RESTING = 1e-9
+"""Part of the stages by which Newton's method moves them where another round would be for nothing."""
 
 
 class Steps(NamedTuple):
@@ -38,13 +42,14 @@ class Steps(NamedTuple):
     own: Doubles
 
 
-def gauss_tableau(stages: int) -> Array:
-    """[c, b, b^T A, A, A^2] of the Gauss method, which has order 2 stages."""
-    nodes, weights = np.polynomial.legendre.leggauss(stages)
-    c, b = (nodes + 1) / 2, weights / 2
-    powers = np.vander(c, stages, increasing=True)  # A and b integrate polynomials of degree below `stages` exactly
+def radau_tableau(stages: int) -> Array:
+    """[c, b, b^T A, A, A^2] of the Radau IIA method, which has order 2 stages - 1 and forgets what it cannot follow."""
     orders = np.arange(1, stages + 1)
+    nodes = np.polynomial.legendre.legroots([0.0] * (stages - 1) + [1.0, -1.0])  # of P_(s-1) - P_s, the last is 1
+    c = (np.sort(nodes.real) + 1) / 2
+    powers = np.vander(c, stages, increasing=True)  # A integrates polynomials of degree below `stages` exactly
     A = (c[:, None] ** orders / orders) @ np.linalg.inv(powers)
+    b = A[-1]
     return np.concatenate([c, b, b @ A, A.ravel(), (A @ A).ravel()])
 
 
@@ -61,9 +66,12 @@ def kept_size(n: int, m: int, stages: int) -> int:
     return stages * n * (1 + 2 * n + m) + 2 * n * (2 * n + m)
 
 
-def interval(steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, end: Doubles, F: Doubles, K: Doubles) -> bool:
+def interval(
+    steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, end: Doubles, F: Doubles, K: Doubles, rounds: int
+) -> bool:  # fmt: skip
     """The state at the end of an interval of steps h, its slopes F (2n, 2n + m) by x and tau, and what is kept of each
-    step in K. False: a singular step."""
+    step in K. Stages are moved by Newton's method once less than `rounds`, from zero where that is more than once; the
+    last move is left to `follow`. False: a singular step."""
     n = steps.n
     columns = 2 * n + steps.m
     stride = kept(steps)
@@ -71,7 +79,7 @@ def interval(steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, end: 
     copy(x, end, 2 * n)
     for k in range(steps.steps):
         own = shift(K, k * stride + steps.stages * n * (1 + columns))
-        sound = one_step(steps, h, end, tau, shift(a, k * steps.stages * n), own, shift(K, k * stride)) and sound
+        sound = one_step(steps, h, end, tau, shift(a, k * steps.stages * n), own, shift(K, k * stride), rounds) and sound
         if k == 0:
             copy(own, F, 2 * n * columns)
         else:  # x' = own_x x + own_tau tau, with x = F (x_0, tau)
@@ -89,20 +97,32 @@ def kept(steps: Steps) -> int:
     return steps.stages * n * (1 + 2 * n + steps.m) + 2 * n * (2 * n + steps.m)
 
 
-def one_step(steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, F: Doubles, K: Doubles) -> bool:
+def one_step(
+    steps: Steps, h: float, x: Doubles, tau: Doubles, a: Doubles, F: Doubles, K: Doubles, rounds: int
+) -> bool:  # fmt: skip
     """x becomes the end of a step; its slopes F, and the change of the stages with its slopes K."""
     n = steps.n
     s = steps.stages
     size = s * n
-    width = size + 1 + 2 * n + steps.m
-    W = steps.W
-    fill(W, size * width, 0.0)
-    for i in range(s):
-        stage_rows(steps, h, x, tau, a, i)
-    sound = solve(W, width, size)
     columns = 1 + 2 * n + steps.m
+    width = size + columns
+    sound = True
+    if rounds > 1:
+        fill(a, size, 0.0)
+    for k in range(rounds):
+        fill(steps.W, size * width, 0.0)
+        for i in range(s):
+            stage_rows(steps, h, x, tau, a, i)
+        sound = solve(steps.W, width, size) and sound
+        moved = 0.0
+        for r in range(size):
+            moved = max(moved, abs(steps.W[r * width + size]))
+        if k + 1 == rounds or moved <= RESTING * (1.0 + largest(a, size)):
+            break
+        for r in range(size):
+            a[r] += steps.W[r * width + size]
     for r in range(size):
-        copy(shift(W, r * width + size), shift(K, r * columns), columns)
+        copy(shift(steps.W, r * width + size), shift(K, r * columns), columns)
     step_end(steps, h, x, a, F, K)
     return sound
 
@@ -166,7 +186,8 @@ def step_end(steps: Steps, h: float, x: Doubles, a: Doubles, F: Doubles, K: Doub
 
 
 def follow(steps: Steps, a: Doubles, K: Doubles, dx: Doubles, dtau: Doubles) -> None:
-    """Change the stages of an interval as a change (dx, dtau) of its start asks; dx becomes what is left at its end."""
+    """Change the stages of an interval as Newton's method and a change (dx, dtau) of its start ask; dx becomes what is
+    left at its end."""
     n = steps.n
     columns = 2 * n + steps.m
     size = steps.stages * n
@@ -179,12 +200,6 @@ def follow(steps: Steps, a: Doubles, K: Doubles, dx: Doubles, dtau: Doubles) -> 
         copy(dtau, shift(change, 2 * n), steps.m)
         for r in range(size):
             row = shift(own, r * (1 + columns))
-            total = row[0]
-            for j in range(columns):
-                total += row[1 + j] * change[j]
-            a[k * size + r] += total
+            a[k * size + r] += row[0] + dot(shift(row, 1), change, columns)
         for r in range(2 * n):
-            total = 0.0
-            for j in range(columns):
-                total += F[r * columns + j] * change[j]
-            dx[r] = total
+            dx[r] = dot(shift(F, r * columns), change, columns)

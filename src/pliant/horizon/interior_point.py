@@ -1,13 +1,12 @@
-"""Convex quadratic programs with bounds, by a primal-dual interior point method in place, without any allocation.
+"""Projections onto bounded sets by a primal-dual interior point method, in place and without any allocation.
 
-    minimise 1/2 z^T H z + g^T z + sum_r (w_r s_r + 1/2 W_r s_r^2)
-    with     low <= C z <= high, and by s_r >= 0 less where row r is soft.
+    minimise 1/2 z^T z + g^T z + sum_r (w_r s_r + 1/2 W_r s_r^2)
+    with     low <= G z <= high, and by s_r >= 0 less where row r is soft.
 
-Rows of C are the n variables themselves, then n differences z_i - z_(i - lag), then rows of a matrix G of which those of
-early nodes end early. Slacks and multipliers are eliminated row by row, which leaves H + C^T D C of n unknowns for each
-step; steps are Mehrotra's predictor and corrector [Meh92]. What may be scaled is scaled first: H to a unit diagonal,
-rows to length one, the gradient to largest entry one, so that one start and one tolerance serve all problems. Where
-nothing binds, the first solution is the last.
+Any convex quadratic program is one of these in other variables; those of a horizon come with them (`receding`). Rows of
+early nodes end early. Slacks and multipliers are eliminated row by row, which leaves 1 + G^T D G of n unknowns for each
+step; steps are Mehrotra's predictor and corrector [Meh92]. Rows are scaled to length one and the gradient to largest
+entry one, so that one start and one tolerance serve all problems. Where nothing binds, -g is the solution.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pliant.horizon.dense import add_row, add_rows, cholesky, cholesky_solve, copy, dot, fill, largest
+from pliant.horizon.dense import add_row, add_rows, cholesky, cholesky_solve, dot, fill, largest
 from pliant.kernels.primitives import Doubles, Integers, integers, reassociated, shift, unpack
 
-GAP, FEASIBLE, STATIONARY = 1e-12, 1e-11, 1e-9
-"""Mean product of slacks and multipliers, largest violated row and largest slope at which a solution is one, scaled."""
+GAP, FEASIBLE, STATIONARY = 1e-10, 1e-10, 1e-8
+"""Mean product of slacks and multipliers, largest violated row and largest slope at which a solution is one, scaled.
+Smaller products let slopes grow again by rounding; none is aimed at below a tenth."""
 NEARLY = 1e-6
 """The same for an end at which steps no longer help: all three below it are a solution, violated rows above it none."""
 BACK = 0.995
@@ -28,16 +28,12 @@ SOLVED, LIMIT, INFEASIBLE, BROKEN = 0, 1, 2, 3
 
 
 class Program(NamedTuple):
-    """Sizes and numbers of a program: `rows` of G, each of `width` entries that count; bounds and weights of all
-    2 n + rows rows, infinite where there are none; a row of infinite weight is hard. `H` and what `factor` holds have
-    their upper triangles."""
+    """Sizes and numbers of a program: `rows` of G, each of `width` entries that count; their bounds, infinite where there
+    are none; weights of slacks, infinite of hard rows, then those of their squares. The solution z, and `value` G z."""
 
     n: int
     rows: int
-    lag: int
     iterations: int
-    H: Doubles
-    factor: Doubles
     g: Doubles
     G: Doubles
     width: Integers
@@ -50,7 +46,7 @@ class Program(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Memory: bounded sides of rows, of which there are at most 2 (2 n + rows), their slacks t to the bound and s
+    """Memory: bounded sides of rows, of which there are at most two each, their slacks t to the bound and s
     beyond it, multipliers, and the changes of these; then what a step works with."""
 
     row: Integers
@@ -67,14 +63,12 @@ class Sides(NamedTuple):
     ds: Doubles
     dmu: Doubles
     e: Doubles
-    scale: Doubles
     length: Doubles
     M: Doubles
     z: Doubles
     g: Doubles
     dz: Doubles
     r: Doubles
-    spare: Doubles
     of_rows: Doubles
 
 
@@ -84,28 +78,29 @@ TOLD = 4
 
 def side_sizes(n: int, rows: int) -> dict[str, int]:
     """How many numbers each part of `Sides` has."""
-    m = 2 * n + rows
-    own = dict.fromkeys(Sides._fields[:14], 2 * m)
-    return own | {"scale": n, "length": m, "M": n * n} | dict.fromkeys(("z", "g", "dz", "r", "spare"), n) | {"of_rows": m}
+    own = dict.fromkeys(Sides._fields[:14], 2 * rows)
+    return own | {"length": rows, "M": n * n} | dict.fromkeys(("z", "g", "dz", "r"), n) | {"of_rows": rows}
 
 
 def solve_program(program: Program, sides: Sides) -> int:
-    """Put the solution into `program.z`, and C z into `program.value`; how it ended. `factor` holds that of H."""
+    """Put the solution into `program.z`, and G z into `program.value`; how it ended."""
     n = program.n
-    copy(program.g, program.z, n)
-    cholesky_solve(program.factor, n, program.z)
-    for i in range(n):
-        program.z[i] = -program.z[i]
     fill(program.told, TOLD, 0.0)
-    if not math.isfinite(largest(program.z, n)):
+    strength = largest(program.g, n)
+    if not math.isfinite(strength):
         return BROKEN
+    for i in range(n):
+        program.z[i] = -program.g[i]
+    products(program, program.z, program.value)
     if is_inside(program):
         return SOLVED
-    strength = scaled(program, sides)
+    strength = size_of_solution(program, sides, strength)
+    for i in range(n):
+        sides.g[i] = program.g[i] / strength
     count = bounded_sides(program, sides, strength)
     status = iterate(program, sides, count)
     for i in range(n):
-        program.z[i] = strength * sides.scale[i] * sides.z[i]
+        program.z[i] = strength * sides.z[i]
     if not math.isfinite(largest(program.z, n)):
         return BROKEN
     products(program, program.z, program.value)
@@ -114,72 +109,37 @@ def solve_program(program: Program, sides: Sides) -> int:
 
 def is_inside(program: Program) -> bool:
     """Whether a solution without bounds keeps them all."""
-    products(program, program.z, program.value)
     inside = True
-    for r in range(2 * program.n + program.rows):
+    for r in range(program.rows):
         if program.value[r] < program.low[r] or program.value[r] > program.high[r]:
             inside = False
     return inside
 
 
-# ------------------------------------------------------------------------------------------------------ rows of C
-
-
 def products(program: Program, z: Doubles, out: Doubles) -> None:
-    """out = C z."""
-    n = program.n
-    for i in range(n):
-        out[i] = z[i]
-        out[n + i] = z[i]
-        if i >= program.lag:
-            out[n + i] = z[i] - z[i - program.lag]
+    """out = G z."""
     for r in range(program.rows):
-        out[2 * n + r] = dot(shift(program.G, r * n), z, program.width[r])
+        out[r] = dot(shift(program.G, r * program.n), z, program.width[r])
 
 
 def add_transposed(program: Program, y: Doubles, out: Doubles) -> None:
-    """out += C^T y."""
-    n = program.n
-    for i in range(n):
-        out[i] += y[i] + y[n + i]
-        if i >= program.lag:
-            out[i - program.lag] -= y[n + i]
+    """out += G^T y."""
     for r in range(program.rows):
-        if y[2 * n + r] != 0.0:
-            add_row(out, y[2 * n + r], shift(program.G, r * n), program.width[r])
+        if y[r] != 0.0:
+            add_row(out, y[r], shift(program.G, r * program.n), program.width[r])
 
 
-@reassociated
-def row_length(program: Program, scale: Doubles, r: int) -> float:
-    """Euclidean length of a row of G for scaled variables."""
-    total = 0.0
-    row = shift(program.G, r * program.n)
-    for j in range(program.width[r]):
-        total += row[j] * row[j] * scale[j] * scale[j]
-    return math.sqrt(total)
+# ---------------------------------------------------------------------------------------------------------- a start
 
 
-# -------------------------------------------------------------------------------------------------------- scaling
-
-
-def scaled(program: Program, sides: Sides) -> float:
-    """Scale variables and rows; gives the largest entry of the gradient. Variables are z = strength scale zhat."""
-    n = program.n
-    strength = 0.0
-    for i in range(n):
-        sides.scale[i] = 1.0 / math.sqrt(program.H[i * n + i])
-        strength = max(strength, abs(program.g[i]) * sides.scale[i])
-    strength = max(strength, 1e-150)
-    for i in range(n):
-        sides.g[i] = program.g[i] * sides.scale[i] / strength
-        own = sides.scale[i]
-        sides.length[i] = own
-        sides.length[n + i] = own
-        if i >= program.lag:
-            before = sides.scale[i - program.lag]
-            sides.length[n + i] = math.sqrt(own * own + before * before)
+def size_of_solution(program: Program, sides: Sides, strength: float) -> float:
+    """What z is counted in: the largest slope, or the farthest that a violated row asks for. Finds lengths of rows."""
     for r in range(program.rows):
-        sides.length[2 * n + r] = row_length(program, sides.scale, r)
+        row = shift(program.G, r * program.n)
+        sides.length[r] = math.sqrt(dot(row, row, program.width[r]))
+        asked = max(program.low[r], -program.high[r])
+        if asked > strength * sides.length[r] and sides.length[r] > 0.0:
+            strength = asked / sides.length[r]
     return strength
 
 
@@ -187,8 +147,7 @@ def bounded_sides(program: Program, sides: Sides, strength: float) -> int:
     """List the sides of rows that have a bound, with a start inside: how many they are. Rows that nothing moves are
     left out."""
     count = 0
-    m = 2 * program.n + program.rows
-    for r in range(m):
+    for r in range(program.rows):
         unit = sides.length[r] * strength
         if unit > 0.0:
             for side in range(2):
@@ -201,7 +160,7 @@ def bounded_sides(program: Program, sides: Sides, strength: float) -> int:
                     sides.sign[count] = sign
                     sides.bound[count] = bound / unit
                     sides.w[count] = program.weight[r] * sides.length[r] / strength
-                    sides.W[count] = program.weight[m + r] * sides.length[r] * sides.length[r]
+                    sides.W[count] = program.weight[program.rows + r] * sides.length[r] * sides.length[r]
                     start_side(sides, count)
                     count += 1
     return count
@@ -240,7 +199,7 @@ def iterate(program: Program, sides: Sides, count: int) -> int:
         direction(program, sides, count, 0.0, False)
         share = reach(sides, count, 1.0)
         ahead = mean_product(sides, count, share) / gap
-        direction(program, sides, count, gap * ahead * ahead * ahead, True)
+        direction(program, sides, count, max(gap * ahead * ahead * ahead, 0.1 * GAP), True)
         share = min(1.0, BACK * reach(sides, count, 2.0))
         if share < 1e-9:
             break
@@ -254,18 +213,19 @@ def iterate(program: Program, sides: Sides, count: int) -> int:
 
 
 def residuals(program: Program, sides: Sides, count: int) -> float:
-    """Slopes r = H z + g + C^T lambda, how rows miss in e, and the mean product of slacks and multipliers."""
+    """Slopes r = z + g + G^T lambda, how rows miss in e, and the mean product of slacks and multipliers."""
     n = program.n
-    symmetric_product(program, sides)
+    for i in range(n):
+        sides.r[i] = sides.z[i] + sides.g[i]
     row_sums(program, sides, count, False)
-    unscaled(program, sides, sides.r)
+    add_transposed(program, sides.of_rows, sides.r)
     values(program, sides, sides.z)
     missed = 0.0
     total = 0.0
     pairs = 0
     for k in range(count):
         sides.e[k] = sides.sign[k] * sides.of_rows[sides.row[k]] + sides.t[k] - sides.s[k] - sides.bound[k]
-        missed = max(missed, abs(sides.e[k]))
+        missed = max(missed, abs(sides.e[k]) / (1.0 + abs(sides.bound[k])))
         total += sides.lam[k] * sides.t[k]
         pairs += 1
         if sides.w[k] < math.inf:
@@ -278,23 +238,9 @@ def residuals(program: Program, sides: Sides, count: int) -> float:
     return gap
 
 
-def symmetric_product(program: Program, sides: Sides) -> None:
-    """r = H z + g, scaled, by the upper triangle."""
-    n = program.n
-    for i in range(n):
-        sides.spare[i] = sides.scale[i] * sides.z[i]
-        sides.r[i] = 0.0
-    for i in range(n):
-        row = shift(program.H, i * n + i)
-        sides.r[i] += dot(row, shift(sides.spare, i), n - i)
-        add_row(shift(sides.r, i + 1), sides.spare[i], shift(row, 1), n - i - 1)
-    for i in range(n):
-        sides.r[i] = sides.scale[i] * sides.r[i] + sides.g[i]
-
-
 def row_sums(program: Program, sides: Sides, count: int, weighed: bool) -> None:
     """Multipliers of both sides of each row; or D e of both."""
-    fill(sides.of_rows, 2 * program.n + program.rows, 0.0)
+    fill(sides.of_rows, program.rows, 0.0)
     for k in range(count):
         r = sides.row[k]
         y = sides.lam[k]
@@ -303,22 +249,10 @@ def row_sums(program: Program, sides: Sides, count: int, weighed: bool) -> None:
         sides.of_rows[r] += sides.sign[k] * y / sides.length[r]
 
 
-def unscaled(program: Program, sides: Sides, out: Doubles) -> None:
-    """out += scaled C^T of what stands by rows."""
-    n = program.n
-    fill(sides.spare, n, 0.0)
-    add_transposed(program, sides.of_rows, sides.spare)
-    for i in range(n):
-        out[i] += sides.scale[i] * sides.spare[i]
-
-
 def values(program: Program, sides: Sides, z: Doubles) -> None:
-    """Scaled C z by rows; z is kept."""
-    n = program.n
-    for i in range(n):
-        sides.spare[i] = sides.scale[i] * z[i]
-    products(program, sides.spare, sides.of_rows)
-    for r in range(2 * n + program.rows):
+    """Scaled G z by rows."""
+    products(program, z, sides.of_rows)
+    for r in range(program.rows):
         if sides.length[r] > 0.0:
             sides.of_rows[r] /= sides.length[r]
 
@@ -332,25 +266,16 @@ def stiffness(sides: Sides, k: int) -> float:
 
 
 def matrix(program: Program, sides: Sides, count: int) -> None:
-    """M = H + C^T D C, scaled, its upper triangle."""
+    """M = 1 + G^T D G, its upper triangle."""
     n = program.n
-    M = sides.M
     D = sides.of_rows
-    fill(D, 2 * n + program.rows, 0.0)
+    fill(D, program.rows, 0.0)
     for k in range(count):
         D[sides.row[k]] += stiffness(sides, k) / (sides.length[sides.row[k]] * sides.length[sides.row[k]])
+    fill(sides.M, n * n, 0.0)
     for i in range(n):
-        copy(shift(program.H, i * n + i), shift(M, i * n + i), n - i)
-        M[i * n + i] += D[i] + D[n + i]
-        if i >= program.lag:
-            before = (i - program.lag) * n + i
-            M[before] -= D[n + i]
-            M[before - program.lag] += D[n + i]
-    add_weighted_rows(program, M, shift(D, 2 * n))
-    for i in range(n):
-        row = shift(M, i * n)
-        for j in range(i, n):
-            row[j] *= sides.scale[i] * sides.scale[j]
+        sides.M[i * n + i] = 1.0
+    add_weighted_rows(program, sides.M, D)
 
 
 def add_weighted_rows(program: Program, M: Doubles, D: Doubles) -> None:
@@ -392,7 +317,7 @@ def direction(program: Program, sides: Sides, count: int, target: float, correct
     row_sums(program, sides, count, True)
     for i in range(n):
         sides.dz[i] = sides.r[i]
-    unscaled(program, sides, sides.dz)
+    add_transposed(program, sides.of_rows, sides.dz)
     for i in range(n):
         sides.dz[i] = -sides.dz[i]
     cholesky_solve(sides.M, n, sides.dz)
@@ -449,8 +374,6 @@ def advance(program: Program, sides: Sides, count: int, share: float) -> None:
 
 
 def run_program(address: int) -> int:
-    """Factor H and solve; the table at the address holds a `Program` and its `Sides`."""
+    """Solve; the table at the address holds a `Program` and its `Sides`."""
     program, sides = unpack(integers(address), Program, Sides)
-    copy(program.H, program.factor, program.n * program.n)
-    cholesky(program.factor, program.n)
     return solve_program(program, sides)

@@ -3,9 +3,11 @@
     minimise sum_k l(t_k, x_k, tau_k) + e(t_N, x_N)   with  x_(k+1) = the end of interval k from x_k under tau_k,
     x_0 as measured, bounds on torques and their rates, and soft bounds on outputs y(x_k) of all later nodes.
 
-The real-time iteration [DBS05]: the last plan, shifted by an interval, is where all is linearised; states are eliminated
-[condensing], which leaves the torques; a measurement then enters the gradient and the bounds alone. A step that finds no
-solution gives the torques of the shifted plan, as often as it has intervals, and then those of a safe law.
+The real-time iteration [DBS05]: the last plan, shifted by an interval, is where all is linearised. States are
+eliminated, and torques are counted from the feedback that is best without bounds, dtau_k = L_k dx_k + U_k^-1 w_k, with L
+and U of the Riccati recursion. In these w the cost is 1/2 w^T w + g^T w, however unstable the arm and however long the
+horizon, and a measurement enters the bounds alone. A step that finds no solution gives the torques of the shifted plan,
+as often as it has intervals, and then those of a safe law.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import math
 from typing import NamedTuple
 
 from pliant.horizon.collocation import Steps, follow, interval, kept
-from pliant.horizon.dense import add_product, cholesky, copy, dot, fill, largest
+from pliant.horizon.dense import add_product, add_row, cholesky, copy, dot, fill, largest
 from pliant.horizon.interior_point import BROKEN, SOLVED, Program, Sides, solve_program
 from pliant.kernels.primitives import Doubles, call, integers, shift, unpack
 
@@ -22,8 +24,10 @@ UNREAD = 4
 """Status of a measurement that is not finite, beside those of `interior_point`."""
 PLANNED, SHIFTED, SAFE = 0, 1, 2
 """Where a torque comes from."""
-LARGEST_CHANGE = 1e9
-"""Of scaled torques in one step, beyond which a solution is none."""
+SETTLING = 10
+"""Most steps of Newton's method for an interval that is new."""
+SETTLED = 1e-8
+"""Change of torques by a round, of what they are, behind which no further one is taken."""
 
 
 class Plan(NamedTuple):
@@ -42,13 +46,14 @@ HAS, PREPARED, LATE, STALE = 0, 1, 2, 3
 
 
 class Horizon(NamedTuple):
-    """A problem: intervals, outputs at each node, most iterations of a first plan and of a step; addresses of the cost
+    """A problem: intervals, outputs at each node, 1 where rates of torques are bounded, most iterations of a first plan and of a step; addresses of the cost
     and the outputs of a node, of the last node, and of the safe law; [t, length of an interval, of a collocation step,
     of a sample]; bounds of torques, their rates, bounds and weights of outputs; what is measured, what is answered;
     memory."""
 
     intervals: int
     outputs: int
+    rated: int
     first: int
     iterations: int
     node: int
@@ -69,9 +74,13 @@ class Horizon(NamedTuple):
     miss: Doubles
     K: Doubles
     cost: Doubles
+    closed: Doubles
+    gain: Doubles
+    root: Doubles
+    P: Doubles
+    work: Doubles
+    small: Doubles
     Gamma: Doubles
-    W: Doubles
-    T: Doubles
     free: Doubles
     slope: Doubles
 
@@ -91,10 +100,11 @@ def horizon_sizes(n: int, m: int, intervals: int, outputs: int, kept_numbers: in
     """How many numbers each part of the memory of a `Horizon` has."""
     x, variables = 2 * n, intervals * m
     return {
-        "measured": x, "answer": m, "slack": max(outputs, 1), "told": TOLD, "given": 1 + x + m, "F": intervals * x * (x + m),
-        "miss": intervals * x, "K": intervals * kept_numbers, "cost": (intervals + 1) * node_size(n, m, outputs),
-        "Gamma": (intervals + 1) * x * variables, "W": 2 * x * variables, "T": m * variables,
-        "free": (intervals + 1) * x, "slope": 2 * x,
+        "measured": x, "answer": m, "slack": max(outputs, 1), "told": TOLD, "given": 1 + x + m,
+        "F": intervals * x * (x + m), "miss": intervals * x, "K": intervals * kept_numbers,
+        "cost": (intervals + 1) * node_size(n, m, outputs), "closed": intervals * x * x, "gain": intervals * m * x,
+        "root": intervals * m * m, "P": x * x, "work": x * x, "small": 2 * m * x + m * m + m, "Gamma": 2 * x * variables,
+        "free": (intervals + 1) * x, "slope": 2 * x + m,
     }  # fmt: skip
 
 
@@ -122,22 +132,42 @@ def prepared(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> in
         shift_plan(horizon, plan, steps)
         plan.mark[STALE] = 0.0
     sound = linearised(horizon, plan, steps)
+    regulated(horizon, steps, program)
     condensed(horizon, steps, program)
-    copy(program.H, program.factor, program.n * program.n)
-    cholesky(program.factor, program.n)
-    if not sound or not math.isfinite(largest(program.H, program.n * program.n)):
+    if not sound or not math.isfinite(largest(program.G, program.rows * program.n) + largest(program.g, program.n)):
         return BROKEN
     plan.mark[PREPARED] = 1.0
     return SOLVED
 
 
 def shift_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
-    """One interval on; the last one is repeated."""
+    """One interval on; behind the last one the safe law holds the arm."""
     N = horizon.intervals
-    copy(shift(plan.x, 2 * steps.n), plan.x, N * 2 * steps.n)
-    copy(shift(plan.tau, steps.m), plan.tau, (N - 1) * steps.m)
+    x = 2 * steps.n
     size = steps.steps * steps.stages * steps.n
+    copy(shift(plan.x, x), plan.x, N * x)
+    copy(shift(plan.tau, steps.m), plan.tau, (N - 1) * steps.m)
     copy(shift(plan.a, size), plan.a, (N - 1) * size)
+    tau = shift(plan.tau, (N - 1) * steps.m)
+    call(horizon.hold, shift(plan.x, (N - 1) * x), tau)
+    for i in range(steps.m):
+        tau[i] = min(max(tau[i], horizon.least[i]), horizon.most[i])
+    new_interval(horizon, plan, steps, N - 1)
+    copy(shift(horizon.miss, (N - 1) * x), shift(plan.x, N * x), x)
+
+
+def new_interval(horizon: Horizon, plan: Plan, steps: Steps, k: int) -> None:
+    """Stages of an interval of which nothing is known but its start and its torques; its end stands in `miss`."""
+    x = 2 * steps.n
+    a = shift(plan.a, k * steps.steps * steps.stages * steps.n)
+    K = shift(horizon.K, k * steps.steps * kept(steps))
+    interval(
+        steps, horizon.clock[2], shift(plan.x, k * x), shift(plan.tau, k * steps.m), a, shift(horizon.miss, k * x),
+        shift(horizon.F, k * x * (x + steps.m)), K, SETTLING,
+    )  # fmt: skip
+    change = horizon.slope
+    fill(change, x + steps.m, 0.0)
+    follow(steps, a, K, change, shift(change, x))
 
 
 def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
@@ -160,7 +190,7 @@ def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
             miss = shift(horizon.miss, k * x)
             good = interval(
                 steps, horizon.clock[2], state, tau, shift(plan.a, k * size), miss, shift(horizon.F, k * x * columns),
-                shift(horizon.K, k * steps.steps * kept(steps)),
+                shift(horizon.K, k * steps.steps * kept(steps)), 1,
             )  # fmt: skip
             sound = sound and good
             for j in range(x):
@@ -170,63 +200,153 @@ def linearised(horizon: Horizon, plan: Plan, steps: Steps) -> bool:
     return sound
 
 
+def regulated(horizon: Horizon, steps: Steps, program: Program) -> None:
+    """From the end: gains L, roots U^-1 of what torques cost, and g, by the Riccati recursion with an affine part.
+
+    With V_(k+1) = 1/2 x^T P x + p^T x behind an interval, and e = p + P miss: Lambda = R + B^T P B = U^T U,
+    L = -Lambda^-1 (S + B^T P A), g = U^-T (r + B^T e).
+    """
+    x = 2 * steps.n
+    m = steps.m
+    columns = x + m
+    each = columns + columns * columns + horizon.outputs * (1 + x)
+    p = horizon.slope
+    e = shift(horizon.slope, x)
+    last = shift(horizon.cost, horizon.intervals * each)
+    copy(last, p, x)
+    for i in range(x):
+        copy(shift(last, columns + i * columns), shift(horizon.P, i * x), x)
+    for back in range(horizon.intervals):
+        k = horizon.intervals - 1 - back
+        cost = shift(horizon.cost, k * each)
+        for i in range(x):
+            e[i] = p[i] + dot(shift(horizon.P, i * x), shift(horizon.miss, k * x), x)
+        gains(horizon, steps, k)
+        L = shift(horizon.gain, k * m * x)
+        F = shift(horizon.F, k * x * columns)
+        closed = shift(horizon.closed, k * x * x)
+        for i in range(x):
+            copy(shift(F, i * columns), shift(closed, i * x), x)
+        add_product(closed, x, 1.0, shift(F, x), columns, 1, L, x, x, m, x)
+        torque = shift(horizon.small, 2 * m * x + m * m)
+        copy(shift(cost, x), torque, m)
+        copy(cost, p, x)
+        add_product(p, x, 1.0, torque, m, 1, L, x, 1, m, x)
+        add_product(p, x, 1.0, e, x, 1, closed, x, 1, x, x)
+        add_product(torque, m, 1.0, e, x, 1, shift(F, x), columns, 1, x, m)
+        g = shift(program.g, k * m)
+        fill(g, m, 0.0)
+        add_product(g, m, 1.0, torque, m, 1, shift(horizon.root, k * m * m), m, 1, m, m)
+        if k > 0:
+            cost_to_go(horizon, steps, k)
+
+
+def gains(horizon: Horizon, steps: Steps, k: int) -> None:
+    """L and U^-1 of an interval, from P behind it."""
+    x = 2 * steps.n
+    m = steps.m
+    columns = x + m
+    each = columns + columns * columns + horizon.outputs * (1 + x)
+    F = shift(horizon.F, k * x * columns)
+    hessian = shift(horizon.cost, k * each + columns)
+    PB = horizon.small
+    Lambda = shift(PB, 2 * m * x)
+    L = shift(horizon.gain, k * m * x)
+    root = shift(horizon.root, k * m * m)
+    fill(PB, x * m, 0.0)
+    add_product(PB, m, 1.0, horizon.P, x, 1, shift(F, x), columns, x, x, m)
+    for i in range(m):
+        copy(shift(hessian, (x + i) * columns + x), shift(Lambda, i * m), m)
+        copy(shift(hessian, (x + i) * columns), shift(L, i * x), x)
+        fill(shift(root, i * m), m, 0.0)
+        root[i * m + i] = 1.0
+    add_product(Lambda, m, 1.0, shift(F, x), 1, columns, PB, m, m, x, m)
+    add_product(L, x, 1.0, PB, 1, m, F, columns, m, x, x)
+    cholesky(Lambda, m)
+    for i in range(m):  # -Lambda^-1 of the rows
+        for j in range(i):
+            add_row(shift(L, i * x), -Lambda[j * m + i], shift(L, j * x), x)
+        for j in range(x):
+            L[i * x + j] /= Lambda[i * m + i]
+    back_substitute_rows(Lambda, m, L, x)
+    back_substitute_rows(Lambda, m, root, m)
+    for j in range(m * x):
+        L[j] = -L[j]
+
+
+def back_substitute_rows(U: Doubles, m: int, rows: Doubles, width: int) -> None:
+    """rows = U^-1 rows."""
+    for back in range(m):
+        i = m - 1 - back
+        row = shift(rows, i * width)
+        for j in range(i + 1, m):
+            add_row(row, -U[i * m + j], shift(rows, j * width), width)
+        for j in range(width):
+            row[j] /= U[i * m + i]
+
+
+def cost_to_go(horizon: Horizon, steps: Steps, k: int) -> None:
+    """P = Q + S^T L + L^T (S + R L) + C^T P C with the closed loop C, which stays positive."""
+    x = 2 * steps.n
+    m = steps.m
+    columns = x + m
+    each = columns + columns * columns + horizon.outputs * (1 + x)
+    hessian = shift(horizon.cost, k * each + columns)
+    L = shift(horizon.gain, k * m * x)
+    closed = shift(horizon.closed, k * x * x)
+    S = shift(hessian, x * columns)
+    sum_rows = shift(horizon.small, m * x)
+    for i in range(m):
+        copy(shift(S, i * columns), shift(sum_rows, i * x), x)
+    add_product(sum_rows, x, 1.0, shift(S, x), columns, 1, L, x, m, m, x)
+    P = horizon.P
+    PC = horizon.work
+    fill(PC, x * x, 0.0)
+    add_product(PC, x, 1.0, P, x, 1, closed, x, x, x, x)
+    for i in range(x):  # the upper triangle, then the other
+        row = shift(P, i * x + i)
+        count = x - i
+        copy(shift(hessian, i * columns + i), row, count)
+        add_product(row, x, 1.0, shift(closed, i), 1, x, shift(PC, i), x, 1, x, count)
+        add_product(row, x, 1.0, shift(L, i), 1, x, shift(sum_rows, i), x, 1, m, count)
+        add_product(row, x, 1.0, shift(S, i), 1, columns, shift(L, i), x, 1, m, count)
+    for i in range(x):
+        for j in range(i):
+            P[i * x + j] = P[j * x + i]
+
+
 def condensed(horizon: Horizon, steps: Steps, program: Program) -> None:
-    """H of the torques alone, and the rows of all outputs."""
+    """Rows of torques, of their differences and of outputs, by w."""
     x = 2 * steps.n
     m = steps.m
     n = program.n
     columns = x + m
     outputs = horizon.outputs
     each = columns + columns * columns + outputs * (1 + x)
-    for k in range(horizon.intervals):  # x_(k+1) = A x_k + B tau_k
+    block = m * (1 + horizon.rated) + outputs
+    before = horizon.Gamma
+    after = shift(horizon.Gamma, x * n)
+    for k in range(horizon.intervals):
         F = shift(horizon.F, k * x * columns)
-        before = shift(horizon.Gamma, k * x * n)
-        after = shift(before, x * n)
+        root = shift(horizon.root, k * m * m)
+        rows = shift(program.G, k * block * n)
+        fill(rows, block * n, 0.0)
+        add_product(rows, n, 1.0, shift(horizon.gain, k * m * x), x, 1, before, n, m, x, k * m)
+        for i in range(m):
+            copy(shift(root, i * m), shift(rows, i * n + k * m), m)
+        if horizon.rated == 1:
+            copy(rows, shift(rows, m * n), m * n)
+            if k > 0:
+                add_row(shift(rows, m * n), -1.0, shift(rows, -block * n), m * n)
         for i in range(x):
-            fill(shift(after, i * n), k * m, 0.0)
-            copy(shift(F, i * columns + x), shift(after, i * n + k * m), m)
-        add_product(after, n, 1.0, F, columns, 1, before, n, x, x, k * m)
+            fill(shift(after, i * n), (k + 1) * m, 0.0)
+        add_product(after, n, 1.0, shift(horizon.closed, k * x * x), x, 1, before, n, x, x, k * m)
+        add_product(shift(after, k * m), n, 1.0, shift(F, x), columns, 1, root, m, x, m, m)
         slopes = shift(horizon.cost, (k + 1) * each + columns + columns * columns + outputs)
-        rows = shift(program.G, k * outputs * n)
-        fill(rows, outputs * n, 0.0)
-        add_product(rows, n, 1.0, slopes, x, 1, after, n, outputs, x, (k + 1) * m)
-    above = horizon.W
-    below = shift(horizon.W, x * n)
-    fill(above, x * n, 0.0)
-    for back in range(horizon.intervals + 1):  # W_k = Q_k Gamma_k + A_k^T W_(k+1)
-        k = horizon.intervals - back
-        hessian = shift(horizon.cost, k * each + columns)
-        own = shift(horizon.Gamma, k * x * n)
-        if back > 0:
-            F = shift(horizon.F, k * x * columns)
-            torque_rows(horizon, steps, program, k, below)
-            for i in range(x):
-                fill(shift(above, i * n), k * m, 0.0)
-            add_product(above, n, 1.0, F, 1, columns, below, n, x, x, k * m)
-        add_product(above, n, 1.0, hessian, columns, 1, own, n, x, x, k * m)
-        kept_one = above
-        above = below
-        below = kept_one
-
-
-def torque_rows(horizon: Horizon, steps: Steps, program: Program, k: int, W: Doubles) -> None:
-    """H of the torques of interval k beside all earlier ones: B^T W + S Gamma, and R of their own."""
-    x = 2 * steps.n
-    m = steps.m
-    n = program.n
-    columns = x + m
-    each = columns + columns * columns + horizon.outputs * (1 + x)
-    F = shift(horizon.F, k * x * columns)
-    hessian = shift(horizon.cost, k * each + columns)
-    T = horizon.T
-    fill(T, m * n, 0.0)
-    add_product(T, n, 1.0, shift(F, x), 1, columns, W, n, m, x, (k + 1) * m)
-    add_product(T, n, 1.0, shift(hessian, x * columns), columns, 1, shift(horizon.Gamma, k * x * n), n, m, x, k * m)
-    for i in range(m):
-        for j in range(m):
-            T[i * n + k * m + j] += hessian[(x + i) * columns + x + j]
-        for j in range(k * m + i + 1):
-            program.H[j * n + k * m + i] = T[i * n + j]
+        add_product(shift(rows, (block - outputs) * n), n, 1.0, slopes, x, 1, after, n, outputs, x, (k + 1) * m)
+        other = before
+        before = after
+        after = other
 
 
 # ------------------------------------------------------------------------------------------------------- an answer
@@ -285,7 +405,7 @@ def planned(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides:
         plan.mark[PREPARED] = 0.0
         if status != SOLVED:
             break
-        if horizon.told[3] < 1e-10:
+        if horizon.told[3] < SETTLED:
             break
     return status
 
@@ -297,7 +417,10 @@ def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
         copy(horizon.measured, shift(plan.x, k * x), x)
         if k < horizon.intervals:
             call(horizon.hold, plan.seen, shift(plan.tau, k * steps.m))
-    fill(plan.a, horizon.intervals * steps.steps * steps.stages * steps.n, 0.0)
+    new_interval(horizon, plan, steps, 0)
+    size = steps.steps * steps.stages * steps.n
+    for k in range(1, horizon.intervals):
+        copy(plan.a, shift(plan.a, k * size), size)
     plan.mark[HAS] = 1.0
     plan.mark[PREPARED] = 0.0
     plan.mark[STALE] = 0.0
@@ -306,120 +429,99 @@ def start_plan(horizon: Horizon, plan: Plan, steps: Steps) -> None:
 def one_round(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides: Sides) -> int:
     """Gradient and bounds for the measurement, the program, and the plan moved to its solution."""
     free_motion(horizon, plan, steps)
-    gradient(horizon, steps, program)
     bounds(horizon, plan, steps, program)
     status = solve_program(program, sides)
     horizon.told[2] += program.told[0]
     if status == SOLVED:
-        change = 0.0
-        for i in range(program.n):
-            unit = 1.0 / math.sqrt(max(program.H[i * program.n + i], 1e-300))
-            change = max(change, abs(program.z[i]) / (unit + abs(plan.tau[i])))
-        if not change < LARGEST_CHANGE:
+        slacks(horizon, steps, program)
+        horizon.told[3] = expand(horizon, plan, steps, program)
+        if not math.isfinite(horizon.told[3]):
+            plan.mark[HAS] = 0.0
             return BROKEN
-        horizon.told[3] = change
-        slacks(horizon, program)
-        expand(horizon, plan, steps, program)
     return status
 
 
 def free_motion(horizon: Horizon, plan: Plan, steps: Steps) -> None:
-    """Changes of all states by the measurement and what intervals miss, with the torques of the plan."""
+    """Changes of all states by the measurement and what intervals miss, with w = 0."""
     x = 2 * steps.n
-    columns = x + steps.m
     for j in range(x):
         horizon.free[j] = horizon.measured[j] - plan.x[j]
     for k in range(horizon.intervals):
         before = shift(horizon.free, k * x)
         for i in range(x):
-            row = shift(horizon.F, (k * x + i) * columns)
-            before[x + i] = horizon.miss[k * x + i] + dot(row, before, x)
-
-
-def gradient(horizon: Horizon, steps: Steps, program: Program) -> None:
-    """g of the torques, by costates from the end."""
-    x = 2 * steps.n
-    m = steps.m
-    columns = x + m
-    each = columns + columns * columns + horizon.outputs * (1 + x)
-    costate = horizon.slope
-    earlier = shift(horizon.slope, x)
-    for back in range(horizon.intervals + 1):
-        k = horizon.intervals - back
-        cost = shift(horizon.cost, k * each)
-        hessian = shift(cost, columns)
-        change = shift(horizon.free, k * x)
-        F = shift(horizon.F, k * x * columns)
-        for i in range(x):
-            earlier[i] = cost[i] + dot(shift(hessian, i * columns), change, x)
-        if back > 0:
-            for i in range(m):
-                row = shift(hessian, (x + i) * columns)
-                program.g[k * m + i] = cost[x + i] + dot(row, change, x)
-            add_product(shift(program.g, k * m), m, 1.0, costate, x, 1, shift(F, x), columns, 1, x, m)
-            add_product(earlier, x, 1.0, costate, x, 1, F, columns, 1, x, x)
-        copy(earlier, costate, x)
+            before[x + i] = horizon.miss[k * x + i] + dot(shift(horizon.closed, (k * x + i) * x), before, x)
 
 
 def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None:
-    """Bounds of the changes of torques, of their differences, and of the outputs."""
+    """Bounds of what w adds to torques, to their differences, and to outputs."""
     x = 2 * steps.n
     m = steps.m
-    n = program.n
     columns = x + m
     outputs = horizon.outputs
     each = columns + columns * columns + outputs * (1 + x)
+    block = m * (1 + horizon.rated) + outputs
     for k in range(horizon.intervals):
+        low = shift(program.low, k * block)
+        high = shift(program.high, k * block)
         for i in range(m):
-            at = k * m + i
-            program.low[at] = horizon.least[i] - plan.tau[at]
-            program.high[at] = horizon.most[i] - plan.tau[at]
-            far = horizon.rate[i] * horizon.clock[1]
-            before = plan.last[i]
-            if k == 0:
-                far = horizon.rate[i] * horizon.clock[3]
-            else:
-                before = plan.tau[at - m]
-            program.low[n + at] = before - far - plan.tau[at]
-            program.high[n + at] = before + far - plan.tau[at]
-            if k == 0:  # bounds of torques come first
-                program.low[n + at] = min(program.low[n + at], program.high[at])
-                program.high[n + at] = max(program.high[n + at], program.low[at])
+            now = plan.tau[k * m + i] + dot(shift(horizon.gain, (k * m + i) * x), shift(horizon.free, k * x), x)
+            low[i] = horizon.least[i] - now
+            high[i] = horizon.most[i] - now
+            if horizon.rated == 1:
+                far = horizon.rate[i] * horizon.clock[1]
+                before = plan.last[i]
+                if k == 0:
+                    far = horizon.rate[i] * horizon.clock[3]
+                else:
+                    before = horizon.least[i] - low[i - block]
+                low[m + i] = before - far - now
+                high[m + i] = before + far - now
+                if k == 0:  # bounds of torques come first
+                    low[m + i] = min(low[m + i], high[i])
+                    high[m + i] = max(high[m + i], low[i])
         found = shift(horizon.cost, (k + 1) * each + columns + columns * columns)
         change = shift(horizon.free, (k + 1) * x)
         for i in range(outputs):
             now = found[i] + dot(shift(found, outputs + i * x), change, x)
-            program.low[2 * n + k * outputs + i] = horizon.low[i] - now
-            program.high[2 * n + k * outputs + i] = horizon.high[i] - now
+            low[block - outputs + i] = horizon.low[i] - now
+            high[block - outputs + i] = horizon.high[i] - now
 
 
-def slacks(horizon: Horizon, program: Program) -> None:
+def slacks(horizon: Horizon, steps: Steps, program: Program) -> None:
     """By how much each output is predicted to leave its bounds, at most, and the largest of all."""
+    first = steps.m * (1 + horizon.rated)
     fill(horizon.slack, horizon.outputs, 0.0)
     for k in range(horizon.intervals):
         for i in range(horizon.outputs):
-            r = 2 * program.n + k * horizon.outputs + i
+            r = k * (first + horizon.outputs) + first + i
             over = max(program.value[r] - program.high[r], program.low[r] - program.value[r])
             horizon.slack[i] = max(horizon.slack[i], over)
     horizon.told[1] = largest(horizon.slack, horizon.outputs)
 
 
-def expand(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None:
-    """Torques, states and stages of the plan, moved to the solution."""
+def expand(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> float:
+    """Torques, states and stages of the plan, moved to the solution; by how much torques were, of what they are."""
     x = 2 * steps.n
     m = steps.m
     size = steps.steps * steps.stages * steps.n
     change = horizon.slope
+    dtau = horizon.small
+    moved = 0.0
     for j in range(x):
         change[j] = horizon.measured[j] - plan.x[j]
     for k in range(horizon.intervals):
         state = shift(plan.x, k * x)
+        tau = shift(plan.tau, k * m)
+        root = shift(horizon.root, k * m * m)
+        for i in range(m):
+            wanted = dot(shift(horizon.gain, (k * m + i) * x), change, x)
+            wanted += tau[i] + dot(shift(root, i * m), shift(program.z, k * m), m)
+            wanted = min(max(wanted, horizon.least[i]), horizon.most[i])
+            dtau[i] = wanted - tau[i]
+            moved += abs(dtau[i]) / (abs(root[i * m + i]) + abs(wanted))
+            tau[i] = wanted
         for j in range(x):
             state[j] += change[j]
-        dtau = shift(program.z, k * m)
-        tau = shift(plan.tau, k * m)
-        for i in range(m):
-            tau[i] = min(max(tau[i] + dtau[i], horizon.least[i]), horizon.most[i])
         K = shift(horizon.K, k * steps.steps * kept(steps))
         follow(steps, shift(plan.a, k * size), K, change, dtau)
         for j in range(x):
@@ -427,3 +529,5 @@ def expand(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None
     state = shift(plan.x, horizon.intervals * x)
     for j in range(x):
         state[j] += change[j]
+        moved += 0.0 * state[j]  # not finite where a state is not
+    return moved

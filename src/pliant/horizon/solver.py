@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.arrays import Array
-from pliant.horizon.collocation import Steps, gauss_tableau, interval, kept_size, step_sizes
+from pliant.horizon.collocation import Steps, radau_tableau, interval, kept_size, step_sizes
 from pliant.horizon.interior_point import TOLD as PROGRAM_TOLD
 from pliant.horizon.interior_point import Program, Sides, side_sizes
 from pliant.horizon.receding import Horizon, Plan, answer_horizon, horizon_sizes, prepare_horizon
@@ -28,10 +28,10 @@ class Interval(NamedTuple):
     K: Doubles
 
 
-def run_interval(address: int) -> int:
-    """Step an interval; 0 where no step of it is singular."""
+def run_interval(address: int, rounds: int) -> int:
+    """Step an interval, its stages from zero; 0 where no step is singular."""
     given, steps = unpack(integers(address), Interval, Steps)
-    if interval(steps, given.length[0], given.x, given.tau, given.a, given.end, given.F, given.K):
+    if interval(steps, given.length[0], given.x, given.tau, given.a, given.end, given.F, given.K, rounds):
         return 0
     return 1
 
@@ -54,9 +54,9 @@ class Dynamics:
         sizes = step_sizes(self.n, self.m, self.stages, len(self.parameters))
         parts = {name: np.zeros(size) for name, size in sizes.items()}
         parts["given"][2 * self.n + self.m :] = self.parameters
-        return Steps(self.n, self.m, self.stages, self.steps, self.slopes, gauss_tableau(self.stages), **parts)  # type: ignore[arg-type]
+        return Steps(self.n, self.m, self.stages, self.steps, self.slopes, radau_tableau(self.stages), **parts)  # type: ignore[arg-type]
 
-    def advance(self, x: Array, tau: Array, duration: float, rounds: int = 10) -> tuple[Array, Array, Array]:
+    def advance(self, x: Array, tau: Array, duration: float, rounds: int = 30) -> tuple[Array, Array, Array]:
         """The state (2n,) at the end of an interval, and its slopes (2n, 2n) and (2n, m) by x and tau."""
         n, m = self.n, self.m
         end, F = np.zeros(2 * n), np.zeros((2 * n, 2 * n + m))
@@ -65,14 +65,7 @@ class Dynamics:
         given = Interval(lengths, np.array(x, dtype=float), np.array(tau, dtype=float), a, end, F, kept)  # type: ignore[arg-type]
         own = self.memory()
         parts = table(given, own)
-        each = a.size // self.steps
-        changes = kept.reshape(self.steps, -1)[:, : each * (1 + 2 * n + m)].reshape(self.steps, each, -1)
-        for _ in range(rounds):  # Newton's method for the stages
-            compiled(run_interval)(parts.ctypes.data)
-            a += changes[:, :, 0].ravel()
-            if np.abs(changes[:, :, 0]).max() <= 1e-13 * np.abs(a).max(initial=1.0):
-                break
-        compiled(run_interval)(parts.ctypes.data)
+        compiled(run_interval)(parts.ctypes.data, rounds)
         return end, F[:, : 2 * n], F[:, 2 * n :]
 
 
@@ -103,13 +96,14 @@ class HorizonSolver:
     ) -> None:  # fmt: skip
         n, m = dynamics.n, dynamics.m
         self.dynamics, self.intervals, self.outputs, self.owner = dynamics, intervals, outputs, owner
-        variables, rows = intervals * m, intervals * outputs
+        rated = int(np.isfinite(rate).any())
+        variables, rows = intervals * m, intervals * (m * (1 + rated) + outputs)
         kept = dynamics.steps * kept_size(n, m, dynamics.stages)
         sizes = horizon_sizes(n, m, intervals, outputs, kept)
         self.clock = np.array([0.0, clock[0], clock[0] / dynamics.steps, clock[1]])
         memory = {name: np.zeros(size) for name, size in sizes.items()}
         self._horizon = Horizon(
-            intervals, outputs, first, iterations, *addresses, self.clock, *np.array(torque, dtype=float),
+            intervals, outputs, rated, first, iterations, *addresses, self.clock, *np.array(torque, dtype=float),
             np.array(rate, dtype=float), *np.array(bounds, dtype=float).reshape(2, outputs), **memory,
         )  # type: ignore[arg-type]  # fmt: skip
         self.plan = np.zeros(sum(plan_sizes(dynamics, intervals).values()))
@@ -126,13 +120,13 @@ class HorizonSolver:
         return Plan(*np.split(self.plan, ends[:-1]))  # type: ignore[arg-type]
 
     def _empty_program(self, n: int, rows: int, weights: Array, most: int) -> Program:
-        m, own = 2 * n + rows, self.intervals
-        weight = np.concatenate([np.full(2 * n, np.inf), np.tile(weights[0], own), np.zeros(2 * n), np.tile(weights[1], own)])
-        width = np.repeat(np.arange(1, own + 1) * self.dynamics.m, self.outputs)
+        hard, own = rows // self.intervals - self.outputs, self.intervals
+        each = [np.concatenate([np.full(hard, x), w]) for x, w in zip((np.inf, 0.0), weights)]
+        width = np.repeat(np.arange(1, own + 1) * self.dynamics.m, rows // own)
         return Program(
-            n, rows, self.dynamics.m, most, H=np.zeros((n, n)), factor=np.zeros((n, n)), g=np.zeros(n),
-            G=np.zeros((max(rows, 1), n)), width=width.astype(np.int64), low=np.zeros(m), high=np.zeros(m), weight=weight,
-            z=np.zeros(n), value=np.zeros(m), told=np.zeros(PROGRAM_TOLD),
+            n, rows, most, g=np.zeros(n), G=np.zeros((rows, n)), width=width.astype(np.int64), low=np.zeros(rows),
+            high=np.zeros(rows), weight=np.concatenate([np.tile(w, own) for w in each]), z=np.zeros(n),
+            value=np.zeros(rows), told=np.zeros(PROGRAM_TOLD),
         )  # type: ignore[arg-type]  # fmt: skip
 
     def forget(self, tau: Array) -> None:
