@@ -7,7 +7,7 @@ function for each node.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -140,7 +140,7 @@ class MPC(Controller):
     horizon : float
         Seconds; one period of the lowest frequency, or more.
     intervals : int
-        Pieces of the horizon, in each of which torques are constant.
+        Pieces of the horizon, in each of which torques are constant; a step is due at the start of each.
     reference : (m,) or Trajectory
         Desired joint positions.
     Q : number, (2n,), (2n, 2n) or mapping
@@ -167,8 +167,6 @@ class MPC(Controller):
         Bounds of the tip by axis, "x", "y" or "z", m.
     slack_weight : number, optional
         What leaving a bound by half the width of its bounds costs; much by default. `inf` makes these bounds hard.
-    sample_time : float, optional
-        Seconds between steps; an interval by default.
     stages, steps : int
         Stages of the Radau method, and steps of it in an interval.
     iterations, first_iterations : int
@@ -203,7 +201,7 @@ class MPC(Controller):
     R: ArrayLike
     tip: ArrayLike | Trajectory | None = None
     tip_weight: float = 0.0
-    cost: Callable[..., Any] | None = None
+    cost: Any = None
     terminal: str | ArrayLike | None = None
     torque: ArrayLike | None = None
     torque_rate: ArrayLike | None = None
@@ -212,7 +210,6 @@ class MPC(Controller):
     strains: Sequence[StrainBound] = ()
     tip_bounds: Mapping[str, Range] = field(default_factory=dict)
     slack_weight: float | None = None
-    sample_time: float | None = None
     stages: int = 3
     steps: int = 1
     iterations: int = 1
@@ -228,8 +225,6 @@ class MPC(Controller):
         ):  # fmt: skip
             if getattr(self, name) < least:
                 raise ModelError(f"{name}: got {getattr(self, name)!r}, expected a whole number of {least} or more")
-        if self.sample_time is not None:
-            positive("sample_time", self.sample_time)
         _require_supported(self.model)
         self._parts  # noqa: B018  # what does not fit is refused now
 
@@ -315,13 +310,8 @@ class MPC(Controller):
 
     @property
     def interval(self) -> float:
-        """Length of an interval, s."""
+        """Length of an interval, and time between two steps, s."""
         return float(self.horizon) / self.intervals
-
-    @property
-    def period(self) -> float:
-        """Seconds between steps."""
-        return self.interval if self.sample_time is None else float(self.sample_time)
 
     @cached_property
     def _own(self) -> Pilot:
@@ -451,6 +441,8 @@ class Target:
             place = tip_pose(self.model.chain, self.q)[:3, 3]
             parts.append(np.sqrt(self.given.tip_weight) * (place - self.path.expression(self.t)))
         if self.given.cost is not None:
+            if not callable(self.given.cost):
+                raise ModelError(f"cost: got {self.given.cost!r}, expected a function of (t, q, qd, tau)")
             parts.append(ca.vec(ca.SX(self.given.cost(self.t, self.q, self.qd, self.tau))))
         return self._nominal(ca.vertcat(*parts))
 
@@ -603,7 +595,7 @@ class Pilot:
         outputs = parts.outputs
         self.solver = HorizonSolver(
             parts.dynamics, given.intervals, len(outputs),
-            (parts.node.address, parts.end.address, parts.hold.address), (given.interval, given.period), parts.torque,
+            (parts.node.address, parts.end.address, parts.hold.address), given.interval, parts.torque,
             parts.rate, np.array([[o.low for o in outputs], [o.high for o in outputs]]), parts.weights,
             given.first_iterations, given.iterations, given.program_iterations, parts,
         )  # fmt: skip
@@ -678,7 +670,7 @@ class PredictiveLaw(Law):
 
     def __init__(self, model: Model, given: MPC) -> None:
         super().__init__(model)
-        self.given, self.sample_time = given, given.period
+        self.given, self.sample_time = given, given.interval
 
     def expression(self, t: Any, q: Any, qd: Any, z: Any = None) -> Any:
         """A predictive law has no expression."""

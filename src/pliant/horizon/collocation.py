@@ -7,7 +7,7 @@ With stages a_i, the accelerations at times c_i h of a step,
     v' = v + h sum_i b_i a_i,     q' = q + h v + h^2 sum_i (b^T A)_i a_i.
 
 Stages are unknowns of the whole problem beside states and torques: each preparation takes one step of Newton's method
-for them, from where the last solution left them, and says how they follow a change of x and tau [QGD16]. The factor
+for them, from where the last solution left them, and says how they follow a change of x and tau [QGD18]. The factor
 that gives the step gives the slopes.
 """
 

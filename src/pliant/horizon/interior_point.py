@@ -18,8 +18,8 @@ from pliant.horizon.dense import add_row, add_rows, cholesky, cholesky_solve, do
 from pliant.kernels.primitives import Doubles, Integers, integers, reassociated, shift, unpack
 
 GAP, FEASIBLE, STATIONARY = 1e-10, 1e-10, 1e-8
-"""Mean product of slacks and multipliers, largest violated row and largest slope at which a solution is one, scaled.
-Smaller products let slopes grow again by rounding; none is aimed at below a tenth."""
+"""Mean product of slacks and multipliers, largest violated row and largest slope at which a solution is one, scaled,
+and of the largest multiplier. Smaller products let slopes grow again by rounding; none is aimed at below a tenth."""
 NEARLY = 1e-6
 """The same for an end at which steps no longer help: all three below it are a solution, violated rows above it none."""
 BACK = 0.995
@@ -199,7 +199,7 @@ def iterate(program: Program, sides: Sides, count: int) -> int:
         direction(program, sides, count, 0.0, False)
         share = reach(sides, count, 1.0)
         ahead = mean_product(sides, count, share) / gap
-        direction(program, sides, count, max(gap * ahead * ahead * ahead, 0.1 * GAP), True)
+        direction(program, sides, count, max(gap * ahead * ahead * ahead, 0.1 * GAP * gap / max(program.told[1], 1e-300)), True)
         share = min(1.0, BACK * reach(sides, count, 2.0))
         if share < 1e-9:
             break
@@ -221,20 +221,22 @@ def residuals(program: Program, sides: Sides, count: int) -> float:
     add_transposed(program, sides.of_rows, sides.r)
     values(program, sides, sides.z)
     missed = 0.0
+    most = 1.0
     total = 0.0
     pairs = 0
     for k in range(count):
         sides.e[k] = sides.sign[k] * sides.of_rows[sides.row[k]] + sides.t[k] - sides.s[k] - sides.bound[k]
         missed = max(missed, abs(sides.e[k]) / (1.0 + abs(sides.bound[k])))
+        most = max(most, sides.lam[k])
         total += sides.lam[k] * sides.t[k]
         pairs += 1
         if sides.w[k] < math.inf:
             total += sides.mu[k] * sides.s[k]
             pairs += 1
     gap = total / max(pairs, 1)
-    program.told[1] = gap
+    program.told[1] = gap / most
     program.told[2] = missed
-    program.told[3] = largest(sides.r, n)
+    program.told[3] = largest(sides.r, n) / most
     return gap
 
 

@@ -47,8 +47,8 @@ HAS, PREPARED, LATE, STALE = 0, 1, 2, 3
 
 class Horizon(NamedTuple):
     """A problem: intervals, outputs at each node, 1 where rates of torques are bounded, most iterations of a first plan and of a step; addresses of the cost
-    and the outputs of a node, of the last node, and of the safe law; [t, length of an interval, of a collocation step,
-    of a sample]; bounds of torques, their rates, bounds and weights of outputs; what is measured, what is answered;
+    and the outputs of a node, of the last node, and of the safe law; [t, length of an interval, of a collocation step];
+    bounds of torques, their rates, bounds and weights of outputs; what is measured, what is answered;
     memory."""
 
     intervals: int
@@ -376,8 +376,7 @@ def answered(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides
             call(horizon.hold, plan.seen, horizon.answer)
     within(horizon, plan, m)
     copy(horizon.answer, plan.last, m)
-    if 2.0 * horizon.clock[3] > horizon.clock[1]:  # of shorter samples nodes stay as far ahead as they are
-        plan.mark[STALE] = plan.mark[HAS]
+    plan.mark[STALE] = plan.mark[HAS]
     plan.mark[PREPARED] = 0.0
     return status
 
@@ -385,7 +384,7 @@ def answered(horizon: Horizon, plan: Plan, steps: Steps, program: Program, sides
 def within(horizon: Horizon, plan: Plan, m: int) -> None:
     """Keep the answer inside the bounds of torques, and of their rates where these allow it."""
     for i in range(m):
-        far = horizon.rate[i] * horizon.clock[3]
+        far = horizon.rate[i] * horizon.clock[1]
         answer = min(max(horizon.answer[i], plan.last[i] - far), plan.last[i] + far)
         horizon.answer[i] = min(max(answer, horizon.least[i]), horizon.most[i])
 
@@ -470,9 +469,7 @@ def bounds(horizon: Horizon, plan: Plan, steps: Steps, program: Program) -> None
             if horizon.rated == 1:
                 far = horizon.rate[i] * horizon.clock[1]
                 before = plan.last[i]
-                if k == 0:
-                    far = horizon.rate[i] * horizon.clock[3]
-                else:
+                if k > 0:
                     before = horizon.least[i] - low[i - block]
                 low[m + i] = before - far - now
                 high[m + i] = before + far - now

@@ -79,8 +79,8 @@ class HorizonSolver:
         Of the horizon, and numbers that are bounded at each node.
     addresses : (int, int, int)
         Of the cost of a node, of the last node, and of the safe law.
-    clock : (float, float)
-        Length of an interval and of a sample, s.
+    length : float
+        Of an interval, s.
     torque, rate : (2, m) and (m,) arrays
         Bounds of torques, and of their rates per second.
     bounds, weights : (2, outputs) arrays
@@ -91,7 +91,7 @@ class HorizonSolver:
 
     def __init__(
         self, dynamics: Dynamics, intervals: int, outputs: int, addresses: tuple[int, int, int],
-        clock: tuple[float, float], torque: Array, rate: Array, bounds: Array, weights: Array, first: int,
+        length: float, torque: Array, rate: Array, bounds: Array, weights: Array, first: int,
         iterations: int, most: int, owner: Any = None,
     ) -> None:  # fmt: skip
         n, m = dynamics.n, dynamics.m
@@ -100,7 +100,7 @@ class HorizonSolver:
         variables, rows = intervals * m, intervals * (m * (1 + rated) + outputs)
         kept = dynamics.steps * kept_size(n, m, dynamics.stages)
         sizes = horizon_sizes(n, m, intervals, outputs, kept)
-        self.clock = np.array([0.0, clock[0], clock[0] / dynamics.steps, clock[1]])
+        self.clock = np.array([0.0, length, length / dynamics.steps])
         memory = {name: np.zeros(size) for name, size in sizes.items()}
         self._horizon = Horizon(
             intervals, outputs, rated, first, iterations, *addresses, self.clock, *np.array(torque, dtype=float),
