@@ -33,7 +33,7 @@ RECORDS = {
     "Identification", "Channel", "Unresolved", "Histories", "SweepResult", "BatchResult", "Result", "PointWrench",
     "Interrupted", "GradientStats", "RunGradient", "FitVerdict", "ChannelMatch",
     "Decay", "ErrorShares", "RingDown", "Validation", "ElementModel", "SolidMesh", "Belief",
-    "Campbell", "PoseMap", "StateHistory", "Compared", "Residual", "ShapedMotion",
+    "Campbell", "PoseMap", "StateHistory", "Compared", "Residual", "ShapedMotion", "Predicted",
 }  # fmt: skip
 """Made by pliant, for the user to read."""
 BASES = {"Controller", "Law", "Sensor", "Trajectory", "Load", "Piecewise"}
@@ -108,6 +108,13 @@ def _controllers() -> dict[str, Call]:
         "MovingHorizon": Call(control.MovingHorizon, {
             "model": m, "sensors": [encoder], "sample_time": 0.01, "process": 1.0, "window": 4, "iterations": 1}),
         "LQR": Call(bound(control.LQR), regulator),
+        "MPC": Call(control.MPC, {
+            "model": m, "horizon": 0.1, "intervals": 3, "reference": [0.1, 0.2], "Q": 1.0, "R": 1e-3, "torque": 50.0,
+            "torque_rate": 500.0, "positions": {"upper": 1.0}, "speeds": {"fore": (-1.0, 2.0)}, "tip": [1.0, 0.1, 0.0],
+            "tip_weight": 1.0, "tip_bounds": {"y": 1.0}, "terminal": 0.1, "slack_weight": 10.0, "stages": 2, "steps": 1,
+            "iterations": 1, "first_iterations": 2, "program_iterations": 20, "damping": 0.1}),
+        "StrainBound": Call(lambda **a: control.MPC(m, 0.1, 3, [0.1, 0.2], 1.0, 1e-3, strains=[control.StrainBound(**a)]),
+                            {"link": "upper", "x": 0.0, "at": (0.01, 0.0), "limit": 1e-3}),
         "Limited": Call(bound(control.Limited), {"controller": pd, "limit": [1.0, 2.0]}),
         "Sampled": Call(bound(control.Sampled), {"controller": pd, "sample_time": 0.01, "delay": 0.0}),
         "Switch": Call(bound(control.Switch), {"phases": [pd, pd], "until": [0.1]}),

@@ -20,6 +20,7 @@ from pliant.control.momentum import CollisionMonitor, DisturbanceObserver
 from pliant.control.moving_horizon import MovingHorizon
 from pliant.control.observer import Filter, Observer, OutputFeedback
 from pliant.control.optimal import RestToRest, rest_to_rest
+from pliant.control.predictive import MPC, Predicted, StrainBound
 from pliant.control.rig_sensors import Tachometer, TipCamera, TorqueSensor
 from pliant.control.sampled import Sampled
 from pliant.control.sensors import Accelerometer, Encoder, Measurement, Sensor, StrainGauge, TipPosition
@@ -77,6 +78,7 @@ SENSORS: dict[str, Callable[..., Any]] = {
 __all__ = [
     "CONTROLLERS",
     "LQR",
+    "MPC",
     "PD",
     "PID",
     "SENSORS",
@@ -108,6 +110,7 @@ __all__ = [
     "OutputFeedback",
     "Phases",
     "Piecewise",
+    "Predicted",
     "Pulse",
     "Quintic",
     "RestToRest",
@@ -119,6 +122,7 @@ __all__ = [
     "Sine",
     "StateHistory",
     "Step",
+    "StrainBound",
     "StrainGauge",
     "Switch",
     "Tachometer",

@@ -1,0 +1,177 @@
+"""A receding problem in memory: arrays, the table that the compiled loops read, and the calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pliant.arrays import Array
+from pliant.horizon.collocation import Steps, radau_tableau, interval, kept_size, step_sizes
+from pliant.horizon.interior_point import TOLD as PROGRAM_TOLD
+from pliant.horizon.interior_point import Program, Sides, side_sizes
+from pliant.horizon.receding import Horizon, Plan, answer_horizon, horizon_sizes, prepare_horizon
+from pliant.kernels.compiled_loop import compiled
+from pliant.kernels.primitives import Doubles, integers, table, unpack
+
+
+class Interval(NamedTuple):
+    """An interval alone: length of its steps, start, torques, stages; its end, slopes, and what is kept of it."""
+
+    length: Doubles
+    x: Doubles
+    tau: Doubles
+    a: Doubles
+    end: Doubles
+    F: Doubles
+    K: Doubles
+
+
+def run_interval(address: int, rounds: int) -> int:
+    """Step an interval, its stages from zero; 0 where no step is singular."""
+    given, steps = unpack(integers(address), Interval, Steps)
+    if interval(steps, given.length[0], given.x, given.tau, given.a, given.end, given.F, given.K, rounds):
+        return 0
+    return 1
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """How an arm is stepped: sizes of q and tau, the address of ``[qdd, dqdd/dq, dqdd/dqd, dqdd/dtau]`` of (q, qd, tau,
+    p), what p is, and how an interval is cut; `owner` keeps the code alive."""
+
+    n: int
+    m: int
+    slopes: int
+    parameters: Array
+    stages: int = 3
+    steps: int = 1
+    owner: Any = field(default=None, repr=False)
+
+    def memory(self) -> Steps:
+        """The record for the compiled loops, with memory of its own."""
+        sizes = step_sizes(self.n, self.m, self.stages, len(self.parameters))
+        parts = {name: np.zeros(size) for name, size in sizes.items()}
+        parts["given"][2 * self.n + self.m :] = self.parameters
+        return Steps(self.n, self.m, self.stages, self.steps, self.slopes, radau_tableau(self.stages), **parts)  # type: ignore[arg-type]
+
+    def advance(self, x: Array, tau: Array, duration: float, rounds: int = 30) -> tuple[Array, Array, Array]:
+        """The state (2n,) at the end of an interval, and its slopes (2n, 2n) and (2n, m) by x and tau."""
+        n, m = self.n, self.m
+        end, F = np.zeros(2 * n), np.zeros((2 * n, 2 * n + m))
+        kept = np.zeros(self.steps * kept_size(n, m, self.stages))
+        a, lengths = np.zeros(self.steps * self.stages * n), np.array([duration / self.steps])
+        given = Interval(lengths, np.array(x, dtype=float), np.array(tau, dtype=float), a, end, F, kept)  # type: ignore[arg-type]
+        own = self.memory()
+        parts = table(given, own)
+        compiled(run_interval)(parts.ctypes.data, rounds)
+        return end, F[:, : 2 * n], F[:, 2 * n :]
+
+
+class HorizonSolver:
+    """All memory of a problem, and one plan. `plan` is what it remembers between steps: it may be kept and put back.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    intervals, outputs : int
+        Of the horizon, and numbers that are bounded at each node.
+    addresses : (int, int, int)
+        Of the cost of a node, of the last node, and of the safe law.
+    length : float
+        Of an interval, s.
+    torque, rate : (2, m) and (m,) arrays
+        Bounds of torques, and of their rates per second.
+    bounds, weights : (2, outputs) arrays
+        Of the outputs; weights of slacks and of their squares.
+    first, iterations, most : int
+        Rounds of a first plan, of a step, and iterations of a quadratic program.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, intervals: int, outputs: int, addresses: tuple[int, int, int],
+        length: float, torque: Array, rate: Array, bounds: Array, weights: Array, first: int,
+        iterations: int, most: int, owner: Any = None,
+    ) -> None:  # fmt: skip
+        n, m = dynamics.n, dynamics.m
+        self.dynamics, self.intervals, self.outputs, self.owner = dynamics, intervals, outputs, owner
+        rated = int(np.isfinite(rate).any())
+        variables, rows = intervals * m, intervals * (m * (1 + rated) + outputs)
+        kept = dynamics.steps * kept_size(n, m, dynamics.stages)
+        sizes = horizon_sizes(n, m, intervals, outputs, kept)
+        self.clock = np.array([0.0, length, length / dynamics.steps])
+        memory = {name: np.zeros(size) for name, size in sizes.items()}
+        self._horizon = Horizon(
+            intervals, outputs, rated, first, iterations, *addresses, self.clock, *np.array(torque, dtype=float),
+            np.array(rate, dtype=float), *np.array(bounds, dtype=float).reshape(2, outputs), **memory,
+        )  # type: ignore[arg-type]  # fmt: skip
+        self.plan = np.zeros(sum(plan_sizes(dynamics, intervals).values()))
+        self._program = self._empty_program(variables, rows, np.asarray(weights, dtype=float), most)
+        given = {name: np.zeros(size) for name, size in side_sizes(variables, rows).items()}
+        given["row"] = given["row"].astype(np.int64)
+        self._sides, self._steps = Sides(**given), dynamics.memory()  # type: ignore[arg-type]
+        self._table = table(self._horizon, self._plan, self._steps, self._program, self._sides)
+        self._prepare, self._answer = compiled(prepare_horizon), compiled(answer_horizon)
+
+    @property
+    def _plan(self) -> Plan:
+        ends = np.cumsum([*plan_sizes(self.dynamics, self.intervals).values()])
+        return Plan(*np.split(self.plan, ends[:-1]))  # type: ignore[arg-type]
+
+    def _empty_program(self, n: int, rows: int, weights: Array, most: int) -> Program:
+        hard, own = rows // self.intervals - self.outputs, self.intervals
+        each = [np.concatenate([np.full(hard, x), w]) for x, w in zip((np.inf, 0.0), weights)]
+        width = np.repeat(np.arange(1, own + 1) * self.dynamics.m, rows // own)
+        return Program(
+            n, rows, most, g=np.zeros(n), G=np.zeros((rows, n)), width=width.astype(np.int64), low=np.zeros(rows),
+            high=np.zeros(rows), weight=np.concatenate([np.tile(w, own) for w in each]), z=np.zeros(n),
+            value=np.zeros(rows), told=np.zeros(PROGRAM_TOLD),
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    def forget(self, tau: Array) -> None:
+        """No plan any more; tau (m,) acts now."""
+        self.plan[:] = 0.0
+        self._plan.last[:] = tau  # type: ignore[index]
+
+    def prepare(self, t: float) -> int:
+        """Linearise about the plan at a time."""
+        self.clock[0] = t
+        return self._prepare(self._table.ctypes.data)
+
+    def answer(self, x: Array) -> int:
+        """Torques for a measured state; they stand in `tau`."""
+        self._horizon.measured[:] = x  # type: ignore[index]
+        return self._answer(self._table.ctypes.data)
+
+    @property
+    def tau(self) -> Array:
+        """(m,) torques of the last answer."""
+        return np.array(self._horizon.answer)
+
+    @property
+    def told(self) -> Array:
+        """What the last step tells of itself."""
+        return np.array(self._horizon.told)
+
+    @property
+    def slack(self) -> Array:
+        """(outputs,) largest violated part of each output."""
+        return np.array(self._horizon.slack)[: self.outputs]
+
+    @property
+    def states(self) -> Array:
+        """(intervals + 1, 2n) of the plan."""
+        return np.array(self._plan.x).reshape(self.intervals + 1, -1)
+
+    @property
+    def torques(self) -> Array:
+        """(intervals, m) of the plan."""
+        return np.array(self._plan.tau).reshape(self.intervals, -1)
+
+
+def plan_sizes(dynamics: Dynamics, intervals: int) -> dict[str, int]:
+    """How many numbers each part of a `Plan` has."""
+    n, m = dynamics.n, dynamics.m
+    size = {"x": (intervals + 1) * 2 * n, "tau": intervals * m, "a": intervals * dynamics.steps * dynamics.stages * n}
+    return size | {"last": m, "seen": 2 * n, "mark": 4}

@@ -1,0 +1,41 @@
+"""A quadratic program as arrays, and its solution by the compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.horizon.interior_point import TOLD, Program, Sides, run_program, side_sizes
+from pliant.kernels.compiled_loop import compiled
+from pliant.kernels.primitives import table
+
+
+@dataclass
+class Given:
+    """1/2 z^T z + g^T z with low <= G z <= high; rows with a finite weight are soft, with a square besides."""
+
+    g: np.ndarray
+    G: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    weight: np.ndarray | None = None
+    curve: float = 0.0
+    iterations: int = 60
+    told: np.ndarray = field(default_factory=lambda: np.zeros(TOLD))
+
+    def solve(self, plain: bool = False) -> tuple[np.ndarray, int]:
+        """The solution and its status, by machine code, or by Python as the loop stands."""
+        n, rows = len(self.g), len(self.G)
+        weight = np.full(rows, np.inf) if self.weight is None else self.weight
+        arrays = {
+            "g": self.g, "G": self.G, "width": np.full(rows, n, dtype=np.int64), "low": self.low, "high": self.high,
+            "weight": np.concatenate([weight, np.full(rows, self.curve)]), "z": np.zeros(n), "value": np.zeros(rows),
+            "told": self.told,
+        }  # fmt: skip
+        arrays = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+        program = Program(n, rows, self.iterations, *arrays.values())
+        sizes = side_sizes(n, rows)
+        sides = Sides(**{name: np.zeros(k, dtype=np.int64 if name == "row" else float) for name, k in sizes.items()})
+        given = table(program, sides)
+        return arrays["z"], (run_program if plain else compiled(run_program))(given.ctypes.data)
