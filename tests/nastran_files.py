@@ -17,8 +17,8 @@ def write_op2(path: Path, matrices: Mapping[str, np.ndarray]) -> None:
         n, label = len(matrix), f"{name:8s}".encode()
         form, double = 6, 2  # symmetric, of numbers of 64 bits
         trailer = struct.pack("<7i", 101 + number, n, n, form, double, 2 * n, 10000)
-        out += [_marker(2), _block(label), _marker(-1), _marker(7), _block(trailer), _marker(-2), _marker(1), _marker(0),
-                _marker(4), _block(label + struct.pack("<2i", 170, 170))]  # fmt: skip
+        out += [_marker(2), _block(label), _marker(-1), _marker(7), _block(trailer), _marker(-2), _marker(1),
+                _marker(0), _marker(4), _block(label + struct.pack("<2i", 170, 170))]  # fmt: skip
         for j, column in enumerate(matrix.T):
             out += [_marker(-3 - j), _marker(1), _marker(1)]
             for row in np.split(np.flatnonzero(column), np.flatnonzero(np.diff(np.flatnonzero(column)) > 1) + 1):

@@ -68,8 +68,8 @@ def affine_motions(model: ElementModel, origin: Array) -> Array:
 
 
 def _independent(energy: Array) -> Array:
-    """(a, b): combinations of loads, each of its own and those before it, whose deflections are of unit energy and do no
-    work on each other."""
+    """(a, b): combinations of loads, each with those before it, whose deflections are of unit energy and without work
+    on each other."""
     found: list[Array] = []
     for unit in np.eye(len(energy)):
         rest = unit

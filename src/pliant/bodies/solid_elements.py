@@ -202,7 +202,8 @@ class Prestress:
     mu: float
 
     def __call__(self, loaded: Array, shapes: Array) -> Array:
-        """int sigma_a : grad phi_i^T grad phi_j (a, k, k) of shapes (n, 3, k) under the stress of `loaded` (n, 3, a)."""
+        """int sigma_a : grad phi_i^T grad phi_j (a, k, k) of shapes (n, 3, k), under the stress of `loaded`
+        (n, 3, a)."""
         basis, k = self.basis, shapes.shape[2]
         count, out = basis.dx.shape[0], np.zeros((loaded.shape[2], k, k))
         for begin in range(0, count, BATCH):

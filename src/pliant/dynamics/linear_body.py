@@ -105,8 +105,8 @@ class LinearBody:
         return BodyNumbers(
             ca.SX(self.reduced.mass), ca.densify(constants(body["first"])), ca.densify(constants(body["second"])),
             constants(body["eps"]), constants(arms), constants(products), inertia, constants(body["spin"]),
-            ca.densify(constants(body["places"][1])), constants(body["turn"][1]), constants(body["shift"][1]), stiffness,
-            damping,
+            ca.densify(constants(body["places"][1])), constants(body["turn"][1]), constants(body["shift"][1]),
+            stiffness, damping,
         )  # fmt: skip
 
     def moments(self, c: SX, cd: SX) -> Moments:

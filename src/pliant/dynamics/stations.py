@@ -12,8 +12,8 @@ from pliant.dynamics.bodies import ROTATIONS
 from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.linear_body import LinearBody
-from pliant.dynamics.stiffened_body import StiffenedBody
 from pliant.dynamics.places import Place, place_map
+from pliant.dynamics.stiffened_body import StiffenedBody
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import at_fraction
 from pliant.shapes import gauss_rule

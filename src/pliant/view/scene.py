@@ -21,8 +21,8 @@ from pliant.arrays import Array
 from pliant.dynamics.chain import ChainLink, FrameMap
 from pliant.dynamics.frames import frame_of
 from pliant.dynamics.linear_body import LinearBody
-from pliant.dynamics.stiffened_body import StiffenedBody
 from pliant.dynamics.places import Place
+from pliant.dynamics.stiffened_body import StiffenedBody
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
