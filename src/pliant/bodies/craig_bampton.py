@@ -198,7 +198,7 @@ def _body(
     shift, turn = np.moveaxis(np.array([still, *(A.T @ motion for motion in motions)]), 1, 0)
     size = np.sqrt(integrals.mass)
     reach = np.sqrt(np.trace(integrals.second))
-    norm = np.sqrt(np.trace(integrals.products, axis1=2, axis2=3).diagonal())
+    norm = np.append(np.ones(k), np.sqrt(np.trace(integrals.products[k:, k:], axis1=2, axis2=3).diagonal()))
     eps = _clean(integrals.eps, size * norm)
     arms = _clean(integrals.arms, reach * norm[:, None, None])
     products = _clean(integrals.products, (norm[:, None] * norm)[:, :, None, None])

@@ -35,6 +35,7 @@ MOST_BYTES = 256 << 20
 ROOT, TIP = "root", "tip"
 BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "products", "shift", "turn"))
 """Entries of a body that knows where it is to second order; all or none."""
+LINEAR = dict.fromkeys(BEYOND, np.zeros(0))
 _SYMMETRY = 1e-9
 _NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
@@ -117,12 +118,12 @@ class ReducedBody:
     triangles: Array = field(default_factory=lambda: np.zeros((0, 3)))
     moves: Array = field(default_factory=lambda: np.zeros((0, 3, 0)))
     stress: Array = field(default_factory=lambda: np.zeros((0, 6, 0)))
-    beyond_forms: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
-    beyond_eps: Array = field(default_factory=lambda: np.zeros((3, 0)))
-    beyond_arms: Array = field(default_factory=lambda: np.zeros((0, 3, 3)))
-    beyond_products: Array = field(default_factory=lambda: np.zeros((0, 0, 3, 3)))
-    beyond_shift: Array = field(default_factory=lambda: np.zeros((0, 3, 0)))
-    beyond_turn: Array = field(default_factory=lambda: np.zeros((0, 3, 0)))
+    beyond_forms: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_eps: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_arms: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_products: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_shift: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_turn: Array = field(default_factory=lambda: np.zeros(0))
     about: str = ""
 
     @property
@@ -233,11 +234,10 @@ class ReducedBody:
         upper = np.concatenate([self.products, across.transpose(1, 0, 3, 2)], axis=1)
         products = np.concatenate([upper, self.beyond_products])
         empty = np.zeros((self.size, self.beyond))
-        none = {name: np.zeros(0) for name in BEYOND} | {"beyond_forms": np.zeros((0, 0, 0))}
         gram = np.trace(products, axis1=2, axis2=3).copy()
         gram[: self.size, : self.size] = self.gram
         return LiftedBody(
-            **{own.name: getattr(self, own.name) for own in fields(self)} | none | {
+            **{own.name: getattr(self, own.name) for own in fields(self)} | LINEAR | {
                 "eps": np.concatenate([self.eps, self.beyond_eps], axis=1),
                 "arms": np.concatenate([self.arms, self.beyond_arms]),
                 "products": products, "gram": (gram + gram.T) / 2,
@@ -365,7 +365,7 @@ def _lowest(body: ReducedBody, count: int) -> ReducedBody:
 def _beyond_lowest(body: ReducedBody, V: Array) -> dict[str, Array]:
     """What lies beyond first order in the modes by columns; nothing of a rigid body."""
     if not V.size:
-        return {name: np.zeros(0) for name in BEYOND if name != "beyond_forms"} | {"beyond_forms": np.zeros((0, 0, 0))}
+        return LINEAR
     first, others = np.split(body.beyond_products, [body.size], axis=1)
     return {
         "beyond_forms": V.T @ body.beyond_forms @ V,
