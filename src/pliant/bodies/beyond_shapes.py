@@ -64,7 +64,7 @@ def beyond_shapes(held: HeldStiffness, shapes: Array) -> BeyondShapes:
 def affine_motions(model: ElementModel, origin: Array) -> Array:
     """(3 n, 12): along each axis, by one and by each of the three distances from a point."""
     arms = np.concatenate([np.ones((len(model.nodes), 1)), model.nodes - origin], axis=1)
-    return np.einsum("nb,ca->ncba", arms, np.eye(3)).reshape(-1, 12)
+    return np.asarray(np.einsum("nb,ca->ncba", arms, np.eye(3)).reshape(-1, 12))
 
 
 def _independent(energy: Array) -> Array:

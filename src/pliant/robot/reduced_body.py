@@ -20,7 +20,7 @@ import zipfile
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,7 +35,7 @@ MOST_BYTES = 256 << 20
 ROOT, TIP = "root", "tip"
 BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "products", "shift", "turn"))
 """Entries of a body that knows where it is to second order; all or none."""
-LINEAR = dict.fromkeys(BEYOND, np.zeros(0))
+LINEAR: dict[str, Any] = dict.fromkeys(BEYOND, np.zeros(0))
 _SYMMETRY = 1e-9
 _NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
@@ -362,7 +362,7 @@ def _lowest(body: ReducedBody, count: int) -> ReducedBody:
     )  # fmt: skip
 
 
-def _beyond_lowest(body: ReducedBody, V: Array) -> dict[str, Array]:
+def _beyond_lowest(body: ReducedBody, V: Array) -> dict[str, Any]:
     """What lies beyond first order in the modes by columns; nothing of a rigid body."""
     if not V.size:
         return LINEAR
