@@ -73,6 +73,22 @@ def random_body(rng: np.random.Generator, k: int = 3, **options: Any) -> Reduced
     return body_of(random_points(rng, k), rng, **options)
 
 
+def lifted_points(rng: np.random.Generator, k: int = 3, count: int = 2) -> tuple[Points, ReducedBody]:
+    """A body that knows where it is to second order, and its points with all shapes, of which the last are those."""
+    points = random_points(rng, k + count)
+    points = replace(points, theta=points.theta * (np.arange(k + count) < k))
+    body = body_of(replace(points, phi=points.phi[:, :, :k], theta=points.theta[:, :, :k]), rng)
+    m, own, forms = points.m, points.phi[:, :, k:], rng.normal(size=(count, k, k))
+    moved = rng.normal(size=(2, len(body.frames), 3, count))
+    moved[:, 0] = 0.0
+    return points, replace(
+        body, beyond_forms=forms + forms.transpose(0, 2, 1), beyond_eps=np.einsum("n,naj->aj", m, own),
+        beyond_arms=np.einsum("n,na,nbj->jab", m, points.X, own),
+        beyond_products=np.einsum("n,nai,nbj->ijab", m, own, points.phi),
+        beyond_shift=moved[0], beyond_turn=moved[1],
+    )  # fmt: skip
+
+
 def body_of_beam(link: Link) -> ReducedBody:
     """The integrals of a beam with its shapes, and its tip, as a body; its damping is left out."""
     alone = Link(name=link.name, beam=link.beam, shapes=link.shapes)

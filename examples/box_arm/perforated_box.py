@@ -1,6 +1,8 @@
-"""Makes perforated-box.npz: an aluminium box of 60 x 60 x 600 mm with walls of 3 mm and windows in all four of them.
+"""Makes the upper link of the bundled arm `box-arm`, perforated-box.npz.
 
-python perforated_box.py [FILE]
+An aluminium box of 60 x 60 x 600 mm with walls of 3 mm and windows in all four of them.
+
+python perforated_box.py [FILE], which is perforated-box.npz here by default.
 """
 
 import sys
@@ -34,7 +36,7 @@ def made():
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).with_name("perforated-box.npz")
+    target = Path(sys.argv[1] if sys.argv[1:] else "perforated-box.npz")
     body = made()
     print(f"{body.save(target)}: {body.mass:.4f} kg, {target.stat().st_size / 1e3:.0f} kB")
     print("Hz with the root held:", body.frequencies.round(1))

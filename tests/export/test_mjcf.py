@@ -21,7 +21,7 @@ from pliant.robot import Shapes
 from trees import random_tree
 
 ERROR = 0.01
-FLEXIBLE = [name for name in pliant.arms() if name not in ("puma", "rrp", *MECHANISMS)]
+FLEXIBLE = [name for name in pliant.arms() if name not in ("box-arm", "puma", "rrp", *MECHANISMS)]
 
 
 def beams(robot: Robot, count: int = 12) -> list[np.ndarray]:

@@ -124,9 +124,7 @@ def test_stiffening_is_none_of_a_body() -> None:
     levels = [alone.model(stiffening=level).bias(q, qd) for level in (False, "second-order", True)]
     assert np.array_equal(levels[0], levels[1])
     assert np.array_equal(levels[0], levels[2])
-    assert (
-        str(alone.model().level) == "off (auto: bodies from files are linear in their coordinates, and no beam bends)"
-    )
+    assert str(alone.model().level) == "off (auto: no beam bends, and no file of a body has its second order)"
     assert not alone.model().level.in_doubt
     mixed = robot().replace({"links.upper.shapes": "auto"}).model()
     assert mixed.level.stiffening == "second-order"

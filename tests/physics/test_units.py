@@ -14,7 +14,7 @@ from pliant import ModelError, Robot
 from pliant.robot import load
 from units import in_unit
 
-BUNDLED = [name for name in pliant.arms() if name not in MECHANISMS]
+BUNDLED = [name for name in pliant.arms() if name not in ("box-arm", *MECHANISMS)]  # a file of a body is in SI units
 
 
 def turning(model) -> list[int]:

@@ -121,6 +121,6 @@ def test_byte_order_mark_and_windows_lines() -> None:
 
 def test_bundled_arms_are_listed() -> None:
     assert set(arms()) >= {
-        "boom", "canadarm2", "crane-4dof", "five-bar", "free-flyer", "hydraulic-crane", "lab-arm", "parallelogram",
-        "puma", "rrp", "slider-crank", "space-arm", "spin-up", "two-link",
+        "boom", "box-arm", "canadarm2", "crane-4dof", "five-bar", "free-flyer", "hydraulic-crane", "lab-arm",
+        "parallelogram", "puma", "rrp", "slider-crank", "space-arm", "spin-up", "two-link",
     }  # fmt: skip

@@ -161,7 +161,7 @@ def _bad_inertia(rng: random.Random, tree: Any, places: list[Any]) -> str:
 
 
 MUTATIONS = (_misspell, _no_number, _below_zero, _drop, _wrong_kind, _wrong_length, _wrong_word, _no_axis, _bad_inertia)
-TREES = {name: _tree(name) for name in arms()}
+TREES = {name: _tree(name) for name in arms() if name != "box-arm"}  # whose body has a file of its own
 
 
 @pytest.mark.parametrize("name", TREES)

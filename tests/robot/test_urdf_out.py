@@ -24,7 +24,8 @@ def rigid(robot: Robot) -> Robot:
     for link in robot.links:
         axes = tuple(axis.model_copy(update={"drive": None}) for axis in link.joint.axes)
         joint = link.joint.model_copy(update={"drive": None, "axes": axes})
-        links.append(link.model_copy(update={"shapes": None, "joint": joint}))
+        body = None if link.body is None else link.body.model_copy(update={"modes": 0})
+        links.append(link.model_copy(update={"shapes": None, "joint": joint, "body": body}))
     return Robot.from_dict(robot.model_copy(update={"links": tuple(links)}).to_dict())
 
 

@@ -48,6 +48,7 @@ def test_from_mesh_to_body_to_numbers(run: Callable[..., Any]) -> None:
     shown = run("info", "bar.npz").stdout
     assert "mass 0.11664 kg" in shown
     assert "mode.14" in shown
+    assert facts["stiffening"] is False
     again = run("mesh", "bar.vtk", "--material", "steel", *ENDS, "--unit", "mm", "-o", "bar.npz")
     assert (again.exit_code, "--force replaces it" in again.stderr) == (2, True)
 
@@ -81,3 +82,10 @@ def test_mistakes(run: Callable[..., Any], words: tuple[str, ...], message: str)
     assert done.exit_code == 2, done.output
     assert message in done.stderr
     assert "Traceback" not in done.output
+
+
+def test_second_order_is_asked_for(run: Callable[..., Any]) -> None:
+    made = run("mesh", "bar.vtk", "--material", "steel", *ENDS, "--unit", "mm", "--modes", 1, "--stiffening")
+    assert made.exit_code == 0, made.output
+    assert "known to second order" in made.stdout
+    assert json.loads(run("info", "bar.body.npz", "--json").stdout)["stiffening"] is True

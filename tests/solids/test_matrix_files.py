@@ -11,6 +11,7 @@ from scipy import sparse
 
 pytest.importorskip("skfem", reason="the mesh extra is not installed")
 
+from nastran_files import write_op2
 from pliant.bodies import ElementModel, mesh_model, read_model, reduce_model
 from pliant.errors import ModelError
 from solid_bars import LENGTH, bar, frame_model
@@ -74,7 +75,9 @@ def test_calculix(model: ElementModel, tmp_path: Path, triangle: bool) -> None:
         read_model(tmp_path / "job.inp", unit="m", mass_unit="kg")
 
 
-def test_nastran(model: ElementModel, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["op4", "op2"])
+def test_nastran(model: ElementModel, tmp_path: Path, ending: str) -> None:
+    """Matrices of all six degrees of freedom per grid: OP4 as pyNastran writes it, OP2 as Nastran does."""
     try:
         from pyNastran.bdf.bdf import BDF  # noqa: F401
         from pyNastran.op4.op4 import OP4
@@ -91,8 +94,12 @@ def test_nastran(model: ElementModel, tmp_path: Path) -> None:
         full = np.zeros((2 * model.size,) * 2)
         full[wide] = matrix.toarray()
         matrices[name] = (6, full)
-    OP4(debug=None).write_op4(str(tmp_path / "bar.op4"), matrices, is_binary=False)
-    found = read_model(tmp_path / "bar.bdf", tmp_path / "bar.op4", unit="m", mass_unit="kg")
+    file = tmp_path / f"bar.{ending}"
+    if ending == "op2":
+        write_op2(file, {name: full for name, (_, full) in matrices.items()})
+    else:
+        OP4(debug=None).write_op4(str(file), matrices, is_binary=False)
+    found = read_model(tmp_path / "bar.bdf", file, unit="m", mass_unit="kg")
     body = reduce_model(found, "x = 0", END, modes=1)
     expected = reduce_model(model, "x = 0", END, modes=1)
     np.testing.assert_allclose(body.stiffness, expected.stiffness, rtol=1e-6, atol=1.0)

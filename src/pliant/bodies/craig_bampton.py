@@ -18,8 +18,9 @@ import numpy as np
 
 from pliant.algebra.canonical import canonical
 from pliant.arrays import Array
+from pliant.bodies.beyond_shapes import BeyondShapes, beyond_shapes
 from pliant.bodies.body_surface import drawn_surface, rounded
-from pliant.bodies.element_model import ElementModel, check_free, rigid_motions
+from pliant.bodies.element_model import TENSOR, ElementModel, check_free, rigid_motions
 from pliant.bodies.fixed_modes import EQUAL, MOST_MODES, fixed_interface_modes
 from pliant.bodies.held_stiffness import HeldStiffness
 from pliant.bodies.interfaces import HeldNodes, Interface, check_places, interfaces_of, place_interface
@@ -52,6 +53,7 @@ def reduce_model(
     modes: int | None = None,
     frequency: float | None = None,
     damping: float = 0.0,
+    stiffening: bool = False,
     unit: LengthUnit = "m",
 ) -> ReducedBody:
     """Reduce a finite-element model to a body of few coordinates.
@@ -71,6 +73,8 @@ def reduce_model(
         interfaces): frequencies up to half of it are right to 0.1 %, however the body is held.
     damping : float
         Ratio to critical damping of every coordinate.
+    stiffening : bool
+        Whether the body knows where it is to second order, so that loads stiffen and soften it; meshes alone can.
     unit : 'm', 'cm', 'mm' or 'in'
         In which expressions of interfaces are written.
 
@@ -89,14 +93,21 @@ def reduce_model(
     """
     _check_numbers(modes, frequency, damping)
     chosen = interfaces_of(root, tip, frames or {})
+    if stiffening and model.prestress is None:
+        raise ModelError("stiffening: needs a mesh; stiffness and mass alone do not say how stress stiffens")
     check_free(model)
     places = [place_interface(model, name, one, UNITS[unit]) for name, one in chosen.items()]
     check_places(model, places)
-    shapes, squares = body_shapes(model, places, MODES if modes is None and frequency is None else modes, frequency)
+    say(f"reducing {model.size} degrees of freedom: order and memory of the factor")
+    held = HeldStiffness(model, places)
+    shapes, squares = body_shapes(held, MODES if modes is None and frequency is None else modes, frequency)
+    if stiffening:
+        say("second order of the shapes under loads")
+    beyond = beyond_shapes(held, shapes) if stiffening else BeyondShapes.none(model, shapes)
     words = "; ".join(f"{name} {one}" for name, one in chosen.items())
     cut = f"modes up to {frequency:g} Hz" if frequency is not None else f"{modes if modes is not None else MODES} modes"
-    about = f"{model.about}; {words}; {cut}".removeprefix("; ")
-    return _body(model, places, shapes, squares, damping, about)
+    about = f"{model.about}; {words}; {cut}{'; second order' if stiffening else ''}".removeprefix("; ")
+    return _body(model, places, shapes, squares, beyond, damping, about)
 
 
 def _check_numbers(modes: int | None, frequency: float | None, damping: float) -> None:
@@ -110,42 +121,22 @@ def _check_numbers(modes: int | None, frequency: float | None, damping: float) -
         raise ModelError(f"damping: got {damping:g}, expected a ratio from 0 to below 1")
 
 
-def body_shapes(
-    model: ElementModel, places: Sequence[HeldNodes], modes: int | None, frequency: float | None
-) -> tuple[Array, Array]:
+def body_shapes(held: HeldStiffness, modes: int | None, frequency: float | None) -> tuple[Array, Array]:
     """Shapes (d n, k) of unit mass, and the squares (k,) of their frequencies with the root held."""
-    say(f"reducing {model.size} degrees of freedom: order and memory of the factor")
-    held = HeldStiffness(model, places)
     say("static shapes of the interfaces")
-    static = _static_shapes(model, held, places)
+    model, static = held.model, held.static
     _, found = fixed_interface_modes(held, model.mass[held.free][:, held.free], modes, frequency)
     inner = np.zeros((model.size, found.shape[1]))
     inner[held.free] = found
     say("shapes made orthonormal")
-    moved = np.concatenate([static, rigid_motions(model, places[0].origin)], axis=1)
+    moved = np.concatenate([static, rigid_motions(model, held.places[0].origin)], axis=1)
     slow = _inertial_shapes(model, held, moved, inner) if frequency is not None else inner[:, :0]
     return _orthonormal(model, np.concatenate([static, inner, slow], axis=1))
 
 
-def _static_shapes(model: ElementModel, held: HeldStiffness, places: Sequence[HeldNodes]) -> Array:
-    """(d n, 6 (f - 1)): one interface after the other, but the root, moved by one along and about each axis."""
-    found = []
-    loose = [place for place in places if place.kind == "average"]
-    for place in places[1:]:
-        moved = place.motions(model) if place.kind == "rigid" else np.zeros((model.size, 6))
-        wanted = np.zeros((len(held.averages), 6))
-        if place.kind == "average":
-            k = 6 * loose.index(place)
-            wanted[k : k + 6] = np.eye(6)
-        moved[held.free] = held.solve(-(model.stiffness @ moved)[held.free], wanted)
-        found.append(moved)
-    return np.concatenate(found, axis=1)
-
-
 def _inertial_shapes(model: ElementModel, held: HeldStiffness, moved: Array, modes: Array) -> Array:
     """(d n, at most m): deflections under the inertia of motions (d n, m), without their shares of modes."""
-    out = np.zeros_like(moved)
-    out[held.free] = held.solve((model.mass @ moved)[held.free])
+    out = held.deflections(model.mass @ moved)
     out = out - modes @ (modes.T @ (model.mass @ out))
     out /= np.sqrt(np.einsum("ij,ij->j", out, model.mass @ out))
     weight, axes = np.linalg.eigh(out.T @ (model.mass @ out))
@@ -189,16 +180,28 @@ def _settled(shapes: Array) -> Array:
 
 
 def _body(
-    model: ElementModel, places: Sequence[HeldNodes], shapes: Array, squares: Array, damping: float, about: str
+    model: ElementModel,
+    places: Sequence[HeldNodes],
+    shapes: Array,
+    squares: Array,
+    beyond: BeyondShapes,
+    damping: float,
+    about: str,
 ) -> ReducedBody:
     """Everything in the frame of the root."""
     root, k = places[0], len(squares)
     A = root.axes
-    integrals = mass_integrals(model, shapes, root.origin, A)
-    motions = [(place.averages(model) @ shapes).reshape(2, 3, k) for place in places[1:]]
-    shift, turn = np.moveaxis(np.array([np.zeros((2, 3, k)), *(A.T @ motion for motion in motions)]), 1, 0)
+    every = np.concatenate([shapes, beyond.shapes], axis=1)
+    integrals = mass_integrals(model, every, root.origin, A)
+    motions = [(place.averages(model) @ every).reshape(2, 3, -1) for place in places[1:]]
+    still = np.zeros((2, 3, every.shape[1]))
+    shift, turn = np.moveaxis(np.array([still, *(A.T @ motion for motion in motions)]), 1, 0)
     size = np.sqrt(integrals.mass)
     reach = np.sqrt(np.trace(integrals.second))
+    norm = np.append(np.ones(k), np.sqrt(np.trace(integrals.products[k:, k:], axis1=2, axis2=3).diagonal()))
+    eps = _clean(integrals.eps, size * norm)
+    arms = _clean(integrals.arms, reach * norm[:, None, None])
+    products = _clean(integrals.products, (norm[:, None] * norm)[:, :, None, None])
     vertices, triangles = drawn_surface(model, k)
     by_node = shapes.reshape(len(model.nodes), -1, k)[:, :3]
     stress = np.zeros((0, 6, k)) if model.stress is None or not len(vertices) else model.stress(vertices, by_node)
@@ -206,10 +209,10 @@ def _body(
         mass=integrals.mass,
         first=_clean(integrals.first, size * reach),
         second=_clean(integrals.second, reach**2),
-        eps=_clean(integrals.eps, size),
-        arms=_clean(integrals.arms, reach),
-        products=_clean(integrals.products, 1.0),
-        spin=_clean(integrals.spin, reach),
+        eps=eps[:, :k],
+        arms=arms[:k],
+        products=products[:k, :k],
+        spin=_clean(integrals.spin[:, :k], reach),
         gram=np.eye(k),
         stiffness=np.diag(squares),
         damping=np.diag(2 * damping * np.sqrt(squares)),
@@ -217,23 +220,29 @@ def _body(
         frames=tuple(place.name for place in places),
         places=_clean(np.array([A.T @ (place.origin - root.origin) for place in places]), reach / size),
         axes=np.array([np.eye(3), *(canonical(A.T @ place.axes) for place in places[1:])]),
-        shift=_clean(shift, np.abs(shift).max(initial=0.0)),
-        turn=_clean(turn, np.abs(turn).max(initial=0.0)),
+        shift=_clean(shift[..., :k]),
+        turn=_clean(turn[..., :k]),
         vertices=rounded((model.nodes[vertices] - root.origin) @ A),
         triangles=triangles,
         moves=rounded(np.einsum("ba,nbk->nak", A, by_node[vertices])),
         stress=rounded(turned_stress(stress, A)),
+        beyond_forms=_clean(beyond.forms),
+        beyond_eps=eps[:, k:],
+        beyond_arms=arms[k:],
+        beyond_products=products[k:],
+        beyond_shift=_clean(shift[..., k:]),
+        beyond_turn=_clean(turn[..., k:]),
         about=about,
     )
 
 
-def _clean(values: Array, scale: float) -> Array:
-    """Zeros by symmetry made exact, so that nobody computes with round-off."""
+def _clean(values: Array, scale: float | Array | None = None) -> Array:
+    """Zeros by symmetry made exact, so that nobody computes with round-off; by the largest where no scale is given."""
+    scale = np.abs(values).max(initial=0.0) if scale is None else scale
     return np.where(np.abs(values) <= ROUND_OFF * scale, 0.0, values)
 
 
 def turned_stress(stress: Array, axes: Array) -> Array:
     """Stresses (v, 6, k) in other axes, given by columns."""
-    places = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
-    tensor = np.einsum("ca,vcdk,db->vabk", axes, stress[:, places], axes)
+    tensor = np.einsum("ca,vcdk,db->vabk", axes, stress[:, TENSOR], axes)
     return np.stack([tensor[:, a, b] for a, b in ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))], axis=1)

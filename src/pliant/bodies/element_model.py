@@ -18,6 +18,8 @@ from pliant.writing import atomic_write
 
 Indices = NDArray[Any]
 """Whole numbers, or for each whether."""
+TENSOR = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
+"""Where the components of a symmetric tensor stand among xx, yy, zz, yz, xz, xy."""
 SYMMETRY = 1e-9
 GROUNDED = 1e-6
 """Largest force that a rigid motion may meet, of what the same motion of one degree of freedom alone would meet."""
@@ -41,6 +43,8 @@ class ElementModel:
         Area of each face of the surface by its nodes, entries of no area included; averages are weighted with it.
     stress : callable, optional
         Stress (v, 6, k) in Pa at nodes (v,) of shapes (n, 3, k): xx, yy, zz, yz, xz, xy.
+    prestress : callable, optional
+        int sigma_a : grad phi_i^T grad phi_j (a, k, k) of shapes (n, 3, k) under the stress of shapes (n, 3, a).
     about : str
         Where it comes from.
     """
@@ -52,6 +56,7 @@ class ElementModel:
     triangles: Indices = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
     shares: Any = None
     stress: Callable[[Indices, Array], Array] | None = None
+    prestress: Callable[[Array, Array], Array] | None = None
     about: str = ""
 
     @property

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class HeldStiffness:
     """
 
     def __init__(self, model: ElementModel, places: Sequence[HeldNodes]) -> None:
+        self.model, self.places = model, tuple(places)
         there = present(model)
         held = np.zeros((len(model.nodes), model.freedoms), dtype=bool)
         for place in places:
@@ -83,6 +85,27 @@ class HeldStiffness:
         wanted = np.zeros((len(D), *forces.shape[1:])) if averages is None else averages
         unknown = np.linalg.solve(self._small, np.concatenate([wanted - D @ u, -R.T @ forces]))
         return np.asarray(u + self._spread @ unknown[: len(D)] + R @ unknown[len(D) :])
+
+    def deflections(self, forces: Array) -> Array:
+        """(d n, m) of all nodes under forces (d n, m), every interface held."""
+        out = np.zeros_like(forces)
+        out[self.free] = self.solve(forces[self.free])
+        return out
+
+    @cached_property
+    def static(self) -> Array:
+        """(d n, 6 (f - 1)): one interface after the other, but the root, moved by one along and about each axis."""
+        found, model = [], self.model
+        loose = [place for place in self.places if place.kind == "average"]
+        for place in self.places[1:]:
+            moved = place.motions(model) if place.kind == "rigid" else np.zeros((model.size, 6))
+            wanted = np.zeros((len(self.averages), 6))
+            if place.kind == "average":
+                k = 6 * loose.index(place)
+                wanted[k : k + 6] = np.eye(6)
+            moved[self.free] = self.solve(-(model.stiffness @ moved)[self.free], wanted)
+            found.append(moved)
+        return np.concatenate(found, axis=1)
 
 
 def _supports(model: ElementModel, motions: Array, there: Indices) -> Indices:

@@ -73,6 +73,7 @@ def from_mesh(
     modes: int | None = None,
     frequency: float | None = None,
     damping: float = 0.0,
+    stiffening: bool = False,
     size: float | None = None,
 ) -> ReducedBody:
     """Reduce a meshed solid to a body of few coordinates.
@@ -96,6 +97,8 @@ def from_mesh(
         interfaces): frequencies up to half of it are right to 0.1 %, however the body is held.
     damping : float
         Ratio to critical damping of every coordinate.
+    stiffening : bool
+        Whether the body knows where it is to second order, so that loads stiffen and soften it.
     size : float, optional
         Edge length of tetrahedra that fill a surface, in the unit of the file.
 
@@ -112,7 +115,9 @@ def from_mesh(
     ('root', 'tip')
     """
     model = mesh_model(mesh, material, unit=unit, size=size)
-    return reduce_model(model, root, tip, frames, modes=modes, frequency=frequency, damping=damping, unit=unit)
+    return reduce_model(
+        model, root, tip, frames, modes=modes, frequency=frequency, damping=damping, stiffening=stiffening, unit=unit
+    )
 
 
 def _material(given: str | Material) -> Material:

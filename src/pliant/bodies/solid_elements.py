@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.arrays import Array
 from pliant.bodies.body_surface import as_triangles, skin
-from pliant.bodies.element_model import ElementModel, Indices
+from pliant.bodies.element_model import TENSOR, ElementModel, Indices
 from pliant.bodies.mesh_reading import NEEDS, SolidMesh
 from pliant.errors import ModelError, extra
 from pliant.robot.materials import Material
@@ -47,6 +47,7 @@ def solid_model(mesh: SolidMesh, material: Material, unit: float) -> ElementMode
         triangles=as_triangles(faces),
         shares=_shares(skfem, basis),
         stress=NodalStress(skfem, basis, lam, mu),
+        prestress=Prestress(basis, lam, mu),
         about=f"{mesh.about}, {material.name or 'a material'} (E {material.E:.4g}, G {material.G:.4g}, "
         f"density {material.density:.4g})",
     )
@@ -187,12 +188,42 @@ class NodalStress:
             u = shapes[at.element_dofs[:, some]]  # (i, element, c, k)
             slope = np.einsum("iaep,ieck->epcak", g, u)  # du_c / dx_a
             where = nodes[:, some].T
-            np.add.at(total, where, self._stress(slope))
+            np.add.at(total, where, stress_of(slope, self.lam, self.mu))
             np.add.at(count, where, 1.0)
         return np.asarray(total[vertices] / count[vertices][:, None, None])
 
-    def _stress(self, slope: Array) -> Array:
-        volume = self.lam * np.einsum("epcck->epk", slope)
-        normal = [volume + 2 * self.mu * slope[:, :, a, a] for a in range(3)]
-        shear = [self.mu * (slope[:, :, a, b] + slope[:, :, b, a]) for a, b in ((1, 2), (0, 2), (0, 1))]
-        return np.stack([*normal, *shear], axis=2)
+
+@dataclass(frozen=True, eq=False)
+class Prestress:
+    """Work of stresses on what shapes strain the solid by to second order."""
+
+    basis: Any
+    lam: float
+    mu: float
+
+    def __call__(self, loaded: Array, shapes: Array) -> Array:
+        """int sigma_a : grad phi_i^T grad phi_j (a, k, k) of shapes (n, 3, k), under the stress of `loaded`
+        (n, 3, a)."""
+        basis, k = self.basis, shapes.shape[2]
+        count, out = basis.dx.shape[0], np.zeros((loaded.shape[2], k, k))
+        for begin in range(0, count, BATCH):
+            some = slice(begin, min(begin + BATCH, count))
+            g = np.stack([np.asarray(basis.basis[i][0].grad)[:, some] for i in range(basis.Nbfun)])  # (i, b, e, p)
+            nodes, dx = basis.element_dofs[:, some], basis.dx[some]
+            u = shapes[nodes].transpose(1, 0, 2, 3)  # (e, i, c, k)
+            slope = np.einsum("ibep,iecm->epcbm", g, loaded[nodes])
+            stress = stress_of(slope, self.lam, self.mu)[:, :, TENSOR] * dx[:, :, None, None, None]
+            right = g.transpose(2, 1, 3, 0).reshape(len(dx), -1, basis.Nbfun)
+            for a in range(len(out)):
+                left = np.einsum("epcb,ibep->eicp", stress[..., a], g).reshape(len(dx), basis.Nbfun, -1)
+                pulled = left @ right @ u.reshape(*u.shape[:2], 3 * k)
+                out[a] += u.reshape(-1, k).T @ pulled.reshape(-1, k)
+        return out
+
+
+def stress_of(slope: Array, lam: float, mu: float) -> Array:
+    """Stress (e, p, 6, k) of the slopes du_c / dx_a (e, p, c, a, k)."""
+    volume = lam * np.einsum("epcck->epk", slope)
+    normal = [volume + 2 * mu * slope[:, :, a, a] for a in range(3)]
+    shear = [mu * (slope[:, :, a, b] + slope[:, :, b, a]) for a, b in ((1, 2), (0, 2), (0, 1))]
+    return np.stack([*normal, *shear], axis=2)

@@ -29,6 +29,9 @@ Average = Annotated[
 Modes = Annotated[int | None, typer.Option(help="Number of modes with all interfaces held.", metavar="N")]
 Frequency = Annotated[float | None, typer.Option(help="All such modes up to this frequency instead.", metavar="HZ")]
 Damping = Annotated[float, typer.Option(help="Ratio to critical damping.", metavar="RATIO")]
+Stiffening = Annotated[
+    bool, typer.Option("--stiffening", help="Keep second order too: loads then stiffen and soften the body.")
+]
 Unit = Annotated[LengthUnit, typer.Option(help="Unit of lengths in the file and in WHERE.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Body file; FILE.body.npz by default.", metavar="FILE")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
@@ -48,6 +51,7 @@ def mesh(
     modes: Modes = None,
     frequency: Frequency = None,
     damping: Damping = 0.0,
+    stiffening: Stiffening = False,
     size: Annotated[
         float | None, typer.Option(help="Edge length of tetrahedra that fill an STL.", metavar="LENGTH")
     ] = None,
@@ -59,7 +63,7 @@ def mesh(
 
     target = _target(file, out, force)
     model = mesh_model(file, _material(material), unit=unit, size=size)
-    _reduced(model, root, tip, frame, average, modes, frequency, damping, unit, target)
+    _reduced(model, root, tip, frame, average, modes, frequency, damping, unit, target, stiffening)
 
 
 @group.command("reduce")
@@ -123,6 +127,7 @@ def _material(text: str) -> str | Material:
 def _reduced(
     model: ElementModel, root: str, tip: str, frame: list[str] | None, average: list[str] | None,
     modes: int | None, frequency: float | None, damping: float, unit: LengthUnit, target: Path,
+    stiffening: bool = False,
 ) -> None:  # fmt: skip
     from pliant.bodies import reduce_model
     from pliant.bodies.held_stiffness import factor_memory
@@ -131,7 +136,10 @@ def _reduced(
     needed = factor_memory(model) / 1e9
     say(f"{model.about}: {model.size} degrees of freedom, about {needed:.2g} GB of memory for their factor")
     first, second = interfaces.pop("root"), interfaces.pop("tip")
-    body = reduce_model(model, first, second, interfaces, modes=modes, frequency=frequency, damping=damping, unit=unit)
+    body = reduce_model(
+        model, first, second, interfaces, modes=modes, frequency=frequency, damping=damping, stiffening=stiffening,
+        unit=unit,
+    )  # fmt: skip
     path = body.save(target)
     _tell(body)
     typer.echo(f"wrote {path} ({megabytes(path.stat().st_size)})")
@@ -161,6 +169,7 @@ def _facts(body: ReducedBody) -> dict[str, Any]:
         "hz": body.frequencies.tolist(),
         "vertices": len(body.vertices),
         "triangles": len(body.triangles),
+        "stiffening": bool(body.beyond),
         "about": body.about,
     }
 
@@ -176,5 +185,7 @@ def _tell(body: ReducedBody) -> None:
     typer.echo(body.about)
     typer.echo(f"mass {number(body.mass)} kg, centre ({', '.join(map(number, facts['centre']))}) m from the root")
     table(("frame", "x m", "y m", "z m"), [(name, *map(number, place)) for name, place in facts["frames"].items()])
+    if body.beyond:
+        typer.echo("known to second order: loads stiffen and soften it")
     rows = [(name, number(hz)) for name, hz in zip(body.names, facts["hz"])]
     table(("coordinate", "Hz"), rows, title="frequencies with the root held, all other frames free")

@@ -40,6 +40,7 @@ from pliant.dynamics.sliding import SlidingBeam
 from pliant.dynamics.sliding_links import sliding_beam, sliding_link
 from pliant.dynamics.sliding_shapes import FixedShapes
 from pliant.dynamics.sliding_stiffening import StiffenedSlidingBeam
+from pliant.dynamics.stiffened_body import StiffenedBody
 from pliant.dynamics.stiffening import FLAT, StiffenedBeam, lift
 from pliant.dynamics.tracked_links import with_tracked_modes
 from pliant.dynamics.turning_sections import SLENDER, CarriedSections, TurningSections
@@ -88,8 +89,8 @@ def build_chain(
         made = _chain_link(link, nominal, view.pieces[i], shapes[i], carried[i], order, rotation, stiffening)
         if shapes[i] is not None:
             made = replace(made, body=_damped(made.body, link.shapes, nominal, view.pieces[i], beyond[i]))
-        elif isinstance(made.body, LinearBody) and made.flexible and not is_zero(link.body.damping):
-            made = replace(made, body=replace(made.body, damped=modal_damping(made.body, beyond[i], made.body.rest)[0]))
+        elif link.body is not None and made.flexible and not is_zero(link.body.damping):
+            made = replace(made, body=_damped_body(made.body, beyond[i]))
         links.append(hanging.placed(i, made))
     gravity = ca.SX(ca.vertcat(*view.gravity))
     chain = Chain(
@@ -430,7 +431,10 @@ def _body(
     if nominal.body is not None:
         given = link.body
         rayleigh = (given.rayleigh[0], given.rayleigh[1])
-        return LinearBody(given.reduced, rotation, _end(link), given.damping, rayleigh), hub, load
+        plain = LinearBody(given.reduced, rotation, _end(link), given.damping, rayleigh)
+        if not (stiffening and plain.reduced.beyond):
+            return plain, hub, load
+        return StiffenedBody(plain, LinearBody(plain.reduced.lifted, rotation, plain.end_rotation)), hub, load
     if nominal.beam is not None and nominal.beam.slides:
         return _sliding_beam(link, nominal, shapes, rotation, stiffening), hub, load
     if shapes is None:
@@ -586,6 +590,13 @@ def _damped(body: Body, given: Any, nominal: Any, piece: BeamPiece, beyond: Iner
         return replace(body, inner=replace(body.inner, damped=C, slowest=slowest))
     assert isinstance(body, LinearBeam)
     return replace(body, damped=C, slowest=slowest)
+
+
+def _damped_body(body: Any, beyond: Inertia) -> Any:
+    """A body from a file with the damping of its ratio."""
+    if isinstance(body, StiffenedBody):
+        return replace(body, linear=_damped_body(body.linear, beyond))
+    return replace(body, damped=modal_damping(body, beyond, body.rest)[0])
 
 
 def _undamped(body: Body) -> Body:

@@ -96,17 +96,17 @@ class LinearBody:
         body, k = _rounded(self.reduced), self.size
         arms = np.transpose(body["arms"], (2, 1, 0)).reshape(9, k)  # columns of arms_j one below the other
         products = np.transpose(body["products"], (1, 3, 2, 0)).reshape(9 * k, k)
-        inertia, stiffness = _sparse(body["gram"]), _sparse(body["stiffness"])
-        damping = _sparse(body["damping"])
+        inertia, stiffness = constants(body["gram"]), constants(body["stiffness"])
+        damping = constants(body["damping"])
         if len(self.damped) and not is_zero(self.ratio):
-            damping = damping + 2 * self.ratio * _sparse(self.damped)
+            damping = damping + 2 * self.ratio * constants(self.damped)
         for factor, matrix in zip(self.rayleigh, (inertia, stiffness)):
             damping = damping if is_zero(factor) else damping + factor * matrix
         return BodyNumbers(
-            ca.SX(self.reduced.mass), ca.densify(_sparse(body["first"])), ca.densify(_sparse(body["second"])),
-            _sparse(body["eps"]), _sparse(arms), _sparse(products), inertia, _sparse(body["spin"]),
-            ca.densify(_sparse(body["places"][1])), _sparse(body["turn"][1]), _sparse(body["shift"][1]), stiffness,
-            damping,
+            ca.SX(self.reduced.mass), ca.densify(constants(body["first"])), ca.densify(constants(body["second"])),
+            constants(body["eps"]), constants(arms), constants(products), inertia, constants(body["spin"]),
+            ca.densify(constants(body["places"][1])), constants(body["turn"][1]), constants(body["shift"][1]),
+            stiffness, damping,
         )  # fmt: skip
 
     def moments(self, c: SX, cd: SX) -> Moments:
@@ -136,7 +136,7 @@ class LinearBody:
     def point(self, c: SX, eta: float) -> tuple[SX, SX]:
         frame, part = (1, eta) if eta < 1 else (int(eta), 1.0)
         body = _rounded(self.reduced)
-        place, shift, turn = (_sparse(part * body[name][frame]) for name in ("places", "shift", "turn"))
+        place, shift, turn = (constants(part * body[name][frame]) for name in ("places", "shift", "turn"))
         return ca.densify(place) + ca.mtimes(shift, c), ca.densify(ca.mtimes(turn, c))
 
     mass_point = point
@@ -163,7 +163,7 @@ def _largest(shapes: Array) -> Array:
     return np.asarray(np.abs(shapes).max(axis=(0, 1), initial=0.0))
 
 
-def _sparse(array: Array) -> SX:
+def constants(array: Array) -> SX:
     """As constants, zeros left out."""
     return ca.SX(ca.sparsify(ca.DM(np.atleast_1d(array))))
 

@@ -13,6 +13,7 @@ from pliant.dynamics.chain import Chain, ChainLink
 from pliant.dynamics.kinematics import placements
 from pliant.dynamics.linear_body import LinearBody
 from pliant.dynamics.places import Place, place_map
+from pliant.dynamics.stiffened_body import StiffenedBody
 from pliant.errors import ModelError, UnsupportedModel
 from pliant.robot import at_fraction
 from pliant.shapes import gauss_rule
@@ -103,7 +104,7 @@ def fraction(link: ChainLink, x: float | str, length: float | None = None) -> fl
 
 def require_stations(link: ChainLink) -> None:
     """Refuses a body from a file, of which frames alone are known."""
-    if link.flexible and isinstance(link.body, LinearBody):
+    if link.flexible and isinstance(link.body, LinearBody | StiffenedBody):
         raise UnsupportedModel(
             f"link {link.name!r} is a body from a file, which has no stations; use 'tip', or one of its frames"
         )

@@ -162,8 +162,38 @@ def seen_tip(inner: TipMap, G: SX, bias: SX) -> TipMap:
     )  # fmt: skip
 
 
+class Lifted:
+    """A body seen through coordinates g(c) = (c, what they take along) of an `inner` one that is linear."""
+
+    inner: Any
+    size: Any
+    beyond: Any
+
+    def rates(self, c: SX, cd: SX) -> tuple[SX, SX, SX, SX]:
+        """g, dg/dc, and the rates gd and (d/dt dg/dc) cd."""
+        raise NotImplementedError
+
+    def lifted(self, c: SX) -> SX:
+        """g(c): the coordinates and what the lifting adds."""
+        return self.rates(c, ca.SX.zeros(c.shape))[0]
+
+    def lifted_rate(self, c: SX, cd: SX) -> SX:
+        """dg/dt."""
+        return self.rates(c, cd)[2]
+
+    def moments(self, c: SX, cd: SX) -> Moments:
+        """Mass integrals at `c`, `cd`."""
+        g, G, gd, bias = self.rates(c, cd)
+        return seen_through(self.inner.moments(g, gd), G, bias)
+
+    def tip(self, c: SX, cd: SX) -> TipMap:
+        """Distal frame at `c`, `cd`."""
+        g, G, gd, bias = self.rates(c, cd)
+        return seen_tip(self.inner.tip(g, gd), G, bias)
+
+
 @dataclass(frozen=True)
-class StiffenedBeam:
+class StiffenedBeam(Lifted):
     """A beam whose place and rotation are kept beyond first order: a linear beam over the lifted coordinates g(c)."""
 
     inner: LinearBeam
@@ -239,7 +269,7 @@ class StiffenedBeam:
         """g(c): the amplitudes and what the lifting adds."""
         return ca.vertcat(c, self._values(self.forms, c))
 
-    def _rates(self, c: SX, cd: SX) -> tuple[SX, SX, SX, SX]:
+    def rates(self, c: SX, cd: SX) -> tuple[SX, SX, SX, SX]:
         """g, dg/dc, and the rates gd and (d/dt dg/dc) cd."""
         values, slope, bias = self._along(self.forms, c, cd)
         G = ca.vertcat(ca.SX.eye(self.size), slope)
@@ -265,18 +295,10 @@ class StiffenedBeam:
         inner = self.inner
         return inner if self.sections is None else replace(inner, integrals=inner.integrals.without_spin())
 
-    def lifted_rate(self, c: SX, cd: SX) -> SX:
-        """dg/dt."""
-        return self._rates(c, cd)[2]
-
     def moments(self, c: SX, cd: SX) -> Moments:
-        g, G, gd, bias = self._rates(c, cd)
+        g, G, gd, bias = self.rates(c, cd)
         out = seen_through(self._without_sections.moments(g, gd), G, bias)
         return out if self.sections is None else self.sections.added(out, self.section, c, cd)
-
-    def tip(self, c: SX, cd: SX) -> TipMap:
-        g, G, gd, bias = self._rates(c, cd)
-        return seen_tip(self.inner.tip(g, gd), G, bias)
 
     def strain_energy(self, c: SX) -> SX:
         return self.inner.strain_energy(ca.vertcat(c, ca.SX.zeros(self.beyond)))
@@ -335,7 +357,7 @@ def _lifted_chain(chain: Chain, q: SX, qd: SX) -> tuple[Chain, list[SX], list[SX
     sd: list[SX] = []
     for link in chain.links:
         body = link.body
-        if isinstance(body, StiffenedBeam):
+        if isinstance(body, Lifted):
             c, cd = chain.body(link, q), chain.body_rate(link, qd)
             extra = tuple(range(chain.n + len(s), chain.n + len(s) + body.beyond))
             places = tuple(k - chain.n + chain.n_q for k in extra)

@@ -9,7 +9,7 @@ from pliant.options import StiffeningName
 NOTICED = 1e-3
 """Part of a beam's stiffness, or of its deflection, below which second order is left out."""
 RIGID = "no link bends"
-LINEAR = "bodies from files are linear in their coordinates, and no beam bends"
+LINEAR = "no beam bends, and no file of a body has its second order"
 LACKS = "has none"
 
 

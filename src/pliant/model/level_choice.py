@@ -54,7 +54,8 @@ def choose(
         return Level(stiffening)
     robot = in_pieces(robot)
     by = FORMULATIONS[formulation] if isinstance(formulation, str) else formulation
-    if not any(link.bends for link in robot.links):
+    known = [link.name for link in robot.links if link.body is not None and link.body.reduced.beyond]
+    if not known and not any(link.bends for link in robot.links):
         return Level(False, LINEAR if any(link.amplitudes for link in robot.links) else RIGID)
     if "stiffening" not in by.supports:
         return Level(False, f"the formulation {by.name} {LACKS}")
@@ -65,6 +66,8 @@ def choose(
             return Level(False, f"the modes of link {link.name} follow the arm (tip_load: track)")
         if link.amplitudes > MOST_DENSE:
             return Level(False, f"link {link.name} has more than {MOST_DENSE} amplitudes, all of which it would couple")
+    if known:
+        return Level("second-order", f"the file of link {known[0]} has it")
     speeds = {name: _speed(freedom) for name, freedom in robot.freedoms.items()}
     found = worst(robot, {name: speed or 0.0 for name, speed in speeds.items()})
     if found.size > NOTICED:

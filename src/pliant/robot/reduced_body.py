@@ -3,6 +3,9 @@
 A point X of the undeformed body, seen from the root frame, is at X + sum phi_j(X) c_j: the displacement is linear in
 the k coordinates c, and every shape phi_j leaves the root where it is. So all that the equations of motion take of a
 body are integrals over its mass; where they come from (a mesh, a finite-element program, a beam) is not asked.
+
+A body may know where it is to second order: b shapes chi_a more, of unit strain energy, that its coordinates take along
+by b_a(c) = c^T forms_a c / 2. They cost no energy and are no coordinates.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import zipfile
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,6 +33,9 @@ FORMAT = 1
 MOST_BYTES = 256 << 20
 """Of a file, and of what is packed in it."""
 ROOT, TIP = "root", "tip"
+BEYOND = tuple(f"beyond_{name}" for name in ("forms", "eps", "arms", "products", "shift", "turn"))
+"""Entries of a body that knows where it is to second order; all or none."""
+LINEAR: dict[str, Any] = dict.fromkeys(BEYOND, np.zeros(0))
 _SYMMETRY = 1e-9
 _NAME, _FRAME = re.compile(r"[A-Za-z_][\w.]{0,63}", re.ASCII), re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
@@ -78,6 +84,16 @@ class ReducedBody:
         Shapes at the vertices.
     stress : (v, 6, k) array
         Pa per coordinate at the vertices: xx, yy, zz, yz, xz, xy.
+    beyond_forms : (b, k, k) array
+        How far each shape beyond first order is taken: b_a(c) = c^T forms_a c / 2, in J^(1/2).
+    beyond_eps : (3, b) array
+        int chi_a dm.
+    beyond_arms : (b, 3, 3) array
+        int X chi_a^T dm.
+    beyond_products : (b, k + b, 3, 3) array
+        int chi_a phi_j^T dm, then int chi_a chi_b^T dm.
+    beyond_shift, beyond_turn : (f, 3, b) arrays
+        Displacement and small rotation of each frame by these shapes.
     about : str
         Where it comes from: file, material, elements, interfaces, cut-off.
     """
@@ -102,6 +118,12 @@ class ReducedBody:
     triangles: Array = field(default_factory=lambda: np.zeros((0, 3)))
     moves: Array = field(default_factory=lambda: np.zeros((0, 3, 0)))
     stress: Array = field(default_factory=lambda: np.zeros((0, 6, 0)))
+    beyond_forms: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_eps: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_arms: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_products: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_shift: Array = field(default_factory=lambda: np.zeros(0))
+    beyond_turn: Array = field(default_factory=lambda: np.zeros(0))
     about: str = ""
 
     @property
@@ -109,14 +131,22 @@ class ReducedBody:
         """Number of coordinates."""
         return len(self.names)
 
+    @property
+    def beyond(self) -> int:
+        """Number of shapes beyond first order; 0 for a linear body."""
+        return len(self.beyond_forms)
+
     def __post_init__(self) -> None:
         k = self.size
         if self.spin.shape == (3, 0) and k:
             object.__setattr__(self, "spin", np.zeros((3, k)))
-        for name, shape in _shapes(k, len(self.frames), len(self.vertices), len(self.triangles)).items():
+        counts = len(self.frames), len(self.vertices), len(self.triangles), self.beyond
+        for name, shape in _shapes(k, *counts).items():
             value = np.asarray(getattr(self, name), dtype=int if name == "triangles" else float)
             if value.size == 0 and name in ("moves", "stress"):
                 value = np.zeros((0, *shape[1:]))
+            elif value.size == 0 and name in BEYOND and not self.beyond:
+                value = np.zeros(shape)
             elif value.shape != shape:
                 raise ModelError(f"body: `{name}` has shape {value.shape}, expected {shape}")
             if not np.isfinite(value).all():
@@ -135,11 +165,12 @@ class ReducedBody:
             odd = [name for name in given if pattern.fullmatch(name) is None or given.count(name) > 1]
             if odd:
                 raise ModelError(f"body: `{kind}` has {odd[0]!r}, expected different names of letters, digits and _")
-        if self.places[0].any() or self.shift[0].any() or self.turn[0].any() or (self.axes[0] != np.eye(3)).any():
+        still = (self.places, self.shift, self.turn, self.beyond_shift, self.beyond_turn)
+        if any(moved[0].any() for moved in still) or (self.axes[0] != np.eye(3)).any():
             raise ModelError("body: the root frame must be the origin, and no shape may move it")
-        for name in ("second", "gram", "stiffness", "damping"):
+        for name in ("second", "gram", "stiffness", "damping", "beyond_forms"):
             value = getattr(self, name)
-            if value.size and np.abs(value - value.T).max() > _SYMMETRY * np.abs(value).max():
+            if value.size and np.abs(value - value.swapaxes(-1, -2)).max() > _SYMMETRY * np.abs(value).max():
                 raise ModelError(f"body: `{name}` is not symmetric")
         if self.size and np.linalg.eigvalsh(self.gram)[0] <= 0:
             raise ModelError("body: the mass matrix of its coordinates is not positive: shapes depend on each other")
@@ -167,7 +198,9 @@ class ReducedBody:
         return made.hexdigest()
 
     def _entries(self) -> dict[str, Array]:
-        return {own.name: np.asarray(getattr(self, own.name)) for own in fields(self)}
+        """All of its numbers by name; of a linear body as files had them before there were others."""
+        known = (own.name for own in fields(self) if self.beyond or own.name not in BEYOND)
+        return {name: np.asarray(getattr(self, name)) for name in known}
 
     @property
     def frequencies(self) -> Array:
@@ -193,6 +226,31 @@ class ReducedBody:
         if not 0 <= count <= self.size:
             raise ModelError(f"modes: got {count}, expected a whole number from 0 to the {self.size} that the body has")
         return _lowest(self, count)
+
+    @cached_property
+    def lifted(self) -> ReducedBody:
+        """The linear body whose coordinates are its own, and how far each shape beyond first order is taken."""
+        across = self.beyond_products[:, : self.size]
+        upper = np.concatenate([self.products, across.transpose(1, 0, 3, 2)], axis=1)
+        products = np.concatenate([upper, self.beyond_products])
+        empty = np.zeros((self.size, self.beyond))
+        gram = np.trace(products, axis1=2, axis2=3).copy()
+        gram[: self.size, : self.size] = self.gram
+        return LiftedBody(
+            **{own.name: getattr(self, own.name) for own in fields(self)} | LINEAR | {
+                "eps": np.concatenate([self.eps, self.beyond_eps], axis=1),
+                "arms": np.concatenate([self.arms, self.beyond_arms]),
+                "products": products, "gram": (gram + gram.T) / 2,
+                "stiffness": np.block([[self.stiffness, empty], [empty.T, np.eye(self.beyond)]]),
+                "damping": np.block([[self.damping, empty], [empty.T, np.zeros((self.beyond, self.beyond))]]),
+                "names": (*self.names, *(f"beyond.{a + 1}" for a in range(self.beyond))),
+                "shift": np.concatenate([self.shift, self.beyond_shift], axis=2),
+                "turn": np.concatenate([self.turn, self.beyond_turn], axis=2),
+                "spin": np.concatenate([self.spin, np.zeros((3, self.beyond))], axis=1),
+                "vertices": np.zeros((0, 3)), "triangles": np.zeros((0, 3)), "moves": np.zeros(0),
+                "stress": np.zeros(0),
+            }
+        )  # fmt: skip
 
     def _packed(self, compressed: bool) -> bytes:
         packed = io.BytesIO()
@@ -236,7 +294,8 @@ class ReducedBody:
             raise ModelError(f"{name}: `format` is {version}, expected {FORMAT}: a body that `pliant body` wrote?")
         if stray := sorted(set(entries) - known):
             raise ModelError(f"{name}: unknown entry `{stray[0]}`")
-        needed = {own.name for own in fields(cls)} - {"spin", "vertices", "triangles", "moves", "stress", "about"}
+        needed = known - {"spin", "vertices", "triangles", "moves", "stress", "about"}
+        needed -= set() if set(BEYOND) & set(entries) else set(BEYOND)
         if lacking := sorted(needed - set(entries)):
             raise ModelError(f"{name}: no entry `{lacking[0]}`")
         words = {key: tuple(map(str, entries.pop(key).ravel())) for key in ("names", "frames")}
@@ -250,12 +309,22 @@ class ReducedBody:
         return body
 
 
-def _shapes(k: int, frames: int, vertices: int, triangles: int) -> dict[str, tuple[int, ...]]:
+class LiftedBody(ReducedBody):
+    """A body whose shapes may depend on each other: they are no coordinates."""
+
+    def _check(self) -> None:
+        """Its parts were checked."""
+
+
+def _shapes(k: int, frames: int, vertices: int, triangles: int, beyond: int) -> dict[str, tuple[int, ...]]:
     return {
         "first": (3,), "second": (3, 3), "eps": (3, k), "arms": (k, 3, 3), "products": (k, k, 3, 3), "gram": (k, k),
         "stiffness": (k, k), "damping": (k, k), "places": (frames, 3), "axes": (frames, 3, 3),
         "shift": (frames, 3, k), "turn": (frames, 3, k), "spin": (3, k), "vertices": (vertices, 3),
         "triangles": (triangles, 3), "moves": (vertices, 3, k), "stress": (vertices, 6, k),
+        "beyond_forms": (beyond, k, k), "beyond_eps": (3, beyond), "beyond_arms": (beyond, 3, 3),
+        "beyond_products": (beyond, k + beyond, 3, 3), "beyond_shift": (frames, 3, beyond),
+        "beyond_turn": (frames, 3, beyond),
     }  # fmt: skip
 
 
@@ -289,5 +358,16 @@ def _lowest(body: ReducedBody, count: int) -> ReducedBody:
         products=np.einsum("ijab,im,jn->mnab", body.products, V, V), gram=V.T @ body.gram @ V,
         stiffness=V.T @ body.stiffness @ V, damping=V.T @ body.damping @ V, spin=moved(body.spin),
         names=tuple(f"mode.{j + 1}" for j in range(count)), shift=moved(body.shift), turn=moved(body.turn),
-        moves=moved(body.moves), stress=moved(body.stress),
+        moves=moved(body.moves), stress=moved(body.stress), **_beyond_lowest(body, V),
     )  # fmt: skip
+
+
+def _beyond_lowest(body: ReducedBody, V: Array) -> dict[str, Any]:
+    """What lies beyond first order in the modes by columns; nothing of a rigid body."""
+    if not V.size:
+        return LINEAR
+    first, others = np.split(body.beyond_products, [body.size], axis=1)
+    return {
+        "beyond_forms": V.T @ body.beyond_forms @ V,
+        "beyond_products": np.concatenate([np.einsum("ajxy,jm->amxy", first, V), others], axis=1),
+    }

@@ -22,6 +22,7 @@ from pliant.dynamics.chain import ChainLink, FrameMap
 from pliant.dynamics.frames import frame_of
 from pliant.dynamics.linear_body import LinearBody
 from pliant.dynamics.places import Place
+from pliant.dynamics.stiffened_body import StiffenedBody
 from pliant.errors import ModelError
 from pliant.kernels import Kernel
 from pliant.model import Model
@@ -395,7 +396,7 @@ def _kernels(model: Model) -> tuple[Kernel, Any]:
 def _stations(link: ChainLink) -> list[float]:
     """Parts of the length at which a link is drawn; of a body from a file its frames, in their order from root to
     tip."""
-    if isinstance(link.body, LinearBody) and link.flexible:
+    if isinstance(link.body, LinearBody | StiffenedBody) and link.flexible:
         places = link.body.reduced.places
         further = sorted(range(2, len(places)), key=lambda k: float(places[k] @ places[1]))
         return [0.0, *(map(float, further) if further else (0.5,)), 1.0]

@@ -25,6 +25,9 @@ STARTS: dict[str, dict[str, Any]] = {
     "long-reach crane boom": {
         **_IDEAL, "joints": {"column": (0, 60), "boom": (25, 45), "jib": (-50, -30)}, "move_time": 4.0, "duration": 8.0,
     },
+    "arm with a perforated box": {
+        **_IDEAL, "joints": {"upper": (60, 20), "fore": (-90, -30)}, "move_time": 0.4, "duration": 1.0,
+    },
     "Canadarm2, five links": {
         **_IDEAL, "move_time": 4.0, "duration": 6.0, "joints": {
             "upper_boom": (72, 85), "lower_boom": (-72, -60), "wrist_pitch": (0, -20), "wrist_yaw": (0, 20),
