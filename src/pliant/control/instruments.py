@@ -36,8 +36,12 @@ class Instrument:
         s, found = self.sensor, ideal if self.sensor.cutoff is None else self._smooth(times, ideal)
         found = s.gain * found + s.offset
         if s.noise:
-            found = found + s.noise * self._rng.standard_normal(ideal.shape)
+            found = found + s.noise * self.draw(ideal.shape)
         return rounded(np.asarray(found, dtype=float), self.digit)
+
+    def draw(self, shape: tuple[int, ...]) -> Array:
+        """The next draws of its noise, of unit size."""
+        return self._rng.standard_normal(shape)
 
     def _smooth(self, times: Array, ideal: Array) -> Array:
         """The low-pass, exact for values that are straight between two times."""
@@ -51,6 +55,12 @@ class Instrument:
             self._last = t, y, z
             out[k] = z
         return out
+
+
+def instruments(model: Model, sensors: Sequence[Sensor], seed: int = 0) -> list[Instrument]:
+    """Fresh ones; those of the same name have noise of their own."""
+    names = [sensor.label(model) for sensor in sensors]
+    return [Instrument(s, model, seed, names[:k].count(names[k])) for k, s in enumerate(sensors)]
 
 
 def reading_times(sensor: Sensor, rows: Array, t_end: float) -> Array:
@@ -112,10 +122,8 @@ class Ticks(NamedTuple):
     sensors: tuple[SampleClock, ...]
 
     def readout(self, model: Model, sensors: Sequence[Sensor], tick: float, seed: int = 0) -> Readout:
-        """Fresh instruments; those of the same name have noise of their own."""
-        names = [sensor.label(model) for sensor in sensors]
-        fresh = [Instrument(s, model, seed, names[:k].count(names[k])) for k, s in enumerate(sensors)]
-        return Readout(fresh, self.sensors, tick)
+        """Fresh instruments on this clock."""
+        return Readout(instruments(model, sensors, seed), self.sensors, tick)
 
 
 def common_ticks(period: float, delay: float, sensors: Sequence[Sensor] = ()) -> Ticks:
@@ -145,4 +153,4 @@ def _no_tick(period: float, delay: float, sensors: Sequence[Sensor]) -> str:
     )
 
 
-__all__ = ["Instrument", "Readout", "Ticks", "capture_times", "common_ticks", "reading_times"]
+__all__ = ["Instrument", "Readout", "Ticks", "capture_times", "common_ticks", "instruments", "reading_times"]

@@ -23,7 +23,7 @@ from pliant.identification.calibration import (
     typical_size,
 )
 from pliant.identification.estimate import Channel, Identification
-from pliant.identification.lack_of_fit import verdict
+from pliant.identification.lack_of_fit import degrees_of_freedom, verdict
 from pliant.identification.precision import clock_offsets, covariance, unresolved_directions
 from pliant.identification.recording import Recording
 from pliant.identification.residuals import Residuals
@@ -281,14 +281,15 @@ def _outcome(
     relative = np.maximum(np.abs(values), fitted.scale)  # what has gone to zero is judged by where it began
     relative[fitted.P :] = fitted.scale[fitted.P :]
     unresolved, spectrum = unresolved_directions(J[: len(data)] * (relative / fitted.scale), fitted.names)
-    freedom = max(1, len(data) - len(u))
-    judged = verdict(residuals, u, freedom)
+    readings = max(1, len(data) - len(u))
+    judged = verdict(residuals, u, readings)
+    freedom = degrees_of_freedom([data[rows] for rows in residuals.blocks(u)], len(u), judged.fits)
     C = covariance(residuals, u, unresolved, fitted, judged.fits) * np.outer(fitted.scale, fitted.scale)
     channels = tuple(Channel(residuals.titles[k], c, *rows) for k, c, rows in residuals.channels(u))
     known = {path: float(v) for path, v in zip(fitted.names[: fitted.P], values)}
     found = Identification(
         robot.replace(known), fitted.names, values, C, fitted.start, unresolved, spectrum, channels,
-        float(data @ data) / freedom, freedom, fitted.at_bound(values),
+        float(data @ data) / readings, freedom, fitted.at_bound(values),
         residuals.evaluations, message, tuple(_clock_notes(residuals, u, clocks)), judged,
     )  # fmt: skip
     if not judged.fits:

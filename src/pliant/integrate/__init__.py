@@ -1,12 +1,13 @@
 """Integration of ordinary differential equations by compiled stepping loops. Knows no robot."""
 
 from pliant.integrate.driver import solve
-from pliant.integrate.problem import Events, Hold, Jumps, Problem, SampledInput
+from pliant.integrate.problem import CompiledTicks, Events, Hold, Jumps, Problem, SampledInput
 from pliant.integrate.settings import METHODS
 from pliant.integrate.solution import EventLog, Failure, Solution, Stats, Stiffness
 
 __all__ = [
     "METHODS",
+    "CompiledTicks",
     "EventLog",
     "Events",
     "Failure",

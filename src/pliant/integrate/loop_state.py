@@ -60,7 +60,8 @@ class Ode(NamedTuple):
 
 
 class LoopPlan(NamedTuple):
-    """Times a step must end on; row `which[k]` of `table` goes to p[first:] there; `stops[k]` returns to Python."""
+    """Times a step must end on; row `which[k]` of `table` goes to p[first:] there. `stops[k]` says what else happens:
+    1 returns to Python, 2 is a tick."""
 
     number: int
     width: int
@@ -69,6 +70,22 @@ class LoopPlan(NamedTuple):
     which: Integers
     stops: Integers
     table: Doubles
+
+
+class Ticking(NamedTuple):
+    """A function called at ticks, as in `problem.CompiledTicks`: how many numbers of p it is given, of noise and of
+    memory, and how many of p it gives."""
+
+    function: int
+    inputs: int
+    noises: int
+    memory: int
+    held: int
+    given: Doubles
+    found: Doubles
+    noise: Doubles
+    log: Doubles
+    count: Integers
 
 
 class Record(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -101,6 +101,11 @@ class ComposedEquations:
             command, z_rate = self._prepared(
                 [_column(command, m, "controller.expression", chain.n_joints), ca.SX(z_rate)]
             )
+        self._tick: tuple[Any, ...] = ()
+        if c.ticks:
+            self._tick = self._ticked(
+                controller, q, qd, inputs[:m], lambda: self.roots.closed([constrained(0).qdd], beta, q)[0]
+            )
         self.p = ca.vertcat(inputs, *(one.held for one in c.series), *self._numbers, model.parameter_symbols)
         found, self.command = constrained(command), others + command
         qdd, self.multipliers = found.qdd, ca.densify(found.multipliers)
@@ -151,6 +156,30 @@ class ComposedEquations:
             rate = ca.jacobian(path, self.t)
             q[c.place(index)], qd[index], held[index] = path, rate, ca.densify(ca.jacobian(rate, self.t))
         return ca.densify(q), ca.densify(qd), held  # a joint that is held still has no rate at all
+
+    def _ticked(
+        self, controller: Any, q: Any, qd: Any, acting: Any, accelerations: Callable[[], Any]
+    ) -> tuple[Any, ...]:
+        """Noise, memory, held torques and what is remembered behind a tick of a sampled controller; the memory begins
+        with the torques `others`, to which those of the controller are added."""
+        c, m = self.composition, self.composition.m
+        joints, others = c.model.chain.n_joints, ca.SX.sym("others", m)
+
+        def under(command: Any) -> Any:
+            torque = others + _column(command, m, "controller", joints)
+            return ca.substitute([accelerations()], [acting], [torque])[0]
+
+        tick = controller.ticking(self.t, q, qd, Felt(c.loads, c.base, under))
+        held = others + _column(tick.torques, m, "controller", joints)
+        held, following = self._prepared([held, ca.SX(tick.following)])
+        return tick.noise, ca.vertcat(others, tick.memory), held, ca.vertcat(others, following)
+
+    def tick(self) -> Any:
+        """Held torques and memory behind a tick, as a function of t, x, p, noise and memory."""
+        noise, memory, *found = self._tick
+        return ca.Function(
+            "tick", [self.t, self.x, self.p, noise, memory], ca.cse([ca.densify(ca.SX(one)) for one in found])
+        )
 
     def _needed_torque(self, chain: Any, tau: Any, needed: Any) -> Any:
         """Torques with, for prescribed joints and motors, what their motion needs: of a joint and its motor the sum."""

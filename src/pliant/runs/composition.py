@@ -167,6 +167,7 @@ class Composition:
         self.sample_time = getattr(controller, "sample_time", None)
         if self.sample_time is not None:  # it is asked with numbers, not by f
             self.series = series_in((torque, motion, loads, base)) if looked_up else ()
+        self.ticks = self.sample_time is not None and hasattr(controller, "ticking")
         self.n_states = 0 if self.sample_time is not None else int(getattr(controller, "n_states", 0))
         self.n_drive_states = len(model.layout.drive_states)
         if self.given.size:
@@ -436,6 +437,21 @@ class Composition:
     def impulse_kernel(self) -> Kernel:
         """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
         return Kernel(self._known("impulse", lambda: self.equations.impulse()), "vm")
+
+    @shared_property
+    def tick_kernel(self) -> Kernel:
+        """What a sampled controller does at a tick: held torques and memory, of t, x, p, noise and memory."""
+        return Kernel(self._known("tick", lambda: self.equations.tick()))
+
+    @symbolic_property
+    def tick_start(self) -> Array:
+        """What a sampled controller remembers at the start; what it adds its torques to stands before it."""
+        import casadi as ca
+
+        from pliant.control.law import Felt
+
+        t, q, qd = ca.SX.sym("t"), ca.SX.sym("q", self.n_q), ca.SX.sym("qd", self.n)
+        return np.asarray(self.controller.ticking(t, q, qd, Felt(self.loads, self.base, lambda tau: qd)).start)
 
     def sampler(self) -> Callable[[float, Array, Array], Array] | None:
         """The sampled controller as a function called at its sample times; fresh, because it may have a memory."""
