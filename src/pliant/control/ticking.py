@@ -6,6 +6,7 @@ and exported plants do by these expressions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -39,7 +40,9 @@ class TickBuilder:
         self._following: list[Any] = []
         self._noise: list[Any] = []
         self.count = self.entry(np.zeros(1))
-        self.becomes(self.count, self.count + 1)
+        round_trip = math.lcm(clock.period, *(own.every for own in clock.sensors))
+        later = self.count + 1  # which stays small, and is 0 at the start alone
+        self.becomes(self.count, ca.if_else(later == 2 * round_trip, round_trip, later))
 
     def entry(self, start: Array) -> Any:
         """Symbols of numbers that are remembered; they stay as they are until it is said what they become."""

@@ -441,7 +441,7 @@ class Composition:
     @shared_property
     def tick_kernel(self) -> Kernel:
         """What a sampled controller does at a tick: held torques and memory, of t, x, p, noise and memory."""
-        return Kernel(self._known("tick", lambda: self.equations.tick()))
+        return Kernel(self._known("tick", lambda: self.equations.tick_function()))
 
     @symbolic_property
     def tick_start(self) -> Array:
