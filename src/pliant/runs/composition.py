@@ -40,6 +40,8 @@ QUICK_JACOBIAN = 15_000
 evaluations of f and a factorisation."""
 LARGEST_JACOBIAN = 400_000
 """Instructions of f times states: the same where the accelerations are differentiated through their elimination."""
+MOST_SAMPLES = 1e8
+"""Of a controller: beyond, it is memory that ends the run."""
 EDGE = 1e-12
 """Of a run: a break so near to its start or end is no break."""
 CONTINUOUS = "a prescribed coordinate has to be continuous (its rate may jump)"
@@ -438,6 +440,10 @@ class Composition:
         """The state behind a jump, a function of t, x, p and the prescribed rates before and after."""
         return Kernel(self._known("impulse", lambda: self.equations.impulse()), "vm")
 
+    def tick_times(self, t_end: float) -> Array:
+        """Times at which a sampled controller may act in a run."""
+        return tick_times(float(self.sample_time or 0.0), t_end)
+
     @shared_property
     def tick_kernel(self) -> Kernel:
         """What a sampled controller does at a tick: held torques and memory, of t, x, p, noise and memory."""
@@ -519,6 +525,15 @@ class Composition:
         names += self.model.layout.drive_states
         names += self.equations.roots.names if self.n_roots else ()
         return names[index - self.moving]
+
+
+def tick_times(period: float, t_end: float) -> Array:
+    """(K,) times at which something is asked every `period` seconds until `t_end`."""
+    if t_end > period * MOST_SAMPLES:
+        raise ModelError(
+            f"sample_time: got {period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} samples"
+        )
+    return np.arange(0.0, t_end * (1 + 1e-12), period)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pliant.model import Model, named_places, read_state
 from pliant.model.states import EQUILIBRIUM
 from pliant.model.validity import odd_start, tell
 from pliant.options import Interpolation
-from pliant.runs.composition import SAME, TABLE_WIDTH, Composition
+from pliant.runs.composition import SAME, TABLE_WIDTH, Composition, tick_times
 from pliant.runs.piece_tables import PieceTable
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ else:  # what makes expressions
     coupled_lines = LaterModule("pliant.runs.coupled_lines")
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
-MOST_SAMPLES = 1e8
-"""Of a controller: beyond, it is memory that ends the run."""
 KINDS = get_args(Interpolation)
 
 
@@ -308,13 +306,7 @@ class Inputs:
         """What is asked at sample times of a run."""
         if self.period is None:
             return None
-        if t_end > self.period * MOST_SAMPLES:
-            raise ModelError(
-                f"sample_time: got {self.period:g} s for a run of {t_end:g} s; expected at most {MOST_SAMPLES:g} "
-                "samples"
-            )
-
-        times = np.arange(0.0, t_end * (1 + 1e-12), self.period)
+        times = tick_times(self.period, t_end)
         if self._compiled:
             self._times, self.ticks = times, self._ticks(len(times))
             return Hold(self.ticks, times, self.ticks)
